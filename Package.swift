@@ -1,0 +1,27 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import PackageDescription
+
+/// Settings of every Swift target: Swift 6 mode, explicit existentials, imports that say what they use.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "vatoolbox",
+    products: [
+        .library(name: "VAToolbox", targets: ["MediaTypes"])
+    ],
+    targets: [
+        // Pure values: no C library, no system call.
+        .target(name: "BitstreamSyntax", swiftSettings: strict),
+        .target(name: "MediaTypes", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+
+        .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+    ]
+)
