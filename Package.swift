@@ -20,8 +20,16 @@ let package = Package(
     targets: [
         // Pure values: no C library, no system call.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
-        .target(name: "MediaTypes", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+        .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
+
+        // Files, by FFmpeg's libraries.
+        .target(name: "MediaIO", dependencies: ["MediaTypes", "CFFmpeg"], swiftSettings: strict),
+
+        // C modules and the small shims that macros and ancillary messages need.
+        .target(name: "CLinux"),
+        .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+        .testTarget(name: "MediaTypesTests", dependencies: ["MediaTypes"], swiftSettings: strict),
     ]
 )

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Linux calls that Swift's C library module does not show: those behind _GNU_SOURCE and those with variable arguments.
+// Each returns what the call returns and leaves errno alone.
+
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <stddef.h>
+
+/// memfd_create(2) with close-on-exec and sealing allowed.
+int linux_memfd_create(const char *_Nonnull name);
+
+/// fcntl(F_ADD_SEALS) with F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL: the size can never change again.
+int linux_seal_size(int fd);
+
+/// fcntl(F_GET_SEALS): a bit mask of F_SEAL_*, or -1.
+int linux_get_seals(int fd);
+
+#endif

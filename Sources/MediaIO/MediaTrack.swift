@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+public import MediaTypes
+
+/// A track that is copied from input to output without decoding: audio, subtitles, or timed data.
+public final class MediaTrack: @unchecked Sendable {
+    /// What a track carries.
+    public enum Kind: String, Sendable, Hashable {
+        /// Sound.
+        case audio
+        /// Subtitles, as text or as pictures.
+        case subtitles
+        /// Anything else, such as timed metadata.
+        case data
+    }
+
+    /// The index of the stream in the input.
+    public let index: Int
+    /// What it carries.
+    public let kind: Kind
+    /// FFmpeg's name of the codec, for example `aac`.
+    public let codecName: String
+    /// The language as in the input (mostly ISO 639-2), if it has one.
+    public let language: String?
+
+    /// An owned copy of the stream's parameters; never changed after `init`, so reading it from any thread is safe.
+    let parameters: UnsafeMutablePointer<AVCodecParameters>
+    /// The unit of the packets' times.
+    let timeBase: AVRational
+    /// Disposition flags such as "default".
+    let disposition: Int32
+
+    init(stream: UnsafePointer<AVStream>) throws(MediaError) {
+        guard let parameters = avcodec_parameters_alloc() else {
+            throw MediaError(.outOfMemory, "no memory for stream parameters", call: "avcodec_parameters_alloc")
+        }
+        let source = stream.pointee
+        let status = avcodec_parameters_copy(parameters, source.codecpar)
+        guard status >= 0 else {
+            var unowned: UnsafeMutablePointer<AVCodecParameters>? = parameters
+            avcodec_parameters_free(&unowned)
+            throw MediaError(
+                .outOfMemory,
+                "no memory for stream parameters",
+                call: "avcodec_parameters_copy",
+                status: Int(status)
+            )
+        }
+        self.parameters = parameters
+        index = Int(source.index)
+        switch parameters.pointee.codec_type {
+        case AVMEDIA_TYPE_AUDIO: kind = .audio
+        case AVMEDIA_TYPE_SUBTITLE: kind = .subtitles
+        default: kind = .data
+        }
+        codecName = avcodec_get_name(parameters.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
+        language = av_dict_get(source.metadata, "language", nil, 0).map { String(cString: $0.pointee.value) }
+        timeBase = source.time_base
+        disposition = source.disposition
+    }
+
+    deinit {
+        var parameters: UnsafeMutablePointer<AVCodecParameters>? = parameters
+        avcodec_parameters_free(&parameters)
+    }
+}
+
+/// One coded packet of a copied track. It owns its data; a writer takes a reference, not a copy.
+public final class MediaPacket: @unchecked Sendable {
+    /// The track that it belongs to.
+    public let track: MediaTrack
+    /// When it is presented, on the time line of the output; invalid if the input does not say.
+    public let presentationTime: MediaTime
+
+    /// The packet, its times in the track's ``MediaTrack/timeBase`` on the time line of the output. Never changed
+    /// after `init`.
+    let packet: UnsafeMutablePointer<AVPacket>
+
+    /// Takes over a packet, which is freed with this object.
+    init(track: MediaTrack, taking packet: UnsafeMutablePointer<AVPacket>) {
+        self.track = track
+        self.packet = packet
+        let time = packet.pointee.pts
+        presentationTime =
+            time == ffmpeg_no_pts
+            ? .invalid
+            : .rational(time, numerator: Int64(track.timeBase.num), denominator: Int64(track.timeBase.den))
+    }
+
+    deinit {
+        var packet: UnsafeMutablePointer<AVPacket>? = packet
+        av_packet_free(&packet)
+    }
+}
+
+/// A chapter mark.
+public struct Chapter: Sendable, Hashable {
+    /// Where it begins.
+    public var start: MediaTime
+    /// Where it ends.
+    public var end: MediaTime
+    /// Its title, if it has one.
+    public var title: String?
+
+    /// Describes a chapter.
+    public init(start: MediaTime, end: MediaTime, title: String?) {
+        self.start = start
+        self.end = end
+        self.title = title
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What the sample values of a picture mean: the code points of ITU-T H.273 and the range.
+///
+/// `unspecified` values travel as such; nothing in this package guesses them silently.
+public struct ColorDescription: Sendable, Hashable {
+    /// Chromaticity of the primaries, H.273 table 2.
+    public struct Primaries: Sendable, Hashable, RawRepresentable {
+        /// The code point `ColourPrimaries`.
+        public let rawValue: UInt8
+        /// Makes the primaries of that code point.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// BT.709, also sRGB.
+        public static let bt709 = Primaries(rawValue: 1)
+        /// Not known.
+        public static let unspecified = Primaries(rawValue: 2)
+        /// BT.601 with 625 lines (PAL).
+        public static let bt601Lines625 = Primaries(rawValue: 5)
+        /// BT.601 with 525 lines (NTSC), SMPTE 170M.
+        public static let bt601Lines525 = Primaries(rawValue: 6)
+        /// BT.2020 and BT.2100.
+        public static let bt2020 = Primaries(rawValue: 9)
+        /// Display P3 (SMPTE EG 432-1).
+        public static let displayP3 = Primaries(rawValue: 12)
+    }
+
+    /// The transfer characteristics, H.273 table 3.
+    public struct Transfer: Sendable, Hashable, RawRepresentable {
+        /// The code point `TransferCharacteristics`.
+        public let rawValue: UInt8
+        /// Makes the transfer characteristics of that code point.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// BT.709.
+        public static let bt709 = Transfer(rawValue: 1)
+        /// Not known.
+        public static let unspecified = Transfer(rawValue: 2)
+        /// BT.601, SMPTE 170M.
+        public static let bt601 = Transfer(rawValue: 6)
+        /// IEC 61966-2-1 (sRGB).
+        public static let sRGB = Transfer(rawValue: 13)
+        /// BT.2020 for 10-bit systems.
+        public static let bt2020Bits10 = Transfer(rawValue: 14)
+        /// PQ of SMPTE ST 2084 and BT.2100 (HDR10).
+        public static let pq = Transfer(rawValue: 16)
+        /// Hybrid log-gamma of BT.2100.
+        public static let hlg = Transfer(rawValue: 18)
+    }
+
+    /// The matrix from red, green and blue to luma and chroma, H.273 table 4.
+    public struct Matrix: Sendable, Hashable, RawRepresentable {
+        /// The code point `MatrixCoefficients`.
+        public let rawValue: UInt8
+        /// Makes the matrix of that code point.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// The identity: samples are green, blue and red.
+        public static let rgb = Matrix(rawValue: 0)
+        /// BT.709.
+        public static let bt709 = Matrix(rawValue: 1)
+        /// Not known.
+        public static let unspecified = Matrix(rawValue: 2)
+        /// BT.601 with 625 lines; the same numbers as ``bt601Lines525``.
+        public static let bt601Lines625 = Matrix(rawValue: 5)
+        /// BT.601 with 525 lines, SMPTE 170M.
+        public static let bt601Lines525 = Matrix(rawValue: 6)
+        /// BT.2020, non-constant luminance.
+        public static let bt2020 = Matrix(rawValue: 9)
+    }
+
+    /// Which sample values are used.
+    public enum Range: String, Sendable, Hashable {
+        /// Not known; decoders take it for limited.
+        case unspecified
+        /// Luma 16...235 and chroma 16...240 (times 4 with ten bits); also called video or MPEG range.
+        case limited
+        /// All values; also called full or JPEG range.
+        case full
+    }
+
+    /// Where chroma samples lie relative to luma, the code points 0 to 5 of `chroma_sample_loc_type` (H.264 E.2.1).
+    public struct ChromaLocation: Sendable, Hashable, RawRepresentable {
+        /// The code point, 0...5.
+        public let rawValue: UInt8
+        /// Makes the location of that code point.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// Left, between two lines: what MPEG-2, H.264 and HEVC use unless they say otherwise.
+        public static let left = ChromaLocation(rawValue: 0)
+        /// In the middle of four luma samples (JPEG, MPEG-1).
+        public static let center = ChromaLocation(rawValue: 1)
+        /// On the upper left luma sample (BT.2020 and BT.2100).
+        public static let topLeft = ChromaLocation(rawValue: 2)
+    }
+
+    /// The primaries.
+    public var primaries: Primaries
+    /// The transfer characteristics.
+    public var transfer: Transfer
+    /// The matrix coefficients.
+    public var matrix: Matrix
+    /// The range of sample values.
+    public var range: Range
+    /// The place of the chroma samples; `nil` if not known.
+    public var chromaLocation: ChromaLocation?
+
+    /// Describes colour; all parts are unspecified unless given.
+    public init(
+        primaries: Primaries = .unspecified,
+        transfer: Transfer = .unspecified,
+        matrix: Matrix = .unspecified,
+        range: Range = .unspecified,
+        chromaLocation: ChromaLocation? = nil
+    ) {
+        self.primaries = primaries
+        self.transfer = transfer
+        self.matrix = matrix
+        self.range = range
+        self.chromaLocation = chromaLocation
+    }
+
+    /// Nothing is known.
+    public static let unspecified = ColorDescription()
+    /// BT.709, limited range: high definition video.
+    public static let bt709 = ColorDescription(primaries: .bt709, transfer: .bt709, matrix: .bt709, range: .limited)
+    /// BT.601 with 525 lines, limited range: standard definition video.
+    public static let bt601 = ColorDescription(
+        primaries: .bt601Lines525,
+        transfer: .bt601,
+        matrix: .bt601Lines525,
+        range: .limited
+    )
+    /// sRGB pixels of a screen.
+    public static let sRGB = ColorDescription(primaries: .bt709, transfer: .sRGB, matrix: .rgb, range: .full)
+    /// BT.2100 with PQ, limited range: HDR10.
+    public static let hdr10 = ColorDescription(primaries: .bt2020, transfer: .pq, matrix: .bt2020, range: .limited)
+    /// BT.2100 with hybrid log-gamma, limited range.
+    public static let hlg = ColorDescription(primaries: .bt2020, transfer: .hlg, matrix: .bt2020, range: .limited)
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// An error of this package: what went wrong, in which call, what was given and what is allowed.
+///
+/// One type serves every layer, so that an error raised in a driver call reaches the user of a session unchanged.
+public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What kind of error it is. New codes may be added, so a `switch` over codes needs a default.
+    public struct Code: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
+        /// The stable name of the code, as it stands in logs and in JSON.
+        public let rawValue: String
+
+        /// Makes a code of that stable name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The stable name.
+        public var description: String { rawValue }
+
+        /// A value is outside of what is allowed.
+        public static let invalidArgument = Code(rawValue: "invalid-argument")
+        /// The value is valid, but this encoder, driver, library or container cannot do it.
+        public static let unsupported = Code(rawValue: "unsupported")
+        /// A device, library, file or encoder that was asked for is not there.
+        public static let unavailable = Code(rawValue: "unavailable")
+        /// An encoder could not be created.
+        public static let creationFailed = Code(rawValue: "creation-failed")
+        /// A frame could not be encoded.
+        public static let frameFailed = Code(rawValue: "frame-failed")
+        /// A call did not return, or a frame did not come back, in the time allowed.
+        public static let deadlineExceeded = Code(rawValue: "deadline-exceeded")
+        /// Memory, or a descriptor, could not be had.
+        public static let outOfMemory = Code(rawValue: "out-of-memory")
+        /// The call is not allowed in the present state, for example `encode` after `finish`.
+        public static let invalidState = Code(rawValue: "invalid-state")
+        /// The work was cancelled by its owner.
+        public static let cancelled = Code(rawValue: "cancelled")
+        /// Media data is malformed, truncated or empty.
+        public static let malformedData = Code(rawValue: "malformed-data")
+        /// Reading or writing failed.
+        public static let inputOutput = Code(rawValue: "input-output")
+    }
+
+    /// The kind of error.
+    public var code: Code
+    /// What went wrong, in words for a person; without a full stop.
+    public var message: String
+    /// The value that was given, if the error is about a value.
+    public var given: String?
+    /// The values that are allowed, if the error is about a value.
+    public var allowed: String?
+    /// The C function or system call that failed, for example `x264_encoder_open`.
+    public var call: String?
+    /// The status which that call returned, or its `errno`.
+    public var status: Int?
+    /// Whether trying the same again cannot help. A session does not retry a permanent refusal.
+    public var isPermanent: Bool
+
+    /// Makes an error.
+    ///
+    /// Errors about values and missing features are permanent unless stated otherwise; failures of calls are not.
+    public init(
+        _ code: Code,
+        _ message: String,
+        given: String? = nil,
+        allowed: String? = nil,
+        call: String? = nil,
+        status: Int? = nil,
+        isPermanent: Bool? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.given = given
+        self.allowed = allowed
+        self.call = call
+        self.status = status
+        self.isPermanent =
+            isPermanent ?? [.invalidArgument, .unsupported, .unavailable, .invalidState, .cancelled].contains(code)
+    }
+
+    /// One line: message, value given, values allowed, call and status.
+    public var description: String {
+        var text = message
+        if let given { text += ": given \(given)" }
+        if let allowed { text += given == nil ? ": allowed \(allowed)" : ", allowed \(allowed)" }
+        if let call {
+            text += " (\(call)"
+            if let status { text += " returned \(status)" }
+            text += ")"
+        }
+        return text
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What travels with a picture beside its samples.
+public struct PixelAttachments: Sendable, Hashable {
+    /// The display on which HDR content was mastered.
+    public var masteringDisplay: MasteringDisplay?
+    /// The light levels of HDR content.
+    public var contentLight: ContentLightLevel?
+    /// CEA-708 caption packets of this picture: triplets `cc_data` of ATSC A/53 part 4.
+    public var captions: [UInt8]
+    /// Areas that deserve more, or fewer, bits than the rest.
+    public var regionsOfInterest: [RegionOfInterest]
+
+    /// Makes attachments; none unless given.
+    public init(
+        masteringDisplay: MasteringDisplay? = nil,
+        contentLight: ContentLightLevel? = nil,
+        captions: [UInt8] = [],
+        regionsOfInterest: [RegionOfInterest] = []
+    ) {
+        self.masteringDisplay = masteringDisplay
+        self.contentLight = contentLight
+        self.captions = captions
+        self.regionsOfInterest = regionsOfInterest
+    }
+}
+
+/// Mastering display colour volume (SMPTE ST 2086; H.264 D.2.29, HEVC D.2.28), in the units of the SEI message.
+public struct MasteringDisplay: Sendable, Hashable {
+    /// A chromaticity in units of 0.00002, each 0...50000.
+    public struct Chromaticity: Sendable, Hashable {
+        /// The x coordinate.
+        public var x: UInt16
+        /// The y coordinate.
+        public var y: UInt16
+
+        /// Makes a chromaticity.
+        public init(x: UInt16, y: UInt16) {
+            self.x = x
+            self.y = y
+        }
+    }
+
+    /// The red primary.
+    public var red: Chromaticity
+    /// The green primary.
+    public var green: Chromaticity
+    /// The blue primary.
+    public var blue: Chromaticity
+    /// The white point.
+    public var whitePoint: Chromaticity
+    /// The highest luminance, in units of 0.0001 candela per square metre.
+    public var maximumLuminance: UInt32
+    /// The lowest luminance, in units of 0.0001 candela per square metre.
+    public var minimumLuminance: UInt32
+
+    /// Describes a mastering display.
+    public init(
+        red: Chromaticity,
+        green: Chromaticity,
+        blue: Chromaticity,
+        whitePoint: Chromaticity,
+        maximumLuminance: UInt32,
+        minimumLuminance: UInt32
+    ) {
+        self.red = red
+        self.green = green
+        self.blue = blue
+        self.whitePoint = whitePoint
+        self.maximumLuminance = maximumLuminance
+        self.minimumLuminance = minimumLuminance
+    }
+}
+
+/// Content light level information (CTA-861.3; H.264 D.2.31, HEVC D.2.35), in candela per square metre.
+public struct ContentLightLevel: Sendable, Hashable {
+    /// MaxCLL, the brightest pixel; 0 if not known.
+    public var maximumContentLightLevel: UInt16
+    /// MaxFALL, the brightest frame's average; 0 if not known.
+    public var maximumFrameAverageLightLevel: UInt16
+
+    /// Describes light levels.
+    public init(maximumContentLightLevel: UInt16, maximumFrameAverageLightLevel: UInt16) {
+        self.maximumContentLightLevel = maximumContentLightLevel
+        self.maximumFrameAverageLightLevel = maximumFrameAverageLightLevel
+    }
+}
+
+/// An area of a picture whose quantizer differs from the rest.
+public struct RegionOfInterest: Sendable, Hashable {
+    /// Left edge in luma samples.
+    public var x: Int
+    /// Upper edge in luma samples.
+    public var y: Int
+    /// Width in luma samples.
+    public var width: Int
+    /// Height in luma samples.
+    public var height: Int
+    /// What is added to the quantizer, -51...51; below zero is better quality.
+    public var quantizerOffset: Int
+
+    /// Describes an area.
+    public init(x: Int, y: Int, width: Int, height: Int, quantizerOffset: Int) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+        self.quantizerOffset = quantizerOffset
+    }
+}

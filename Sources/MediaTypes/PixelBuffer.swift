@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Synchronization
+
+/// One uncompressed picture: samples, what they mean, and what travels with them.
+///
+/// The samples may lie in this buffer's memory, in the caller's, in a memfd, in a DMA-BUF or in a surface of a GPU;
+/// see ``PixelStorage``. A buffer is written before it is given to a session and not changed after: the session and
+/// its encoder read it on their own threads, and may read it again when an encoder fails. It goes back to its pool,
+/// or to its owner, when the last reference is gone.
+public final class PixelBuffer: Sendable {
+    /// The largest width and height, in luma samples; beyond what any level of H.264 or HEVC allows.
+    public static let maximumDimension = 32768
+
+    /// How the samples lie in memory.
+    public let format: PixelFormat
+    /// Width in luma samples.
+    public let width: Int
+    /// Height in luma samples.
+    public let height: Int
+    /// What the sample values mean.
+    public let color: ColorDescription
+    /// Width to height of one pixel; 1:1 for square pixels.
+    public let pixelAspectRatio: Rational
+    /// Where the samples lie.
+    public let storage: PixelStorage
+
+    private let planes: [PixelPlane]
+    private let lockedAttachments: Mutex<PixelAttachments>
+    private let onRelease: @Sendable () -> Void
+
+    /// What travels with the picture: HDR metadata, captions, regions of interest.
+    public var attachments: PixelAttachments {
+        get { lockedAttachments.withLock { $0 } }
+        set { lockedAttachments.withLock { $0 = newValue } }
+    }
+
+    private init(
+        _ description: Description,
+        storage: PixelStorage,
+        planes: [PixelPlane],
+        onRelease: @escaping @Sendable () -> Void
+    ) {
+        format = description.format
+        width = description.width
+        height = description.height
+        color = description.color
+        pixelAspectRatio = description.pixelAspectRatio
+        self.storage = storage
+        self.planes = planes
+        lockedAttachments = Mutex(description.attachments)
+        self.onRelease = onRelease
+    }
+
+    deinit { onRelease() }
+}
+
+// MARK: - Making buffers
+
+extension PixelBuffer {
+    /// What a picture is, apart from where its samples lie.
+    public struct Description: Sendable, Hashable {
+        /// How the samples lie in memory.
+        public var format: PixelFormat
+        /// Width in luma samples.
+        public var width: Int
+        /// Height in luma samples.
+        public var height: Int
+        /// What the sample values mean.
+        public var color: ColorDescription
+        /// Width to height of one pixel.
+        public var pixelAspectRatio: Rational
+        /// What travels with the picture.
+        public var attachments: PixelAttachments
+
+        /// Describes a picture.
+        public init(
+            format: PixelFormat,
+            width: Int,
+            height: Int,
+            color: ColorDescription = .unspecified,
+            pixelAspectRatio: Rational = .one,
+            attachments: PixelAttachments = .init()
+        ) {
+            self.format = format
+            self.width = width
+            self.height = height
+            self.color = color
+            self.pixelAspectRatio = pixelAspectRatio
+            self.attachments = attachments
+        }
+    }
+
+    /// Makes a picture in new private memory with rows aligned to 64 bytes. Its samples are undefined.
+    ///
+    /// - Throws: `invalidArgument` for a size outside 1...``maximumDimension``, `outOfMemory`.
+    public convenience init(_ description: Description) throws(MediaError) {
+        let layout = try PackedLayout(
+            format: description.format,
+            width: description.width,
+            height: description.height
+        )
+        let memory = try PixelMemory.allocate(.owned, byteCount: layout.byteCount)
+        self.init(description, memory: memory, layout: layout, onRelease: {})
+    }
+
+    /// Makes a picture around the caller's memory, without a copy.
+    ///
+    /// - Parameters:
+    ///   - description: What the memory holds.
+    ///   - planes: One for each plane of the format, each with rows at least as long as the format needs. The memory
+    ///     must stay valid and unchanged until `release` is called.
+    ///   - release: Called exactly once, on any thread, when nothing reads the memory any more. It is not called if
+    ///     this initialiser throws.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes or row length.
+    public convenience init(
+        _ description: Description,
+        planes: [PixelPlane],
+        release: @escaping @Sendable () -> Void
+    ) throws(MediaError) {
+        try Self.check(description, rows: planes.map(\.bytesPerRow))
+        self.init(description, storage: .external, planes: planes, onRelease: release)
+    }
+
+    /// Makes a picture in DMA-BUF memory. No plane of it can be read by the CPU through this type.
+    ///
+    /// - Throws: `invalidArgument` for a wrong size, number of planes or row length.
+    public convenience init(
+        _ description: Description,
+        dmaBuf: DMABuffer,
+        release: @escaping @Sendable () -> Void
+    ) throws(MediaError) {
+        try Self.check(description, rows: dmaBuf.planes.map(\.layout.bytesPerRow))
+        self.init(description, storage: .dmaBuf(dmaBuf), planes: [], onRelease: release)
+    }
+
+    /// Makes a picture that is a surface of a device.
+    ///
+    /// - Throws: `invalidArgument` for a size outside 1...``maximumDimension``.
+    public convenience init(_ description: Description, surface: any DeviceSurface) throws(MediaError) {
+        try Self.check(description, rows: nil)
+        self.init(description, storage: .deviceSurface(surface), planes: [], onRelease: {})
+    }
+
+    convenience init(
+        _ description: Description,
+        memory: PixelMemory,
+        layout: PackedLayout,
+        onRelease: @escaping @Sendable () -> Void
+    ) {
+        let planes = layout.planes.map { PixelPlane(baseAddress: memory.base + $0.offset, bytesPerRow: $0.bytesPerRow) }
+        let storage: PixelStorage =
+            memory.fileDescriptor < 0
+            ? .owned
+            : .sharedMemory(
+                SharedMemory(
+                    fileDescriptor: memory.fileDescriptor,
+                    byteCount: memory.byteCount,
+                    planes: layout.planes
+                )
+            )
+        self.init(description, storage: storage, planes: planes) { [memory] in
+            withExtendedLifetime(memory) { onRelease() }
+        }
+    }
+
+    private static func check(_ description: Description, rows: [Int]?) throws(MediaError) {
+        let format = description.format
+        guard format.planeExtent(0, width: description.width, height: description.height) != nil else {
+            throw sizeError(width: description.width, height: description.height)
+        }
+        guard let rows else { return }
+        guard rows.count == format.planeCount else {
+            throw MediaError(
+                .invalidArgument,
+                "wrong number of planes for \(format.rawValue)",
+                given: "\(rows.count)",
+                allowed: "\(format.planeCount)"
+            )
+        }
+        for (plane, bytesPerRow) in rows.enumerated() {
+            let extent = format.planeExtent(plane, width: description.width, height: description.height)
+            guard let extent, bytesPerRow >= extent.bytesPerRow else {
+                throw MediaError(
+                    .invalidArgument,
+                    "rows of plane \(plane) are too short",
+                    given: "\(bytesPerRow) bytes",
+                    allowed: "at least \(extent?.bytesPerRow ?? 0)"
+                )
+            }
+        }
+    }
+
+    static func sizeError(width: Int, height: Int) -> MediaError {
+        MediaError(
+            .invalidArgument,
+            "picture size is out of range",
+            given: "\(width)x\(height)",
+            allowed: "1x1 to \(maximumDimension)x\(maximumDimension)"
+        )
+    }
+}
+
+// MARK: - Access
+
+extension PixelBuffer {
+    /// What the picture is, apart from where its samples lie.
+    public var pictureDescription: Description {
+        Description(
+            format: format,
+            width: width,
+            height: height,
+            color: color,
+            pixelAspectRatio: pixelAspectRatio,
+            attachments: attachments
+        )
+    }
+
+    /// Whether the CPU can reach the samples.
+    public var isMapped: Bool { !planes.isEmpty }
+
+    /// Calls `body` with the planes of the picture; the pointers are valid inside of it only.
+    ///
+    /// - Throws: `unsupported` if the samples are in a DMA-BUF or on a device, and what `body` throws.
+    public func withPlanes<Result>(
+        _ body: ([PixelPlane]) throws(MediaError) -> Result
+    ) throws(MediaError) -> Result {
+        guard isMapped else {
+            throw MediaError(.unsupported, "the CPU cannot reach the samples of this picture", given: storage.name)
+        }
+        return try body(planes)
+    }
+}

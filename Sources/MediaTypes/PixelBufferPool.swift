@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Synchronization
+
+/// Makes pixel buffers of one format and size, and uses the memory of released ones again.
+///
+/// Safe to use from several threads. A buffer's memory comes back when its last reference goes; buffers may outlive
+/// their pool.
+public final class PixelBufferPool: Sendable {
+    /// What kind of memory a pool hands out.
+    public enum Memory: Sendable, Hashable {
+        /// Private memory.
+        case owned
+        /// A sealed memfd for each buffer, which another process can map.
+        case shared
+    }
+
+    /// What each buffer is.
+    public let description: PixelBuffer.Description
+    /// The kind of memory.
+    public let memory: Memory
+    /// How many buffers may be in use at once; `nil` for no limit.
+    public let limit: Int?
+
+    private struct State {
+        var idle: [PixelMemory] = []
+        var inUse = 0
+    }
+
+    private let layout: PackedLayout
+    private let state = Mutex(State())
+
+    /// Makes a pool; memory is allocated when the first buffers are made.
+    ///
+    /// - Throws: `invalidArgument` for a size outside 1...``PixelBuffer/maximumDimension``.
+    public init(
+        _ description: PixelBuffer.Description,
+        memory: Memory = .owned,
+        limit: Int? = nil
+    ) throws(MediaError) {
+        layout = try PackedLayout(
+            format: description.format,
+            width: description.width,
+            height: description.height
+        )
+        self.description = description
+        self.memory = memory
+        self.limit = limit
+    }
+
+    /// Makes a buffer, from memory of a released one if there is any. Its samples are undefined.
+    ///
+    /// - Parameters:
+    ///   - color: What the samples mean, if it differs from the pool's.
+    ///   - attachments: What travels with the picture, if it differs from the pool's.
+    /// - Throws: `unavailable`, not permanent, if ``limit`` buffers are in use; `outOfMemory`.
+    public func make(
+        color: ColorDescription? = nil,
+        attachments: PixelAttachments? = nil
+    ) throws(MediaError) -> PixelBuffer {
+        let block = try takeMemory()
+        var description = description
+        if let color { description.color = color }
+        if let attachments { description.attachments = attachments }
+        return PixelBuffer(description, memory: block, layout: layout) { [weak self] in self?.takeBack(block) }
+    }
+
+    /// Frees the memory that no buffer uses now.
+    public func trim() {
+        let idle = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        withExtendedLifetime(idle) {}
+    }
+
+    private func takeMemory() throws(MediaError) -> PixelMemory {
+        let limit = limit ?? .max
+        let (recycled, isFull) = state.withLock { state -> (PixelMemory?, Bool) in
+            guard state.inUse < limit else { return (nil, true) }
+            state.inUse += 1
+            return (state.idle.popLast(), false)
+        }
+        if isFull {
+            throw MediaError(
+                .unavailable,
+                "all pixel buffers of the pool are in use",
+                allowed: "\(limit)",
+                isPermanent: false
+            )
+        }
+        if let recycled { return recycled }
+        do {
+            return try PixelMemory.allocate(memory, byteCount: layout.byteCount)
+        } catch {
+            state.withLock { $0.inUse -= 1 }
+            throw error
+        }
+    }
+
+    private func takeBack(_ block: PixelMemory) {
+        state.withLock { state in
+            state.inUse -= 1
+            state.idle.append(block)
+        }
+    }
+}

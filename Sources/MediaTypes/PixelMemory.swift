@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+
+/// A block of memory for one picture, freed when its last reference goes.
+final class PixelMemory: @unchecked Sendable {
+    /// Rows and blocks begin at multiples of this, the width of the widest vector registers and of a cache line.
+    static let alignment = 64
+
+    let base: UnsafeMutableRawPointer
+    let byteCount: Int
+    /// The memfd behind the memory, or -1 for private memory.
+    let fileDescriptor: Int32
+
+    private init(base: UnsafeMutableRawPointer, byteCount: Int, fileDescriptor: Int32) {
+        self.base = base
+        self.byteCount = byteCount
+        self.fileDescriptor = fileDescriptor
+    }
+
+    static func allocate(_ kind: PixelBufferPool.Memory, byteCount: Int) throws(MediaError) -> PixelMemory {
+        switch kind {
+        case .owned: try allocatePrivate(byteCount)
+        case .shared: try allocateShared(byteCount)
+        }
+    }
+
+    private static func allocatePrivate(_ byteCount: Int) throws(MediaError) -> PixelMemory {
+        var base: UnsafeMutableRawPointer?
+        let status = posix_memalign(&base, alignment, byteCount)
+        guard status == 0, let base else {
+            throw MediaError(
+                .outOfMemory,
+                "no memory for a picture",
+                given: "\(byteCount) bytes",
+                call: "posix_memalign",
+                status: Int(status)
+            )
+        }
+        return PixelMemory(base: base, byteCount: byteCount, fileDescriptor: -1)
+    }
+
+    private static func allocateShared(_ byteCount: Int) throws(MediaError) -> PixelMemory {
+        func failure(_ call: String) -> MediaError {
+            MediaError(
+                .outOfMemory,
+                "no shared memory for a picture",
+                given: "\(byteCount) bytes",
+                call: call,
+                status: Int(errno)
+            )
+        }
+        let descriptor = linux_memfd_create("vatoolbox-picture")
+        guard descriptor >= 0 else { throw failure("memfd_create") }
+        guard ftruncate(descriptor, byteCount) == 0, linux_seal_size(descriptor) == 0 else {
+            let error = failure("ftruncate")
+            close(descriptor)
+            throw error
+        }
+        guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
+        else {
+            let error = failure("mmap")
+            close(descriptor)
+            throw error
+        }
+        return PixelMemory(base: base, byteCount: byteCount, fileDescriptor: descriptor)
+    }
+
+    deinit {
+        if fileDescriptor >= 0 {
+            munmap(base, byteCount)
+            close(fileDescriptor)
+        } else {
+            free(base)
+        }
+    }
+}
+
+/// The planes of a picture of one format and size, packed with aligned rows.
+struct PackedLayout: Sendable, Hashable {
+    var planes: [PlaneLayout] = []
+    var byteCount = 0
+
+    init(format: PixelFormat, width: Int, height: Int) throws(MediaError) {
+        let alignment = PixelMemory.alignment
+        for plane in 0..<format.planeCount {
+            guard let extent = format.planeExtent(plane, width: width, height: height) else {
+                throw PixelBuffer.sizeError(width: width, height: height)
+            }
+            let bytesPerRow = (extent.bytesPerRow + alignment - 1) / alignment * alignment
+            planes.append(PlaneLayout(offset: byteCount, bytesPerRow: bytesPerRow))
+            byteCount += bytesPerRow * extent.rows
+        }
+    }
+}

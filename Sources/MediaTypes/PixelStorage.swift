@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Where the samples of a picture lie.
+public enum PixelStorage: Sendable {
+    /// In private memory of the buffer.
+    case owned
+    /// In the caller's memory, which is given back by a closure.
+    case external
+    /// In a sealed memfd, mapped here and shareable with another process.
+    case sharedMemory(SharedMemory)
+    /// In memory of a device, exported as DMA-BUF.
+    case dmaBuf(DMABuffer)
+    /// In a surface of a device that only its driver can read.
+    case deviceSurface(any DeviceSurface)
+
+    /// The name of the case, for messages.
+    public var name: String {
+        switch self {
+        case .owned: "owned memory"
+        case .external: "caller's memory"
+        case .sharedMemory: "shared memory"
+        case .dmaBuf: "DMA-BUF"
+        case .deviceSurface: "device surface"
+        }
+    }
+}
+
+/// One plane that the CPU can reach.
+public struct PixelPlane: @unchecked Sendable {
+    /// The first sample of the first row.
+    public let baseAddress: UnsafeMutableRawPointer
+    /// Bytes from a row to the next one.
+    public let bytesPerRow: Int
+
+    /// Describes a plane. The memory belongs to the maker of the plane.
+    public init(baseAddress: UnsafeMutableRawPointer, bytesPerRow: Int) {
+        self.baseAddress = baseAddress
+        self.bytesPerRow = bytesPerRow
+    }
+}
+
+/// A memfd that holds a picture. The pixel buffer owns the descriptor; duplicate it to keep it longer.
+public struct SharedMemory: Sendable, Hashable {
+    /// The memfd, sealed against change of size.
+    public let fileDescriptor: Int32
+    /// Its size.
+    public let byteCount: Int
+    /// Where the planes lie.
+    public let planes: [PlaneLayout]
+}
+
+/// A picture in DMA-BUF memory, as `drmPrimeFDToHandle` and `VADRMPRIMESurfaceDescriptor` describe it.
+public struct DMABuffer: Sendable, Hashable {
+    /// One plane of the picture.
+    public struct Plane: Sendable, Hashable {
+        /// The index in ``DMABuffer/fileDescriptors`` of the memory that holds the plane.
+        public var object: Int
+        /// Offset and row length inside of that memory.
+        public var layout: PlaneLayout
+
+        /// Describes a plane.
+        public init(object: Int, layout: PlaneLayout) {
+            self.object = object
+            self.layout = layout
+        }
+    }
+
+    /// The descriptors. They belong to whoever made the pixel buffer and must stay open until its release.
+    public var fileDescriptors: [Int32]
+    /// The planes.
+    public var planes: [Plane]
+    /// The DRM format modifier, which tells the tiling; 0 is linear.
+    public var modifier: UInt64
+
+    /// Describes a DMA-BUF.
+    public init(fileDescriptors: [Int32], planes: [Plane], modifier: UInt64) {
+        self.fileDescriptors = fileDescriptors
+        self.planes = planes
+        self.modifier = modifier
+    }
+}
+
+/// A surface that lives on a device; implemented by the layer that drives the device.
+public protocol DeviceSurface: AnyObject, Sendable {
+    /// Which device holds the surface, for example `/dev/dri/renderD128`.
+    var device: String { get }
+}
