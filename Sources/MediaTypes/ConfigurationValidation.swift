@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import BitstreamSyntax
+
+/// Something that was asked for and is done differently; every such change is reported.
+public struct Adjustment: Sendable, Hashable, CustomStringConvertible {
+    /// What was changed, for example `size`.
+    public var property: String
+    /// What was asked for.
+    public var requested: String
+    /// What is used.
+    public var used: String
+    /// Why.
+    public var reason: String
+
+    /// Describes a change.
+    public init(property: String, requested: String, used: String, reason: String) {
+        self.property = property
+        self.requested = requested
+        self.used = used
+        self.reason = reason
+    }
+
+    /// One line for a person.
+    public var description: String { "\(property) \(requested) becomes \(used): \(reason)" }
+}
+
+extension EncoderConfiguration {
+    /// Frame rates that are accepted, in frames per second.
+    public static let allowedFrameRates = 0.01...1000.0
+    /// Key-frame intervals that are accepted, in frames.
+    public static let allowedKeyFrameIntervals = 1...1_000_000
+
+    /// Checks every value against its range and against the others, for that codec, and makes odd sizes even.
+    ///
+    /// - Returns: The configuration to encode with, and what had to be changed.
+    /// - Throws: `invalidArgument` with the value given and the values allowed.
+    public func validated(
+        for codec: VideoCodec
+    ) throws(MediaError) -> (configuration: EncoderConfiguration, adjustments: [Adjustment]) {
+        var result = self
+        var adjustments: [Adjustment] = []
+        try checkSize()
+        if width % 2 != 0 || height % 2 != 0 {
+            result.width = width - width % 2
+            result.height = height - height % 2
+            adjustments.append(
+                Adjustment(
+                    property: "size",
+                    requested: "\(width)x\(height)",
+                    used: "\(result.width)x\(result.height)",
+                    reason: "4:2:0 video has even sizes"
+                )
+            )
+        }
+        try checkTiming()
+        try rateControl.validate()
+        try checkProfile(codec)
+        if codec == .h264 { try result.checkLevel() }
+        try checkStructure()
+        return (result, adjustments)
+    }
+
+    private func checkSize() throws(MediaError) {
+        let allowed = 2...PixelBuffer.maximumDimension
+        guard allowed.contains(width), allowed.contains(height) else {
+            throw MediaError(
+                .invalidArgument,
+                "video size is out of range",
+                given: "\(width)x\(height)",
+                allowed: "2x2 to \(PixelBuffer.maximumDimension)x\(PixelBuffer.maximumDimension)"
+            )
+        }
+        if let ratio = pixelAspectRatio, !ratio.isPositive {
+            throw MediaError(
+                .invalidArgument,
+                "pixel aspect ratio is out of range",
+                given: "\(ratio.numerator):\(ratio.denominator)",
+                allowed: "two numbers above 0"
+            )
+        }
+    }
+
+    private func checkTiming() throws(MediaError) {
+        guard frameRate.isPositive, Self.allowedFrameRates.contains(frameRate.doubleValue) else {
+            throw MediaError(
+                .invalidArgument,
+                "frame rate is out of range",
+                given: "\(frameRate)",
+                allowed: "\(Self.allowedFrameRates.lowerBound)...\(Self.allowedFrameRates.upperBound)"
+            )
+        }
+        if let frames = keyFrameInterval.frames, !Self.allowedKeyFrameIntervals.contains(frames) {
+            throw MediaError(
+                .invalidArgument,
+                "key-frame interval is out of range",
+                given: "\(frames) frames",
+                allowed: "1...1000000 frames"
+            )
+        }
+        if let duration = keyFrameInterval.duration, !(duration > .zero && duration.seconds <= 86400) {
+            throw MediaError(
+                .invalidArgument,
+                "key-frame interval is out of range",
+                given: "\(duration.seconds) s",
+                allowed: "above 0 and at most 86400 s"
+            )
+        }
+    }
+
+    private func checkProfile(_ codec: VideoCodec) throws(MediaError) {
+        guard bitDepth == 8 || bitDepth == 10 else {
+            throw MediaError(.invalidArgument, "bit depth is out of range", given: "\(bitDepth)", allowed: "8 or 10")
+        }
+        guard let profile else { return }
+        guard profile.codec == codec else {
+            let allowed = VideoProfile.allCases.filter { $0.codec == codec }.map(\.rawValue)
+            throw MediaError(
+                .invalidArgument,
+                "the profile is not one of \(codec.rawValue)",
+                given: profile.rawValue,
+                allowed: allowed.joined(separator: ", ")
+            )
+        }
+        guard bitDepth <= profile.maximumBitDepth else {
+            throw MediaError(
+                .invalidArgument,
+                "profile \(profile.rawValue) has fewer bits",
+                given: "\(bitDepth) bits",
+                allowed: "\(profile.maximumBitDepth) bits"
+            )
+        }
+        if profile.isBaseline, case .maximum(let count) = bFrames {
+            throw MediaError(
+                .invalidArgument,
+                "profile baseline has no B-frames",
+                given: "\(count)",
+                allowed: "off or automatic"
+            )
+        }
+        if profile.isBaseline, entropyMode == .cabac {
+            throw MediaError(.invalidArgument, "profile baseline has no CABAC", given: "cabac", allowed: "auto, cavlc")
+        }
+    }
+
+    private func checkLevel() throws(MediaError) {
+        guard let lowest = H264Level.lowest(width: width, height: height, frameRate: frameRate) else {
+            let highest = H264Level.all.last
+            throw MediaError(
+                .invalidArgument,
+                "H.264 has no level for \(width)x\(height) at \(frameRate) frames per second",
+                given: highest?.reasonAgainst(width: width, height: height, frameRate: frameRate),
+                allowed: "level 6.2: 139264 macroblocks of 16x16, 16711680 of them per second"
+            )
+        }
+        guard let level, let reason = level.reasonAgainst(width: width, height: height, frameRate: frameRate) else {
+            return
+        }
+        throw MediaError(
+            .invalidArgument,
+            "\(width)x\(height) at \(frameRate) frames per second is beyond level \(level)",
+            given: reason,
+            allowed: "level \(lowest) or higher"
+        )
+    }
+
+    private func checkStructure() throws(MediaError) {
+        if case .maximum(let count) = bFrames, !(1...16).contains(count) {
+            throw MediaError(
+                .invalidArgument,
+                "number of B-frames is out of range",
+                given: "\(count)",
+                allowed: "1...16"
+            )
+        }
+        guard (0...128).contains(software.threads) else {
+            throw MediaError(
+                .invalidArgument,
+                "number of threads is out of range",
+                given: "\(software.threads)",
+                allowed: "0...128, 0 for automatic"
+            )
+        }
+        if isLowLatency, case .maximum(let count) = bFrames {
+            throw MediaError(
+                .invalidArgument,
+                "low latency has no B-frames, which delay frames",
+                given: "\(count)",
+                allowed: "off or automatic"
+            )
+        }
+    }
+
+    /// Whether the encoder may put out pictures in another order than they came.
+    public var allowsReordering: Bool {
+        bFrames != .off && !isLowLatency && profile?.isBaseline != true
+            && software.tuning != .zerolatency
+    }
+}

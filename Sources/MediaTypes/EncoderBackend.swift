@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import BitstreamSyntax
+
+/// Which encoder it is: enough to tell two of them apart, in a list or in a log.
+public struct EncoderIdentity: Sendable, Hashable, CustomStringConvertible {
+    /// The encoder's name, for example `x264`.
+    public var name: String
+    /// What it encodes to.
+    public var codec: VideoCodec
+    /// The device that it runs on, for example `/dev/dri/renderD128`; `nil` for the CPU.
+    public var device: String?
+
+    /// Names an encoder.
+    public init(name: String, codec: VideoCodec, device: String? = nil) {
+        self.name = name
+        self.codec = codec
+        self.device = device
+    }
+
+    /// Whether it runs on a GPU.
+    public var isHardware: Bool { device != nil }
+
+    /// For example `x264` or `vaapi-h264 on /dev/dri/renderD128`.
+    public var description: String { device.map { "\(name) on \($0)" } ?? name }
+}
+
+/// Makes encoders of one kind: one candidate among those that a session may use.
+public protocol EncoderFactory: Sendable {
+    /// Which encoder it makes.
+    var identity: EncoderIdentity { get }
+
+    /// Creates an encoder. It is called on a thread of the encoder's own and may block.
+    ///
+    /// - Throws: An error with ``MediaError/isPermanent`` set if trying again cannot help.
+    func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend
+}
+
+/// What an encoder is created for.
+public struct EncoderRequest: Sendable {
+    /// The validated configuration, with an even size.
+    public var configuration: EncoderConfiguration
+    /// How many frames may be decoded before a frame and shown after it; `nil` leaves it to the encoder. A session
+    /// fixes it when its first encoder is made, because decode times depend on it.
+    public var maximumReorderDepth: Int?
+    /// Takes what the encoder produces, in decoding order. Safe to call on any thread; never blocks.
+    public var output: @Sendable (EncoderOutput) -> Void
+
+    /// Makes a request.
+    public init(
+        configuration: EncoderConfiguration,
+        maximumReorderDepth: Int? = nil,
+        output: @escaping @Sendable (EncoderOutput) -> Void
+    ) {
+        self.configuration = configuration
+        self.maximumReorderDepth = maximumReorderDepth
+        self.output = output
+    }
+}
+
+/// An encoder at work. A session calls it from one thread at a time, its *submit thread*, and lets every call block.
+///
+/// An encoder may have threads of its own, on which it waits for a device and calls ``EncoderRequest/output``. After
+/// an error of ``encode(_:)`` or ``drain()``, or an output ``EncoderOutput/failed(_:)``, the session asks nothing more of it and
+/// releases it.
+public protocol EncoderBackend: AnyObject {
+    /// What was created.
+    var properties: EncoderProperties { get }
+
+    /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.
+    func encode(_ frame: EncoderFrame) throws(MediaError)
+
+    /// Changes to another configuration for the frames that follow.
+    ///
+    /// - Parameter configuration: A validated configuration that differs from the present one in what an
+    ///   ``EncoderUpdate`` can change.
+    /// - Returns: Whether it was done; `false` if only a new encoder can do it.
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool
+
+    /// Finishes every frame that was taken; all of them have been given to ``EncoderRequest/output`` when it returns. The
+    /// next frame after it becomes an IDR picture.
+    func drain() throws(MediaError)
+}
+
+/// What an encoder turned out to be.
+public struct EncoderProperties: Sendable {
+    /// Name and version for a person, for example `x264 core 164`.
+    public var name: String
+    /// The profile, by its name in the field, for example `High`.
+    public var profile: String
+    /// The level, for example `4.1`.
+    public var level: String
+    /// How many frames may be decoded before a frame and shown after it (`max_num_reorder_frames`).
+    public var reorderDepth: Int
+    /// How many frames it may keep before the first comes out; beyond that a frame that does not come is overdue.
+    public var maximumDelay: Int
+    /// Pixel formats that it takes without a conversion, the best first.
+    public var pixelFormats: [PixelFormat]
+    /// What it does with the options of a configuration.
+    public var supportedProperties: Set<EncoderOption>
+    /// Options that it could not honour to the letter.
+    public var adjustments: [Adjustment]
+    /// Codec, size, parameter sets.
+    public var formatDescription: FormatDescription
+
+    /// Describes an encoder.
+    public init(
+        name: String,
+        profile: String,
+        level: String,
+        reorderDepth: Int,
+        maximumDelay: Int,
+        pixelFormats: [PixelFormat],
+        supportedProperties: Set<EncoderOption>,
+        adjustments: [Adjustment] = [],
+        formatDescription: FormatDescription
+    ) {
+        self.name = name
+        self.profile = profile
+        self.level = level
+        self.reorderDepth = reorderDepth
+        self.maximumDelay = maximumDelay
+        self.pixelFormats = pixelFormats
+        self.supportedProperties = supportedProperties
+        self.adjustments = adjustments
+        self.formatDescription = formatDescription
+    }
+}
+
+/// An option that encoders may or may not honour.
+public struct EncoderOption: Sendable, Hashable, RawRepresentable {
+    /// The stable name.
+    public let rawValue: String
+    /// Makes the option of that name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// ``RateControl/averageBitRate(_:peak:)``.
+    public static let averageBitRate = EncoderOption(rawValue: "average-bit-rate")
+    /// ``RateControl/constantBitRate(_:window:)``.
+    public static let constantBitRate = EncoderOption(rawValue: "constant-bit-rate")
+    /// ``RateControl/constantQuality(_:peak:)``.
+    public static let constantQuality = EncoderOption(rawValue: "constant-quality")
+    /// ``RateControl/constantQuantizer(_:)``.
+    public static let constantQuantizer = EncoderOption(rawValue: "constant-quantizer")
+    /// A limit on peaks.
+    public static let peakBitRate = EncoderOption(rawValue: "peak-bit-rate")
+    /// B-frames.
+    public static let bFrames = EncoderOption(rawValue: "b-frames")
+    /// B-frames as references.
+    public static let bPyramid = EncoderOption(rawValue: "b-pyramid")
+    /// Open GOPs.
+    public static let openGOP = EncoderOption(rawValue: "open-gop")
+    /// CAVLC or CABAC by choice.
+    public static let entropyMode = EncoderOption(rawValue: "entropy-mode")
+    /// Key frames where the caller wants them.
+    public static let forceKeyFrame = EncoderOption(rawValue: "force-key-frame")
+    /// A quantizer for single frames.
+    public static let frameQuantizer = EncoderOption(rawValue: "frame-quantizer")
+    /// Access unit delimiters.
+    public static let accessUnitDelimiters = EncoderOption(rawValue: "access-unit-delimiters")
+    /// Ten bits.
+    public static let tenBit = EncoderOption(rawValue: "ten-bit")
+    /// HDR metadata.
+    public static let hdrMetadata = EncoderOption(rawValue: "hdr-metadata")
+    /// No delay between frame and sample.
+    public static let lowLatency = EncoderOption(rawValue: "low-latency")
+    /// A change of bitrate without a new encoder.
+    public static let bitRateUpdate = EncoderOption(rawValue: "bit-rate-update")
+    /// Preset, tuning and number of threads.
+    public static let softwareOptions = EncoderOption(rawValue: "software-options")
+}
+
+/// One frame on its way into an encoder.
+public struct EncoderFrame: Sendable {
+    /// The session's number of the frame, rising by one in presentation order; the encoder hands it back.
+    public var number: Int64
+    /// The picture, of the configured size and in one of ``EncoderProperties/pixelFormats``.
+    public var buffer: PixelBuffer
+    /// When it is shown.
+    public var presentationTime: MediaTime
+    /// How long it is shown; invalid if not known.
+    public var duration: MediaTime
+    /// What the caller wants of this frame.
+    public var options: FrameOptions
+
+    /// Makes a frame.
+    public init(
+        number: Int64,
+        buffer: PixelBuffer,
+        presentationTime: MediaTime,
+        duration: MediaTime = .invalid,
+        options: FrameOptions = .init()
+    ) {
+        self.number = number
+        self.buffer = buffer
+        self.presentationTime = presentationTime
+        self.duration = duration
+        self.options = options
+    }
+}
+
+/// What a caller wants of one frame.
+public struct FrameOptions: Sendable, Hashable {
+    /// Whether it has to be a key frame (an IDR picture).
+    public var forceKeyFrame: Bool
+    /// The quantizer to code it with, 0...51, instead of the rate control's choice.
+    public var quantizer: Int?
+
+    /// Makes options; nothing special unless given.
+    public init(forceKeyFrame: Bool = false, quantizer: Int? = nil) {
+        self.forceKeyFrame = forceKeyFrame
+        self.quantizer = quantizer
+    }
+}
+
+/// What an encoder produces.
+public enum EncoderOutput: Sendable {
+    /// A frame was coded, or left out.
+    case coded(CodedFrame)
+    /// A frame failed; the encoder is not usable any more.
+    case failed(MediaError)
+}
+
+/// One frame as it comes out of an encoder, in decoding order.
+public struct CodedFrame: Sendable {
+    /// The number that the session gave the frame.
+    public var number: Int64
+    /// NAL units, each behind its length as a 32-bit big-endian number, without parameter sets. Empty means that the
+    /// encoder left the frame out.
+    public var data: CodedData
+    /// Whether it is an IDR picture.
+    public var isKeyFrame: Bool
+    /// Whether other pictures refer to it.
+    public var isReference: Bool
+    /// What applies to it from here on, if that changed since ``EncoderProperties/formatDescription``.
+    public var formatDescription: FormatDescription?
+
+    /// Makes a coded frame.
+    public init(
+        number: Int64,
+        data: CodedData,
+        isKeyFrame: Bool,
+        isReference: Bool,
+        formatDescription: FormatDescription? = nil
+    ) {
+        self.number = number
+        self.data = data
+        self.isKeyFrame = isKeyFrame
+        self.isReference = isReference
+        self.formatDescription = formatDescription
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import BitstreamSyntax
+
+/// What to encode and how: the same for every encoder, hardware or software.
+///
+/// The defaults are those of a phone's camera app: 1080x1920, 5000x1024 bit/s, 30 frames per second, a key frame every
+/// five seconds, B-frames on.
+public struct EncoderConfiguration: Sendable, Hashable {
+    /// Width of the coded video in luma samples, even.
+    public var width: Int
+    /// Height of the coded video in luma samples, even.
+    public var height: Int
+    /// Which codec.
+    public var codec: CodecSelection = .automatic
+    /// Which profile; `nil` for the one that suits the other settings.
+    public var profile: VideoProfile?
+    /// Which level of H.264; `nil` for the lowest that the stream keeps to.
+    public var level: H264Level?
+    /// Bits of a sample: 8 or 10.
+    public var bitDepth = 8
+    /// Frames per second. For variable frame rate it is the nominal rate, on which rate control and levels are based.
+    public var frameRate = Rational(30)
+    /// Whether the time between frames differs.
+    public var isFrameRateVariable = false
+    /// How bits are spent.
+    public var rateControl = RateControl.averageBitRate(5000 * 1024)
+    /// How far key frames may be apart.
+    public var keyFrameInterval = KeyFrameInterval(duration: MediaTime(value: 5, timescale: 1))
+    /// Whether B-frames may refer across a non-IDR I-frame. Every key frame of a session's contract is an IDR.
+    public var allowsOpenGOP = false
+    /// Whether and how many B-frames.
+    public var bFrames = BFrames.automatic
+    /// Whether B-frames may serve as references.
+    public var allowsBPyramid = true
+    /// How H.264 codes its symbols.
+    public var entropyMode = EntropyMode.automatic
+    /// What the sample values of the coded video mean; `nil` for what the first picture says.
+    public var color: ColorDescription?
+    /// Width to height of one coded pixel; `nil` for what the scaling mode makes of the first picture.
+    public var pixelAspectRatio: Rational?
+    /// The display on which HDR content was mastered, written as SEI message.
+    public var masteringDisplay: MasteringDisplay?
+    /// Light levels of HDR content, written as SEI message.
+    public var contentLight: ContentLightLevel?
+    /// Whether every access unit begins with a delimiter NAL unit.
+    public var accessUnitDelimiters = false
+    /// Whether every frame is coded at once: no lookahead, no reordering.
+    public var isLowLatency = false
+    /// How pictures of another size are fitted in.
+    public var scaling = ScalingMode.letterbox
+    /// What concerns software encoders only.
+    public var software = SoftwareEncoderOptions()
+
+    /// Makes a configuration; everything that is not given can be set afterwards.
+    public init(width: Int = 1080, height: Int = 1920) {
+        self.width = width
+        self.height = height
+    }
+}
+
+/// Which codec to use.
+public enum CodecSelection: String, Sendable, Hashable, CaseIterable {
+    /// HEVC where the hardware has it, else H.264.
+    case automatic = "auto"
+    /// H.264.
+    case h264
+    /// HEVC.
+    case hevc
+}
+
+/// A profile of H.264 or HEVC that this package encodes.
+public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
+    /// H.264 constrained baseline: no B-frames, no CABAC.
+    case h264Baseline = "baseline"
+    /// H.264 main.
+    case h264Main = "main"
+    /// H.264 high.
+    case h264High = "high"
+    /// H.264 high 10.
+    case h264High10 = "high10"
+    /// HEVC main.
+    case hevcMain = "hevc-main"
+    /// HEVC main 10.
+    case hevcMain10 = "hevc-main10"
+
+    /// The codec that the profile belongs to.
+    public var codec: VideoCodec {
+        switch self {
+        case .h264Baseline, .h264Main, .h264High, .h264High10: .h264
+        case .hevcMain, .hevcMain10: .hevc
+        }
+    }
+
+    /// The highest bit depth.
+    public var maximumBitDepth: Int {
+        switch self {
+        case .h264High10, .hevcMain10: 10
+        case .h264Baseline, .h264Main, .h264High, .hevcMain: 8
+        }
+    }
+
+    /// Whether the profile has B-frames and CABAC.
+    public var isBaseline: Bool { self == .h264Baseline }
+}
+
+/// How far key frames may be apart; whichever limit is met first counts. With none, only the first frame and forced
+/// ones are key frames.
+public struct KeyFrameInterval: Sendable, Hashable {
+    /// At most so many frames from a key frame to the next, 1 for key frames only; `nil` for no limit.
+    public var frames: Int?
+    /// At most so much time from a key frame to the next; `nil` for no limit.
+    public var duration: MediaTime?
+
+    /// Makes an interval.
+    public init(frames: Int? = nil, duration: MediaTime? = nil) {
+        self.frames = frames
+        self.duration = duration
+    }
+
+    /// The limit as frames of a constant rate, at least 1; `nil` if there is none.
+    public func frameCount(at frameRate: Rational) -> Int? {
+        let byDuration = duration.map { max(1, Int(($0.seconds * frameRate.doubleValue).rounded(.down))) }
+        switch (frames, byDuration) {
+        case (let frames?, let byDuration?): return min(frames, byDuration)
+        case (let limit?, nil), (nil, let limit?): return limit
+        case (nil, nil): return nil
+        }
+    }
+}
+
+/// Whether and how many B-frames an encoder may use in a row.
+public enum BFrames: Sendable, Hashable {
+    /// None: frames leave in the order in which they came.
+    case off
+    /// As many as the encoder and its preset find best.
+    case automatic
+    /// At most so many, 1...16.
+    case maximum(Int)
+}
+
+/// How H.264 codes its symbols.
+public enum EntropyMode: String, Sendable, Hashable, CaseIterable {
+    /// CABAC unless the profile or the tuning excludes it.
+    case automatic = "auto"
+    /// Context-adaptive variable-length coding.
+    case cavlc
+    /// Context-adaptive binary arithmetic coding.
+    case cabac
+}
+
+/// What concerns x264 and x265 only.
+public struct SoftwareEncoderOptions: Sendable, Hashable {
+    /// Speed against compression.
+    public enum Preset: String, Sendable, Hashable, CaseIterable {
+        /// The fastest, with the worst compression.
+        case ultrafast
+        /// The second fastest.
+        case superfast
+        /// For live encoding on few cores.
+        case veryfast
+        /// Faster than fast.
+        case faster
+        /// A bit faster than medium.
+        case fast
+        /// The default.
+        case medium
+        /// Slower, better.
+        case slow
+        /// Slower still.
+        case slower
+        /// For archives.
+        case veryslow
+        /// The slowest, hardly better than veryslow.
+        case placebo
+    }
+
+    /// What the encoder is tuned for.
+    public enum Tuning: String, Sendable, Hashable, CaseIterable {
+        /// Live action.
+        case film
+        /// Cartoons.
+        case animation
+        /// Film grain that should stay.
+        case grain
+        /// Still pictures.
+        case stillimage
+        /// The highest PSNR.
+        case psnr
+        /// The highest SSIM.
+        case ssim
+        /// Decoders with little power.
+        case fastdecode
+        /// No delay between frame and sample.
+        case zerolatency
+    }
+
+    /// Speed against compression.
+    public var preset = Preset.medium
+    /// What to tune for, if anything.
+    public var tuning: Tuning?
+    /// How many threads; 0 for as many as suit the machine.
+    public var threads = 0
+
+    /// Makes the defaults: medium, no tuning, automatic threads.
+    public init() {}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import BitstreamSyntax
+
+/// How bits are spent.
+public enum RateControl: Sendable, Hashable {
+    /// An average over the whole stream, in bits per second (VBR, ABR), with a limit on peaks.
+    case averageBitRate(Int, peak: PeakBitRate = .automatic)
+    /// The same rate all the time, in bits per second, over windows of that many seconds; padded where needed (CBR).
+    case constantBitRate(Int, window: Double = 1)
+    /// The same visible quality all the time: x264's and x265's CRF, 0...51, lower is better.
+    case constantQuality(Double, peak: PeakBitRate = .unlimited)
+    /// The same quantizer all the time, 0...51, lower is better (CQP).
+    case constantQuantizer(Int)
+
+    /// The rate asked for, in bits per second, if there is one.
+    public var bitsPerSecond: Int? {
+        switch self {
+        case .averageBitRate(let rate, _), .constantBitRate(let rate, _): rate
+        case .constantQuality, .constantQuantizer: nil
+        }
+    }
+
+    /// Rates that are accepted, in bits per second. The upper end is that of level 6.2 in high profile.
+    public static let allowedBitRates = 1_000...1_000_000_000
+    /// Windows that are accepted, in seconds.
+    public static let allowedWindows = 0.01...60.0
+}
+
+/// A limit on how far the rate may rise above its average for a while: the VBV of encoders, `DataRateLimits` of
+/// VideoToolbox.
+public enum PeakBitRate: Sendable, Hashable {
+    /// 1.5 times the average over one second for H.264 without B-frames, else none.
+    case automatic
+    /// No limit.
+    case unlimited
+    /// At most that many bits per second, over a window in seconds. The decoder's buffer has the size rate times
+    /// window.
+    case limit(Int, window: Double = 1)
+}
+
+/// A peak rate that applies, with its buffer.
+public struct RateLimit: Sendable, Hashable {
+    /// Bits per second at which the decoder's buffer fills.
+    public var bitsPerSecond: Int
+    /// The size of that buffer in bits.
+    public var bufferSize: Int
+
+    init(_ bitsPerSecond: Int, window: Double) {
+        self.bitsPerSecond = bitsPerSecond
+        bufferSize = Int((Double(bitsPerSecond) * window).rounded())
+    }
+}
+
+extension RateControl {
+    /// The limit that an encoder of that codec has to obey, with `automatic` resolved.
+    public func rateLimit(codec: VideoCodec, bFrames: BFrames) -> RateLimit? {
+        switch self {
+        case .constantBitRate(let rate, let window): return RateLimit(rate, window: window)
+        case .constantQuantizer: return nil
+        case .averageBitRate(_, .limit(let rate, let window)), .constantQuality(_, .limit(let rate, let window)):
+            return RateLimit(rate, window: window)
+        case .averageBitRate(let rate, .automatic) where codec == .h264 && bFrames == .off:
+            return RateLimit(rate / 2 * 3 + rate % 2, window: 1)
+        case .averageBitRate, .constantQuality: return nil
+        }
+    }
+
+    func validate() throws(MediaError) {
+        switch self {
+        case .averageBitRate(let rate, let peak):
+            try Self.check(rate, "bitrate")
+            if case .limit(let limit, _) = peak, limit < rate {
+                throw MediaError(
+                    .invalidArgument,
+                    "the peak bitrate is below the average",
+                    given: "\(limit) bit/s",
+                    allowed: "at least \(rate) bit/s"
+                )
+            }
+            try Self.check(peak)
+        case .constantBitRate(let rate, let window):
+            try Self.check(rate, "bitrate")
+            try Self.check(window: window)
+        case .constantQuality(let quality, let peak):
+            guard (0...51).contains(quality) else {
+                throw MediaError(.invalidArgument, "quality is out of range", given: "\(quality)", allowed: "0...51")
+            }
+            try Self.check(peak)
+        case .constantQuantizer(let quantizer):
+            guard (0...51).contains(quantizer) else {
+                throw MediaError(
+                    .invalidArgument,
+                    "quantizer is out of range",
+                    given: "\(quantizer)",
+                    allowed: "0...51"
+                )
+            }
+        }
+    }
+
+    private static func check(_ peak: PeakBitRate) throws(MediaError) {
+        guard case .limit(let rate, let window) = peak else { return }
+        try check(rate, "peak bitrate")
+        try check(window: window)
+    }
+
+    private static func check(_ rate: Int, _ name: String) throws(MediaError) {
+        if allowedBitRates.contains(rate) { return }
+        throw MediaError(
+            .invalidArgument,
+            "\(name) is out of range",
+            given: "\(rate) bit/s",
+            allowed: "\(allowedBitRates.lowerBound)...\(allowedBitRates.upperBound) bit/s"
+        )
+    }
+
+    private static func check(window: Double) throws(MediaError) {
+        if allowedWindows.contains(window) { return }
+        throw MediaError(
+            .invalidArgument,
+            "rate window is out of range",
+            given: "\(window) s",
+            allowed: "\(allowedWindows.lowerBound)...\(allowedWindows.upperBound) s"
+        )
+    }
+}
