@@ -29,7 +29,12 @@ let package = Package(
         .target(name: "CLinux"),
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
 
+        // Devices: what the kernel and libva offer.
+        .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
+        .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
+
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
         .testTarget(name: "MediaTypesTests", dependencies: ["MediaTypes"], swiftSettings: strict),
+        .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
     ]
 )

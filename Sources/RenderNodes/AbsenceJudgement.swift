@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Glibc
+
+/// Concludes why there is no render node at all. A pure value, as ``AccessJudgement``.
+struct AbsenceJudgement {
+    /// The folder that should hold the nodes.
+    let folder: String
+    /// The render nodes that the kernel has according to sysfs, which containers share with their host.
+    let kernelNodes: [String]
+    /// Who asks.
+    let process: ProcessIdentity
+
+    /// The folder could not be listed.
+    func refusal(after error: SystemError) -> NodeRefusal {
+        switch error.code {
+        case ENOENT:
+            refusal(.noDeviceFolder, code: ENOENT, found: "There is no \(folder)")
+        case EACCES: .closedFolder(onTheWayTo: folder, process: process)
+        case EMFILE, ENFILE: .outOfDescriptors(path: folder, error: error)
+        default: .failed(path: folder, error: error)
+        }
+    }
+
+    /// The folder was listed, and none of its names is that of a render node.
+    func refusal(names: [String]) -> NodeRefusal {
+        let others = names.isEmpty ? "is empty" : "holds no render node, only \(names.sorted().joined(separator: ", "))"
+        return refusal(.noRenderNode, code: nil, found: "\(folder) \(others)")
+    }
+
+    private func refusal(_ cause: NodeRefusal.Cause, code: Int32?, found: String) -> NodeRefusal {
+        let explanation: String
+        let remedies: [String]
+        if !kernelNodes.isEmpty {
+            let nodes = kernelNodes.joined(separator: ", ")
+            explanation = "\(found), although the kernel has \(nodes): this container was not given the GPU."
+            remedies = process.passingTheDevice
+        } else {
+            let place = process.container == nil ? "this machine" : "the container's host"
+            explanation = "\(found), and the kernel knows of no render node: \(place) has no GPU, or no driver for it."
+            remedies = [
+                "see whether there is a GPU and which driver it has: lspci -nnk -d ::03xx",
+                "in a virtual machine: have the hypervisor pass a GPU through",
+            ]
+        }
+        return NodeRefusal(cause: cause, path: folder, code: code, explanation: explanation, remedies: remedies)
+    }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Glibc
+
+/// Concludes from a failed call and from what is known of node and process why a node is out of reach.
+///
+/// A pure value: it makes no system call.
+struct AccessJudgement {
+    /// The node's path.
+    let path: String
+    /// What `stat` told of it.
+    let file: DeviceFile
+    /// The group that owns the node, where `/etc/group` has it.
+    let groupEntry: GroupTable.Entry?
+    /// Who asks.
+    let process: ProcessIdentity
+    /// The number that stands for groups which the user namespace does not map.
+    let overflowGroup: UInt32
+
+    /// The refusal that follows from a failed `open`.
+    func refusal(after error: SystemError) -> NodeRefusal {
+        switch error.code {
+        case EACCES: permissionDenied
+        case EPERM: deviceNotAllowed
+        case ENOENT: .vanished(path: path)
+        case ENXIO, ENODEV: noDriver(error)
+        case EMFILE, ENFILE: .outOfDescriptors(path: path, error: error)
+        default: .failed(path: path, error: error)
+        }
+    }
+
+    /// The refusal of a file that is no character device; nil when it is one.
+    var refusalByKind: NodeRefusal? {
+        let found: String
+        switch file.kind {
+        case .characterDevice: return nil
+        case .directory: found = "a folder, which is what Docker's -v makes of a path that the host does not have"
+        case .regularFile: found = "a plain file"
+        case .other: found = "neither a character device nor a plain file"
+        }
+        return NodeRefusal(
+            cause: .notACharacterDevice,
+            path: path,
+            code: nil,
+            explanation: "\(path) should be a character device but is \(found).",
+            remedies: ["check that the host has the node: ls -l /dev/dri"] + process.passingTheDevice
+        )
+    }
+}
+
+// MARK: - EACCES
+
+extension AccessJudgement {
+    private var permissionDenied: NodeRefusal {
+        if file.group == overflowGroup { return unmappedGroup }
+        if process.mayReadAndWrite(file) { return deniedDespitePermissions }
+        let groupMayUseNode = file.permissions & 0o060 == 0o060 && file.group != 0
+        guard groupMayUseNode, !process.groups.contains(file.group) else { return deniedByMode }
+        return notInGroup
+    }
+
+    private var notInGroup: NodeRefusal {
+        let isListedMember = process.userName.map { groupEntry?.members.contains($0) ?? false } ?? false
+        let host =
+            isListedMember
+            ? "log in again, the group's new membership is not yet in effect here: newgrp \(groupOrNumber)"
+            : "join the group and log in again: sudo usermod -aG \(groupOrNumber) \(process.userName ?? "\"$USER\"")"
+        let engine = process.engine
+        let container = [
+            "start the container with the group: \(engine) run --device /dev/dri --group-add \(file.group) ...",
+            "or in compose.yaml: devices: [\"/dev/dri:/dev/dri\"] and group_add: [\"\(file.group)\"]",
+        ]
+        return denied(
+            because: "it is open to \(groupText) only",
+            remedies: process.container == nil ? [host] + container : container
+        )
+    }
+
+    private var deniedByMode: NodeRefusal {
+        denied(
+            because: "its owner and mode shut this process out and no group membership would help",
+            remedies: [
+                "let a group in, on the host until the next start: sudo chgrp render \(path) && sudo chmod 0660 \(path)",
+                "or for good, as a udev rule: SUBSYSTEM==\"drm\", KERNEL==\"renderD*\", GROUP=\"render\", MODE=\"0660\"",
+            ]
+        )
+    }
+
+    private var deniedDespitePermissions: NodeRefusal {
+        denied(
+            because: "its mode lets this process in, so something else refuses: SELinux or AppArmor, a mount with "
+                + "nodev, or a folder on the way to it",
+            remedies: [
+                "look for what refused, on the host: sudo journalctl -k --grep 'apparmor|avc'",
+                "with SELinux, let containers use devices: sudo setsebool -P container_use_devices 1",
+                "look for nodev: findmnt -T \(path)",
+            ]
+        )
+    }
+
+    private var unmappedGroup: NodeRefusal {
+        NodeRefusal(
+            cause: .unmappedGroup,
+            path: path,
+            code: EACCES,
+            explanation: "\(node) belongs to gid \(overflowGroup), which stands for every group that this user "
+                + "namespace does not map: a rootless container, running as \(process).",
+            remedies: [
+                "with Podman and crun, keep the groups of the user who starts it: "
+                    + "podman run --device /dev/dri --group-add keep-groups ...",
+                "with rootless Docker, let that user in by name, on the host: sudo setfacl -m u:\"$USER\":rw \(path)",
+            ]
+        )
+    }
+
+    private func denied(because reason: String, remedies: [String]) -> NodeRefusal {
+        NodeRefusal(
+            cause: .permissionDenied,
+            path: path,
+            code: EACCES,
+            explanation: "\(node) cannot be opened: \(reason). This process runs as \(process).",
+            remedies: remedies
+        )
+    }
+
+    private var node: String {
+        let mode = String(file.permissions, radix: 8)
+        return "\(path) (uid \(file.owner), \(groupText), mode 0\(mode))"
+    }
+
+    private var groupText: String { groupEntry.map { "group \($0.name) (gid \(file.group))" } ?? "gid \(file.group)" }
+
+    private var groupOrNumber: String { groupEntry?.name ?? String(file.group) }
+}
+
+// MARK: - Other causes
+
+extension AccessJudgement {
+    private var deviceNotAllowed: NodeRefusal {
+        let unit = "in a systemd unit: PrivateDevices=no and DeviceAllow=char-drm rw"
+        return NodeRefusal(
+            cause: .deviceNotAllowed,
+            path: path,
+            code: EPERM,
+            explanation: "\(path) is there, but the device rules around this process (its control group) forbid it: "
+                + "a container into which /dev/dri was mounted as a volume instead of passed as a device.",
+            remedies: process.container == nil
+                ? process.passingTheDevice + [unit]
+                : process.passingTheDevice + ["in Kubernetes: the GPU vendor's device plugin instead of hostPath"]
+        )
+    }
+
+    private func noDriver(_ error: SystemError) -> NodeRefusal {
+        let inContainer = ["make the container anew: device numbers may have changed since it was made"]
+        let onHost = ["look for what the kernel's driver says: sudo dmesg | grep -iE 'drm|i915|xe|amdgpu'"]
+        return NodeRefusal(
+            cause: .noDriver,
+            path: path,
+            code: error.code,
+            explanation: "\(path) is there, but no driver answers behind it (\(error.text)).",
+            remedies: process.container == nil ? onHost : inContainer + onHost
+        )
+    }
+}
+
+extension NodeRefusal {
+    /// The node could not even be examined.
+    static func unreachable(path: String, error: SystemError, process: ProcessIdentity) -> NodeRefusal {
+        switch error.code {
+        case ENOENT, ENOTDIR: .vanished(path: path)
+        case EACCES: .closedFolder(onTheWayTo: path, process: process)
+        default: .failed(path: path, error: error)
+        }
+    }
+
+    /// A folder lets this process in neither to list nor to pass.
+    static func closedFolder(onTheWayTo path: String, process: ProcessIdentity) -> NodeRefusal {
+        NodeRefusal(
+            cause: .permissionDenied,
+            path: path,
+            code: EACCES,
+            explanation: "A folder on the way to \(path) is closed to \(process).",
+            remedies: ["see which: namei -l \(path)", "open the usual one: sudo chmod 0755 /dev/dri"]
+        )
+    }
+
+    /// The node was listed and is gone.
+    static func vanished(path: String) -> NodeRefusal {
+        NodeRefusal(
+            cause: .vanished,
+            path: path,
+            code: ENOENT,
+            explanation: "\(path) does not exist: the GPU or its driver went away, or the path is wrong.",
+            remedies: ["list the nodes that exist: ls -l /dev/dri"]
+        )
+    }
+
+    /// No descriptor was left to open the node with.
+    static func outOfDescriptors(path: String, error: SystemError) -> NodeRefusal {
+        NodeRefusal(
+            cause: .outOfDescriptors,
+            path: path,
+            code: error.code,
+            explanation: "\(path) cannot be opened: \(error.text).",
+            remedies: ["allow more open files: ulimit -n 65536"]
+        )
+    }
+
+    /// A failure that has no more to say than its code.
+    static func failed(path: String, error: SystemError) -> NodeRefusal {
+        NodeRefusal(
+            cause: .failed,
+            path: path,
+            code: error.code,
+            explanation: "\(path): \(error.call) failed: \(error.text) (errno \(error.code)).",
+            remedies: []
+        )
+    }
+}
+
+extension ProcessIdentity {
+    /// The command that starts containers, as far as is known.
+    var engine: String { (container ?? .docker).rawValue }
+
+    /// How a container is given the GPUs.
+    var passingTheDevice: [String] {
+        [
+            "pass the GPU to the container as a device: \(engine) run --device /dev/dri ...",
+            "or in compose.yaml: devices: [\"/dev/dri:/dev/dri\"]",
+        ]
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Looks at single nodes, with what has to be known of system and process read once.
+struct NodeExaminer {
+    let root: String
+    let system: SystemCalls
+    let process: ProcessIdentity
+    private let groups: GroupTable
+    private let overflowGroup: UInt32
+
+    init(root: String, system: SystemCalls) {
+        self.root = root
+        self.system = system
+        func path(_ relative: String) -> String { Self.path(relative, below: root) }
+        func text(_ relative: String) -> String { (try? system.text(path(relative))) ?? "" }
+        func exists(_ relative: String) -> Bool { (try? system.status(path(relative))) != nil }
+
+        groups = GroupTable(text("etc/group"))
+        let overflow = text("proc/sys/kernel/overflowgid").prefix { $0 != "\n" }
+        overflowGroup = UInt32(overflow) ?? 65534
+        let user = system.effectiveUser()
+        process = ProcessIdentity(
+            user: user,
+            userName: UserTable(text("etc/passwd")).names[user],
+            groups: system.groups(),
+            container: exists("run/.containerenv") ? .podman : exists(".dockerenv") ? .docker : nil
+        )
+    }
+
+    /// A path below the root.
+    func path(_ relative: String) -> String { Self.path(relative, below: root) }
+
+    /// The render nodes that sysfs lists, ascending.
+    var kernelNodes: [String] {
+        let names = (try? system.names(path("sys/class/drm"))) ?? []
+        return names.compactMap(RenderNodeSurvey.minor).sorted().map { "renderD\($0)" }
+    }
+
+    /// Describes a node and tries to open it.
+    func examine(minor: UInt32) -> RenderNode {
+        let path = path("dev/dri/renderD\(minor)")
+        var file: DeviceFile?
+        var driver: String?
+        let access: RenderNode.Access
+        do throws(NodeRefusal) {
+            let status = try status(of: path)
+            file = status
+            driver = try open(path, file: status).kernelDriver
+            access = .accessible
+        } catch {
+            access = .refused(error)
+        }
+        let event = deviceEvent(minor: minor, file: file)
+        return RenderNode(
+            path: path,
+            minor: minor,
+            file: file,
+            groupName: file.flatMap { groups.entries[$0.group]?.name },
+            kernelDriver: driver ?? event.driver,
+            pci: event.pci,
+            access: access
+        )
+    }
+
+    /// Opens the node at a path.
+    func open(_ path: String) throws(NodeRefusal) -> OpenRenderNode {
+        try open(path, file: status(of: path))
+    }
+
+    private func open(_ path: String, file: DeviceFile) throws(NodeRefusal) -> OpenRenderNode {
+        let judgement = AccessJudgement(
+            path: path,
+            file: file,
+            groupEntry: groups.entries[file.group],
+            process: process,
+            overflowGroup: overflowGroup
+        )
+        if let refusal = judgement.refusalByKind { throw refusal }
+        do throws(SystemError) {
+            return OpenRenderNode(path: path, descriptor: try system.openDevice(path), system: system)
+        } catch {
+            throw judgement.refusal(after: error)
+        }
+    }
+
+    private func status(of path: String) throws(NodeRefusal) -> DeviceFile {
+        do throws(SystemError) {
+            return try system.status(path)
+        } catch {
+            throw .unreachable(path: path, error: error, process: process)
+        }
+    }
+
+    /// By the device's numbers, which hold even where a container gave the node another name; by name without them.
+    private func deviceEvent(minor: UInt32, file: DeviceFile?) -> DeviceEvent {
+        let device =
+            if case .characterDevice(let major, let minor)? = file?.kind { "dev/char/\(major):\(minor)" } else {
+                "class/drm/renderD\(minor)"
+            }
+        return DeviceEvent((try? system.text(path("sys/\(device)/device/uevent"))) ?? "")
+    }
+
+    private static func path(_ relative: String, below root: String) -> String {
+        root.hasSuffix("/") ? root + relative : root + "/" + relative
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLibDRM
+import Glibc
+
+/// A system call that failed.
+struct SystemError: Error, Hashable {
+    /// The call's name, such as `open`.
+    let call: String
+    /// The `errno` it left.
+    let code: Int32
+
+    /// The C library's text for the code.
+    var text: String { String(cString: strerror(code)) }
+}
+
+/// The operating system as this module sees it: the only place that calls it. Tests replace single members
+/// to force an `errno` or to pass a plain file off as a device.
+struct SystemCalls: Sendable {
+    /// `stat(2)`: what the path leads to, links followed.
+    var status: @Sendable (_ path: String) throws(SystemError) -> DeviceFile = SystemCalls.status
+    /// `open(2)` with `O_RDWR | O_CLOEXEC`. The caller closes the descriptor.
+    var openDevice: @Sendable (_ path: String) throws(SystemError) -> Int32 = SystemCalls.openDevice
+    /// `close(2)`.
+    var close: @Sendable (_ descriptor: Int32) -> Void = { _ = Glibc.close($0) }
+    /// The names in a folder, in no order, without `.` and `..`.
+    var names: @Sendable (_ folder: String) throws(SystemError) -> [String] = SystemCalls.names
+    /// The text of a small file, at most ``SystemCalls/textLimit`` bytes of it.
+    var text: @Sendable (_ path: String) throws(SystemError) -> String = SystemCalls.text
+    /// `drmGetVersion(3)`: the name that the kernel driver behind an open node gives itself.
+    var driverName: @Sendable (_ descriptor: Int32) -> String? = SystemCalls.driverName
+    /// `geteuid(2)`.
+    var effectiveUser: @Sendable () -> UInt32 = { geteuid() }
+    /// `getegid(2)` and `getgroups(2)`, each group once, in ascending order.
+    var groups: @Sendable () -> [UInt32] = SystemCalls.groups
+
+    /// No file that this module reads is near this size.
+    static let textLimit = 1 << 20
+}
+
+extension SystemCalls {
+    private static func status(_ path: String) throws(SystemError) -> DeviceFile {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw SystemError(call: "stat", code: errno) }
+        let kind: DeviceFile.Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFCHR: .characterDevice(major: gnu_dev_major(status.st_rdev), minor: gnu_dev_minor(status.st_rdev))
+            case S_IFDIR: .directory
+            case S_IFREG: .regularFile
+            default: .other
+            }
+        return DeviceFile(
+            kind: kind,
+            owner: status.st_uid,
+            group: status.st_gid,
+            permissions: UInt16(truncatingIfNeeded: status.st_mode & 0o7777)
+        )
+    }
+
+    private static func openDevice(_ path: String) throws(SystemError) -> Int32 {
+        let descriptor = retryingOnInterrupt { open(path, O_RDWR | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
+        return descriptor
+    }
+
+    private static func names(_ folder: String) throws(SystemError) -> [String] {
+        guard let stream = opendir(folder) else { throw SystemError(call: "opendir", code: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw SystemError(call: "readdir", code: errno) }
+                return names
+            }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+    }
+
+    private static func text(_ path: String) throws(SystemError) -> String {
+        let descriptor = retryingOnInterrupt { open(path, O_RDONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
+        defer { _ = Glibc.close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while bytes.count < textLimit {
+            let count = retryingOnInterrupt { read(descriptor, &chunk, chunk.count) }
+            guard count >= 0 else { throw SystemError(call: "read", code: errno) }
+            if count == 0 { break }
+            bytes += chunk.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func driverName(_ descriptor: Int32) -> String? {
+        guard let version = drmGetVersion(descriptor) else { return nil }
+        defer { drmFreeVersion(version) }
+        guard let name = version.pointee.name else { return nil }
+        return String(cString: name)
+    }
+
+    private static func groups() -> [UInt32] {
+        let capacity = getgroups(0, nil)
+        var groups = [UInt32](repeating: 0, count: Int(max(capacity, 0)))
+        let count = getgroups(capacity, &groups)
+        return Set(groups.prefix(Int(max(count, 0))) + [getegid()]).sorted()
+    }
+
+    private static func retryingOnInterrupt<Status: FixedWidthInteger>(_ call: () -> Status) -> Status {
+        while true {
+            let status = call()
+            if status != -1 || errno != EINTR { return status }
+        }
+    }
+}
