@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLibVA
+public import RenderNodes
+
+/// A connection to a driver (`VADisplay`). Owns the render node; both are closed at the end of its life.
+public struct Display: ~Copyable {
+    /// The version of VA-API that libva speaks.
+    public let version: APIVersion
+
+    private let handle: VADisplay
+    private let relay: MessageRelay
+    private let openingMessages: [DriverMessage]
+    private let node: OpenRenderNode
+
+    /// Loads the driver for a node and initializes it (`vaGetDisplayDRM`, `vaInitialize`).
+    ///
+    /// A driver is foreign code in this process: it may take seconds, and a faulty one can crash or hang.
+    ///
+    /// - Parameters:
+    ///   - node: The node, which the display owns from now on, also when this throws.
+    ///   - onMessage: Called with every line that libva and the driver would print, on any thread, possibly until
+    ///     the display's end.
+    /// - Throws: ``DisplayError`` with what libva said on the way.
+    public init(
+        node: consuming OpenRenderNode,
+        onMessage: @escaping @Sendable (DriverMessage) -> Void = { _ in }
+    ) throws(DisplayError) {
+        guard let handle = vaGetDisplayDRM(node.descriptor) else {
+            throw DisplayError(path: node.path, reason: .notADRMDevice, messages: [])
+        }
+        let relay = MessageRelay(handler: onMessage)
+        Self.listen(to: handle, relay)
+        var major: Int32 = 0
+        var minor: Int32 = 0
+        do throws(VAError) {
+            try check("vaInitialize", vaInitialize(handle, &major, &minor))
+        } catch {
+            Self.terminate(handle, relay)
+            throw DisplayError(path: node.path, reason: .failed(error), messages: relay.endRecord())
+        }
+        self.handle = handle
+        self.relay = relay
+        self.node = node
+        version = APIVersion(major: major, minor: minor)
+        openingMessages = relay.endRecord()
+    }
+
+    /// Opens the node at a path, then as ``init(node:onMessage:)``.
+    public init(
+        path: String,
+        onMessage: @escaping @Sendable (DriverMessage) -> Void = { _ in }
+    ) throws(DisplayError) {
+        let node: OpenRenderNode
+        do throws(NodeRefusal) {
+            node = try OpenRenderNode(path: path)
+        } catch {
+            throw DisplayError(path: path, reason: .refused(error), messages: [])
+        }
+        self = try Display(node: node, onMessage: onMessage)
+    }
+
+    deinit { Self.terminate(handle, relay) }
+
+    /// The path of the node.
+    public var path: String { node.path }
+
+    /// Asks the driver who it is and what it offers.
+    ///
+    /// - Throws: ``VAError`` naming the query that the driver refused.
+    public func describe() throws(VAError) -> DriverDescription {
+        var profiles: [ProfileDescription] = []
+        for profile in try self.profiles() {
+            profiles.append(ProfileDescription(profile: profile, entrypoints: try entrypoints(of: profile)))
+        }
+        return DriverDescription(
+            version: version,
+            vendor: vaQueryVendorString(handle).map { String(cString: $0) } ?? "",
+            file: DriverDescription.loadedFile(accordingTo: openingMessages),
+            profiles: profiles
+        )
+    }
+
+    private func profiles() throws(VAError) -> [Profile] {
+        var list = [VAProfile](repeating: VAProfileNone, count: Int(max(vaMaxNumProfiles(handle), 0)))
+        var count: Int32 = 0
+        try check("vaQueryConfigProfiles", vaQueryConfigProfiles(handle, &list, &count))
+        return list.prefix(Int(max(count, 0))).map { Profile(rawValue: $0.rawValue) }
+    }
+
+    private func entrypoints(of profile: Profile) throws(VAError) -> [Entrypoint] {
+        let unset = VAEntrypoint(rawValue: 0)
+        var list = [VAEntrypoint](repeating: unset, count: Int(max(vaMaxNumEntrypoints(handle), 0)))
+        var count: Int32 = 0
+        let query = VAProfile(rawValue: profile.rawValue)
+        try check("vaQueryConfigEntrypoints", vaQueryConfigEntrypoints(handle, query, &list, &count))
+        return list.prefix(Int(max(count, 0))).map { Entrypoint(rawValue: $0.rawValue) }
+    }
+
+    /// The relay outlives the display, which holds it until after `vaTerminate`.
+    private static func listen(to handle: VADisplay, _ relay: MessageRelay) {
+        let context = Unmanaged.passUnretained(relay).toOpaque()
+        vaSetErrorCallback(handle, { MessageRelay.at($0)?.receive(.error, $1) }, context)
+        vaSetInfoCallback(handle, { MessageRelay.at($0)?.receive(.info, $1) }, context)
+    }
+
+    /// Ends the connection. A driver that fails to is reported to the handler, and its memory is lost.
+    private static func terminate(_ handle: VADisplay, _ relay: MessageRelay) {
+        do throws(VAError) {
+            try check("vaTerminate", vaTerminate(handle))
+        } catch {
+            relay.receive(.error, "\(error)")
+        }
+    }
+}
+
+extension MessageRelay {
+    /// The relay behind a callback's context.
+    fileprivate static func at(_ context: UnsafeMutableRawPointer?) -> MessageRelay? {
+        context.map { Unmanaged<MessageRelay>.fromOpaque($0).takeUnretainedValue() }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLibVA
+
+/// What a driver says of itself.
+public struct DriverDescription: Sendable, Hashable {
+    /// The version of VA-API that libva speaks.
+    public let version: APIVersion
+    /// The driver's name for itself and its version (`vaQueryVendorString`); free text.
+    public let vendor: String
+    /// The file that libva loaded; nil when libva was built without messages.
+    public let file: String?
+    /// What it offers, in the driver's order.
+    public let profiles: [ProfileDescription]
+
+    /// The driver's short name, such as `iHD` or `radeonsi`: that of its file.
+    public var name: String? {
+        guard let base = file?.split(separator: "/").last, base.hasSuffix(DriverSearch.suffix) else { return nil }
+        return String(base.dropLast(DriverSearch.suffix.count))
+    }
+
+    /// The driver file that libva loaded: the last that it announced. There is no call that tells.
+    static func loadedFile(accordingTo messages: [DriverMessage]) -> String? {
+        let announcement = "Trying to open "
+        return messages.last { $0.text.hasPrefix(announcement) }.map { String($0.text.dropFirst(announcement.count)) }
+    }
+}
+
+/// A version of VA-API. libva's own is one higher in the first number: libva 2.17 speaks VA-API 1.17.
+public struct APIVersion: Sendable, Hashable, CustomStringConvertible {
+    /// The first number.
+    public let major: Int32
+    /// The second number.
+    public let minor: Int32
+
+    /// Such as `1.17`.
+    public var description: String { "\(major).\(minor)" }
+}
+
+/// A profile and the ways in which a driver processes it.
+public struct ProfileDescription: Sendable, Hashable {
+    /// The profile.
+    public let profile: Profile
+    /// Decoding, encoding and processing units that take it.
+    public let entrypoints: [Entrypoint]
+}
+
+/// A codec's profile (`VAProfile`).
+public struct Profile: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    /// The number of `va.h`.
+    public let rawValue: Int32
+
+    /// Wraps a number of `va.h`.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// The name of `va.h` without its prefix, such as `H264High`; the number where libva knows no name.
+    public var description: String {
+        shortName(vaProfileStr(VAProfile(rawValue: rawValue)), prefix: "VAProfile") ?? "profile \(rawValue)"
+    }
+}
+
+/// A kind of processing that a driver offers for a profile (`VAEntrypoint`).
+public struct Entrypoint: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    /// The number of `va.h`.
+    public let rawValue: UInt32
+
+    /// Wraps a number of `va.h`.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The name of `va.h` without its prefix, such as `EncSliceLP`; the number where libva knows no name.
+    public var description: String {
+        shortName(vaEntrypointStr(VAEntrypoint(rawValue: rawValue)), prefix: "VAEntrypoint") ?? "entrypoint \(rawValue)"
+    }
+}
+
+/// A constant's name without its prefix; nil for libva's placeholder for numbers that it does not know.
+private func shortName(_ name: UnsafePointer<CChar>?, prefix: String) -> String? {
+    guard let name = name.map({ String(cString: $0) }), name.hasPrefix(prefix) else { return nil }
+    return String(name.dropFirst(prefix.count))
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLibVA
+
+/// A libva call that did not return success.
+public struct VAError: Error, Sendable, Hashable {
+    /// The C function's name, such as `vaInitialize`.
+    public let call: String
+    /// What it returned.
+    public let status: Status
+    /// libva's description of the status (`vaErrorStr`).
+    public let text: String
+
+    /// A `VAStatus` other than success.
+    public struct Status: RawRepresentable, Sendable, Hashable {
+        /// The number of `va.h`, such as 0x14.
+        public let rawValue: Int32
+
+        /// Wraps a number of `va.h`.
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+    }
+}
+
+extension VAError.Status: CustomStringConvertible {
+    /// The name in `va.h`, such as `VA_STATUS_ERROR_UNIMPLEMENTED`; the number where libva knows no name.
+    public var description: String {
+        let name = String(cString: vaStatusStr(rawValue))
+        return name.hasPrefix("VA_STATUS_") ? name : "0x" + String(UInt32(bitPattern: rawValue), radix: 16)
+    }
+}
+
+extension VAError: CustomStringConvertible {
+    /// Such as `vaInitialize: unknown libva error (VA_STATUS_ERROR_UNKNOWN)`.
+    public var description: String { "\(call): \(text) (\(status))" }
+}
+
+/// Passes success and throws anything else. Every status that libva returns goes through here.
+func check(_ call: StaticString, _ status: VAStatus) throws(VAError) {
+    guard status != VA_STATUS_SUCCESS else { return }
+    throw VAError(
+        call: "\(call)",
+        status: VAError.Status(rawValue: status),
+        text: String(cString: vaErrorStr(status))
+    )
+}
