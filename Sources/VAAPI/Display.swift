@@ -109,6 +109,8 @@ public struct Display: ~Copyable {
         do throws(VAError) {
             try check("vaTerminate", vaTerminate(handle))
         } catch {
+            vaSetErrorCallback(handle, nil, nil)
+            vaSetInfoCallback(handle, nil, nil)
             relay.receive(.error, "\(error)")
         }
     }
