@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Glibc
+internal import Glibc
 
 /// Concludes why there is no render node at all. A pure value, as ``AccessJudgement``.
 struct AbsenceJudgement {

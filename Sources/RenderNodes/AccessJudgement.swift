@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Glibc
+internal import Glibc
 
 /// Concludes from a failed call and from what is known of node and process why a node is out of reach.
 ///

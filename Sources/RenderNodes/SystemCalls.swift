@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import CLibDRM
-import Glibc
+internal import CLibDRM
+internal import Glibc
 
 /// A system call that failed.
 struct SystemError: Error, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import CLibVA
+internal import CLibVA
 public import RenderNodes
 
 /// A connection to a driver (`VADisplay`). Owns the render node; both are closed at the end of its life.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import CLibVA
+internal import CLibVA
 
 /// What a driver says of itself.
 public struct DriverDescription: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Synchronization
+internal import Synchronization
 
 /// A line that libva or a driver would have printed.
 public struct DriverMessage: Sendable, Hashable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import CLibVA
-import Glibc
+internal import CLibVA
+internal import Glibc
 
 /// Where libva looks for a GPU's driver, and what is there. Nothing is loaded.
 public struct DriverSearch: Sendable, Hashable {

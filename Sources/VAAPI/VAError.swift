@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import CLibVA
+internal import CLibVA
 
 /// A libva call that did not return success.
 public struct VAError: Error, Sendable, Hashable {
