@@ -25,6 +25,13 @@ let package = Package(
         // Files, by FFmpeg's libraries.
         .target(name: "MediaIO", dependencies: ["MediaTypes", "CFFmpeg"], swiftSettings: strict),
 
+        .target(name: "PixelConversion", dependencies: ["MediaTypes"], swiftSettings: strict),
+        .target(
+            name: "VAToolbox",
+            dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", "PixelConversion", "RenderNodes"],
+            swiftSettings: strict
+        ),
+
         // C modules and the small shims that macros and ancillary messages need.
         .target(name: "CLinux"),
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
@@ -38,6 +45,7 @@ let package = Package(
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
         .testTarget(name: "MediaTypesTests", dependencies: ["MediaTypes"], swiftSettings: strict),
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
+        .testTarget(name: "VAToolboxTests", dependencies: ["VAToolbox", "MediaTypes"], swiftSettings: strict),
         .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
     ]
 )

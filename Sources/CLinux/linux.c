@@ -4,6 +4,7 @@
 #include "CLinux.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 int linux_memfd_create(const char *name) {
@@ -16,4 +17,8 @@ int linux_seal_size(int fd) {
 
 int linux_get_seals(int fd) {
     return fcntl(fd, F_GET_SEALS);
+}
+
+int linux_name_thread(const char *name) {
+    return pthread_setname_np(pthread_self(), name);
 }

@@ -225,13 +225,15 @@ public enum EncoderOutput: Sendable {
 public struct CodedFrame: Sendable {
     /// The number that the session gave the frame.
     public var number: Int64
-    /// NAL units, each behind its length as a 32-bit big-endian number, without parameter sets. Empty means that the
-    /// encoder left the frame out.
+    /// NAL units, each behind its length as a 32-bit big-endian number, without parameter sets. Empty is a failure,
+    /// unless ``isDropped``.
     public var data: CodedData
     /// Whether it is an IDR picture.
     public var isKeyFrame: Bool
     /// Whether other pictures refer to it.
     public var isReference: Bool
+    /// Whether the encoder left the frame out on purpose, for example to hold its rate.
+    public var isDropped: Bool
     /// What applies to it from here on, if that changed since ``EncoderProperties/formatDescription``.
     public var formatDescription: FormatDescription?
 
@@ -241,12 +243,14 @@ public struct CodedFrame: Sendable {
         data: CodedData,
         isKeyFrame: Bool,
         isReference: Bool,
+        isDropped: Bool = false,
         formatDescription: FormatDescription? = nil
     ) {
         self.number = number
         self.data = data
         self.isKeyFrame = isKeyFrame
         self.isReference = isReference
+        self.isDropped = isDropped
         self.formatDescription = formatDescription
     }
 }

@@ -17,4 +17,7 @@ int linux_seal_size(int fd);
 /// fcntl(F_GET_SEALS): a bit mask of F_SEAL_*, or -1.
 int linux_get_seals(int fd);
 
+/// pthread_setname_np(3) for the calling thread; the name has at most 15 bytes.
+int linux_name_thread(const char *_Nonnull name);
+
 #endif

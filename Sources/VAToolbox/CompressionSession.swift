@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import MediaTypes
+import Synchronization
+
+/// Encodes pictures to H.264 or HEVC: the counterpart of `VTCompressionSession`.
+///
+/// Every frame that ``encode(_:presentationTime:duration:options:token:)`` accepts comes out of ``samples`` exactly
+/// once, in decoding order, with its times and the caller's token, whichever encoder does the work and even if one
+/// fails on the way.
+///
+/// ```swift
+/// let session = try await CompressionSession(configuration: .init(width: 1920, height: 1080))
+/// let consumer = Task { for try await sample in session.samples { consume(sample) } }
+/// try await session.encode(buffer, presentationTime: MediaTime(value: 0, timescale: 30))
+/// try await session.finish()
+/// try await consumer.value
+/// ```
+///
+/// A session that is released without ``finish()`` is cancelled.
+public final class CompressionSession: Sendable {
+    /// What comes out, in decoding order. It has one consumer; a second iteration throws.
+    public let samples: SampleSequence
+    /// What happens to the session, for logs. The newest 1024 events are kept until they are read.
+    public let events: AsyncStream<SessionEvent>
+    /// Buffers of the configured size in the format that the encoder likes best.
+    public let pixelBufferPool: PixelBufferPool
+    /// What the configuration asked for and is done differently, as found before an encoder was chosen.
+    public let adjustments: [Adjustment]
+
+    private let engine: SessionEngine
+    private let mailbox: SessionMailbox
+    private let current: CurrentEncoder
+    private let first: EncoderDescription
+
+    /// Creates a session with the best encoder for that configuration.
+    ///
+    /// - Throws: `invalidArgument` for a bad value, `unavailable` or `unsupported` if no encoder that the policy allows
+    ///   can do it, else the last error of the last candidate.
+    public convenience init(
+        configuration: EncoderConfiguration,
+        options: SessionOptions = .init()
+    ) async throws(MediaError) {
+        let selection = try EncoderSelector(software: [:]).select(for: configuration, policy: options.policy)
+        try await self.init(configuration: configuration, options: options, selection: selection)
+    }
+
+    /// Creates a session that may use these encoders, in this order.
+    ///
+    /// - Throws: `invalidArgument` for a bad value, `unavailable` if there is no candidate, else the last error of the
+    ///   last candidate.
+    public init(
+        configuration: EncoderConfiguration,
+        options: SessionOptions = .init(),
+        selection: EncoderSelection
+    ) async throws(MediaError) {
+        guard let best = selection.candidates.first else { throw selection.emptyError }
+        let valid = try configuration.validated(for: best.codec)
+        let mailbox = SessionMailbox()
+        let queue = SampleQueue(marks: options.waterMarks) { mailbox.post(.consumerCaughtUp) }
+        let current = CurrentEncoder()
+        let (events, continuation) = AsyncStream.makeStream(
+            of: SessionEvent.self,
+            bufferingPolicy: .bufferingNewest(1024)
+        )
+        for adjustment in valid.adjustments { continuation.yield(.adjusted(adjustment)) }
+        let machine = SessionMachine(
+            configuration: valid.configuration,
+            selection: selection,
+            options: options,
+            now: .now
+        )
+        let engine = SessionEngine(machine: machine, mailbox: mailbox, queue: queue) { event in
+            if case .encoderCreated(let description) = event { current.description.withLock { $0 = description } }
+            continuation.yield(event)
+        }
+        mailbox.connect(engine)
+        _ = try await engine.call { .start($0) }
+        guard let encoder = current.description.withLock({ $0 }) else {
+            throw MediaError(.creationFailed, "the encoder was not created")
+        }
+
+        pixelBufferPool = try PixelBufferPool(
+            PixelBuffer.Description(
+                format: encoder.properties.pixelFormats.first ?? .nv12,
+                width: valid.configuration.width,
+                height: valid.configuration.height,
+                color: valid.configuration.color ?? .unspecified,
+                pixelAspectRatio: valid.configuration.pixelAspectRatio ?? .one
+            )
+        )
+        self.engine = engine
+        self.mailbox = mailbox
+        self.current = current
+        first = encoder
+        self.events = events
+        samples = SampleSequence(queue: queue)
+        adjustments = valid.adjustments
+    }
+
+    deinit { mailbox.post(.cancel) }
+
+    /// Which encoder works now, with its codec, profile and level, and why this one.
+    public var encoder: EncoderDescription {
+        current.description.withLock { $0 } ?? first
+    }
+
+    /// The options of a configuration that the present encoder honours.
+    public var supportedProperties: Set<EncoderOption> { encoder.properties.supportedProperties }
+
+    /// What the session has done so far.
+    public var statistics: SessionStatistics {
+        get async { await engine.statistics }
+    }
+
+    /// Gives a picture to the encoder.
+    ///
+    /// Without real-time mode the call waits while the encoder is busy or the consumer of ``samples`` is slow. If it is
+    /// cancelled while it waits, the frame was not accepted. With real-time mode it never waits.
+    ///
+    /// - Parameters:
+    ///   - buffer: The picture; it must not change any more. Other sizes and pixel formats are converted.
+    ///   - presentationTime: When it is shown, after that of the frame before.
+    ///   - duration: How long it is shown, if known; it comes out with the sample.
+    ///   - options: Key frame, quantizer.
+    ///   - token: Anything; it comes out with the sample.
+    /// - Returns: `accepted`, or what real-time mode did with the frame.
+    /// - Throws: `invalidArgument`, `unsupported` (the frame was not accepted, the session goes on); `cancelled`;
+    ///   `invalidState` after ``finish()``; the error of the session when it has failed.
+    @discardableResult
+    public func encode(
+        _ buffer: PixelBuffer,
+        presentationTime: MediaTime,
+        duration: MediaTime = .invalid,
+        options: FrameOptions = .init(),
+        token: (any Sendable)? = nil
+    ) async throws(MediaError) -> FrameDisposition {
+        let frame = EncoderFrame(
+            number: 0,
+            buffer: buffer,
+            presentationTime: presentationTime,
+            duration: duration,
+            options: options
+        )
+        return try await engine.call { .encode(frame, token: token, $0) }
+    }
+
+    /// Waits until every accepted frame is queued in ``samples``, whatever the water marks say.
+    ///
+    /// - Throws: The error of the session when it has failed; `cancelled`, and then the frames come nevertheless.
+    public func flush() async throws(MediaError) {
+        _ = try await engine.call { .flush($0) }
+    }
+
+    /// Changes bitrate, peak, quality, quantizer or frame rate for the frames that are accepted from now on.
+    ///
+    /// An encoder that cannot do it while it runs is replaced at the next group boundary.
+    ///
+    /// - Throws: `invalidArgument` for a bad value or one of another kind of rate control.
+    public func update(_ update: EncoderUpdate) async throws(MediaError) {
+        _ = try await engine.call { .update(update, $0) }
+    }
+
+    /// Replaces the encoder by a new one of the same kind at the next group boundary. No frame is lost.
+    public func refresh() { mailbox.post(.refresh) }
+
+    /// Waits until every accepted frame is queued in ``samples`` and ends them. Calling it again does nothing.
+    ///
+    /// - Throws: The error of the session when it has failed.
+    public func finish() async throws(MediaError) {
+        _ = try await engine.call { .finish($0) }
+    }
+
+    /// Ends the session at once. Suspended calls, and the iteration of ``samples``, throw `cancelled`.
+    public func cancel() { mailbox.post(.cancel) }
+}
+
+/// The encoder that works now, where any thread can read it.
+private final class CurrentEncoder: Sendable {
+    let description = Mutex<EncoderDescription?>(nil)
+}

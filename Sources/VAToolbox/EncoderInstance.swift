@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Dispatch
+import MediaTypes
+import PixelConversion
+import Synchronization
+
+/// One encoder on a thread of its own: commands go in and are carried out in order, events come out.
+///
+/// The thread holds the only reference to the encoder. When a call into the encoder does not return, the instance is
+/// closed as hung: the thread stays where it is, and what it holds is never used or freed again.
+final class EncoderInstance: Sendable {
+    enum Command {
+        case encode(EncoderFrame)
+        case update(EncoderConfiguration)
+        case drain
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var isClosed = false
+        var isHung = false
+    }
+
+    private let state = Mutex(State())
+    private let wake = DispatchSemaphore(value: 0)
+    private let post: @Sendable (SessionMachine.InstanceEvent) -> Void
+
+    /// - Parameter post: Takes events on the instance's thread and on threads of the encoder; must not block.
+    init(post: @escaping @Sendable (SessionMachine.InstanceEvent) -> Void) {
+        self.post = post
+    }
+
+    /// Starts the thread, which makes the encoder and then waits for commands.
+    func start(factory: any EncoderFactory, configuration: EncoderConfiguration, maximumReorderDepth: Int?) {
+        let post = post
+        let request = EncoderRequest(
+            configuration: configuration,
+            maximumReorderDepth: maximumReorderDepth,
+            output: { post(.output($0)) }
+        )
+        do {
+            try PlainThread.start(name: "vt-\(factory.identity.name)") { self.run(factory, request) }
+        } catch {
+            post(.failed(error))
+        }
+    }
+
+    /// Queues a command. It is ignored after ``close(isHung:)``.
+    func send(_ command: Command) {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.commands.append(command) }
+            return !state.isClosed
+        }
+        if isOpen { wake.signal() }
+    }
+
+    /// Ends the thread after the call that it is in, forgetting commands that it has not begun.
+    ///
+    /// - Parameter isHung: Whether that call is taken for lost. Then the encoder is leaked, even if the call returns.
+    func close(isHung: Bool) {
+        let forgotten = state.withLock { state in
+            state.isClosed = true
+            state.isHung = isHung
+            defer { state.commands = [] }
+            return state.commands
+        }
+        wake.signal()
+        withExtendedLifetime(forgotten) {}
+    }
+
+    private func run(_ factory: any EncoderFactory, _ request: EncoderRequest) {
+        do {
+            let encoder = try factory.makeEncoder(request)
+            defer { leakIfHung(encoder) }
+            let adapter = FrameAdapter(request.configuration, encoder.properties)
+            post(.created(encoder.properties))
+            while let command = nextCommand() { try carryOut(command, encoder, adapter) }
+        } catch {
+            post(.failed(error))
+        }
+    }
+
+    private func carryOut(
+        _ command: Command,
+        _ encoder: any EncoderBackend,
+        _ adapter: FrameAdapter
+    ) throws(MediaError) {
+        switch command {
+        case .encode(var frame):
+            frame.buffer = try adapter.adapt(frame.buffer)
+            try encoder.encode(frame)
+            post(.frameDone)
+        case .update(let configuration):
+            do {
+                post(.updated(try encoder.update(configuration)))
+            } catch  where error.isPermanent {
+                post(.updateRefused(error))
+            }
+        case .drain:
+            try encoder.drain()
+            post(.drained)
+        }
+    }
+
+    private func nextCommand() -> Command? {
+        while true {
+            wake.wait()
+            let (command, isClosed) = state.withLock { state -> (Command?, Bool) in
+                (state.commands.isEmpty ? nil : state.commands.removeFirst(), state.isClosed)
+            }
+            if isClosed { return nil }
+            if let command { return command }
+        }
+    }
+
+    private func leakIfHung(_ encoder: any EncoderBackend) {
+        if state.withLock({ $0.isHung }) { _ = Unmanaged.passRetained(encoder as AnyObject) }
+    }
+}
+
+/// Makes pictures fit an encoder: its size, its pixel format, the configured colour. Used on the encoder's thread.
+final class FrameAdapter {
+    private let configuration: EncoderConfiguration
+    private let formats: [PixelFormat]
+    private var converters: [PixelFormat: PixelConverter] = [:]
+
+    init(_ configuration: EncoderConfiguration, _ properties: EncoderProperties) {
+        self.configuration = configuration
+        formats = properties.pixelFormats
+    }
+
+    /// The same buffer if it fits, else a converted copy.
+    func adapt(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
+        guard let preferred = formats.first else { return buffer }
+        let format = formats.contains(buffer.format) ? buffer.format : preferred
+        if let converter = converters[format] { return try converter.convert(buffer) }
+        let output = PixelBuffer.Description(
+            format: format,
+            width: configuration.width,
+            height: configuration.height,
+            color: configuration.color ?? .unspecified,
+            pixelAspectRatio: configuration.pixelAspectRatio ?? .one
+        )
+        let converter = try PixelConverter(output: output, scaling: configuration.scaling)
+        converters[format] = converter
+        return try converter.convert(buffer)
+    }
+}

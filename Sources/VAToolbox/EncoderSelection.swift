@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+public import MediaTypes
+
+/// The encoders that a session may use, in order, and those that it may not, with reasons.
+public struct EncoderSelection: Sendable {
+    /// An encoder that may be used.
+    public struct Candidate: Sendable {
+        /// Makes the encoder.
+        public var factory: any EncoderFactory
+        /// Why it stands where it stands, in words for a person.
+        public var reason: String
+
+        /// Names a candidate.
+        public init(factory: any EncoderFactory, reason: String) {
+            self.factory = factory
+            self.reason = reason
+        }
+
+        /// Which encoder it is.
+        public var identity: EncoderIdentity { factory.identity }
+
+        var codec: VideoCodec { identity.codec }
+    }
+
+    /// Those that may be used, the best first.
+    public var candidates: [Candidate]
+    /// Those that may not.
+    public var rejected: [EncoderDescription.Rejection]
+
+    /// Makes a selection.
+    public init(candidates: [Candidate], rejected: [EncoderDescription.Rejection] = []) {
+        self.candidates = candidates
+        self.rejected = rejected
+    }
+
+    /// What to tell if there is no candidate.
+    var emptyError: MediaError {
+        let reasons = rejected.map(\.description).joined(separator: "; ")
+        return MediaError(.unavailable, "no encoder can be used" + (reasons.isEmpty ? "" : ": \(reasons)"))
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Synchronization
+
+/// Brings inputs from any thread to the engine, in order, without blocking the thread that posts them.
+final class SessionMailbox: Sendable {
+    private struct State {
+        var inputs: [SessionMachine.Input] = []
+        weak var engine: SessionEngine?
+    }
+
+    private let state = Mutex(State())
+
+    func connect(_ engine: SessionEngine) { state.withLock { $0.engine = engine } }
+
+    func post(_ input: SessionMachine.Input) {
+        let engine = state.withLock { state -> SessionEngine? in
+            let isFirst = state.inputs.isEmpty
+            state.inputs.append(input)
+            return isFirst ? state.engine : nil
+        }
+        if let engine { Task { await engine.handleMail() } }
+    }
+
+    func takeAll() -> [SessionMachine.Input] {
+        state.withLock { state in
+            defer { state.inputs = [] }
+            return state.inputs
+        }
+    }
+}
+
+/// Runs a session's machine and carries out its actions. None of them blocks.
+actor SessionEngine {
+    private var machine: SessionMachine
+    private let factories: [any EncoderFactory]
+    private let mailbox: SessionMailbox
+    private let queue: SampleQueue
+    private let report: @Sendable (SessionEvent) -> Void
+
+    private var instances: [SessionMachine.InstanceID: EncoderInstance] = [:]
+    private var suspended: [SessionMachine.WaiterID: CheckedContinuation<Outcome, Never>] = [:]
+    private var outcomes: [SessionMachine.WaiterID: Outcome] = [:]
+    private var nextWaiter: SessionMachine.WaiterID = 0
+    private var watchdog: (task: Task<Void, Never>, deadline: SessionMachine.Instant)?
+
+    typealias Outcome = Result<FrameDisposition, MediaError>
+
+    init(
+        machine: SessionMachine,
+        mailbox: SessionMailbox,
+        queue: SampleQueue,
+        report: @escaping @Sendable (SessionEvent) -> Void
+    ) {
+        self.machine = machine
+        factories = machine.selection.candidates.map(\.factory)
+        self.mailbox = mailbox
+        self.queue = queue
+        self.report = report
+    }
+
+    deinit {
+        watchdog?.task.cancel()
+        for instance in instances.values { instance.close(isHung: false) }
+    }
+
+    var statistics: SessionStatistics { machine.statistics }
+    var configuration: EncoderConfiguration { machine.configuration }
+
+    /// Gives the machine an input that a caller waits for, and waits until the machine answers.
+    func call(
+        _ input: sending (SessionMachine.WaiterID) -> SessionMachine.Input
+    ) async throws(MediaError) -> FrameDisposition {
+        let id = nextWaiter
+        nextWaiter += 1
+        handle(input(id))
+        if let outcome = outcomes.removeValue(forKey: id) { return try outcome.get() }
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { suspended[id] = $0 }
+        } onCancel: {
+            mailbox.post(.cancelWaiter(id))
+        }
+        return try outcome.get()
+    }
+
+    func handleMail() {
+        for input in mailbox.takeAll() { handle(input) }
+    }
+
+    private func handle(_ input: SessionMachine.Input) {
+        perform(machine.handle(input, at: .now))
+        armWatchdog()
+    }
+
+    private func perform(_ actions: [SessionMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .create(let id, let candidate, let configuration, let maximumReorderDepth):
+                create(id, factories[candidate], configuration, maximumReorderDepth)
+            case .submit(let id, let frame): instances[id]?.send(.encode(frame))
+            case .update(let id, let configuration): instances[id]?.send(.update(configuration))
+            case .drain(let id): instances[id]?.send(.drain)
+            case .close(let id, let isHung): instances.removeValue(forKey: id)?.close(isHung: isHung)
+            case .emit(let samples):
+                if queue.append(samples) { perform(machine.handle(.consumerIsSlow, at: .now)) }
+            case .resume(let id, let outcome): resume(id, outcome)
+            case .report(let event): report(event)
+            case .endSamples(let error): queue.end(error)
+            }
+        }
+    }
+
+    private func create(
+        _ id: SessionMachine.InstanceID,
+        _ factory: any EncoderFactory,
+        _ configuration: EncoderConfiguration,
+        _ maximumReorderDepth: Int?
+    ) {
+        let mailbox = mailbox
+        let instance = EncoderInstance { mailbox.post(.instance(id, $0)) }
+        instances[id] = instance
+        instance.start(factory: factory, configuration: configuration, maximumReorderDepth: maximumReorderDepth)
+    }
+
+    private func resume(_ id: SessionMachine.WaiterID, _ outcome: Outcome) {
+        if let continuation = suspended.removeValue(forKey: id) {
+            continuation.resume(returning: outcome)
+        } else {
+            outcomes[id] = outcome
+        }
+    }
+
+    /// Keeps one task asleep until the machine's deadline; it wakes at a deadline that may have moved on meanwhile.
+    private func armWatchdog() {
+        guard let deadline = machine.deadline else { return }
+        if let watchdog {
+            guard deadline < watchdog.deadline else { return }
+            watchdog.task.cancel()
+        }
+        let task = Task { [weak self] in
+            do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
+            await self?.deadlinePassed()
+        }
+        watchdog = (task, deadline)
+    }
+
+    private func deadlinePassed() {
+        watchdog = nil
+        handleMail()
+        handle(.clock)
+    }
+}

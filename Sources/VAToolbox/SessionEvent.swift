@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import MediaTypes
+
+/// Which encoder a session uses, and why.
+public struct EncoderDescription: Sendable {
+    /// Which encoder it is.
+    public var identity: EncoderIdentity
+    /// What it turned out to be: profile, level, pixel formats, supported options.
+    public var properties: EncoderProperties
+    /// Why this one was chosen, in words for a person.
+    public var reason: String
+    /// Those that would have come first, and why they were not taken.
+    public var rejected: [Rejection]
+
+    /// An encoder that was not taken.
+    public struct Rejection: Sendable, Hashable, CustomStringConvertible {
+        /// Which encoder, for example `VA-API H.264`.
+        public var name: String
+        /// Why not, in words for a person.
+        public var reason: String
+
+        /// Describes a rejection.
+        public init(name: String, reason: String) {
+            self.name = name
+            self.reason = reason
+        }
+
+        /// For example `VA-API H.264: no render node`.
+        public var description: String { "\(name): \(reason)" }
+    }
+}
+
+/// Something that happened in a session and that its owner may want to log.
+public enum SessionEvent: Sendable {
+    /// An encoder was created and is used from here on.
+    case encoderCreated(EncoderDescription)
+    /// An encoder could not be created or failed; the session tries again with the same one or with the next.
+    case encoderFailed(EncoderIdentity, MediaError, framesToRepeat: Int)
+    /// Another encoder takes over.
+    case encoderChanged(from: EncoderIdentity, to: EncoderIdentity, MediaError)
+    /// Real-time mode dropped a frame before it was accepted.
+    case frameDropped(presentationTime: MediaTime)
+    /// A setting is honoured differently from what was asked for.
+    case adjusted(Adjustment)
+}
+
+/// What a session has done so far.
+public struct SessionStatistics: Sendable, Hashable {
+    /// Frames that were handed to an encoder.
+    public var acceptedFrames = 0
+    /// Samples that were queued for the consumer.
+    public var codedFrames = 0
+    /// Bytes of those samples.
+    public var codedBytes = 0
+    /// Frames that real-time mode dropped.
+    public var droppedFrames = 0
+    /// Frames that were encoded again because an encoder failed.
+    public var repeatedFrames = 0
+    /// Encoders that were created.
+    public var createdEncoders = 0
+    /// Encoders that failed, in creation or later.
+    public var failedEncoders = 0
+
+    /// Makes statistics of a session that has done nothing.
+    public init() {}
+}

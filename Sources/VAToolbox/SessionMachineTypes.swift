@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+
+extension SessionMachine {
+    /// What happens to a session.
+    enum Input {
+        case start(WaiterID)
+        case encode(EncoderFrame, token: (any Sendable)?, WaiterID)
+        case flush(WaiterID)
+        case finish(WaiterID)
+        case update(EncoderUpdate, WaiterID)
+        case refresh
+        case cancel
+        case cancelWaiter(WaiterID)
+        case consumerIsSlow
+        case consumerCaughtUp
+        case instance(InstanceID, InstanceEvent)
+        case clock
+    }
+
+    /// What happens to an encoder.
+    enum InstanceEvent: Sendable {
+        case created(EncoderProperties)
+        case frameDone
+        case output(EncoderOutput)
+        case updated(Bool)
+        case updateRefused(MediaError)
+        case drained
+        case failed(MediaError)
+    }
+
+    /// What has to be done, in this order.
+    enum Action {
+        case create(InstanceID, candidate: Int, EncoderConfiguration, maximumReorderDepth: Int?)
+        case submit(InstanceID, EncoderFrame)
+        case update(InstanceID, EncoderConfiguration)
+        case drain(InstanceID)
+        case close(InstanceID, isHung: Bool)
+        case emit([SampleBuffer])
+        case resume(WaiterID, Result<FrameDisposition, MediaError>)
+        case report(SessionEvent)
+        case endSamples(MediaError?)
+    }
+
+    enum Phase {
+        case new
+        /// An encoder is being made; frames that were accepted before wait in the window.
+        case creating(InstanceID)
+        case running(InstanceID)
+        /// The encoder finishes what it has; nothing is accepted meanwhile.
+        case draining(InstanceID)
+        case finished
+        case failed(MediaError)
+    }
+
+    struct WaitingFrame {
+        var frame: EncoderFrame
+        var token: (any Sendable)?
+        /// The suspended call; `nil` in real-time mode, where calls return at once.
+        var waiter: WaiterID?
+    }
+}
