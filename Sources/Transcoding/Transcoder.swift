@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import MediaIO
+public import MediaTypes
+import Synchronization
+public import VAToolbox
+
+/// What to transcode, from where to where.
+public struct TranscodeRequest: Sendable {
+    /// The input: a path, or `-` for standard input.
+    public var input: String
+    /// How to read it.
+    public var source: MediaSource.Options
+    /// The output: a path, `-` for standard output, or `null`.
+    public var output: String
+    /// How to write it.
+    public var sink: MediaSink.Options
+    /// What to encode to.
+    public var video: VideoSettings
+    /// How the session behaves.
+    public var session: SessionOptions
+    /// Whether frames are read no faster than they are shown, as from a live source.
+    public var isPaced = false
+
+    /// Makes a request.
+    public init(
+        input: String,
+        source: MediaSource.Options = .init(),
+        output: String,
+        sink: MediaSink.Options = .init(),
+        video: VideoSettings = .init(),
+        session: SessionOptions = .init()
+    ) {
+        self.input = input
+        self.source = source
+        self.output = output
+        self.sink = sink
+        self.video = video
+        self.session = session
+    }
+}
+
+/// Reads an input, encodes its video, copies its other tracks and writes an output: once.
+public final class Transcoder: Sendable {
+    /// What happens while it works, for people who watch.
+    public enum Notice: Sendable {
+        /// The encoder is there and the work begins.
+        case started(VideoTrack, EncoderDescription)
+        /// Something of the session.
+        case session(SessionEvent)
+        /// Something that the output will not have.
+        case omission(String)
+    }
+
+    private let request: TranscodeRequest
+    private let notify: @Sendable (Notice) -> Void
+    private let reader = MediaReader()
+    private let writer = MediaWriter()
+    private let cancellation = Cancellation()
+    private let isStopped = Atomic(false)
+    private let state = Mutex(TranscodeProgress())
+
+    /// Makes a transcoder.
+    ///
+    /// - Parameter notify: Called on any thread; must not block.
+    public init(_ request: TranscodeRequest, notify: @escaping @Sendable (Notice) -> Void = { _ in }) {
+        self.request = request
+        self.notify = notify
+    }
+
+    /// How far it has come. Safe on any thread.
+    public var progress: TranscodeProgress { state.withLock { $0 } }
+
+    /// Ends the work as if the input ended here: what was read is encoded, and the output is complete. Safe on any
+    /// thread, at any time.
+    public func stop() {
+        isStopped.store(true, ordering: .sequentiallyConsistent)
+        cancellation.cancel()
+    }
+
+    /// Does the work. When the calling task is cancelled, it ends with `cancelled` and leaves no output.
+    ///
+    /// - Throws: The first error of input, encoder or output; then there is no output under its name.
+    public func run() async throws(MediaError) -> TranscodeReport {
+        do {
+            let report = try await transcode()
+            await reader.close()
+            return report
+        } catch {
+            await writer.abort()
+            await reader.close()
+            throw error
+        }
+    }
+
+    private func transcode() async throws(MediaError) -> TranscodeReport {
+        let contents = try await reader.open(request.input, request.source, cancellation)
+        let (configuration, lost) = request.video.configuration(for: contents.video)
+        let (copied, refusals) = try await openOutput(contents, configuration)
+        let omissions = refusals + contents.ignored.map { "\($0.kind) stream \($0.index): \($0.reason)" }
+        omissions.forEach { notify(.omission($0)) }
+        lost.forEach { notify(.session(.adjusted($0))) }
+
+        let session = try await CompressionSession(configuration: configuration, options: request.session)
+        notify(.started(contents.video, session.encoder))
+        let events = Task { for await event in session.events { notify(.session(event)) } }
+        defer { events.cancel() }
+        state.withLock {
+            $0.expectedDuration = request.source.duration ?? contents.video.duration
+            $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
+        }
+        try await work(session, copied: copied)
+
+        guard let summary = try await writer.finish() else {
+            throw MediaError(.invalidState, "a transcoder runs once")
+        }
+        return TranscodeReport(
+            video: contents.video,
+            configuration: configuration,
+            encoder: session.encoder,
+            output: summary,
+            videoByteCount: progress.bytesOut,
+            statistics: await session.statistics,
+            problems: await reader.problems,
+            adjustments: lost + session.adjustments + session.encoder.properties.adjustments,
+            omissions: omissions,
+            wasStopped: isStopped.load(ordering: .sequentiallyConsistent)
+        )
+    }
+
+    private func openOutput(
+        _ contents: MediaReader.Contents,
+        _ configuration: EncoderConfiguration
+    ) async throws(MediaError) -> (Set<Int>, [String]) {
+        var options = request.sink
+        options.inputPaths.append(request.input)
+        options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
+        return try await writer.open(request.output, options, copying: contents)
+    }
+
+    /// Feeds the session and empties it, side by side, until the input ends or either side fails.
+    private func work(_ session: CompressionSession, copied: Set<Int>) async throws(MediaError) {
+        let failure = await withTaskGroup(of: MediaError?.self) { group in
+            group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.feed(session, copied) } }
+            group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.drain(session) } }
+            var first: MediaError?
+            for await error in group {
+                guard let error, first == nil || first?.code == .cancelled else { continue }
+                first = error
+                session.cancel()
+                cancellation.cancel()
+                group.cancelAll()
+            }
+            return first
+        }
+        if let failure { throw failure }
+    }
+
+    private static func errorOf(_ body: () async throws(MediaError) -> Void) async -> MediaError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func drain(_ session: CompressionSession) async throws(MediaError) {
+        var samples = session.samples.makeAsyncIterator()
+        while let sample = try await samples.next() {
+            try await writer.write(sample)
+            state.withLock {
+                $0.framesOut += 1
+                $0.bytesOut += sample.data.count
+            }
+        }
+    }
+
+    private func feed(_ session: CompressionSession, _ copied: Set<Int>) async throws(MediaError) {
+        var converter = request.video.frameRate.map { FrameRateConverter(frameRate: $0) }
+        var pace = request.isPaced ? Pace() : nil
+        while let event = try await nextEvent() {
+            switch event {
+            case .packet(let packet):
+                if copied.contains(packet.track.index) { try await writer.write(packet) }
+            case .frame(let frame):
+                for frame in converter?.convert(frame) ?? [frame] { try await encode(frame, session, &pace) }
+            }
+        }
+        for frame in converter?.finish() ?? [] { try await encode(frame, session, &pace) }
+        try await session.finish()
+    }
+
+    private func nextEvent() async throws(MediaError) -> MediaSource.Event? {
+        if isStopped.load(ordering: .sequentiallyConsistent) { return nil }
+        do {
+            return try await reader.next()
+        } catch where error.code == .cancelled && isStopped.load(ordering: .sequentiallyConsistent) {
+            return nil
+        }
+    }
+
+    private func encode(
+        _ frame: VideoFrame,
+        _ session: CompressionSession,
+        _ pace: inout Pace?
+    ) async throws(MediaError) {
+        try await pace?.wait(for: frame.presentationTime)
+        try await session.encode(frame.buffer, presentationTime: frame.presentationTime, duration: frame.duration)
+        state.withLock {
+            $0.framesIn += 1
+            let end = frame.presentationTime + frame.duration
+            $0.time = end.isValid ? end : frame.presentationTime
+        }
+    }
+}
+
+/// Holds frames back until it is time to show them.
+struct Pace {
+    private var start: (instant: ContinuousClock.Instant, time: MediaTime)?
+
+    mutating func wait(for time: MediaTime) async throws(MediaError) {
+        guard let start else {
+            start = (.now, time)
+            return
+        }
+        let seconds = max((time - start.time).seconds, 0)
+        do {
+            try await Task.sleep(until: start.instant + .seconds(seconds), clock: .continuous)
+        } catch {
+            throw MediaError(.cancelled, "the call was cancelled")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import MediaIO
+public import MediaTypes
+
+/// What to encode a track to; what is not said is taken from the track.
+public struct VideoSettings: Sendable {
+    /// Everything but what the track decides: size, timing, colour, pixel aspect and HDR metadata.
+    public var base: EncoderConfiguration
+    /// The size of the output in pixels; `nil` for the track's.
+    public var size: (width: Int, height: Int)?
+    /// A constant frame rate; `nil` for the track's timing as it is.
+    public var frameRate: Rational?
+
+    /// Makes settings.
+    public init(
+        base: EncoderConfiguration = .init(),
+        size: (width: Int, height: Int)? = nil,
+        frameRate: Rational? = nil
+    ) {
+        self.base = base
+        self.size = size
+        self.frameRate = frameRate
+    }
+
+    /// The configuration of an encoder for that track, and what of the track it cannot keep.
+    func configuration(for track: VideoTrack) -> (EncoderConfiguration, [Adjustment]) {
+        var result = base
+        var adjustments: [Adjustment] = []
+        result.width = size?.width ?? track.width
+        result.height = size?.height ?? track.height
+        result.frameRate = frameRate ?? track.nominalFrameRate ?? base.frameRate
+        result.isFrameRateVariable = frameRate == nil && track.isVariableFrameRate
+        result.color = base.color ?? Self.codedColor(track.color)
+        if base.pixelAspectRatio == nil { result.pixelAspectRatio = size == nil ? track.pixelAspectRatio : .one }
+        result.masteringDisplay = base.masteringDisplay ?? track.attachments.masteringDisplay
+        result.contentLight = base.contentLight ?? track.attachments.contentLight
+        if track.bitDepth > result.bitDepth {
+            adjustments.append(
+                Adjustment(
+                    property: "bit depth",
+                    requested: "\(track.bitDepth)",
+                    used: "\(result.bitDepth)",
+                    reason: "the profile has \(result.bitDepth) bits; high10 keeps ten"
+                )
+            )
+        }
+        return (result, adjustments)
+    }
+
+    /// Red, green and blue are coded as BT.709 luma and chroma of limited range; all else stays as it is.
+    private static func codedColor(_ color: ColorDescription) -> ColorDescription {
+        guard color.matrix == .rgb else { return color }
+        var result = color
+        result.matrix = .bt709
+        result.range = .limited
+        return result
+    }
+}
