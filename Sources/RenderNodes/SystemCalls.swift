@@ -73,8 +73,9 @@ extension SystemCalls {
                 guard errno == 0 else { throw SystemError(call: "readdir", code: errno) }
                 return names
             }
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            // In place: the record ends with the name and may be shorter than the C structure.
+            let name = withUnsafeMutablePointer(to: &entry.pointee.d_name) { field in
+                field.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
             }
             if name != ".", name != ".." { names.append(name) }
         }

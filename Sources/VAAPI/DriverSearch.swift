@@ -107,7 +107,7 @@ extension DriverSearch {
             remedies.append("for every encoder of the GPU (Debian's non-free): intel-media-va-driver-non-free")
         }
         if kernelDriver.hasPrefix("nvidia") {
-            remedies.append("NVIDIA's GPUs have no VA-API driver that encodes")
+            remedies.append("encode in software: no VA-API driver encodes on NVIDIA's GPUs")
         }
         return remedies
     }

@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-/// VAToolbox as a stranger's package gets it: `scripts/check-consumer` gives the URL and version of a repository,
-/// because SwiftPM refuses unsafe flags in versioned dependencies only. Without them: the package around this one.
+/// VAToolbox as a stranger's package gets it, by version: `scripts/check-consumer` gives the URL of a repository and
+/// the version, because SwiftPM treats folders differently. Without them: the package around this one.
 let vatoolbox: Package.Dependency =
     if let url = Context.environment["VATOOLBOX_URL"], let version = Context.environment["VATOOLBOX_VERSION"],
         let exact = Version(version)
