@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import MediaTypes
+import Testing
+
+@Suite struct ConfigurationTests {
+    @Test func theDefaultsAreThoseOfTheCameraApp() throws {
+        let configuration = EncoderConfiguration()
+        #expect(configuration.width == 1080)
+        #expect(configuration.height == 1920)
+        #expect(configuration.rateControl.bitsPerSecond == 5000 * 1024)
+        #expect(configuration.frameRate == Rational(30))
+        #expect(configuration.keyFrameInterval.frameCount(at: configuration.frameRate) == 150)
+        #expect(configuration.bFrames == .automatic)
+        #expect(configuration.profile == nil)
+        let (validated, adjustments) = try configuration.validated(for: .h264)
+        #expect(validated == configuration)
+        #expect(adjustments.isEmpty)
+    }
+
+    @Test func oddSizesAreRoundedDownAndReported() throws {
+        let (validated, adjustments) = try EncoderConfiguration(width: 641, height: 359).validated(for: .h264)
+        #expect(validated.width == 640)
+        #expect(validated.height == 358)
+        #expect(adjustments.map(\.requested) == ["641x359"])
+        #expect(adjustments.map(\.used) == ["640x358"])
+    }
+
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var given: String
+        var allowed: String
+        var change: @Sendable (inout EncoderConfiguration) -> Void
+    }
+
+    static let refusals: [Refusal] = [
+        Refusal(testDescription: "no width", given: "0x1920", allowed: "2x2") { $0.width = 0 },
+        Refusal(testDescription: "one line", given: "1080x1", allowed: "2x2") { $0.height = 1 },
+        Refusal(testDescription: "huge", given: "40000x1920", allowed: "32768") { $0.width = 40000 },
+        Refusal(testDescription: "no rate", given: "0", allowed: "0.01...1000") { $0.frameRate = Rational(0) },
+        Refusal(testDescription: "rate over zero", given: "1/0", allowed: "0.01") { $0.frameRate = Rational(1, 0) },
+        Refusal(testDescription: "absurd rate", given: "100000", allowed: "1000") { $0.frameRate = Rational(100_000) },
+        Refusal(testDescription: "no bits", given: "0 bit/s", allowed: "1000...") { $0.rateControl = .averageBitRate(0) },
+        Refusal(testDescription: "negative bits", given: "-5 bit/s", allowed: "1000...") {
+            $0.rateControl = .constantBitRate(-5)
+        },
+        Refusal(testDescription: "peak below average", given: "1000000 bit/s", allowed: "at least 2000000") {
+            $0.rateControl = .averageBitRate(2_000_000, peak: .limit(1_000_000))
+        },
+        Refusal(testDescription: "endless window", given: "1e+30 s", allowed: "60") {
+            $0.rateControl = .averageBitRate(2_000_000, peak: .limit(3_000_000, window: 1e30))
+        },
+        Refusal(testDescription: "window that is no number", given: "nan s", allowed: "60") {
+            $0.rateControl = .constantBitRate(2_000_000, window: .nan)
+        },
+        Refusal(testDescription: "quality", given: "52.0", allowed: "0...51") { $0.rateControl = .constantQuality(52) },
+        Refusal(testDescription: "quantizer", given: "-1", allowed: "0...51") {
+            $0.rateControl = .constantQuantizer(-1)
+        },
+        Refusal(testDescription: "interval", given: "0 frames", allowed: "1...") { $0.keyFrameInterval.frames = 0 },
+        Refusal(testDescription: "interval in no time", given: "0.0 s", allowed: "above 0") {
+            $0.keyFrameInterval.duration = .zero
+        },
+        Refusal(testDescription: "HEVC's profile", given: "hevc-main", allowed: "baseline, main, high") {
+            $0.profile = .hevcMain
+        },
+        Refusal(testDescription: "twelve bits", given: "12", allowed: "8 or 10") { $0.bitDepth = 12 },
+        Refusal(testDescription: "ten bits in high", given: "10 bits", allowed: "8 bits") {
+            $0.bitDepth = 10
+            $0.profile = .h264High
+        },
+        Refusal(testDescription: "B-frames in baseline", given: "2", allowed: "off") {
+            $0.profile = .h264Baseline
+            $0.bFrames = .maximum(2)
+        },
+        Refusal(testDescription: "CABAC in baseline", given: "cabac", allowed: "cavlc") {
+            $0.profile = .h264Baseline
+            $0.entropyMode = .cabac
+        },
+        Refusal(testDescription: "level", given: "8160 macroblocks", allowed: "level 4") {
+            $0.level = H264Level(name: "3.1")
+        },
+        Refusal(testDescription: "beyond all levels", given: "macroblocks", allowed: "6.2") {
+            $0.width = 32768
+            $0.height = 32768
+        },
+        Refusal(testDescription: "seventeen B-frames", given: "17", allowed: "1...16") { $0.bFrames = .maximum(17) },
+        Refusal(testDescription: "threads", given: "-1", allowed: "0...128") { $0.software.threads = -1 },
+        Refusal(testDescription: "pixel aspect", given: "0:1", allowed: "above 0") {
+            $0.pixelAspectRatio = Rational(0)
+        },
+    ]
+
+    @Test(arguments: refusals)
+    func badValuesAreRefusedWithWhatWasGivenAndWhatIsAllowed(refusal: Refusal) throws {
+        var configuration = EncoderConfiguration()
+        refusal.change(&configuration)
+        let error = #expect(throws: MediaError.self) { try configuration.validated(for: .h264) }
+        let found = try #require(error)
+        #expect(found.code == .invalidArgument)
+        #expect(found.given?.contains(refusal.given) == true, "\(found)")
+        #expect(found.allowed?.contains(refusal.allowed) == true, "\(found)")
+        #expect(!found.description.contains("\n"))
+    }
+
+    @Test func peakIsOneAndAHalfTimesTheAverageWithoutBFramesOnly() {
+        let rate = RateControl.averageBitRate(1_000_001)
+        #expect(rate.rateLimit(codec: .h264, bFrames: .off)?.bitsPerSecond == 1_500_001)
+        #expect(rate.rateLimit(codec: .h264, bFrames: .off)?.bufferSize == 1_500_001)
+        #expect(rate.rateLimit(codec: .h264, bFrames: .automatic) == nil)
+        #expect(rate.rateLimit(codec: .hevc, bFrames: .off) == nil)
+        let limited = RateControl.averageBitRate(1_000_000, peak: .limit(2_000_000, window: 0.5))
+        #expect(limited.rateLimit(codec: .h264, bFrames: .automatic)?.bufferSize == 1_000_000)
+    }
+
+    @Test func keyFrameIntervalsTakeTheLimitThatIsMetFirst() {
+        let rate = Rational(30000, 1001)
+        #expect(KeyFrameInterval(frames: 10, duration: MediaTime(value: 5, timescale: 1)).frameCount(at: rate) == 10)
+        #expect(KeyFrameInterval(duration: MediaTime(value: 5, timescale: 1)).frameCount(at: rate) == 149)
+        #expect(KeyFrameInterval(duration: MediaTime(value: 1, timescale: 1000)).frameCount(at: rate) == 1)
+        #expect(KeyFrameInterval().frameCount(at: rate) == nil)
+    }
+
+    @Test func levelsAreFoundByNameAndBySize() {
+        #expect(H264Level(name: "4.0")?.levelIDC == 40)
+        #expect(H264Level(name: "1b")?.levelIDC == 9)
+        #expect(H264Level(name: "7") == nil)
+        #expect(H264Level(levelIDC: 51)?.name == "5.1")
+        #expect(H264Level.lowest(width: 1920, height: 1080, frameRate: Rational(30))?.name == "4")
+        #expect(H264Level.lowest(width: 1920, height: 1080, frameRate: Rational(60))?.name == "4.2")
+        #expect(H264Level.lowest(width: 176, height: 144, frameRate: Rational(15))?.name == "1")
+        #expect(H264Level.lowest(width: 16000, height: 16, frameRate: Rational(1))?.name == "6")
+    }
+}
+
+@Suite struct UpdateTests {
+    @Test func theBitRateTakesTheExplicitPeakAlong() throws {
+        var configuration = EncoderConfiguration()
+        configuration.rateControl = .averageBitRate(2_000_000, peak: .limit(3_000_000, window: 2))
+        let changed = try configuration.applying(EncoderUpdate(bitRate: 1_000_000))
+        #expect(changed.rateControl == .averageBitRate(1_000_000, peak: .limit(1_500_000, window: 2)))
+    }
+
+    @Test func anUpdateOfAnotherKindOfRateControlIsRefused() {
+        var configuration = EncoderConfiguration()
+        configuration.rateControl = .constantQuantizer(20)
+        let fixed = configuration
+        #expect(throws: MediaError.self) { try fixed.applying(EncoderUpdate(bitRate: 1_000_000)) }
+        #expect(throws: MediaError.self) { try EncoderConfiguration().applying(EncoderUpdate(quantizer: 20)) }
+        #expect(throws: MediaError.self) { try EncoderConfiguration().applying(EncoderUpdate(quality: 20)) }
+    }
+}
