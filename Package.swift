@@ -23,7 +23,11 @@ let package = Package(
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
 
         // Files, by FFmpeg's libraries.
-        .target(name: "MediaIO", dependencies: ["MediaTypes", "CFFmpeg"], swiftSettings: strict),
+        .target(
+            name: "MediaIO",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "CFFmpeg", "CLinux"],
+            swiftSettings: strict
+        ),
 
         .target(name: "PixelConversion", dependencies: ["MediaTypes"], swiftSettings: strict),
         .target(
@@ -47,5 +51,10 @@ let package = Package(
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
         .testTarget(name: "VAToolboxTests", dependencies: ["VAToolbox", "MediaTypes"], swiftSettings: strict),
         .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
+        .testTarget(
+            name: "MediaIOTests",
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg"],
+            swiftSettings: strict
+        ),
     ]
 )

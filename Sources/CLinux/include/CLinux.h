@@ -7,6 +7,8 @@
 #define CLINUX_H
 
 #include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 /// memfd_create(2) with close-on-exec and sealing allowed.
 int linux_memfd_create(const char *_Nonnull name);
@@ -19,5 +21,12 @@ int linux_get_seals(int fd);
 
 /// pthread_setname_np(3) for the calling thread; the name has at most 15 bytes.
 int linux_name_thread(const char *_Nonnull name);
+
+/// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST if there is something under the new name.
+int linux_rename_without_replacing(const char *_Nonnull from, const char *_Nonnull to);
+
+/// writev(2) that raises neither SIGPIPE nor SIGXFSZ in the calling thread, whatever the process does with these signals:
+/// the error is EPIPE or EFBIG, and that is all.
+ssize_t linux_writev_without_signal(int fd, const struct iovec *_Nonnull pieces, int count);
 
 #endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What code that serves both codecs asks of a NAL unit's header.
+public protocol NALUnitHeader: Hashable, Sendable {
+    /// Reads the header at the start of a NAL unit.
+    ///
+    /// - Throws: `BitstreamError` where the unit is shorter than a header or the header breaks a rule.
+    init(nalUnit: some Collection<UInt8>) throws(BitstreamError)
+
+    /// Whether the unit carries coded picture data (a slice, a slice data partition or a slice segment).
+    var isVideoCodingLayer: Bool { get }
+    /// Whether it is a VPS, SPS or PPS (for H.264 also an SPS extension or subset SPS).
+    var isParameterSet: Bool { get }
+    /// Whether it is a slice of a picture where decoding can start: IDR for H.264, IRAP for HEVC.
+    var isKeyFrame: Bool { get }
+}
+
+extension VideoCodec {
+    /// The header at the start of a NAL unit of this codec.
+    ///
+    /// - Throws: what the initializers of ``H264NALUnitHeader`` and ``HEVCNALUnitHeader`` throw.
+    public func nalUnitHeader(of nalUnit: some Collection<UInt8>) throws(BitstreamError) -> any NALUnitHeader {
+        switch self {
+        case .h264: try H264NALUnitHeader(nalUnit: nalUnit)
+        case .hevc: try HEVCNALUnitHeader(nalUnit: nalUnit)
+        }
+    }
+}
+
+/// The one-byte header of an H.264 NAL unit: clause 7.3.1.
+public struct H264NALUnitHeader: NALUnitHeader {
+    /// `nal_unit_type`, 0...31: H.264 table 7-1.
+    public struct UnitType: RawRepresentable, Hashable, Sendable {
+        /// The number in the bitstream.
+        public var rawValue: UInt32
+
+        /// Names the type with this number.
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// A slice of a picture that is not IDR.
+        public static let slice = UnitType(rawValue: 1)
+        /// A slice of an IDR picture.
+        public static let idrSlice = UnitType(rawValue: 5)
+        /// Supplemental enhancement information.
+        public static let sei = UnitType(rawValue: 6)
+        /// Sequence parameter set.
+        public static let sequenceParameterSet = UnitType(rawValue: 7)
+        /// Picture parameter set.
+        public static let pictureParameterSet = UnitType(rawValue: 8)
+        /// Access unit delimiter.
+        public static let accessUnitDelimiter = UnitType(rawValue: 9)
+        /// End of sequence.
+        public static let endOfSequence = UnitType(rawValue: 10)
+        /// End of stream.
+        public static let endOfStream = UnitType(rawValue: 11)
+        /// Filler data.
+        public static let fillerData = UnitType(rawValue: 12)
+        /// Sequence parameter set extension.
+        public static let sequenceParameterSetExtension = UnitType(rawValue: 13)
+        /// Subset sequence parameter set.
+        public static let subsetSequenceParameterSet = UnitType(rawValue: 15)
+    }
+
+    /// `nal_ref_idc`, 0...3: zero if nothing refers to the unit's picture.
+    public var nalRefIdc: UInt32
+    /// `nal_unit_type`.
+    public var nalUnitType: UnitType
+
+    /// Makes a header; values beyond the ranges are refused when it is written.
+    public init(nalRefIdc: UInt32, nalUnitType: UnitType) {
+        self.nalRefIdc = nalRefIdc
+        self.nalUnitType = nalUnitType
+    }
+
+    /// Reads the header at the start of a NAL unit.
+    ///
+    /// - Throws: `BitstreamError` where the unit is shorter than the header, `forbidden_zero_bit` is one.
+    public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
+        self.init(nalRefIdc: 0, nalUnitType: UnitType(rawValue: 0))
+        var reader = SyntaxReader(BitReader(Array(nalUnit.prefix(1))))
+        try visit(&reader)
+    }
+
+    /// Whether the unit carries coded picture data.
+    public var isVideoCodingLayer: Bool { (1...5).contains(nalUnitType.rawValue) }
+    /// Whether it is an SPS, PPS, SPS extension or subset SPS.
+    public var isParameterSet: Bool { [7, 8, 13, 15].contains(nalUnitType.rawValue) }
+    /// Whether it is a slice of an IDR picture (data partitions never are).
+    public var isKeyFrame: Bool { nalUnitType == .idrSlice }
+
+    // H.264 7.3.1
+    mutating func visit(
+        _ visitor: inout some SyntaxVisitor,
+        types: ClosedRange<UInt32> = 0...31
+    ) throws(BitstreamError) {
+        try visitor.fixed("forbidden_zero_bit", bits: 1, 0)
+        try visitor.u("nal_ref_idc", bits: 2, &nalRefIdc)
+        try visitor.u("nal_unit_type", bits: 5, &nalUnitType.rawValue, in: types)
+    }
+}
+
+/// The two-byte header of an HEVC NAL unit: clause 7.3.1.2.
+public struct HEVCNALUnitHeader: NALUnitHeader {
+    /// `nal_unit_type`, 0...63: HEVC table 7-1.
+    public struct UnitType: RawRepresentable, Hashable, Sendable {
+        /// The number in the bitstream.
+        public var rawValue: UInt32
+
+        /// Names the type with this number.
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// A slice segment of an IDR picture that may have leading pictures that can be decoded.
+        public static let idrWithRADL = UnitType(rawValue: 19)
+        /// A slice segment of an IDR picture without leading pictures.
+        public static let idrWithoutLeadingPictures = UnitType(rawValue: 20)
+        /// A slice segment of a clean random access picture, the start of an open GOP.
+        public static let cleanRandomAccess = UnitType(rawValue: 21)
+        /// Video parameter set.
+        public static let videoParameterSet = UnitType(rawValue: 32)
+        /// Sequence parameter set.
+        public static let sequenceParameterSet = UnitType(rawValue: 33)
+        /// Picture parameter set.
+        public static let pictureParameterSet = UnitType(rawValue: 34)
+        /// Access unit delimiter.
+        public static let accessUnitDelimiter = UnitType(rawValue: 35)
+        /// End of sequence.
+        public static let endOfSequence = UnitType(rawValue: 36)
+        /// End of bitstream.
+        public static let endOfBitstream = UnitType(rawValue: 37)
+        /// Filler data.
+        public static let fillerData = UnitType(rawValue: 38)
+        /// Supplemental enhancement information before the slices it is about.
+        public static let prefixSEI = UnitType(rawValue: 39)
+        /// Supplemental enhancement information after the slices it is about.
+        public static let suffixSEI = UnitType(rawValue: 40)
+    }
+
+    /// `nal_unit_type`.
+    public var nalUnitType: UnitType
+    /// `nuh_layer_id`, 0...63: zero for the base layer, the only one that this package codes.
+    public var nuhLayerId: UInt32
+    /// `nuh_temporal_id_plus1`, 1...7.
+    public var nuhTemporalIdPlus1: UInt32
+
+    /// Makes a header; values beyond the ranges are refused when it is written.
+    public init(nalUnitType: UnitType, nuhLayerId: UInt32 = 0, nuhTemporalIdPlus1: UInt32 = 1) {
+        self.nalUnitType = nalUnitType
+        self.nuhLayerId = nuhLayerId
+        self.nuhTemporalIdPlus1 = nuhTemporalIdPlus1
+    }
+
+    /// Reads the header at the start of a NAL unit.
+    ///
+    /// - Throws: `BitstreamError` where the unit is shorter than the header, `forbidden_zero_bit` is one or
+    ///   `nuh_temporal_id_plus1` is zero.
+    public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
+        self.init(nalUnitType: UnitType(rawValue: 0))
+        var reader = SyntaxReader(BitReader(Array(nalUnit.prefix(2))))
+        try visit(&reader)
+    }
+
+    /// `TemporalId`, 0...6: the sub-layer that the unit belongs to.
+    public var temporalId: Int { Int(nuhTemporalIdPlus1) - 1 }
+    /// Whether the unit carries coded picture data.
+    public var isVideoCodingLayer: Bool { nalUnitType.rawValue < 32 }
+    /// Whether it is a VPS, SPS or PPS.
+    public var isParameterSet: Bool { (32...34).contains(nalUnitType.rawValue) }
+    /// Whether it is a slice segment of an intra random access point picture: types 16...23.
+    public var isKeyFrame: Bool { (16...23).contains(nalUnitType.rawValue) }
+    /// Whether it is a slice segment of an IDR picture.
+    public var isIDR: Bool { [.idrWithRADL, .idrWithoutLeadingPictures].contains(nalUnitType) }
+
+    // HEVC 7.3.1.2
+    mutating func visit(
+        _ visitor: inout some SyntaxVisitor,
+        types: ClosedRange<UInt32> = 0...63,
+        layers: ClosedRange<UInt32> = 0...63
+    ) throws(BitstreamError) {
+        try visitor.fixed("forbidden_zero_bit", bits: 1, 0)
+        try visitor.u("nal_unit_type", bits: 6, &nalUnitType.rawValue, in: types)
+        try visitor.u("nuh_layer_id", bits: 6, &nuhLayerId, in: layers)
+        try visitor.u("nuh_temporal_id_plus1", bits: 3, &nuhTemporalIdPlus1, in: 1...7)
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What follows from the elements. The values are meaningful for sets that were read or can be written.
+extension H264SequenceParameterSet {
+    /// The size of the decoded picture, a multiple of whole macroblocks.
+    public var codedSize: PictureSize {
+        PictureSize(
+            width: (Int(picWidthInMbsMinus1) + 1) * 16,
+            height: (Int(picHeightInMapUnitsMinus1) + 1) * 16 * rowsPerMapUnit
+        )
+    }
+
+    /// `CropUnitX` and `CropUnitY`: what one step of ``frameCropping`` means in luma samples.
+    public var cropUnit: PictureSize {
+        PictureSize(
+            width: chromaFormatIdc.horizontalSubsampling,
+            height: chromaFormatIdc.verticalSubsampling * rowsPerMapUnit
+        )
+    }
+
+    /// The size of the picture that is output, after cropping.
+    public var displaySize: PictureSize {
+        let crop = frameCropping ?? WindowOffsets()
+        return PictureSize(
+            width: codedSize.width - cropUnit.width * (Int(crop.left) + Int(crop.right)),
+            height: codedSize.height - cropUnit.height * (Int(crop.top) + Int(crop.bottom))
+        )
+    }
+
+    /// Crops a coded picture to `size`, keeping its top left corner.
+    ///
+    /// - Throws: `BitstreamError` where the size is larger than ``codedSize``, not positive or no multiple of
+    ///   ``cropUnit``.
+    public mutating func setDisplaySize(_ size: PictureSize) throws(BitstreamError) {
+        let (coded, unit) = (codedSize, cropUnit)
+        let right = try Self.offset("frame_crop_right_offset", from: coded.width, to: size.width, unit: unit.width)
+        let bottom = try Self.offset("frame_crop_bottom_offset", from: coded.height, to: size.height, unit: unit.height)
+        frameCropping = right == 0 && bottom == 0 ? nil : WindowOffsets(right: right, bottom: bottom)
+    }
+
+    /// `BitDepthY`: bits of a luma sample.
+    public var lumaBitDepth: Int { 8 + Int(bitDepthLumaMinus8) }
+    /// `BitDepthC`: bits of a chroma sample.
+    public var chromaBitDepth: Int { 8 + Int(bitDepthChromaMinus8) }
+    /// The level as the specification writes it: `4.1`, `1b`.
+    public var level: String {
+        if levelIdc == 9 || isLevel1b { return "1b" }
+        return levelIdc % 10 == 0 ? "\(levelIdc / 10)" : "\(levelIdc / 10).\(levelIdc % 10)"
+    }
+    /// A sample's width to its height; nil where it is unspecified.
+    public var sampleAspectRatio: PositiveRatio? { vui?.signal.aspectRatio?.ratio }
+    /// Frames per second by the clock of the VUI; nil without one.
+    public var frameRate: PositiveRatio? { vui?.timing?.frameRate }
+    /// Primaries, transfer and matrix; nil where they are unspecified.
+    public var colourDescription: ColourDescription? { vui?.signal.signalType?.colourDescription }
+    /// Whether luma uses all values; false where nothing is said.
+    public var isFullRange: Bool { vui?.signal.signalType?.videoFullRangeFlag ?? false }
+
+    /// How many frames may precede another in decoding and follow it in output: `max_num_reorder_frames`, or what is
+    /// inferred where that is absent.
+    ///
+    /// H.264 E.2.1.
+    public var maxNumReorderFrames: Int {
+        if let restriction = vui?.bitstreamRestriction { return Int(restriction.maxNumReorderFrames) }
+        if picOrderCntType == 2 { return 0 }
+        if constraintSet3Flag, [44, 86, 100, 110, 122, 244].contains(profileIdc) { return 0 }
+        return maxDpbFrames
+    }
+
+    /// `MaxDpbFrames`: how many frames the decoded picture buffer of this level holds, 0...16; 16 for unknown levels.
+    ///
+    /// H.264 A.3.1.
+    public var maxDpbFrames: Int {
+        guard let macroblocks = isLevel1b ? 396 : Self.maxDpbMbs[levelIdc] else { return 16 }
+        return min(macroblocks / (codedSize.width / 16) / (codedSize.height / 16), 16)
+    }
+
+    private var isLevel1b: Bool { levelIdc == 11 && constraintSet3Flag && [66, 77, 88].contains(profileIdc) }
+    private var rowsPerMapUnit: Int { frameMbsOnlyFlag ? 1 : 2 }
+
+    /// `MaxDpbMbs` by `level_idc`: H.264 table A-1.
+    private static let maxDpbMbs: [UInt32: Int] = [
+        9: 396, 10: 396, 11: 900, 12: 2376, 13: 2376, 20: 2376, 21: 4752, 22: 8100, 30: 8100, 31: 18000, 32: 20480,
+        40: 32768, 41: 32768, 42: 34816, 50: 110_400, 51: 184_320, 52: 184_320, 60: 696_320, 61: 696_320, 62: 696_320,
+    ]
+
+    private static func offset(
+        _ name: String,
+        from coded: Int,
+        to displayed: Int,
+        unit: Int
+    ) throws(BitstreamError) -> UInt32 {
+        guard (1...coded).contains(displayed) else {
+            throw .outOfRange(name, at: 0, value: displayed, allowed: 1...coded)
+        }
+        let removed = coded - displayed
+        guard removed % unit == 0 else {
+            throw .outOfRange(name, at: 0, value: removed, allowed: removed / unit * unit...removed / unit * unit)
+        }
+        return UInt32(clamping: removed / unit)
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// `chroma_format_idc`: how densely the chroma planes are sampled.
+public enum ChromaFormat: UInt32, Sendable, Hashable, CaseIterable {
+    /// 4:0:0, luma only.
+    case monochrome = 0
+    /// 4:2:0, half the width and half the height.
+    case yuv420 = 1
+    /// 4:2:2, half the width.
+    case yuv422 = 2
+    /// 4:4:4, full size.
+    case yuv444 = 3
+
+    /// `SubWidthC`: luma samples for each chroma sample in a row; 1 for monochrome.
+    public var horizontalSubsampling: Int { self == .yuv420 || self == .yuv422 ? 2 : 1 }
+    /// `SubHeightC`: luma samples for each chroma sample in a column; 1 for monochrome.
+    public var verticalSubsampling: Int { self == .yuv420 ? 2 : 1 }
+}
+
+/// Width and height in luma samples.
+public struct PictureSize: Hashable, Sendable {
+    /// Luma samples in a row.
+    public var width: Int
+    /// Luma samples in a column.
+    public var height: Int
+
+    /// Makes a size of `width` by `height` luma samples.
+    public init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+}
+
+/// A positive fraction in lowest terms: a frame rate in frames per second or a sample aspect ratio.
+public struct PositiveRatio: Hashable, Sendable {
+    /// The dividend, at least 1.
+    public let numerator: Int
+    /// The divisor, at least 1.
+    public let denominator: Int
+
+    /// Reduces the fraction; nil unless both numbers are at least 1.
+    public init?(_ numerator: Int, _ denominator: Int) {
+        guard numerator > 0, denominator > 0 else { return nil }
+        var (divisor, rest) = (numerator, denominator)
+        while rest > 0 { (divisor, rest) = (rest, divisor % rest) }
+        self.numerator = numerator / divisor
+        self.denominator = denominator / divisor
+    }
+}
+
+/// What sample values mean as colour, in the code points of ITU-T H.273 that H.264 and HEVC carry in their VUI.
+public struct ColourDescription: Hashable, Sendable {
+    /// `colour_primaries`, 0...255: 1 is BT.709, 9 is BT.2020, 2 unspecified.
+    public var colourPrimaries: UInt32
+    /// `transfer_characteristics`, 0...255: 1 is BT.709, 16 is PQ, 18 is HLG, 2 unspecified.
+    public var transferCharacteristics: UInt32
+    /// `matrix_coefficients`, 0...255: 1 is BT.709, 5 and 6 are BT.601, 9 is BT.2020, 2 unspecified.
+    public var matrixCoefficients: UInt32
+
+    /// Makes a description; each part is unspecified unless given.
+    public init(
+        colourPrimaries: UInt32 = 2,
+        transferCharacteristics: UInt32 = 2,
+        matrixCoefficients: UInt32 = 2
+    ) {
+        self.colourPrimaries = colourPrimaries
+        self.transferCharacteristics = transferCharacteristics
+        self.matrixCoefficients = matrixCoefficients
+    }
+
+    // H.264 E.1.1, HEVC E.2.1
+    mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
+        try visitor.u("colour_primaries", bits: 8, &colourPrimaries)
+        try visitor.u("transfer_characteristics", bits: 8, &transferCharacteristics)
+        try visitor.u("matrix_coefficients", bits: 8, &matrixCoefficients)
+    }
+}
+
+/// Offsets from the edges of a picture: frame cropping, the conformance window or the default display window.
+///
+/// Units are those of the element: chroma samples, doubled in height for H.264 streams that may have fields.
+public struct WindowOffsets: Hashable, Sendable {
+    /// From the left edge.
+    public var left: UInt32
+    /// From the right edge.
+    public var right: UInt32
+    /// From the top edge.
+    public var top: UInt32
+    /// From the bottom edge.
+    public var bottom: UInt32
+
+    /// Makes offsets; an edge that is not given stays.
+    public init(left: UInt32 = 0, right: UInt32 = 0, top: UInt32 = 0, bottom: UInt32 = 0) {
+        self.left = left
+        self.right = right
+        self.top = top
+        self.bottom = bottom
+    }
+
+    /// Visits the four offsets, which must leave at least one unit of `width` and of `height` units.
+    mutating func visit(
+        _ visitor: inout some SyntaxVisitor,
+        prefix: String,
+        width: UInt32,
+        height: UInt32
+    ) throws(BitstreamError) {
+        try visitor.ue("\(prefix)_left_offset", &left, in: 0...(max(width, 1) - 1))
+        try visitor.ue("\(prefix)_right_offset", &right, in: 0...(max(width, left + 1) - left - 1))
+        try visitor.ue("\(prefix)_top_offset", &top, in: 0...(max(height, 1) - 1))
+        try visitor.ue("\(prefix)_bottom_offset", &bottom, in: 0...(max(height, top + 1) - top - 1))
+    }
+}

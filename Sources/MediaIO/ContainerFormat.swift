@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import BitstreamSyntax
+public import MediaTypes
+
+/// A kind of output file: the one place for what a container can hold and how it is written.
+///
+/// The raw value is the name that a user gives, for example `mp4`.
+public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
+    /// A bare H.264 byte stream (H.264 Annex B): no times, no other tracks.
+    case h264
+    /// A bare HEVC byte stream (HEVC Annex B): no times, no other tracks.
+    case hevc
+    /// MP4 (ISO/IEC 14496-14).
+    case mp4
+    /// QuickTime.
+    case mov
+    /// Matroska. Presentation times are rounded to milliseconds; decode times are not stored.
+    case mkv
+    /// MPEG-2 transport stream. Times are rounded to 1/90000 s.
+    case ts
+    /// Nothing is written; samples are checked and counted.
+    case null
+
+    /// The container that a user means.
+    ///
+    /// An explicit name wins. Else the path decides: by its extension in upper or lower case; the path `null` means
+    /// ``null``. The path `-`, standard output, says nothing, so it needs a name.
+    ///
+    /// - Parameters:
+    ///   - name: The container's name, its ``rawValue``, or one of its extensions; `nil` if the user gave none.
+    ///   - path: Where the output goes.
+    /// - Throws: `invalidArgument` with what was given and every value that is allowed.
+    public init(name: String?, path: String) throws(MediaError) {
+        if let name {
+            let wanted = name.lowercased()
+            guard let format = Self(rawValue: wanted) ?? Self.byExtension[wanted] else {
+                throw MediaError(.invalidArgument, "unknown output format", given: name, allowed: Self.allowedNames)
+            }
+            self = format
+            return
+        }
+        if path == Self.null.rawValue {
+            self = .null
+            return
+        }
+        guard path != Self.standardOutput else {
+            throw MediaError(
+                .invalidArgument,
+                "standard output needs an explicit format",
+                given: path,
+                allowed: Self.allowedNames
+            )
+        }
+        guard let format = Self.pathExtension(path).flatMap({ Self.byExtension[$0] }) else {
+            throw MediaError(
+                .invalidArgument,
+                "the output's extension names no known format",
+                given: path,
+                allowed: Self.allowedExtensions
+            )
+        }
+        self = format
+    }
+
+    /// The path that stands for standard output.
+    public static let standardOutput = "-"
+
+    /// The extensions that mean this container, in lower case and without dot; the usual one first.
+    public var fileExtensions: [String] {
+        switch self {
+        case .h264: ["h264", "264", "avc"]
+        case .hevc: ["h265", "265", "hevc"]
+        case .mp4: ["mp4", "m4v"]
+        case .mov: ["mov"]
+        case .mkv: ["mkv"]
+        case .ts: ["ts"]
+        case .null: []
+        }
+    }
+
+    /// The only codec that the container takes; `nil` if it takes both.
+    public var requiredCodec: VideoCodec? {
+        switch self {
+        case .h264: .h264
+        case .hevc: .hevc
+        case .mp4, .mov, .mkv, .ts, .null: nil
+        }
+    }
+
+    /// How NAL units are told apart inside: start codes, or a length before each.
+    public var framing: NALUnitFraming {
+        switch self {
+        case .h264, .hevc, .ts: .annexB
+        case .mp4, .mov, .mkv, .null: .lengthPrefixed(.four)
+        }
+    }
+
+    /// Whether audio tracks can be copied into it. Which codecs is for ``MediaSink/addTrack(_:)`` to say.
+    public var takesAudio: Bool { takesOtherTracks }
+
+    /// Whether subtitle tracks can be copied into it. Which codecs is for ``MediaSink/addTrack(_:)`` to say.
+    public var takesSubtitles: Bool { takesOtherTracks }
+
+    /// Whether it holds chapter marks; MP4 and QuickTime do unless they are fragmented.
+    public var takesChapters: Bool {
+        switch self {
+        case .mp4, .mov, .mkv, .null: true
+        case .h264, .hevc, .ts: false
+        }
+    }
+
+    /// Whether it holds a title and other texts about the whole file.
+    public var takesMetadata: Bool { takesOtherTracks }
+
+    /// Whether it can be written in fragments, each with its own index.
+    public var canBeFragmented: Bool { self == .mp4 || self == .mov }
+
+    /// Whether it must be written to something seekable unless it is fragmented.
+    public var needsSeekableOutput: Bool { canBeFragmented }
+
+    /// Refuses a codec that the container does not take.
+    ///
+    /// - Throws: `invalidArgument` with the codec given and the codec allowed.
+    public func validate(_ codec: VideoCodec) throws(MediaError) {
+        guard let requiredCodec, requiredCodec != codec else { return }
+        throw MediaError(
+            .invalidArgument,
+            "the output format \(rawValue) does not take this codec",
+            given: codec.rawValue,
+            allowed: requiredCodec.rawValue
+        )
+    }
+
+    /// libavformat's name of the muxer; `nil` for what is written without it.
+    var muxerName: String? {
+        switch self {
+        case .mp4: "mp4"
+        case .mov: "mov"
+        case .mkv: "matroska"
+        case .ts: "mpegts"
+        case .h264, .hevc, .null: nil
+        }
+    }
+
+    /// Whether decode times are stored, so that they must differ from each other in the container's own unit.
+    var storesDecodeTimes: Bool { self != .mkv }
+
+    private var takesOtherTracks: Bool {
+        switch self {
+        case .mp4, .mov, .mkv, .ts, .null: true
+        case .h264, .hevc: false
+        }
+    }
+
+    private static let byExtension = Dictionary(
+        allCases.flatMap { format in format.fileExtensions.map { ($0, format) } },
+        uniquingKeysWith: { first, _ in first }
+    )
+    private static let allowedNames = allCases.map(\.rawValue).joined(separator: ", ")
+    private static let allowedExtensions =
+        allCases.flatMap(\.fileExtensions).map { ".\($0)" }.joined(separator: ", ")
+        + ", null, or an explicit format (\(allowedNames))"
+
+    /// What stands behind the last dot of the last path component, in lower case.
+    private static func pathExtension(_ path: String) -> String? {
+        guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last,
+            let dot = name.lastIndex(of: "."), dot > name.startIndex
+        else { return nil }
+        return name[name.index(after: dot)...].lowercased()
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CFFmpeg
+internal import MediaTypes
+
+/// What a container holds beside its video samples.
+struct ContainerContents {
+    /// The tracks that are copied, in order behind the video track.
+    var tracks: [MediaTrack] = []
+    /// Chapter marks.
+    var chapters: [Chapter] = []
+    /// Texts about the whole file.
+    var metadata: [String: String] = [:]
+    /// Frames per second, where that is constant.
+    var frameRate: Rational?
+    /// Who encoded the video.
+    var encoderName: String?
+}
+
+/// Writes video and copied tracks through libavformat.
+///
+/// libavformat takes references to the samples' memory and puts tracks into order of decode time. It holds at most ten
+/// seconds of samples while it waits for a track that is behind.
+final class ContainerWriter: SampleWriter {
+    private let muxer: Muxer
+    private let format: ContainerFormat
+    private let isFragmented: Bool
+    private let tracks: [MediaTrack]
+    private var clocks: [TickClock] = []
+
+    /// Sets up the streams and writes the header.
+    ///
+    /// - Parameters:
+    ///   - isFragmented: Whether MP4 and QuickTime are written in fragments.
+    ///   - firstSample: The sample that will be written first: it describes the video track.
+    init(
+        muxer: Muxer,
+        format: ContainerFormat,
+        isFragmented: Bool,
+        contents: ContainerContents,
+        firstSample: SampleBuffer
+    ) throws(MediaError) {
+        self.muxer = muxer
+        self.format = format
+        self.isFragmented = isFragmented
+        tracks = contents.tracks
+        let video = try muxer.addStream()
+        try video.describe(
+            firstSample.formatDescription,
+            framing: format.framing,
+            codecTag: format.sampleEntry(of: firstSample.formatDescription.codec, inBand: isFragmented)
+        )
+        let times = [firstSample.presentationTime, firstSample.decodeTime, firstSample.duration]
+        let frameTime = contents.frameRate.map { MediaTime(value: 1, timescale: $0.numerator) }
+        video.pointee.time_base = AVRational(num: 1, den: TickClock.exactTimescale(of: times + [frameTime ?? .invalid]))
+        if let frameRate = contents.frameRate, frameRate.isPositive {
+            video.pointee.avg_frame_rate = AVRational(num: frameRate.numerator, den: frameRate.denominator)
+        }
+        if let encoder = contents.encoderName { av_dict_set(&video.pointee.metadata, "encoder", encoder, 0) }
+        for track in tracks { try muxer.addStream().copy(track, to: muxer.context) }
+        try muxer.setChapters(contents.chapters)
+        for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }
+        try muxer.writeHeader(options)
+        clocks = (0...tracks.count).map(makeClock)
+    }
+
+    func write(_ sample: SampleBuffer, duration: MediaTime, withParameterSets: Bool) throws(MediaError) {
+        let data = try framed(sample, withParameterSets: withParameterSets)
+        let times = try clocks[0].ticks(presentation: sample.presentationTime, decode: sample.decodeTime)
+        let ticks = duration.converted(to: clocks[0].timescale)
+        try muxer.write { (packet) throws(MediaError) in
+            try packet.refer(to: data)
+            packet.pointee.stream_index = 0
+            packet.pointee.pts = times.pts
+            packet.pointee.dts = times.dts
+            packet.pointee.duration = ticks.value
+            if sample.isKeyFrame { packet.pointee.flags |= AV_PKT_FLAG_KEY }
+            if !sample.isReference { packet.pointee.flags |= AV_PKT_FLAG_DISPOSABLE }
+        }
+    }
+
+    func write(_ packet: MediaPacket) throws(MediaError) {
+        guard let index = tracks.firstIndex(where: { $0 === packet.track }) else {
+            throw MediaError(.invalidArgument, "the packet's track was not added to the output")
+        }
+        let (presentation, decode) = try packet.times()
+        let times = try clocks[index + 1].ticks(presentation: presentation, decode: decode)
+        let timeBase = AVRational(num: 1, den: clocks[index + 1].timescale)
+        try muxer.write { (copy) throws(MediaError) in
+            try check(av_packet_ref(copy, packet.packet), "av_packet_ref", "no memory for a packet")
+            copy.pointee.duration = av_rescale_q(copy.pointee.duration, packet.track.timeBase, timeBase)
+            copy.pointee.stream_index = Int32(index + 1)
+            copy.pointee.pts = times.pts
+            copy.pointee.dts = times.dts
+            copy.pointee.pos = -1
+        }
+    }
+
+    func finish(parameterSetsHaveChanged: Bool) throws(MediaError) {
+        try muxer.writeTrailer()
+        if parameterSetsHaveChanged, !isFragmented, format.canBeFragmented, let file = muxer.file {
+            try SampleEntry.allowInBandParameterSets(in: file)
+        }
+    }
+}
+
+extension ContainerWriter {
+    private var options: [String: String] {
+        switch format {
+        case .mp4, .mov:
+            isFragmented
+                ? [
+                    "movflags": "frag_keyframe+delay_moov+default_base_moof",
+                    "frag_duration": "10000000",
+                ]
+                : ["movflags": "faststart"]
+        case .mkv, .ts, .h264, .hevc, .null: [:]
+        }
+    }
+
+    private func framed(_ sample: SampleBuffer, withParameterSets: Bool) throws(MediaError) -> CodedData {
+        switch format.framing {
+        case .annexB: try sample.annexB(withParameterSets: withParameterSets, withDelimiter: true)
+        case .lengthPrefixed: withParameterSets ? try sample.lengthPrefixedWithParameterSets() : sample.data
+        }
+    }
+
+    private func makeClock(_ index: Int) -> TickClock {
+        let stream = muxer.context.pointee.streams[index]
+        let isSubtitle = stream?.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE
+        return TickClock(
+            timescale: stream?.pointee.time_base.den ?? 1000,
+            order: isSubtitle || !format.storesDecodeTimes ? .nondecreasing : .increasing,
+            // movenc keeps both as 32-bit numbers: ISO/IEC 14496-12 8.6.1.
+            largestStep: format.canBeFragmented ? Int64(Int32.max) - 1 : .max
+        )
+    }
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+public import MediaTypes
+
+/// Writes coded video, and tracks copied from an input, into a file: the counterpart of `AVAssetWriter`.
+///
+/// A regular file appears under its name when ``finish()`` succeeds and not before; until then it has a hidden temporary
+/// name in the same folder. After an error, ``abort()``, or when the sink goes away unfinished, nothing is left.
+/// Devices, FIFOs and standard output are written directly.
+///
+/// Calls block while the operating system writes. A sink is used by one thread at a time.
+///
+/// **Copies.** Between the encoder's buffer and the kernel the coded data are copied: not at all in a bare byte stream
+/// (one `writev` gathers the pieces); once in MP4 and QuickTime (libavformat's output buffer, from a reference to
+/// the sample's own memory), twice in fragmented ones (it gathers a fragment first) and in Matroska (a cluster); in a
+/// transport stream three times (start codes, 188-byte packets, output buffer). A length-prefixed key frame that
+/// carries its parameter sets is copied once more.
+///
+/// **Parameter sets.** Byte streams and transport streams carry them in front of every key frame. MP4, QuickTime and
+/// Matroska carry them in the header; fragmented and streamed ones in front of every key frame as well, and so does
+/// every container from the first key frame on whose parameter sets differ from the header's. An MP4 or QuickTime
+/// track is `avc1`/`hvc1`, or `avc3`/`hev1` if it has sets in front of key frames.
+public final class MediaSink {
+    /// How an output is written.
+    public struct Options: Sendable {
+        /// The container; `nil` takes it from the path, see ``ContainerFormat/init(name:path:)``.
+        public var format: ContainerFormat?
+        /// Whether an existing regular file may be replaced.
+        public var overwrite = false
+        /// Whether MP4 and QuickTime are written in fragments, one at each key frame and at least every ten seconds.
+        /// Else the index stands before the media data. Always so if the output is not seekable.
+        public var isFragmented = false
+        /// Files that are read meanwhile. The output must be none of them.
+        public var inputPaths: [String] = []
+        /// Frames per second, where that is constant: containers state it, and samples without duration get it from here.
+        public var frameRate: Rational?
+        /// Who encoded the video, as containers state it per track.
+        public var encoderName: String?
+
+        /// The defaults: container by extension, no overwriting, no fragments.
+        public init() {}
+    }
+
+    /// Whether a container takes something.
+    public enum Acceptance: Sendable, Hashable {
+        /// It does.
+        case accepted
+        /// It does not, and why, in words for a person.
+        case refused(reason: String)
+    }
+
+    /// What was written.
+    public struct Summary: Sendable, Hashable {
+        /// The size of the file; for pipes and devices the number of bytes written.
+        public let byteCount: Int64
+        /// How many video samples were written.
+        public let sampleCount: Int
+        /// From the first picture's presentation to the end of the last one's.
+        public let duration: MediaTime
+    }
+
+    /// The container.
+    public let format: ContainerFormat
+    /// The path as it was given.
+    public let path: String
+    /// Whether the output is written in fragments, because it was asked for or because it is not seekable.
+    public let isFragmented: Bool
+
+    private let options: Options
+    private let file: OutputFile?
+    private var contents = ContainerContents()
+    private var writer: (any SampleWriter)?
+    private var waiting = WaitingPackets()
+    private var video = VideoSequence()
+    private var isOpen = true
+
+    /// Opens an output; every check that needs no sample is made here.
+    ///
+    /// - Parameters:
+    ///   - path: Where to write: a path, `-` for standard output, `null` for nothing.
+    ///   - options: How to write.
+    /// - Throws: `invalidArgument` if the format is unknown, the folder is missing, the output exists and may not be
+    ///   overwritten, is a folder, a terminal or the input; `inputOutput` if the system refuses to make the file.
+    public init(path: String, options: Options = Options()) throws(MediaError) {
+        let format = if let format = options.format { format } else { try ContainerFormat(name: nil, path: path) }
+        self.path = path
+        self.format = format
+        self.options = options
+        guard format != .null else {
+            file = nil
+            isFragmented = false
+            return
+        }
+        guard format.canBeFragmented || !options.isFragmented else {
+            throw MediaError(
+                .invalidArgument,
+                "the output format is not written in fragments",
+                given: format.rawValue,
+                allowed: ContainerFormat.allCases.filter(\.canBeFragmented).map(\.rawValue).joined(separator: ", ")
+            )
+        }
+        let target = try OutputTarget(path: path, overwrite: options.overwrite, inputPaths: options.inputPaths)
+        let file = try OutputFile(target)
+        self.file = file
+        isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
+    }
+
+    deinit { abort() }
+
+    /// Adds a track that is copied, before the first sample.
+    ///
+    /// - Returns: Whether the container takes it. If not, its packets must not be written.
+    /// - Throws: `invalidState` after the first sample.
+    public func addTrack(_ track: MediaTrack) throws(MediaError) -> Acceptance {
+        try checkHasNotBegun()
+        if let reason = format.refusal(of: track) { return .refused(reason: reason) }
+        contents.tracks.append(track)
+        return .accepted
+    }
+
+    /// Sets the chapter marks, before the first sample.
+    ///
+    /// - Returns: Whether the container takes them.
+    /// - Throws: `invalidState` after the first sample; `invalidArgument` if a chapter's times are no times.
+    public func setChapters(_ chapters: [Chapter]) throws(MediaError) -> Acceptance {
+        try checkHasNotBegun()
+        for chapter in chapters where !(chapter.start.isValid && chapter.end.isValid && chapter.start <= chapter.end) {
+            throw MediaError(
+                .invalidArgument,
+                "a chapter's times are not valid",
+                given: "\(chapter.start)...\(chapter.end)",
+                allowed: "a start that is not after the end"
+            )
+        }
+        guard format.takesChapters else { return .refused(reason: "\(format.rawValue) takes no chapters") }
+        guard !isFragmented else { return .refused(reason: "\(format.rawValue) in fragments takes no chapters") }
+        contents.chapters = chapters
+        return .accepted
+    }
+
+    /// Sets texts about the whole file, such as `title`, before the first sample. A container leaves out the keys that
+    /// it does not know.
+    ///
+    /// - Returns: Whether the container takes such texts.
+    /// - Throws: `invalidState` after the first sample.
+    public func setMetadata(_ metadata: [String: String]) throws(MediaError) -> Acceptance {
+        try checkHasNotBegun()
+        guard format.takesMetadata else { return .refused(reason: "\(format.rawValue) takes no metadata") }
+        contents.metadata = metadata
+        return .accepted
+    }
+
+    /// Writes the next video sample, in decode order. The first one must be a key frame.
+    ///
+    /// A dropped sample has no data and is passed over. Times are stored in the container's unit: exactly in MP4 and
+    /// QuickTime where the first sample's times and ``Options/frameRate`` have a common unit down to a microsecond,
+    /// else rounded to the nearest unit.
+    ///
+    /// - Throws: `invalidArgument` or `malformedData` about this sample, which then is not written; `unsupported` if the
+    ///   codec changes; `inputOutput` if writing fails, after which nothing more can be written.
+    public func write(_ sample: SampleBuffer) throws(MediaError) {
+        try checkIsOpen()
+        guard !sample.isDropped else { return }
+        try format.validate(sample.formatDescription.codec)
+        let accepted = try video.validate(sample, frameRate: options.frameRate)
+        let writer = if let writer { writer } else { try begin(with: sample) }
+        try abortingOnFailure { () throws(MediaError) in
+            try writer.write(sample, duration: accepted.duration, withParameterSets: sendsParameterSets(accepted))
+        }
+        video.append(accepted)
+    }
+
+    /// Writes the next packet of a track that was accepted. Packets of one track come in decode order; those that come
+    /// before the first video sample wait for it, up to 64 MiB.
+    ///
+    /// - Throws: `invalidArgument` if the track was not added; `malformedData` if the packet has no times or goes back
+    ///   in time; `inputOutput` if writing fails, after which nothing more can be written.
+    public func write(_ packet: MediaPacket) throws(MediaError) {
+        try checkIsOpen()
+        guard contents.tracks.contains(where: { $0 === packet.track }) else {
+            throw MediaError(
+                .invalidArgument,
+                "the packet's track was not added to the output",
+                given: "track \(packet.track.index) (\(packet.track.codecName))",
+                allowed: contents.tracks.map { "track \($0.index)" }.joined(separator: ", ")
+            )
+        }
+        guard let writer else {
+            try waiting.append(packet)
+            return
+        }
+        try abortingOnFailure { () throws(MediaError) in try writer.write(packet) }
+    }
+
+    /// Completes the output and gives it its name.
+    ///
+    /// - Throws: `malformedData` if no video sample was written; `inputOutput` if writing fails; `invalidArgument` if
+    ///   a file of this name appeared meanwhile and may not be overwritten. Then nothing is left.
+    public func finish() throws(MediaError) -> Summary {
+        try checkIsOpen()
+        defer { abort() }
+        guard let writer else {
+            throw MediaError(.malformedData, "no video sample was written", given: path)
+        }
+        try writer.finish(parameterSetsHaveChanged: video.parameterSetsHaveChanged)
+        let byteCount = try file?.commit() ?? 0
+        return Summary(byteCount: byteCount, sampleCount: video.count, duration: video.duration)
+    }
+
+    /// Gives the output up: nothing is left of it. Does nothing after ``finish()``.
+    public func abort() {
+        isOpen = false
+        writer = nil
+        waiting = WaitingPackets()
+        file?.discard()
+    }
+}
+
+extension MediaSink {
+    private func begin(with sample: SampleBuffer) throws(MediaError) -> any SampleWriter {
+        do {
+            let writer = try makeWriter(for: sample)
+            for packet in waiting.take() { try writer.write(packet) }
+            self.writer = writer
+            return writer
+        } catch {
+            abort()
+            throw error
+        }
+    }
+
+    private func makeWriter(for sample: SampleBuffer) throws(MediaError) -> any SampleWriter {
+        guard let file else { return NullWriter() }
+        guard let muxerName = format.muxerName else { return ByteStreamWriter(file: file) }
+        contents.frameRate = options.frameRate
+        contents.encoderName = options.encoderName
+        return try ContainerWriter(
+            muxer: Muxer(name: muxerName, file: file),
+            format: format,
+            isFragmented: isFragmented,
+            contents: contents,
+            firstSample: sample
+        )
+    }
+
+    private func sendsParameterSets(_ sample: VideoSequence.Accepted) -> Bool {
+        guard sample.isKeyFrame else { return false }
+        let isStreamed = isFragmented || file?.isSeekable == false
+        return format.framing == .annexB || isStreamed || sample.parameterSetsHaveChanged
+    }
+
+    /// Gives the output up if it has failed; an error about one sample or packet leaves it as it was.
+    private func abortingOnFailure(_ body: () throws(MediaError) -> Void) throws(MediaError) {
+        do {
+            try body()
+        } catch {
+            if ![.invalidArgument, .malformedData].contains(error.code) { abort() }
+            throw error
+        }
+    }
+
+    private func checkIsOpen() throws(MediaError) {
+        guard isOpen else { throw MediaError(.invalidState, "the output is closed", given: path) }
+    }
+
+    private func checkHasNotBegun() throws(MediaError) {
+        try checkIsOpen()
+        guard writer == nil else {
+            throw MediaError(.invalidState, "the output has begun; this belongs before the first sample", given: path)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import Glibc
+internal import MediaTypes
+
+/// An `AVFormatContext` that writes into an ``OutputFile``, or nowhere.
+///
+/// It frees what libavformat allocated; the file is its maker's.
+final class Muxer {
+    /// The context. Its streams may be changed until ``writeHeader(_:)``.
+    let context: UnsafeMutablePointer<AVFormatContext>
+    /// The file that is written; `nil` if the bytes go nowhere.
+    let file: OutputFile?
+
+    private var io: UnsafeMutablePointer<AVIOContext>?
+    private let scratch: UnsafeMutablePointer<AVPacket>
+
+    /// Large enough that a system call is made for every other key frame rather than for every packet.
+    private static let bufferSize: Int32 = 256 << 10
+
+    /// Allocates a context.
+    ///
+    /// - Parameter name: libavformat's name of the muxer.
+    /// - Throws: `unavailable` if libavformat was built without it; `outOfMemory`.
+    init(name: String, file: OutputFile?) throws(MediaError) {
+        var allocated: UnsafeMutablePointer<AVFormatContext>?
+        let status = avformat_alloc_output_context2(&allocated, nil, name, nil)
+        guard let allocated else {
+            throw MediaError(
+                status == ffmpeg_error_no_memory ? .outOfMemory : .unavailable,
+                "this libavformat cannot write the format",
+                given: name,
+                call: "avformat_alloc_output_context2",
+                status: Int(status)
+            )
+        }
+        guard let packet = av_packet_alloc() else {
+            avformat_free_context(allocated)
+            throw MediaError(.outOfMemory, "no memory for a packet", call: "av_packet_alloc")
+        }
+        context = allocated
+        scratch = packet
+        self.file = file
+        io = try Self.makeIO(for: file)
+        context.pointee.pb = io
+        context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+        if let path = file?.readablePath { context.pointee.url = av_strdup("file:" + path) }
+    }
+
+    deinit {
+        avformat_free_context(context)
+        if let io { av_freep(&io.pointee.buffer) }
+        avio_context_free(&io)
+        var packet: UnsafeMutablePointer<AVPacket>? = scratch
+        av_packet_free(&packet)
+    }
+
+    /// Adds a stream without parameters.
+    func addStream() throws(MediaError) -> UnsafeMutablePointer<AVStream> {
+        guard let stream = avformat_new_stream(context, nil) else {
+            throw MediaError(.outOfMemory, "no memory for a stream", call: "avformat_new_stream")
+        }
+        return stream
+    }
+
+    /// Writes the header; the streams then have the time bases that the container uses.
+    ///
+    /// - Parameter options: The muxer's own options.
+    func writeHeader(_ options: [String: String] = [:]) throws(MediaError) {
+        var dictionary: OpaquePointer?
+        defer { av_dict_free(&dictionary) }
+        for (key, value) in options { av_dict_set(&dictionary, key, value, 0) }
+        try finish(avformat_write_header(context, &dictionary), "avformat_write_header")
+    }
+
+    /// Gives a packet to the muxer, which writes it when its turn comes.
+    ///
+    /// - Parameter fill: Sets up an empty packet; its buffer is referred to, not copied.
+    func write(_ fill: (UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Void) throws(MediaError) {
+        defer { av_packet_unref(scratch) }
+        try fill(scratch)
+        try finish(av_interleaved_write_frame(context, scratch), "av_interleaved_write_frame")
+    }
+
+    /// Writes the packets that waited for their turn, and the trailer.
+    func writeTrailer() throws(MediaError) {
+        try finish(av_write_trailer(context), "av_write_trailer")
+        avio_flush(io)
+        try finish(io?.pointee.error ?? 0, "avio_flush")
+    }
+
+    /// The file's own error, which says more, comes before libavformat's.
+    private func finish(_ status: Int32, _ call: String) throws(MediaError) {
+        if let failure = file?.failure { throw failure }
+        try check(status, call, "writing failed", given: file?.path)
+    }
+}
+
+// MARK: - Output
+
+extension Muxer {
+    private static func makeIO(for file: OutputFile?) throws(MediaError) -> UnsafeMutablePointer<AVIOContext> {
+        let isSeekable = file?.isSeekable ?? true
+        let opaque = file.map { Unmanaged.passUnretained($0).toOpaque() }
+        guard let buffer = av_malloc(Int(bufferSize)) else {
+            throw MediaError(.outOfMemory, "no memory for an output buffer", call: "av_malloc")
+        }
+        let io = avio_alloc_context(
+            buffer.assumingMemoryBound(to: UInt8.self),
+            bufferSize,
+            1,
+            opaque,
+            nil,
+            writeBytes,
+            isSeekable ? seek : nil
+        )
+        guard let io else {
+            av_free(buffer)
+            throw MediaError(.outOfMemory, "no memory for an output buffer", call: "avio_alloc_context")
+        }
+        // A file is written in full buffers. Who reads a pipe gets each packet at once.
+        if isSeekable { io.pointee.min_packet_size = bufferSize }
+        return io
+    }
+}
+
+/// `AVIOContext.write_packet`: all bytes or a negative `errno`. Without a file the bytes vanish.
+private func writeBytes(_ opaque: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?, _ count: Int32)
+    -> Int32
+{
+    guard let opaque else { return count }
+    let file = Unmanaged<OutputFile>.fromOpaque(opaque).takeUnretainedValue()
+    return status(of: file) { () throws(MediaError) in
+        try file.write(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+        return count
+    }
+}
+
+/// `AVIOContext.seek`.
+private func seek(_ opaque: UnsafeMutableRawPointer?, _ offset: Int64, _ origin: Int32) -> Int64 {
+    guard let opaque else { return 0 }
+    let file = Unmanaged<OutputFile>.fromOpaque(opaque).takeUnretainedValue()
+    return status(of: file) { () throws(MediaError) in
+        let origin = origin & ~AVSEEK_FORCE
+        return origin == AVSEEK_SIZE ? try file.size() : try file.seek(to: offset, from: origin)
+    }
+}
+
+/// What a body returns, or the negative `errno` of the file's failure.
+private func status<Value: SignedInteger & FixedWidthInteger>(
+    of file: OutputFile,
+    _ body: () throws(MediaError) -> Value
+) -> Value {
+    do {
+        return try body()
+    } catch {
+        return Value(ffmpeg_error(Int32(clamping: error.status ?? Int(EIO))))
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+internal import MediaTypes
+
+/// The descriptor that an output is written to.
+///
+/// A regular file is written under a temporary, hidden name in the folder where it is wanted, and gets its own name in
+/// ``commit()`` only. Without a commit nothing is left, unless the process is killed: then the temporary file is.
+/// Not safe for use by more than one thread at a time.
+final class OutputFile {
+    /// The path for messages.
+    let path: String
+    /// Whether ``seek(to:from:)`` works.
+    let isSeekable: Bool
+    /// How many bytes were written; what was written twice counts twice.
+    private(set) var bytesWritten: Int64 = 0
+    /// The first failure. Once it is set every further call throws it again.
+    private(set) var failure: MediaError?
+
+    /// Where the bytes of a regular file can be read until the commit; `nil` for pipes and devices.
+    var readablePath: String? { temporaryPath }
+
+    private var descriptor: Int32
+    private let ownsDescriptor: Bool
+    private let destination: OutputTarget.RegularFile?
+    private var temporaryPath: String?
+
+    /// Opens an output. A FIFO waits until something opens it for reading.
+    ///
+    /// - Throws: `inputOutput` if it cannot be opened or created, with the path.
+    init(_ target: OutputTarget) throws(MediaError) {
+        switch target {
+        case .standardOutput:
+            (path, descriptor, ownsDescriptor, destination) = ("standard output", STDOUT_FILENO, false, nil)
+            isSeekable = false
+        case .special(let special):
+            let (opened, error) = retryingOnInterrupt { open(special, O_WRONLY | O_CLOEXEC | O_NOCTTY) }
+            guard opened >= 0 else {
+                throw MediaError("the output cannot be opened", path: special, call: "open", error: error)
+            }
+            guard isatty(opened) == 0 else {
+                close(opened)
+                throw MediaError(
+                    .invalidArgument,
+                    "video is not written to a terminal",
+                    given: special,
+                    allowed: "a file, a pipe or another device"
+                )
+            }
+            (path, descriptor, ownsDescriptor, destination) = (special, opened, true, nil)
+            isSeekable = false
+        case .file(let file):
+            let created = try Self.createTemporary(for: file)
+            (path, descriptor, ownsDescriptor, destination) = (file.givenPath, created.descriptor, true, file)
+            temporaryPath = created.path
+            isSeekable = true
+        }
+    }
+
+    deinit { discard() }
+
+    /// Writes bytes at the present position, all of them.
+    ///
+    /// - Throws: `inputOutput` with the path, how much was written, and the reason. Neither a closed pipe nor a limit on
+    ///   file sizes raises a signal.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(MediaError) {
+        guard let base = bytes.baseAddress, bytes.count > 0 else { return }
+        var piece = [iovec(iov_base: UnsafeMutableRawPointer(mutating: base), iov_len: bytes.count)]
+        try write(&piece)
+    }
+
+    /// Writes bytes; see ``write(_:)-(UnsafeRawBufferPointer)``.
+    func write(_ bytes: [UInt8]) throws(MediaError) {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(MediaError) in try write(UnsafeRawBufferPointer(bytes)) }
+    }
+
+    /// Writes pieces one after another, all of them, without bringing them together first.
+    ///
+    /// - Parameter pieces: Where the bytes are; used up by the call.
+    /// - Throws: as ``write(_:)-(UnsafeRawBufferPointer)``.
+    func write(_ pieces: inout [iovec]) throws(MediaError) {
+        try checkIsUsable()
+        var next = 0
+        while next < pieces.count {
+            let count = min(pieces.count - next, Self.mostPieces)
+            let (written, error) = pieces.withUnsafeBufferPointer { all in
+                retryingOnInterrupt {
+                    all.baseAddress.map { linux_writev_without_signal(descriptor, $0 + next, Int32(count)) } ?? 0
+                }
+            }
+            if written < 0 {
+                if error == EAGAIN {
+                    waitUntilWritable()
+                    continue
+                }
+                throw fail("writev", error)
+            }
+            bytesWritten += Int64(written)
+            Self.advance(&pieces, &next, by: written)
+        }
+    }
+
+    /// Moves the position.
+    ///
+    /// - Parameters:
+    ///   - offset: In bytes.
+    ///   - origin: `SEEK_SET`, `SEEK_CUR` or `SEEK_END`.
+    /// - Returns: The new position from the beginning.
+    func seek(to offset: Int64, from origin: Int32) throws(MediaError) -> Int64 {
+        try checkIsUsable()
+        let position = lseek(descriptor, off_t(offset), origin)
+        guard position >= 0 else { throw fail("lseek", errno) }
+        return Int64(position)
+    }
+
+    /// The size of a regular file.
+    func size() throws(MediaError) -> Int64 {
+        try checkIsUsable()
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw fail("fstat", errno) }
+        return Int64(status.st_size)
+    }
+
+    /// Reads bytes of a regular file without moving the position; fewer than asked for at its end.
+    func read(_ count: Int, at offset: Int64) throws(MediaError) -> [UInt8] {
+        try checkIsUsable()
+        var failed: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(count, 0)) { memory, filled in
+            while filled < memory.count {
+                let (read, error) = retryingOnInterrupt {
+                    pread(
+                        descriptor,
+                        memory.baseAddress.map { $0 + filled },
+                        memory.count - filled,
+                        off_t(offset) + filled
+                    )
+                }
+                failed = error
+                guard read > 0 else { break }
+                filled += read
+            }
+        }
+        guard failed == 0 else { throw fail("pread", failed) }
+        return bytes
+    }
+
+    /// Makes the output complete: its bytes reach the disk, then it gets its name.
+    ///
+    /// - Returns: The size of a regular file, else the number of bytes written.
+    /// - Throws: `inputOutput` if the bytes do not reach the disk; `invalidArgument` if a file of this name appeared
+    ///   meanwhile and may not be replaced. Then nothing is left.
+    func commit() throws(MediaError) -> Int64 {
+        do throws(MediaError) {
+            guard let destination, let temporaryPath else {
+                try checkIsUsable()
+                try closeDescriptor()
+                return bytesWritten
+            }
+            let size = try size()
+            let (synced, error) = retryingOnInterrupt { fsync(descriptor) }
+            guard synced == 0 else { throw fail("fsync", error) }
+            try closeDescriptor()
+            try rename(temporaryPath, to: destination)
+            self.temporaryPath = nil
+            Self.syncFolder(destination.folder)
+            return size
+        } catch {
+            discard()
+            throw error
+        }
+    }
+
+    /// Closes the descriptor and removes the temporary file. Does nothing after a commit.
+    func discard() {
+        if descriptor >= 0, ownsDescriptor { close(descriptor) }
+        descriptor = -1
+        if let temporaryPath { unlink(temporaryPath) }
+        temporaryPath = nil
+    }
+}
+
+// MARK: - Names
+
+extension OutputFile {
+    private static func createTemporary(
+        for file: OutputTarget.RegularFile
+    ) throws(MediaError) -> (path: String, descriptor: Int32) {
+        let mode = file.replacedMode ?? 0o666
+        for _ in 0..<100 {
+            let name = ".vatoolbox-\(getpid())-\(String(UInt32.random(in: 0...(.max)), radix: 16)).part"
+            let path = file.folder == "/" ? "/\(name)" : "\(file.folder)/\(name)"
+            let (descriptor, error) = retryingOnInterrupt { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
+            if descriptor >= 0 {
+                if file.replacedMode != nil { fchmod(descriptor, mode) }
+                return (path, descriptor)
+            }
+            guard error == EEXIST else {
+                throw MediaError(
+                    "no file can be made in the output's folder",
+                    path: file.folder,
+                    call: "open",
+                    error: error
+                )
+            }
+        }
+        throw MediaError(
+            "no temporary name is free in the output's folder",
+            path: file.folder,
+            call: "open",
+            error: EEXIST
+        )
+    }
+
+    private func rename(_ temporaryPath: String, to destination: OutputTarget.RegularFile) throws(MediaError) {
+        let path = destination.path
+        if destination.overwrite {
+            guard Glibc.rename(temporaryPath, path) == 0 else { throw fail("rename", errno) }
+            return
+        }
+        if linux_rename_without_replacing(temporaryPath, path) == 0 { return }
+        var error = errno
+        if error == EINVAL || error == ENOSYS {
+            // The file system does not know RENAME_NOREPLACE (NFS and some FUSE file systems).
+            if link(temporaryPath, path) == 0 {
+                unlink(temporaryPath)
+                return
+            }
+            error = errno
+        }
+        guard error == EEXIST else { throw fail("renameat2", error) }
+        throw MediaError(
+            .invalidArgument,
+            "the output appeared while it was being made",
+            given: destination.givenPath,
+            allowed: "a new name, or permission to overwrite"
+        )
+    }
+
+    /// Makes the new name itself durable. The file is complete already, so a file system that cannot do it is no reason
+    /// to fail.
+    private static func syncFolder(_ folder: String) {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+}
+
+// MARK: - Descriptor
+
+extension OutputFile {
+    /// `IOV_MAX` on Linux.
+    private static let mostPieces = 1024
+
+    private static func advance(_ pieces: inout [iovec], _ next: inout Int, by written: Int) {
+        var left = written
+        while next < pieces.count, left >= pieces[next].iov_len {
+            left -= pieces[next].iov_len
+            next += 1
+        }
+        guard next < pieces.count, left > 0 else { return }
+        pieces[next].iov_base += left
+        pieces[next].iov_len -= left
+    }
+
+    /// A pipe that the other side made non-blocking is waited for.
+    private func waitUntilWritable() {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = retryingOnInterrupt { poll(&entry, 1, -1) }
+    }
+
+    private func checkIsUsable() throws(MediaError) {
+        if let failure { throw failure }
+        guard descriptor >= 0 else {
+            throw MediaError(.invalidState, "the output is closed", given: path)
+        }
+    }
+
+    private func closeDescriptor() throws(MediaError) {
+        let closing = descriptor
+        descriptor = -1
+        guard ownsDescriptor else { return }
+        // After EINTR Linux has closed the descriptor all the same.
+        guard close(closing) == 0 || errno == EINTR else { throw fail("close", errno) }
+    }
+
+    private func fail(_ call: String, _ error: Int32) -> MediaError {
+        let message = "writing failed after \(bytesWritten) bytes"
+        let failed = MediaError(message, path: path, call: call, error: error)
+        failure = failed
+        return failed
+    }
+}

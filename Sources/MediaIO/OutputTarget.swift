@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import MediaTypes
+
+/// Where an output goes, after every check that can be made before any work.
+enum OutputTarget: Equatable {
+    /// Standard output of the process.
+    case standardOutput
+    /// A device or FIFO, written directly.
+    case special(path: String)
+    /// A regular file, which appears under its name only when it is complete.
+    case file(RegularFile)
+
+    /// A regular file to come.
+    struct RegularFile: Equatable {
+        /// The path as the user gave it, for messages.
+        var givenPath: String
+        /// The absolute path of the folder, without symbolic links.
+        var folder: String
+        /// The name inside of the folder.
+        var name: String
+        /// Whether a file of this name may be replaced.
+        var overwrite: Bool
+        /// The permission bits of the file that is replaced; `nil` if there is none.
+        var replacedMode: mode_t?
+
+        /// The absolute path.
+        var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
+    }
+
+    /// Checks a path.
+    ///
+    /// A symbolic link is followed: what it points to is replaced, the link stays.
+    ///
+    /// - Parameters:
+    ///   - path: The path as the user gave it; `-` is standard output.
+    ///   - overwrite: Whether an existing regular file may be replaced.
+    ///   - inputPaths: Files that are read meanwhile, which the output must not be.
+    /// - Throws: `invalidArgument` or `inputOutput`, with the value given and what is allowed.
+    init(path: String, overwrite: Bool, inputPaths: [String]) throws(MediaError) {
+        if path == ContainerFormat.standardOutput {
+            guard isatty(STDOUT_FILENO) == 0 else {
+                throw MediaError(
+                    .invalidArgument,
+                    "video is not written to a terminal",
+                    given: path,
+                    allowed: "a pipe or a file as standard output"
+                )
+            }
+            self = .standardOutput
+            return
+        }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw MediaError(.invalidArgument, "no output path", given: path, allowed: "the path of a file")
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            try self.init(newPath: path, overwrite: overwrite, error: errno)
+            return
+        }
+        try Self.checkIsNotInput(status, path: path, inputPaths: inputPaths)
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            try self.init(existing: path, mode: status.st_mode & 0o777, overwrite: overwrite)
+        case S_IFCHR, S_IFIFO:
+            self = .special(path: path)
+        case S_IFDIR:
+            throw MediaError(.invalidArgument, "the output is a folder", given: path, allowed: "the path of a file")
+        default:
+            throw MediaError(
+                .invalidArgument,
+                "the output is neither a file nor a character device nor a FIFO",
+                given: path,
+                allowed: "the path of a file"
+            )
+        }
+    }
+
+    private init(newPath path: String, overwrite: Bool, error: Int32) throws(MediaError) {
+        guard error == ENOENT else {
+            throw MediaError("the output cannot be written", path: path, call: "stat", error: error)
+        }
+        var status = stat()
+        guard lstat(path, &status) != 0 else {
+            throw MediaError(
+                .invalidArgument,
+                "the output is a symbolic link to nothing",
+                given: path,
+                allowed: "the path of a file"
+            )
+        }
+        self = .file(try Self.place(path, givenPath: path, overwrite: overwrite, replacedMode: nil))
+    }
+
+    private init(existing path: String, mode: mode_t, overwrite: Bool) throws(MediaError) {
+        guard overwrite else {
+            throw MediaError(
+                .invalidArgument,
+                "the output exists",
+                given: path,
+                allowed: "a new name, or permission to overwrite"
+            )
+        }
+        guard access(path, W_OK) == 0 else {
+            throw MediaError("the output cannot be replaced", path: path, call: "access", error: errno)
+        }
+        guard let resolved = realpath(path, nil) else {
+            throw MediaError("the output cannot be replaced", path: path, call: "realpath", error: errno)
+        }
+        defer { free(resolved) }
+        let target = String(cString: resolved)
+        self = .file(try Self.place(target, givenPath: path, overwrite: overwrite, replacedMode: mode))
+    }
+
+    private static func place(
+        _ path: String,
+        givenPath: String,
+        overwrite: Bool,
+        replacedMode: mode_t?
+    ) throws(MediaError) -> RegularFile {
+        let slash = path.lastIndex(of: "/")
+        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        guard !name.isEmpty else {
+            throw MediaError(.invalidArgument, "the output is a folder", given: path, allowed: "the path of a file")
+        }
+        let folder = slash.map { String(path[...$0]) } ?? "."
+        guard let resolved = realpath(folder, nil) else {
+            let error = errno
+            guard error == ENOENT || error == ENOTDIR else {
+                throw MediaError("the output's folder cannot be used", path: folder, call: "realpath", error: error)
+            }
+            throw MediaError(
+                .invalidArgument,
+                "the output's folder does not exist",
+                given: givenPath,
+                allowed: "a path in an existing folder"
+            )
+        }
+        defer { free(resolved) }
+        return RegularFile(
+            givenPath: givenPath,
+            folder: String(cString: resolved),
+            name: name,
+            overwrite: overwrite,
+            replacedMode: replacedMode
+        )
+    }
+
+    private static func checkIsNotInput(_ output: stat, path: String, inputPaths: [String]) throws(MediaError) {
+        for inputPath in inputPaths {
+            var input = stat()
+            guard stat(inputPath, &input) == 0, (input.st_mode & S_IFMT) == S_IFREG,
+                (input.st_dev, input.st_ino) == (output.st_dev, output.st_ino)
+            else { continue }
+            throw MediaError(
+                .invalidArgument,
+                "the output is the same file as the input",
+                given: path,
+                allowed: "another file than \(inputPath)"
+            )
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+extension ContainerFormat {
+    /// Why the container does not take a track; `nil` if it does.
+    ///
+    /// What libavformat says of the codec is asked first, then the muxer is tried: it writes a header with this track
+    /// alone into nowhere. Its transport stream muxer takes anything, as private data that no player understands, so
+    /// there a list of ours decides.
+    func refusal(of track: MediaTrack) -> String? {
+        if self == .null { return nil }
+        let refusal = "\(rawValue) takes no \(track.codecName) \(track.kind.rawValue)"
+        switch track.kind {
+        case .audio: if !takesAudio { return "\(rawValue) takes no audio" }
+        case .subtitles: if !takesSubtitles { return "\(rawValue) takes no subtitles" }
+        case .data: return refusal
+        }
+        guard let muxerName else { return refusal }
+        if self == .ts {
+            return Self.transportStreamCodecs.contains(track.codecName) ? nil : refusal
+        }
+        do {
+            let muxer = try Muxer(name: muxerName, file: nil)
+            let codec = track.parameters.pointee.codec_id
+            guard avformat_query_codec(muxer.context.pointee.oformat, codec, FF_COMPLIANCE_NORMAL) == 1 else {
+                return refusal
+            }
+            try muxer.addStream().copy(track, to: muxer.context)
+            try muxer.writeHeader()
+            return nil
+        } catch {
+            return "\(refusal): \(error.message)"
+        }
+    }
+
+    /// Codecs with a stream type or descriptor of their own in transport streams: ISO/IEC 13818-1 table 2-34,
+    /// ETSI EN 300 468, ATSC A/53, SMPTE ST 302.
+    private static let transportStreamCodecs: Set = [
+        "mp2", "mp3", "aac", "aac_latm", "ac3", "eac3", "dts", "opus", "s302m", "dvb_subtitle", "dvb_teletext",
+    ]
+}

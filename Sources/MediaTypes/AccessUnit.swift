@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+
+/// Where the NAL units of a sample are, and where parameter sets belong among them.
+public struct AccessUnitLayout: Sendable, Hashable {
+    /// Each unit's bytes in ``SampleBuffer/data``, without the length before it, in order.
+    public let units: [Range<Int>]
+    /// The index in ``units`` before which parameter sets belong: behind an access unit delimiter, before all else
+    /// (H.264 7.4.1.2.3, HEVC 7.4.2.4.4).
+    public let parameterSetIndex: Int
+
+    /// Whether the access unit begins with a delimiter.
+    public var hasDelimiter: Bool { parameterSetIndex > 0 }
+}
+
+extension SampleBuffer {
+    /// Finds the NAL units.
+    ///
+    /// - Throws: `malformedData` if a length is zero or beyond the data, if a unit is shorter than its header, or if
+    ///   there is no unit at all.
+    public func accessUnitLayout() throws(MediaError) -> AccessUnitLayout {
+        do {
+            return try data.withUnsafeBytes { (bytes) throws(BitstreamError) in
+                let units = try NALUnitFraming.lengthPrefixed(.four).nalUnits(in: bytes)
+                guard let first = units.first else {
+                    throw BitstreamError(field: "NALUnitLength", bitPosition: 0, reason: .truncated)
+                }
+                let startsWithDelimiter = try formatDescription.codec.isAccessUnitDelimiter(bytes[first])
+                return AccessUnitLayout(units: units, parameterSetIndex: startsWithDelimiter ? 1 : 0)
+            }
+        } catch {
+            throw MediaError(.malformedData, "the sample's NAL units cannot be told apart: \(error)")
+        }
+    }
+
+    /// The access unit as a byte stream: H.264 Annex B, HEVC Annex B. The data are copied once.
+    ///
+    /// A delimiter of the sample stays where it is, at the front.
+    ///
+    /// - Parameters:
+    ///   - withParameterSets: Whether to put the parameter sets of ``formatDescription`` in front.
+    ///   - withDelimiter: Whether to put an access unit delimiter in front if there is none.
+    /// - Throws: as ``accessUnitLayout()``.
+    public func annexB(withParameterSets: Bool, withDelimiter: Bool = false) throws(MediaError) -> CodedData {
+        let layout = try accessUnitLayout()
+        var inserted = withDelimiter && !layout.hasDelimiter ? [formatDescription.codec.accessUnitDelimiter] : []
+        if withParameterSets { inserted += formatDescription.parameterSets }
+        return assemble(layout, inserting: inserted) { memory, prefix, _ in
+            memory.storeBytes(of: UInt32(1).bigEndian, toByteOffset: prefix, as: UInt32.self)
+        }
+    }
+
+    /// The access unit with its parameter sets in front of it, each unit behind a four-byte length, as `avc3` and `hev1`
+    /// tracks have it. The data are copied once.
+    ///
+    /// - Throws: as ``accessUnitLayout()``.
+    public func lengthPrefixedWithParameterSets() throws(MediaError) -> CodedData {
+        assemble(try accessUnitLayout(), inserting: formatDescription.parameterSets) { memory, prefix, length in
+            memory.storeBytes(of: UInt32(clamping: length).bigEndian, toByteOffset: prefix, as: UInt32.self)
+        }
+    }
+
+    /// Copies the data with units put in at the place for parameter sets. Every unit keeps four bytes before it, into
+    /// which `setPrefix` writes, given their offset and the unit's length.
+    private func assemble(
+        _ layout: AccessUnitLayout,
+        inserting inserted: [[UInt8]],
+        setPrefix: (UnsafeMutableRawBufferPointer, _ prefix: Int, _ length: Int) -> Void
+    ) -> CodedData {
+        let units = layout.units
+        let split = layout.hasDelimiter ? units[0].upperBound : 0
+        let insertedCount = inserted.reduce(0) { $0 + 4 + $1.count }
+        return data.withUnsafeBytes { source in
+            CodedData(capacity: source.count + insertedCount) { memory in
+                memory.copyBytes(from: source[..<split])
+                var position = split
+                for unit in inserted {
+                    setPrefix(memory, position, unit.count)
+                    UnsafeMutableRawBufferPointer(rebasing: memory[(position + 4)...]).copyBytes(from: unit)
+                    position += 4 + unit.count
+                }
+                UnsafeMutableRawBufferPointer(rebasing: memory[position...]).copyBytes(from: source[split...])
+                for unit in units {
+                    let shift = unit.lowerBound < split ? 0 : insertedCount
+                    setPrefix(memory, unit.lowerBound - 4 + shift, unit.count)
+                }
+                return source.count + insertedCount
+            }
+        }
+    }
+}
+
+extension VideoCodec {
+    /// An access unit delimiter that allows every kind of slice: H.264 7.3.2.4 with `primary_pic_type` 7, HEVC 7.3.2.5
+    /// with `pic_type` 2.
+    var accessUnitDelimiter: [UInt8] {
+        switch self {
+        case .h264: [0x09, 0xF0]
+        case .hevc: [0x46, 0x01, 0x50]
+        }
+    }
+
+    func isAccessUnitDelimiter(_ nalUnit: some Collection<UInt8>) throws(BitstreamError) -> Bool {
+        switch self {
+        case .h264: try H264NALUnitHeader(nalUnit: nalUnit).nalUnitType == .accessUnitDelimiter
+        case .hevc: try HEVCNALUnitHeader(nalUnit: nalUnit).nalUnitType == .accessUnitDelimiter
+        }
+    }
+}
