@@ -17,13 +17,20 @@ let package = Package(
     products: [
         .library(name: "VAToolbox", targets: ["MediaTypes"])
     ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
+    ],
     targets: [
         // Pure values: no C library, no system call.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
 
         // Files, by FFmpeg's libraries.
-        .target(name: "MediaIO", dependencies: ["MediaTypes", "CFFmpeg"], swiftSettings: strict),
+        .target(
+            name: "MediaIO",
+            dependencies: ["MediaTypes", "CFFmpeg", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
 
         .target(name: "PixelConversion", dependencies: ["MediaTypes"], swiftSettings: strict),
         .target(
@@ -43,6 +50,11 @@ let package = Package(
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+        .testTarget(
+            name: "MediaIOTests",
+            dependencies: ["MediaIO", "MediaTypes", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
         .testTarget(name: "MediaTypesTests", dependencies: ["MediaTypes"], swiftSettings: strict),
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
         .testTarget(name: "VAToolboxTests", dependencies: ["VAToolbox", "MediaTypes"], swiftSettings: strict),
