@@ -12,49 +12,79 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
 let package = Package(
     name: "vatoolbox",
     products: [
-        .library(name: "VAToolbox", targets: ["MediaTypes"])
+        .library(name: "VAToolbox", targets: ["VAToolbox", "MediaTypes", "BitstreamSyntax"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
     ],
     targets: [
-        // Pure values: no C library, no system call.
+        // Pure values: no C library, no device.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
 
-        // Files, by FFmpeg's libraries.
+        // Pixels, by libyuv.
+        .target(name: "PixelConversion", dependencies: ["MediaTypes"], swiftSettings: strict),
+
+        // Devices: what the kernel and libva offer.
+        .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
+        .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
+
+        // Encoders, and the session that uses them.
         .target(
-            name: "MediaIO",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "CFFmpeg", "CLinux"],
+            name: "SoftwareEncoder",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "CX264", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "VAToolbox",
+            dependencies: [
+                "BitstreamSyntax", "CLinux", "MediaTypes", "PixelConversion", "RenderNodes", "SoftwareEncoder",
+            ],
             swiftSettings: strict
         ),
 
-        .target(name: "PixelConversion", dependencies: ["MediaTypes"], swiftSettings: strict),
+        // Files, by FFmpeg's libraries, and the way from file to file.
         .target(
-            name: "VAToolbox",
-            dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", "PixelConversion", "RenderNodes"],
+            name: "MediaIO",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "CFFmpeg", "CLinux", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Transcoding",
+            dependencies: ["MediaTypes", "MediaIO", "VAToolbox"],
             swiftSettings: strict
         ),
 
         // C modules and the small shims that macros and ancillary messages need.
-        .target(name: "CLinux"),
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
-
-        // Devices: what the kernel and libva offer.
         .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CLibVA", pkgConfig: "libva-drm", providers: [.apt(["libva-dev"])]),
-        .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
-        .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
+        .target(name: "CLinux"),
+        .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
-        .testTarget(name: "MediaTypesTests", dependencies: ["MediaTypes"], swiftSettings: strict),
-        .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
-        .testTarget(name: "VAToolboxTests", dependencies: ["VAToolbox", "MediaTypes"], swiftSettings: strict),
-        .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
         .testTarget(
             name: "MediaIOTests",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg"],
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", logging],
             swiftSettings: strict
         ),
+        .testTarget(name: "MediaTypesTests", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
+        .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
+        .testTarget(
+            name: "SoftwareEncoderTests",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "SoftwareEncoder", "CX264", logging],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "VAToolboxTests",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "VAToolbox"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
     ]
 )

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import Glibc
+internal import MediaTypes
+
+/// An opened input of libavformat. Used from one thread at a time.
+final class Demuxer {
+    /// What a call to ``read()`` came to.
+    enum Output {
+        /// The next packet, valid until the next call.
+        case packet(UnsafeMutablePointer<AVPacket>)
+        case finished
+        /// Reading failed with this status.
+        case failed(Int32)
+    }
+
+    let path: String
+    private var context: UnsafeMutablePointer<AVFormatContext>?
+    private var packet: UnsafeMutablePointer<AVPacket>?
+    /// `nil` if libavformat reads by itself: from the network, or from many files.
+    private let file: InputFile?
+    private let cancellation: Cancellation
+
+    init(path: String, options: MediaSource.Options, cancellation: Cancellation) throws(MediaError) {
+        MediaLog.install()
+        self.path = path
+        self.cancellation = cancellation
+        let format = try Self.inputFormat(options)
+        let readsItself = Self.isURL(path) || (format?.pointee.flags ?? 0) & AVFMT_NOFILE != 0
+        file = readsItself ? nil : try InputFile(path: path, cancellation: cancellation)
+        packet = av_packet_alloc()
+        context = avformat_alloc_context()
+        guard packet != nil, let allocated = context else {
+            throw MediaError(.outOfMemory, "no memory to read the input", call: "avformat_alloc_context")
+        }
+        allocated.pointee.pb = file?.context
+        allocated.pointee.interrupt_callback = cancellation.interruptCallback
+        try open(format, options)
+        let status = avformat_find_stream_info(context, nil)
+        try cancellation.check()
+        try check(status, "avformat_find_stream_info", "the input cannot be read", code: .malformedData, given: path)
+    }
+
+    deinit {
+        avformat_close_input(&context)
+        av_packet_free(&packet)
+        withExtendedLifetime((file, cancellation)) {}
+    }
+
+    /// Whether libavformat is to find the input by a protocol of its own, as in `https://example.org/a.mp4`.
+    private static func isURL(_ path: String) -> Bool {
+        guard let end = path.firstRange(of: "://")?.lowerBound, end > path.startIndex else { return false }
+        return path[..<end].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    }
+
+    private static func inputFormat(
+        _ options: MediaSource.Options
+    ) throws(MediaError) -> UnsafePointer<AVInputFormat>? {
+        guard let name = options.format ?? options.rawVideo.map({ _ in "rawvideo" }) else { return nil }
+        if name == "rawvideo", options.rawVideo == nil { throw rawVideoError(given: name) }
+        if options.rawVideo != nil, name != "rawvideo" {
+            throw MediaError(
+                .invalidArgument,
+                "pixel format, size and frame rate are given, but the format is not raw video",
+                given: name,
+                allowed: "rawvideo"
+            )
+        }
+        if let format = av_find_input_format(name) { return format }
+        throw MediaError(
+            .invalidArgument,
+            "unknown input format",
+            given: name,
+            allowed: "a name that `ffmpeg -demuxers` lists, such as mp4, matroska, mpegts, yuv4mpegpipe or rawvideo"
+        )
+    }
+
+    private static func rawVideoError(given: String) -> MediaError {
+        MediaError(
+            .invalidArgument,
+            "raw video does not say what it holds",
+            given: given,
+            allowed: "raw video with its pixel format, size and frame rate stated"
+        )
+    }
+
+    private func open(
+        _ format: UnsafePointer<AVInputFormat>?,
+        _ options: MediaSource.Options
+    ) throws(MediaError) {
+        var settings: OpaquePointer?
+        defer { av_dict_free(&settings) }
+        // What a playlist inside the input may open in its turn: as libavformat allows by itself for such an input.
+        if file != nil {
+            av_dict_set(&settings, "protocol_whitelist", path == "-" ? "crypto,data" : "file,crypto,data", 0)
+        }
+        for (name, value) in try options.rawVideo?.settings() ?? [] { av_dict_set(&settings, name, value, 0) }
+        let url = file == nil ? path : path == "-" ? "pipe:0" : "file:\(path)"
+        let status = avformat_open_input(&context, url, format, &settings)
+        if status >= 0 { return }
+        try cancellation.check()
+        if let file, file.isEmpty { throw InputFile.emptyError(path) }
+        if format == nil, let raw = av_find_input_format("rawvideo"), av_match_ext(path, raw.pointee.extensions) != 0 {
+            throw Self.rawVideoError(given: path)
+        }
+        let isMalformed = status == ffmpeg_error_invalid_data || status == ffmpeg_error_eof
+        throw MediaError(
+            isMalformed || file != nil ? .malformedData : .inputOutput,
+            "the input cannot be opened as \(format.flatMap { $0.pointee.name }.map { String(cString: $0) } ?? "media")"
+                + ": \(describe(status))",
+            given: path,
+            allowed: "a file in a format that FFmpeg reads",
+            call: "avformat_open_input",
+            status: Int(status)
+        )
+    }
+}
+
+// MARK: - What the input holds
+
+extension Demuxer {
+    /// All streams, in the order of their indices. They live as long as the demuxer.
+    var streams: [UnsafeMutablePointer<AVStream>] {
+        guard let context, let streams = context.pointee.streams else { return [] }
+        return (0..<Int(context.pointee.nb_streams)).compactMap { streams[$0] }
+    }
+
+    /// The stream of an index, without a list of all.
+    func stream(_ index: Int) -> UnsafeMutablePointer<AVStream>? {
+        guard let context, let streams = context.pointee.streams else { return nil }
+        return (0..<Int(context.pointee.nb_streams)).contains(index) ? streams[index] : nil
+    }
+
+    /// Whether reading can begin again elsewhere.
+    var isSeekable: Bool { (context?.pointee.pb?.pointee.seekable ?? 0) & AVIO_SEEKABLE_NORMAL != 0 }
+
+    /// The stream that shows what the input is about: no cover picture.
+    var bestVideo: UnsafeMutablePointer<AVStream>? {
+        let index = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        let stream = streams.first { $0.pointee.index == index }
+        return stream.flatMap { $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0 ? $0 : nil }
+    }
+
+    /// The name of the format, for example `mov,mp4,m4a,3gp,3g2,mj2`.
+    var formatName: String {
+        (context?.pointee.iformat?.pointee.name).map { String(cString: $0) } ?? "unknown"
+    }
+
+    /// Whether times may jump in this format, and a jump means nothing.
+    var allowsDiscontinuities: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_TS_DISCONT != 0 }
+
+    /// Whether the format's index holds presentation times (else decode times).
+    var seeksByPresentationTime: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_SEEK_TO_PTS != 0 }
+
+    /// The duration of the whole; `nil` if not known.
+    var duration: MediaTime? {
+        guard let duration = context?.pointee.duration, duration > 0 else { return nil }
+        return MediaTime(value: duration, timescale: Int32(AV_TIME_BASE))
+    }
+
+    var metadata: [String: String] { Self.strings(context?.pointee.metadata) }
+
+    /// The chapters, in the input's own time.
+    var chapters: [Chapter] {
+        guard let context, let chapters = context.pointee.chapters else { return [] }
+        return (0..<Int(context.pointee.nb_chapters)).compactMap { index in
+            guard let chapter = chapters[index]?.pointee else { return nil }
+            return Chapter(
+                start: MediaTime(chapter.start, in: chapter.time_base),
+                end: MediaTime(chapter.end, in: chapter.time_base),
+                title: Self.strings(chapter.metadata)["title"]
+            )
+        }
+    }
+
+    /// Width to height of a pixel, as the container or else the frame says.
+    func pixelAspectRatio(
+        _ stream: UnsafeMutablePointer<AVStream>,
+        _ frame: UnsafeMutablePointer<AVFrame>?
+    ) -> AVRational {
+        let ratio = av_guess_sample_aspect_ratio(context, stream, frame)
+        return ratio.num > 0 && ratio.den > 0 ? ratio : AVRational(num: 1, den: 1)
+    }
+
+    private static func strings(_ dictionary: OpaquePointer?) -> [String: String] {
+        var result: [String: String] = [:]
+        var entry = av_dict_get(dictionary, "", nil, AV_DICT_IGNORE_SUFFIX)
+        while let found = entry {
+            result[String(cString: found.pointee.key)] = String(cString: found.pointee.value)
+            entry = av_dict_get(dictionary, "", found, AV_DICT_IGNORE_SUFFIX)
+        }
+        return result
+    }
+}
+
+// MARK: - Reading
+
+extension Demuxer {
+    /// Reads the next packet of a stream that is not discarded.
+    func read() throws(MediaError) -> Output {
+        guard let packet else { return .finished }
+        av_packet_unref(packet)
+        let status = av_read_frame(context, packet)
+        try cancellation.check()
+        if status >= 0 { return .packet(packet) }
+        if status != ffmpeg_error_eof { return .failed(status) }
+        // A demuxer may take a failed read for the end.
+        let error = context?.pointee.pb?.pointee.error ?? 0
+        return error < 0 && error != ffmpeg_error_eof ? .failed(error) : .finished
+    }
+
+    /// Goes to the last place from which `stream` decodes at `ticks` of its time base, or as near as can be told.
+    ///
+    /// - Returns: Whether that worked; if not, the position is undefined but reading may go on.
+    func seek(_ stream: UnsafePointer<AVStream>, to ticks: Int64) -> Bool {
+        av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD) >= 0
+    }
+
+    /// Goes back to the beginning.
+    func rewind() -> Bool { avformat_seek_file(context, -1, .min, .min, .max, 0) >= 0 }
+}
+
+extension MediaTime {
+    /// A count of ticks of a time base.
+    init(_ ticks: Int64, in timeBase: AVRational) {
+        self = .rational(ticks, numerator: Int64(timeBase.num), denominator: Int64(timeBase.den))
+    }
+
+    /// The number of ticks of a time base, rounded up; `nil` if that does not fit.
+    func ticks(in timeBase: AVRational, _ rounding: AVRounding = AV_ROUND_UP) -> Int64? {
+        guard isValid, timeBase.num > 0, timeBase.den > 0 else { return nil }
+        let ticks = av_rescale_q_rnd(value, AVRational(num: 1, den: timescale), timeBase, rounding)
+        return ticks == .min ? nil : ticks
+    }
+}

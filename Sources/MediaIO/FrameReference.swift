@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+/// Owns one `AVFrame`, and through it a reference on the picture's memory.
+///
+/// The frame is written only while a decoder or a filter fills it, before it is handed on.
+final class FrameReference: @unchecked Sendable {
+    let frame: UnsafeMutablePointer<AVFrame>
+
+    init() throws(MediaError) {
+        guard let frame = av_frame_alloc() else {
+            throw MediaError(.outOfMemory, "no memory for a frame", call: "av_frame_alloc")
+        }
+        self.frame = frame
+    }
+
+    deinit {
+        var frame: UnsafeMutablePointer<AVFrame>? = frame
+        av_frame_free(&frame)
+    }
+}

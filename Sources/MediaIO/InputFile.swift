@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import Glibc
+internal import MediaTypes
+
+/// A local file, a FIFO or standard input as an `AVIOContext`.
+///
+/// libavformat's own `file:` and `pipe:` block in `open` and `read` where no interrupt callback reaches them, and
+/// cannot seek in a file on standard input. This one waits in `poll` and seeks wherever the descriptor does.
+final class InputFile {
+    /// How long one `poll` waits before it looks at the cancellation again, in milliseconds.
+    private static let pollInterval: Int32 = 100
+    private static let bufferSize = 65536
+
+    private let descriptor: Int32
+    private let isOwned: Bool
+    /// Whether a read never waits for another process.
+    private let isRegular: Bool
+    private let cancellation: Cancellation
+    /// Whether anything came out.
+    private(set) var isEmpty = true
+    private(set) var context: UnsafeMutablePointer<AVIOContext>?
+
+    /// Opens a path, or standard input for `-`.
+    init(path: String, cancellation: Cancellation) throws(MediaError) {
+        self.cancellation = cancellation
+        isOwned = path != "-"
+        descriptor = isOwned ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : STDIN_FILENO
+        guard descriptor >= 0 else { throw Self.openError(path, errno) }
+        var status = stat()
+        let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
+        isRegular = kind == S_IFREG
+        if kind == S_IFDIR { throw Self.openError(path, EISDIR) }
+        if isRegular, status.st_size == 0 { throw Self.emptyError(path) }
+        context = try makeContext()
+    }
+
+    deinit {
+        if let context { av_free(context.pointee.buffer) }
+        avio_context_free(&context)
+        if isOwned, descriptor >= 0 { close(descriptor) }
+    }
+
+    static func emptyError(_ path: String) -> MediaError {
+        MediaError(.malformedData, "the input is empty", given: path)
+    }
+
+    private static func openError(_ path: String, _ code: Int32) -> MediaError {
+        func error(_ kind: MediaError.Code, _ message: String, allowed: String) -> MediaError {
+            MediaError(kind, message, given: path, allowed: allowed, call: "open", status: Int(code))
+        }
+        let file = "the path of a media file, or - for standard input"
+        switch code {
+        case ENOENT, ENOTDIR: return error(.unavailable, "there is no such input", allowed: file)
+        case EISDIR: return error(.invalidArgument, "the input is a directory", allowed: file)
+        case EACCES, EPERM:
+            return error(.unavailable, "the input may not be read", allowed: "a file readable by this user")
+        default:
+            return error(.inputOutput, "the input cannot be opened: \(describe(ffmpeg_error(code)))", allowed: file)
+        }
+    }
+
+    private func makeContext() throws(MediaError) -> UnsafeMutablePointer<AVIOContext> {
+        let buffer = av_malloc(Self.bufferSize)
+        let isSeekable = isRegular || lseek(descriptor, 0, SEEK_CUR) >= 0
+        let context = avio_alloc_context(
+            buffer?.assumingMemoryBound(to: UInt8.self),
+            Int32(Self.bufferSize),
+            0,
+            Unmanaged.passUnretained(self).toOpaque(),
+            { opaque, buffer, size in
+                guard let opaque, let buffer else { return ffmpeg_error(EINVAL) }
+                return Unmanaged<InputFile>.fromOpaque(opaque).takeUnretainedValue().read(into: buffer, size)
+            },
+            nil,
+            isSeekable
+                ? { opaque, offset, origin in
+                    guard let opaque else { return Int64(ffmpeg_error(EINVAL)) }
+                    return Unmanaged<InputFile>.fromOpaque(opaque).takeUnretainedValue().seek(to: offset, origin)
+                } : nil
+        )
+        guard buffer != nil, let context else {
+            av_free(buffer)
+            throw MediaError(.outOfMemory, "no memory to read the input", call: "avio_alloc_context")
+        }
+        return context
+    }
+
+    private func read(into buffer: UnsafeMutablePointer<UInt8>, _ size: Int32) -> Int32 {
+        while !cancellation.isCancelled {
+            if !isRegular {
+                var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                let ready = poll(&request, 1, Self.pollInterval)
+                if ready < 0, errno != EINTR { return ffmpeg_error(errno) }
+                if ready <= 0 { continue }
+            }
+            let count = Glibc.read(descriptor, buffer, Int(size))
+            if count > 0 {
+                isEmpty = false
+                return Int32(truncatingIfNeeded: count)
+            }
+            if count == 0 { return ffmpeg_error_eof }
+            if errno != EINTR, errno != EAGAIN { return ffmpeg_error(errno) }
+        }
+        return ffmpeg_error_exit
+    }
+
+    private func seek(to offset: Int64, _ origin: Int32) -> Int64 {
+        if origin & AVSEEK_SIZE != 0 {
+            var status = stat()
+            return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : Int64(ffmpeg_error(errno))
+        }
+        let position = lseek(descriptor, Int(offset), origin & ~AVSEEK_FORCE)
+        return position >= 0 ? Int64(position) : Int64(ffmpeg_error(errno))
+    }
+}

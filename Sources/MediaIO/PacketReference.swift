@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+/// Owns one `AVPacket` until somebody takes it.
+final class PacketReference {
+    private(set) var packet: UnsafeMutablePointer<AVPacket>?
+
+    /// Moves the contents of a packet, which is blank then.
+    init(moving other: UnsafeMutablePointer<AVPacket>) throws(MediaError) {
+        packet = av_packet_alloc()
+        guard let packet else {
+            throw MediaError(.outOfMemory, "no memory for a packet", call: "av_packet_alloc")
+        }
+        av_packet_move_ref(packet, other)
+    }
+
+    deinit { av_packet_free(&packet) }
+
+    /// Gives the packet to the caller, who frees it.
+    func take() -> UnsafeMutablePointer<AVPacket>? {
+        defer { packet = nil }
+        return packet
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+/// A libavfilter graph that deinterlaces, turns and converts pictures of one kind into a ``PixelFormat``.
+///
+/// Used from one thread at a time. A graph with a deinterlacer gives each picture when the next one is in.
+final class PictureFilter {
+    /// One filter with its options.
+    struct Step: Equatable {
+        var name: String
+        var options: String
+
+        init(_ name: String, _ options: String = "") {
+            self.name = name
+            self.options = options
+        }
+    }
+
+    /// What goes in and what is done to it. A frame that differs in any of it needs a graph of its own.
+    struct Configuration: Equatable {
+        var width: Int32
+        var height: Int32
+        var layout: PictureLayout
+        var color: ColorDescription
+        var pixelAspectRatio: AVRational
+        var timeBase: AVRational
+        var deinterlaces: Bool
+        var orientation: Orientation
+        var threads: Int
+
+        static func == (left: Configuration, right: Configuration) -> Bool {
+            (left.width, left.height, left.layout, left.color) == (
+                right.width, right.height, right.layout, right.color
+            )
+                && av_cmp_q(left.pixelAspectRatio, right.pixelAspectRatio) == 0
+                && left.deinterlaces == right.deinterlaces && left.orientation == right.orientation
+        }
+    }
+
+    let configuration: Configuration
+    private var graph: UnsafeMutablePointer<AVFilterGraph>?
+    private var source: UnsafeMutablePointer<AVFilterContext>?
+    private var sink: UnsafeMutablePointer<AVFilterContext>?
+    private var isFlushed = false
+
+    init(_ configuration: Configuration) throws(MediaError) {
+        self.configuration = configuration
+        graph = avfilter_graph_alloc()
+        guard let graph else {
+            throw MediaError(.outOfMemory, "no memory for a filter graph", call: "avfilter_graph_alloc")
+        }
+        graph.pointee.nb_threads = Int32(clamping: configuration.threads)
+        let steps = configuration.steps
+        var last: UnsafeMutablePointer<AVFilterContext>?
+        for step in steps {
+            let next = try add(step, to: graph)
+            if let last {
+                try check(avfilter_link(last, 0, next, 0), "avfilter_link", "filters do not fit together")
+            } else {
+                source = next
+            }
+            last = next
+        }
+        sink = last
+        try check(
+            avfilter_graph_config(graph, nil),
+            "avfilter_graph_config",
+            "pictures of this kind cannot be converted",
+            code: .unsupported,
+            given: "\(configuration.layout.name) \(configuration.width)x\(configuration.height)"
+        )
+    }
+
+    deinit { avfilter_graph_free(&graph) }
+
+    private func add(
+        _ step: Step,
+        to graph: UnsafeMutablePointer<AVFilterGraph>
+    ) throws(MediaError) -> UnsafeMutablePointer<AVFilterContext> {
+        guard let filter = avfilter_get_by_name(step.name) else {
+            throw MediaError(.unavailable, "FFmpeg was built without a filter that is needed", given: step.name)
+        }
+        var context: UnsafeMutablePointer<AVFilterContext>?
+        try check(
+            avfilter_graph_create_filter(&context, filter, step.name, step.options, nil, graph),
+            "avfilter_graph_create_filter",
+            "a filter cannot be made",
+            code: .unsupported,
+            given: "\(step.name)=\(step.options)"
+        )
+        guard let context else { throw MediaError(.outOfMemory, "no memory for a filter") }
+        return context
+    }
+
+    /// Puts a frame in, whose reference moves to the graph; `nil` ends the input.
+    func send(_ frame: FrameReference?) throws(MediaError) {
+        if frame == nil {
+            if isFlushed { return }
+            isFlushed = true
+        }
+        try check(
+            av_buffersrc_add_frame_flags(source, frame?.frame, 0),
+            "av_buffersrc_add_frame_flags",
+            "filtering failed"
+        )
+    }
+
+    /// The next frame that is ready, its time in the time base of the input; `nil` if there is none.
+    func receive() throws(MediaError) -> FrameReference? {
+        let output = try FrameReference()
+        let status = av_buffersink_get_frame(sink, output.frame)
+        if status == ffmpeg_error_again || status == ffmpeg_error_eof { return nil }
+        try check(status, "av_buffersink_get_frame", "filtering failed")
+        output.frame.pointee.pts = av_rescale_q(
+            output.frame.pointee.pts,
+            av_buffersink_get_time_base(sink),
+            configuration.timeBase
+        )
+        return output
+    }
+}
+
+extension PictureFilter.Configuration {
+    /// The whole chain, from `buffer` to `buffersink`.
+    var steps: [PictureFilter.Step] {
+        [buffer] + deinterlacer + orientation.filters + [
+            scale, .init("format", "pix_fmts=\(layout.filtered.ffmpegName)"),
+        ]
+            + [.init("buffersink")]
+    }
+
+    /// What the pictures mean when they come out.
+    var outputColor: ColorDescription {
+        var color = color
+        if layout.losesRGB {
+            color.matrix = color.primaries == .bt2020 ? .bt2020 : .bt709
+            color.range = .limited
+        }
+        if layout.filtered.is420, layout.equivalent?.is420 != true { color.chromaLocation = .left }
+        return color
+    }
+
+    private var buffer: PictureFilter.Step {
+        .init(
+            "buffer",
+            "video_size=\(width)x\(height):pix_fmt=\(layout.name):time_base=\(timeBase.num)/\(timeBase.den)"
+                + ":pixel_aspect=\(pixelAspectRatio.num)/\(max(pixelAspectRatio.den, 1))"
+        )
+    }
+
+    /// One frame out for each one in; progressive frames pass. The filter needs three samples each way.
+    private var deinterlacer: [PictureFilter.Step] {
+        deinterlaces && width >= 3 && height >= 3
+            ? [.init("bwdif", "mode=send_frame:parity=auto:deint=interlaced")] : []
+    }
+
+    /// Converts the format and nothing else: range and matrix stay, and chroma that is thinned out goes to where
+    /// H.264 and HEVC expect it. RGB that has to become luma and chroma gets the matrix of its primaries. Without a
+    /// change of format it does nothing.
+    private var scale: PictureFilter.Step {
+        let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1"
+        if layout.isRGB {
+            let matrix = color.primaries == .bt2020 ? "bt2020" : "bt709"
+            let target = "out_color_matrix=\(matrix):out_range=tv:out_h_chr_pos=0:out_v_chr_pos=128"
+            return .init("scale", layout.losesRGB ? "\(common):\(target)" : common)
+        }
+        let range = color.range == .full ? "pc" : "tv"
+        let chroma = layout.equivalent == nil ? ":in_h_chr_pos=0:out_h_chr_pos=0:out_v_chr_pos=128" : ""
+        return .init("scale", "\(common):in_range=\(range):out_range=\(range)\(chroma)")
+    }
+}

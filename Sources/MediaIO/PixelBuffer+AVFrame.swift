@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+extension PixelBuffer {
+    /// Whether the memory of a frame can be a pixel buffer as it is: the format is one of ours and rows run downwards.
+    static func canWrap(_ frame: AVFrame) -> Bool {
+        guard let format = PictureLayout(rawFormat: frame.format)?.equivalent else { return false }
+        return planes(of: frame, format) != nil
+    }
+
+    /// Makes a pixel buffer of a frame's memory without a copy; the frame is released with the buffer.
+    ///
+    /// - Throws: `unsupported` unless ``canWrap(_:)``.
+    convenience init(
+        wrapping reference: FrameReference,
+        color: ColorDescription,
+        pixelAspectRatio: Rational,
+        attachments: PixelAttachments
+    ) throws(MediaError) {
+        let frame = reference.frame.pointee
+        guard let layout = PictureLayout(rawFormat: frame.format), let format = layout.equivalent,
+            let planes = Self.planes(of: frame, format)
+        else {
+            throw MediaError(.unsupported, "no pixel format for a decoded picture", given: "format \(frame.format)")
+        }
+        let description = Description(
+            format: format,
+            width: Int(frame.width),
+            height: Int(frame.height),
+            color: color,
+            pixelAspectRatio: pixelAspectRatio,
+            attachments: attachments
+        )
+        try self.init(description, planes: planes) { withExtendedLifetime(reference) {} }
+    }
+
+    private static func planes(of frame: AVFrame, _ format: PixelFormat) -> [PixelPlane]? {
+        let addresses = [frame.data.0, frame.data.1, frame.data.2]
+        let strides = [frame.linesize.0, frame.linesize.1, frame.linesize.2]
+        let planes = zip(addresses, strides).prefix(format.planeCount).compactMap { address, stride in
+            stride > 0 ? address.map { PixelPlane(baseAddress: $0, bytesPerRow: Int(stride)) } : nil
+        }
+        return planes.count == format.planeCount ? planes : nil
+    }
+}

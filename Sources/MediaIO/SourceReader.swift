@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+/// The order of events of a ``MediaSource``: reads packets, decodes those of the video, moves all times to the time
+/// line of the output, and keeps to the part that was asked for.
+final class SourceReader {
+    /// How many reads may fail in a row before the rest of the input is given up.
+    private static let mostFailedReads = 16
+    /// How far past the end packets of other tracks may still lie when the video has ended.
+    private static let interleaving = MediaTime(value: 10, timescale: 1)
+
+    /// An event before its times are moved.
+    private enum Item {
+        case picture(VideoPipeline.Picture)
+        case packet(PacketReference, MediaTrack)
+    }
+
+    private let demuxer: Demuxer
+    private let pipeline: VideoPipeline
+    private let tracks: [Int: MediaTrack]
+    private let options: MediaSource.Options
+    /// What was read while looking for the first frame, last item first.
+    private var queue: [Item] = []
+    /// Where the input begins, on its own time line.
+    private var beginning: MediaTime
+    /// Where zero of the output lies on the input's time line.
+    private var origin: MediaTime
+    private var discontinuities = Discontinuities()
+    /// Audio tracks that have not reached the end of the part that was asked for.
+    private var unfinished: Set<Int> = []
+    private var failedReads = 0
+    private var isAtEnd = false
+
+    init(demuxer: Demuxer, pipeline: VideoPipeline, tracks: [MediaTrack], options: MediaSource.Options) {
+        self.demuxer = demuxer
+        self.pipeline = pipeline
+        self.tracks = Dictionary(tracks.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
+        self.options = options
+        let starts = demuxer.streams.filter {
+            $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
+        }
+        .map { MediaTime($0.pointee.start_time, in: $0.pointee.time_base) }
+        beginning = starts.min() ?? .zero
+        origin = beginning
+    }
+
+    var problems: SourceProblems { pipeline.problems }
+
+    /// How much there is from zero of the output, if the whole lasts that long.
+    func remaining(of whole: MediaTime?) -> MediaTime? {
+        let stream = pipeline.stream.pointee
+        let ownDuration = stream.duration > 0 ? MediaTime(stream.duration, in: stream.time_base) : whole
+        guard var remaining = ownDuration else { return options.duration }
+        if let start = options.start { remaining = max(remaining - start, .zero) }
+        return options.duration.map { min($0, remaining) } ?? remaining
+    }
+
+    /// A chapter on the time line of the output; `nil` if nothing of it is read.
+    func onOutputLine(_ chapter: Chapter) -> Chapter? {
+        var chapter = chapter
+        chapter.start = max(chapter.start - origin, .zero)
+        chapter.end = chapter.end - origin
+        if let duration = options.duration { chapter.end = min(chapter.end, duration) }
+        return chapter.start.isValid && chapter.end.isValid && chapter.start < chapter.end ? chapter : nil
+    }
+}
+
+// MARK: - Starting
+
+extension SourceReader {
+    /// Reads up to the first picture at or after `start`, which ``next()`` gives again.
+    func start(at start: MediaTime?) throws(MediaError) -> VideoPipeline.Picture {
+        guard let start, start > .zero else {
+            let first = try readToFirstPicture()
+            guard let first else { throw noPictureError() }
+            let firstTime = MediaTime(first.time, in: pipeline.timeBase)
+            let hasStart = demuxer.streams.contains {
+                $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
+            }
+            origin = hasStart ? min(beginning, firstTime) : firstTime
+            setWindow()
+            return first
+        }
+        origin = beginning + start
+        setWindow()
+        for distance in seekDistances {
+            guard try go(to: distance) else { continue }
+            let first = try readToFirstPicture()
+            if let first, distance == seekDistances.last || coversStart { return first }
+        }
+        throw MediaError(
+            .invalidArgument,
+            "there is no picture at or after the start time",
+            given: "\(start.seconds) s",
+            allowed: demuxer.duration.map { "below \($0.seconds) s" }
+        )
+    }
+
+    /// How long before the start to begin decoding, in seconds, from the fastest attempt to the surest; `nil` is the
+    /// beginning. Formats without an index find a place that is only near.
+    private var seekDistances: [MediaTime?] {
+        guard demuxer.isSeekable, pipeline.stream.pointee.start_time != ffmpeg_no_pts else { return [nil] }
+        // An index by decode time finds pictures that are shown later.
+        let reordering = MediaTime(
+            value: pipeline.reordersFrames && !demuxer.seeksByPresentationTime ? 1 : 0,
+            timescale: 4
+        )
+        return [reordering, MediaTime(value: 3, timescale: 1), MediaTime(value: 15, timescale: 1), nil]
+    }
+
+    /// Goes to a place before the start; false if the input cannot.
+    private func go(to distance: MediaTime?) throws(MediaError) -> Bool {
+        let isFresh = queue.isEmpty && pipeline.firstDecodedTime == nil && !isAtEnd
+        if let distance {
+            guard let ticks = (origin - distance).ticks(in: pipeline.timeBase, AV_ROUND_DOWN),
+                demuxer.seek(pipeline.stream, to: ticks)
+            else { return false }
+        } else if demuxer.isSeekable {
+            guard demuxer.rewind() else {
+                throw MediaError(.inputOutput, "the input cannot be read from its beginning again", given: demuxer.path)
+            }
+        } else if !isFresh {
+            return false
+        }
+        pipeline.restart()
+        queue = []
+        discontinuities = Discontinuities()
+        failedReads = 0
+        isAtEnd = false
+        return true
+    }
+
+    /// Whether decoding began early enough to give every picture from the start on.
+    private var coversStart: Bool {
+        guard let first = pipeline.firstDecodedTime else { return false }
+        return first <= max(pipeline.window.lowerBound, pipeline.stream.pointee.start_time)
+    }
+
+    private func setWindow() {
+        let timeBase = pipeline.timeBase
+        let start = options.start.flatMap { $0 > .zero ? origin.ticks(in: timeBase) : nil } ?? .min
+        let end = options.duration.flatMap { (origin + $0).ticks(in: timeBase) } ?? .max
+        pipeline.window = start..<max(start, end)
+        unfinished = Set(options.duration == nil ? [] : tracks.values.filter { $0.kind == .audio }.map(\.index))
+    }
+
+    private func readToFirstPicture() throws(MediaError) -> VideoPipeline.Picture? {
+        var items: [Item] = []
+        defer { queue = items.reversed() }
+        while let item = try read() {
+            items.append(item)
+            if case .picture(let picture) = item { return picture }
+        }
+        return nil
+    }
+
+    private func noPictureError() -> MediaError {
+        MediaError(
+            .malformedData,
+            "no picture of the video can be decoded" + (problems.descriptions.first.map { ": \($0)" } ?? ""),
+            given: demuxer.path
+        )
+    }
+}
+
+// MARK: - Reading
+
+extension SourceReader {
+    /// The next event.
+    func next() throws(MediaError) -> MediaSource.Event? {
+        while true {
+            guard let item = queue.isEmpty ? try read() : queue.removeLast() else { return nil }
+            switch item {
+            case .picture(let picture): return .frame(frame(picture))
+            case .packet(let reference, let track):
+                if let packet = packet(reference, track) { return .packet(packet) }
+            }
+        }
+    }
+
+    private func read() throws(MediaError) -> Item? {
+        while true {
+            switch try pipeline.receive() {
+            case .picture(let picture): return .picture(picture)
+            case .needsInput: break
+            case .finished where isAtEnd || isComplete: return nil
+            case .finished: break
+            }
+            if isAtEnd {
+                try pipeline.send(nil)
+            } else if let item = try readPacket() {
+                return item
+            }
+        }
+    }
+
+    /// Reads one packet; that of the video goes to the decoder.
+    private func readPacket() throws(MediaError) -> Item? {
+        switch try demuxer.read() {
+        case .finished:
+            isAtEnd = true
+        case .failed(let status):
+            try noteReadError(status)
+        case .packet(let packet):
+            failedReads = 0
+            closeJumps(packet)
+            let index = Int(packet.pointee.stream_index)
+            if packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 {
+                pipeline.problems.readErrors += 1
+                pipeline.problems.describe("a packet of stream \(index) is incomplete")
+            }
+            noteEnd(packet, index)
+            if index == Int(pipeline.stream.pointee.index) {
+                if !pipeline.hasReachedEnd { try pipeline.send(packet) }
+            } else if let track = tracks[index] {
+                return .packet(try PacketReference(moving: packet), track)
+            }
+        }
+        return nil
+    }
+
+    private func noteReadError(_ status: Int32) throws(MediaError) {
+        if status == ffmpeg_error_no_memory { try check(status, "av_read_frame", "reading failed") }
+        failedReads += 1
+        pipeline.problems.readErrors += 1
+        pipeline.problems.describe("reading failed: \(describe(status))")
+        if status != ffmpeg_error_invalid_data || failedReads >= Self.mostFailedReads { isAtEnd = true }
+    }
+
+    private func closeJumps(_ packet: UnsafeMutablePointer<AVPacket>) {
+        guard demuxer.allowsDiscontinuities, let stream = demuxer.stream(Int(packet.pointee.stream_index)) else {
+            return
+        }
+        let kind = stream.pointee.codecpar.pointee.codec_type
+        let microseconds = AVRational(num: 1, den: Int32(AV_TIME_BASE))
+        let timeBase = stream.pointee.time_base
+        if packet.pointee.dts != ffmpeg_no_pts, [AVMEDIA_TYPE_VIDEO, AVMEDIA_TYPE_AUDIO].contains(kind) {
+            discontinuities.note(
+                track: Int(packet.pointee.stream_index),
+                decodeTime: av_rescale_q(packet.pointee.dts, timeBase, microseconds),
+                duration: av_rescale_q(packet.pointee.duration, timeBase, microseconds)
+            )
+            pipeline.problems.discontinuities = discontinuities.count
+        }
+        guard discontinuities.shift != 0 else { return }
+        packet.shift(by: av_rescale_q(discontinuities.shift, microseconds, timeBase))
+    }
+}
+
+// MARK: - Times of the output
+
+extension SourceReader {
+    private func frame(_ picture: VideoPipeline.Picture) -> VideoFrame {
+        let timeBase = pipeline.timeBase
+        var duration = MediaTime.invalid
+        if picture.duration > 0 {
+            duration = MediaTime(picture.duration, in: timeBase)
+        } else if let rate = pipeline.rate.rate {
+            duration = MediaTime(value: Int64(rate.denominator), timescale: rate.numerator)
+        }
+        return VideoFrame(
+            buffer: picture.buffer,
+            presentationTime: MediaTime(picture.time, in: timeBase) - origin,
+            duration: duration
+        )
+    }
+
+    /// Moves a packet to the output; `nil` if it lies outside of what was asked for.
+    private func packet(_ reference: PacketReference, _ track: MediaTrack) -> MediaPacket? {
+        guard let packet = reference.packet, let shift = origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF) else {
+            return nil
+        }
+        packet.shift(by: 0 &- shift)
+        let time = packet.pointee.pts != ffmpeg_no_pts ? packet.pointee.pts : packet.pointee.dts
+        if time != ffmpeg_no_pts {
+            let time = MediaTime(time, in: track.timeBase)
+            if let start = options.start, start > .zero, time < .zero { return nil }
+            if let duration = options.duration, time >= duration { return nil }
+        }
+        guard let owned = reference.take() else { return nil }
+        return MediaPacket(track: track, taking: owned)
+    }
+
+    /// Takes note when a track has reached the end of the part that was asked for.
+    private func noteEnd(_ packet: UnsafePointer<AVPacket>, _ index: Int) {
+        guard let duration = options.duration, let stream = demuxer.stream(index) else { return }
+        let ticks = packet.pointee.dts != ffmpeg_no_pts ? packet.pointee.dts : packet.pointee.pts
+        guard ticks != ffmpeg_no_pts else { return }
+        let time = MediaTime(ticks, in: stream.pointee.time_base) - origin
+        if time >= duration { unfinished.remove(index) }
+        if time >= duration + Self.interleaving { unfinished = [] }
+    }
+
+    private var isComplete: Bool { pipeline.hasReachedEnd && unfinished.isEmpty }
+}
+
+extension UnsafeMutablePointer<AVPacket> {
+    /// Adds ticks to both times, where there are any.
+    func shift(by ticks: Int64) {
+        if pointee.pts != ffmpeg_no_pts { pointee.pts = pointee.pts &+ ticks }
+        if pointee.dts != ffmpeg_no_pts { pointee.dts = pointee.dts &+ ticks }
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+/// Decodes one stream with libavcodec's frame threads. Used from one thread at a time.
+final class VideoDecoder {
+    /// What a call to ``receive()`` came to.
+    enum Output {
+        case frame(FrameReference)
+        case needsInput
+        case finished
+        /// Decoding of one frame failed with this status; go on.
+        case failed(Int32)
+    }
+
+    private var context: UnsafeMutablePointer<AVCodecContext>?
+
+    /// - Parameters:
+    ///   - stream: The stream to decode.
+    ///   - threads: How many; 0 for as many as there are processors.
+    init(stream: UnsafePointer<AVStream>, threads: Int) throws(MediaError) {
+        let parameters = stream.pointee.codecpar
+        let id = parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE
+        guard let codec = avcodec_find_decoder(id) else {
+            throw MediaError(
+                .unsupported,
+                "FFmpeg has no decoder for this video",
+                given: avcodec_get_name(id).map { String(cString: $0) }
+            )
+        }
+        context = avcodec_alloc_context3(codec)
+        guard let context else {
+            throw MediaError(.outOfMemory, "no memory for a decoder", call: "avcodec_alloc_context3")
+        }
+        try check(
+            avcodec_parameters_to_context(context, parameters),
+            "avcodec_parameters_to_context",
+            "the stream's parameters cannot be used",
+            code: .malformedData
+        )
+        context.pointee.pkt_timebase = stream.pointee.time_base
+        context.pointee.framerate = stream.pointee.avg_frame_rate
+        context.pointee.thread_count = Int32(clamping: threads)
+        context.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
+        // Crop to the exact edge rather than to an aligned address.
+        context.pointee.flags |= AV_CODEC_FLAG_UNALIGNED
+        try check(
+            avcodec_open2(context, codec, nil),
+            "avcodec_open2",
+            "the decoder cannot be opened",
+            code: .unsupported
+        )
+    }
+
+    deinit { avcodec_free_context(&context) }
+
+    /// Whether frames leave in another order than they come in.
+    var reorders: Bool { (context?.pointee.has_b_frames ?? 0) > 0 }
+
+    /// Puts a packet in, after ``receive()`` has said that it needs input; `nil` ends the input.
+    ///
+    /// - Returns: The status of `avcodec_send_packet`; below zero the packet could not be decoded.
+    func send(_ packet: UnsafePointer<AVPacket>?) -> Int32 { avcodec_send_packet(context, packet) }
+
+    /// The next decoded frame.
+    func receive() throws(MediaError) -> Output {
+        let reference = try FrameReference()
+        switch avcodec_receive_frame(context, reference.frame) {
+        case 0: return .frame(reference)
+        case ffmpeg_error_again: return .needsInput
+        case ffmpeg_error_eof: return .finished
+        case let status: return .failed(status)
+        }
+    }
+
+    /// Forgets everything, as needed after a seek.
+    func flush() { avcodec_flush_buffers(context) }
+}

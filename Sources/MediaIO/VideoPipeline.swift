@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import MediaTypes
+
+/// From packets of one video stream to pixel buffers with times: decoding, order of times, trimming, filtering.
+final class VideoPipeline {
+    /// One picture; its times in ticks of the stream's time base.
+    struct Picture {
+        var buffer: PixelBuffer
+        var time: Int64
+        /// 0 if not known.
+        var duration: Int64
+        /// The pixel format that the decoder gave.
+        var decoded: PictureLayout
+        var orientation: Orientation
+    }
+
+    /// What a call to ``receive()`` came to.
+    enum Output {
+        case picture(Picture)
+        case needsInput
+        case finished
+    }
+
+    let stream: UnsafeMutablePointer<AVStream>
+    let rate: FrameRateEstimate
+    /// What the container says about all frames of the stream.
+    let streamAttachments: PixelAttachments
+    /// The times of frames to hand out; the rest is decoded and dropped.
+    var window: Range<Int64> = .min ..< .max
+    /// The time of the first frame that was decoded, whether handed out or not.
+    private(set) var firstDecodedTime: Int64?
+    /// Whether a frame past the window was decoded.
+    private(set) var hasReachedEnd = false
+    private(set) var isInterlaced: Bool
+    var problems = SourceProblems()
+
+    private let demuxer: Demuxer
+    private let options: MediaSource.Options
+    private let decoder: VideoDecoder
+    private let streamOrientation: Orientation?
+    private var times = FrameTimes()
+    private var filter: PictureFilter?
+    /// A frame that waits until the filter before it has given everything.
+    private var held: (frame: FrameReference, configuration: PictureFilter.Configuration?)?
+    private var isFinished = false
+
+    init(
+        stream: UnsafeMutablePointer<AVStream>,
+        demuxer: Demuxer,
+        options: MediaSource.Options
+    ) throws(MediaError) {
+        self.stream = stream
+        self.demuxer = demuxer
+        self.options = options
+        decoder = try VideoDecoder(stream: stream, threads: options.threads)
+        rate = FrameRateEstimate(stream: stream)
+        streamOrientation = Self.sideData(stream, AV_PKT_DATA_DISPLAYMATRIX)
+            .map { Orientation(displayMatrix: PictureColor.displayMatrix($0)) }
+        streamAttachments = PixelAttachments(
+            masteringDisplay: Self.sideData(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA)
+                .flatMap { PictureColor.masteringDisplay($0) },
+            contentLight: Self.sideData(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL)
+                .flatMap { PictureColor.contentLight($0) }
+        )
+        let order = stream.pointee.codecpar.pointee.field_order
+        isInterlaced = ![AV_FIELD_UNKNOWN, AV_FIELD_PROGRESSIVE].contains(order)
+    }
+
+    private static func sideData(
+        _ stream: UnsafePointer<AVStream>,
+        _ type: AVPacketSideDataType
+    ) -> UnsafeRawBufferPointer? {
+        var size = 0
+        guard let data = av_stream_get_side_data(stream, type, &size) else { return nil }
+        return UnsafeRawBufferPointer(start: data, count: size)
+    }
+
+    var timeBase: AVRational { stream.pointee.time_base }
+    var reordersFrames: Bool { decoder.reorders }
+
+    /// Puts a packet in, after ``receive()`` has said that it needs input; `nil` ends the input.
+    func send(_ packet: UnsafeMutablePointer<AVPacket>?) throws(MediaError) {
+        let status = decoder.send(packet)
+        if status < 0, status != ffmpeg_error_eof { try noteDecodeError(status, at: packet?.pointee.pts) }
+    }
+
+    /// Starts afresh, as after a seek.
+    func restart() {
+        decoder.flush()
+        times.restart()
+        filter = nil
+        held = nil
+        isFinished = false
+        hasReachedEnd = false
+        firstDecodedTime = nil
+        problems = .init()
+    }
+
+    /// The next picture.
+    func receive() throws(MediaError) -> Output {
+        while true {
+            if let frame = try filter?.receive() {
+                if let picture = try makePicture(frame) { return .picture(picture) }
+                continue
+            }
+            if let (frame, configuration) = held {
+                held = nil
+                try replaceFilter(configuration)
+                if configuration == nil, let picture = try makePicture(frame) { return .picture(picture) }
+                try filter?.send(frame)
+                continue
+            }
+            if isFinished { return .finished }
+            switch try decoder.receive() {
+            case .needsInput: return .needsInput
+            case .finished: try finish()
+            case .failed(let status): try noteDecodeError(status, at: nil)
+            case .frame(let frame):
+                guard try accept(frame) else { continue }
+                let configuration = configuration(for: frame)
+                if configuration == nil, filter == nil {
+                    if let picture = try makePicture(frame) { return .picture(picture) }
+                } else if let filter, filter.configuration == configuration {
+                    try filter.send(frame)
+                } else {
+                    try filter?.send(nil)
+                    held = (frame, configuration)
+                }
+            }
+        }
+    }
+
+    private func finish() throws(MediaError) {
+        isFinished = true
+        try filter?.send(nil)
+    }
+}
+
+// MARK: - One frame
+
+extension VideoPipeline {
+    /// Gives a decoded frame its time; false if it lies outside of the window.
+    private func accept(_ reference: FrameReference) throws(MediaError) -> Bool {
+        let frame = reference.frame
+        let said = frame.pointee.best_effort_timestamp
+        let repairedBefore = times.repaired
+        let time = times.place(said == ffmpeg_no_pts ? nil : said, duration: duration(of: frame.pointee))
+        frame.pointee.pts = time
+        problems.repairedTimes += times.repaired - repairedBefore
+        if firstDecodedTime == nil { firstDecodedTime = time }
+        guard time < window.upperBound else {
+            hasReachedEnd = true
+            try finish()
+            return false
+        }
+        guard time >= window.lowerBound else { return false }
+        if frame.pointee.decode_error_flags != 0 || frame.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 {
+            problems.damagedFrames += 1
+            problems.describe("the picture at \(seconds(time)) is damaged")
+        }
+        if frame.pointee.interlaced_frame != 0 { isInterlaced = true }
+        return true
+    }
+
+    /// How long a frame lasts, in ticks; 0 if that is not known.
+    private func duration(of frame: AVFrame) -> Int64 {
+        if frame.pkt_duration > 0 { return min(frame.pkt_duration, FrameTimes.largest) }
+        guard let rate = rate.rate else { return 0 }
+        return MediaTime(value: Int64(rate.denominator), timescale: rate.numerator)
+            .ticks(in: timeBase, AV_ROUND_NEAR_INF) ?? 0
+    }
+
+    private func orientation(of frame: UnsafePointer<AVFrame>) -> Orientation {
+        if let streamOrientation { return streamOrientation }
+        return PictureColor.sideData(frame, AV_FRAME_DATA_DISPLAYMATRIX)
+            .map { Orientation(displayMatrix: PictureColor.displayMatrix($0)) } ?? .upright
+    }
+
+    /// What has to be done to a frame; `nil` if its memory can be handed out as it is.
+    private func configuration(for reference: FrameReference) -> PictureFilter.Configuration? {
+        let frame = reference.frame
+        // Once a frame is interlaced the deinterlacer stays: it passes progressive frames, and mixed material changes
+        // often.
+        let deinterlaces =
+            options.deinterlacing == .automatic
+            && (frame.pointee.interlaced_frame != 0 || filter?.configuration.deinterlaces == true)
+        let orientation = orientation(of: frame)
+        if !deinterlaces, orientation == .upright, PixelBuffer.canWrap(frame.pointee) { return nil }
+        guard let layout = PictureLayout(rawFormat: frame.pointee.format) else { return nil }
+        return PictureFilter.Configuration(
+            width: frame.pointee.width,
+            height: frame.pointee.height,
+            layout: layout,
+            color: PictureColor.description(of: frame.pointee),
+            pixelAspectRatio: demuxer.pixelAspectRatio(stream, frame),
+            timeBase: timeBase,
+            deinterlaces: deinterlaces,
+            orientation: orientation,
+            threads: options.threads
+        )
+    }
+
+    /// A configuration that libavfilter refuses costs the frame, not the whole.
+    private func replaceFilter(_ configuration: PictureFilter.Configuration?) throws(MediaError) {
+        filter = nil
+        guard let configuration else { return }
+        do { filter = try PictureFilter(configuration) } catch { try noteUnusable(error) }
+    }
+
+    /// Makes a pixel buffer of a frame as it was decoded or filtered; `nil`, and noted, if that is impossible.
+    private func makePicture(_ reference: FrameReference) throws(MediaError) -> Picture? {
+        let frame = reference.frame
+        let applied = filter?.configuration
+        guard let layout = applied?.layout ?? PictureLayout(rawFormat: frame.pointee.format) else { return nil }
+        let ratio = applied == nil ? demuxer.pixelAspectRatio(stream, frame) : frame.pointee.sample_aspect_ratio
+        do {
+            let buffer = try PixelBuffer(
+                wrapping: reference,
+                color: applied?.outputColor ?? PictureColor.description(of: frame.pointee),
+                pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? Rational(ratio.num, ratio.den).reduced : .one,
+                attachments: PictureColor.attachments(of: frame, stream: streamAttachments)
+            )
+            return Picture(
+                buffer: buffer,
+                time: frame.pointee.pts,
+                duration: duration(of: frame.pointee),
+                decoded: layout,
+                orientation: applied?.orientation ?? .upright
+            )
+        } catch {
+            try noteUnusable(error)
+            return nil
+        }
+    }
+}
+
+// MARK: - Problems
+
+extension VideoPipeline {
+    private func noteUnusable(_ error: MediaError) throws(MediaError) {
+        if error.code == .outOfMemory { throw error }
+        problems.decodeErrors += 1
+        problems.describe("a picture cannot be used: \(error)")
+    }
+
+    private func noteDecodeError(_ status: Int32, at time: Int64?) throws(MediaError) {
+        if status == ffmpeg_error_no_memory { try check(status, "avcodec_send_packet", "decoding failed") }
+        problems.decodeErrors += 1
+        let place = time.flatMap { $0 == ffmpeg_no_pts ? nil : " at \(seconds($0))" } ?? ""
+        problems.describe("the packet\(place) cannot be decoded: \(describe(status))")
+    }
+
+    private func seconds(_ ticks: Int64) -> String {
+        let thousandths = MediaTime(ticks, in: timeBase).converted(to: 1000)
+        return "\(Double(thousandths.value) / 1000) s"
+    }
+}
+
+extension FrameRateEstimate {
+    /// What the stream's headers, and its index where that lists every frame, say.
+    init(stream: UnsafeMutablePointer<AVStream>) {
+        let count = avformat_index_get_entries_count(stream)
+        var isRegular: Bool?
+        if count > 2, Int64(count) == stream.pointee.nb_frames {
+            let times = (0..<count).compactMap { avformat_index_get_entry(stream, $0)?.pointee.timestamp }
+            isRegular = Self.isRegular(times)
+        }
+        self.init(
+            base: Rational(stream.pointee.r_frame_rate.num, stream.pointee.r_frame_rate.den),
+            average: Rational(stream.pointee.avg_frame_rate.num, stream.pointee.avg_frame_rate.den),
+            isRegular: isRegular
+        )
+    }
+}
