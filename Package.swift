@@ -17,6 +17,9 @@ let package = Package(
     products: [
         .library(name: "VAToolbox", targets: ["MediaTypes"])
     ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
+    ],
     targets: [
         // Pure values: no C library, no system call.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
@@ -32,9 +35,20 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // Encoders on the CPU.
+        .target(
+            name: "SoftwareEncoder",
+            dependencies: [
+                "BitstreamSyntax", "MediaTypes", "CX264",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+
         // C modules and the small shims that macros and ancillary messages need.
         .target(name: "CLinux"),
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
+        .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
 
         // Devices: what the kernel and libva offer.
         .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
@@ -47,5 +61,12 @@ let package = Package(
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
         .testTarget(name: "VAToolboxTests", dependencies: ["VAToolbox", "MediaTypes"], swiftSettings: strict),
         .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
+        .testTarget(
+            name: "SoftwareEncoderTests",
+            dependencies: [
+                "SoftwareEncoder", "MediaTypes", "BitstreamSyntax", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
     ]
 )
