@@ -81,6 +81,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "TranscodingTests",
+            dependencies: ["MediaIO", "MediaTypes", "Transcoding"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "VAToolboxTests",
             dependencies: ["BitstreamSyntax", "MediaTypes", "VAToolbox"],
             swiftSettings: strict

@@ -85,6 +85,9 @@ public struct SourceProblems: Sendable, Hashable {
     /// The first few, in words for a person.
     public internal(set) var descriptions: [String] = []
 
+    /// No problems.
+    public init() {}
+
     /// Whether pictures may be missing or damaged. Repaired times alone are no loss.
     public var isLossy: Bool { decodeErrors + damagedFrames + readErrors > 0 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import MediaIO
+import MediaIO
 public import MediaTypes
 
 /// What to encode a track to; what is not said is taken from the track.

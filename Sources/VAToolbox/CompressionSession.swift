@@ -41,7 +41,7 @@ public final class CompressionSession: Sendable {
         configuration: EncoderConfiguration,
         options: SessionOptions = .init()
     ) async throws(MediaError) {
-        let selection = try EncoderSelector(software: [:]).select(for: configuration, policy: options.policy)
+        let selection = try EncoderSelector().select(for: configuration, policy: options.policy)
         try await self.init(configuration: configuration, options: options, selection: selection)
     }
 

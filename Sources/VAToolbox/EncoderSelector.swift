@@ -3,6 +3,7 @@
 import BitstreamSyntax
 public import MediaTypes
 import RenderNodes
+import SoftwareEncoder
 
 /// Decides which encoders a session may use for a configuration, in which order, and says why.
 ///
@@ -12,8 +13,9 @@ public struct EncoderSelector: Sendable {
     private let software: [VideoCodec: any EncoderFactory]
     private let survey: @Sendable () -> RenderNodeSurvey
 
-    /// Makes a selector.
-    ///
+    /// Makes a selector of the encoders that this package has, on this machine.
+    public init() { self.init(software: [.h264: X264EncoderFactory()]) }
+
     /// - Parameters:
     ///   - software: The software encoder of each codec.
     ///   - survey: Looks at the render nodes of this machine.

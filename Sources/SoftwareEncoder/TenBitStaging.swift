@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+
+/// A picture as P010 whose samples lie in the lower ten bits of their words, as x264 reads them. It is reused from
+/// frame to frame.
+final class TenBitStaging {
+    let luma: UnsafeMutableRawPointer
+    let chroma: UnsafeMutableRawPointer
+    let bytesPerRow: Int
+
+    private let width: Int
+    private let height: Int
+    private let memory: UnsafeMutableRawPointer
+
+    init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+        bytesPerRow = (width * MemoryLayout<UInt16>.size + 63) / 64 * 64
+        memory = .allocate(byteCount: bytesPerRow * (height + height / 2), alignment: 64)
+        luma = memory
+        chroma = memory + bytesPerRow * height
+    }
+
+    deinit { memory.deallocate() }
+
+    /// Copies the two planes of a P010 picture and moves their samples down.
+    func fill(luma lumaPlane: PixelPlane, chroma chromaPlane: PixelPlane) {
+        for row in 0..<height {
+            shiftRow(from: lumaPlane.baseAddress + row * lumaPlane.bytesPerRow, to: luma + row * bytesPerRow)
+        }
+        for row in 0..<height / 2 {
+            shiftRow(from: chromaPlane.baseAddress + row * chromaPlane.bytesPerRow, to: chroma + row * bytesPerRow)
+        }
+    }
+
+    private func shiftRow(from source: UnsafeMutableRawPointer, to target: UnsafeMutableRawPointer) {
+        typealias Group = SIMD32<UInt16>
+        let end = width * MemoryLayout<UInt16>.size
+        var offset = 0
+        while offset + MemoryLayout<Group>.size <= end {
+            let samples = source.loadUnaligned(fromByteOffset: offset, as: Group.self)
+            target.storeBytes(of: samples &>> 6, toByteOffset: offset, as: Group.self)
+            offset += MemoryLayout<Group>.size
+        }
+        while offset < end {
+            let sample = source.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+            target.storeBytes(of: sample &>> 6, toByteOffset: offset, as: UInt16.self)
+            offset += MemoryLayout<UInt16>.size
+        }
+    }
+}

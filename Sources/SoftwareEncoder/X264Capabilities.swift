@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CX264
+internal import MediaTypes
+
+extension X264Settings {
+    /// What x264 takes; NV12 first, which it copies as it is, while it has to interleave the chroma of I420.
+    var pixelFormats: [PixelFormat] { configuration.bitDepth == 10 ? [.p010] : [.nv12, .i420] }
+
+    var supportedProperties: Set<EncoderOption> {
+        var options: Set<EncoderOption> = [
+            .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
+            .openGOP, .entropyMode, .forceKeyFrame, .frameQuantizer, .accessUnitDelimiters, .hdrMetadata, .lowLatency,
+            .softwareOptions,
+        ]
+        if X264EncoderFactory.bitDepths.contains(10) { options.insert(.tenBit) }
+        if isCappedAtAverage { options.insert(.bitRateUpdate) }
+        return options
+    }
+
+    func formatDescription(parameterSets: [[UInt8]]) -> FormatDescription {
+        FormatDescription(
+            codec: .h264,
+            width: configuration.width,
+            height: configuration.height,
+            parameterSets: parameterSets,
+            color: writtenColor,
+            pixelAspectRatio: configuration.pixelAspectRatio ?? .one,
+            attachments: PixelAttachments(
+                masteringDisplay: configuration.masteringDisplay,
+                contentLight: configuration.contentLight
+            )
+        )
+    }
+
+    /// Whether the peak is the average. Of average rates x264 changes only such, `rc->b_vbv_min_rate` in its source.
+    private var isCappedAtAverage: Bool {
+        parameters.rc.i_rc_method == X264_RC_ABR && parameters.i_nal_hrd == X264_NAL_HRD_NONE && hasLimit
+            && parameters.rc.i_vbv_max_bitrate <= parameters.rc.i_bitrate
+    }
+
+    private var hasLimit: Bool { parameters.rc.i_vbv_buffer_size > 0 }
+
+    /// Whether an encoder with these settings can take on `new` ones while it works, with the effect that a new encoder
+    /// would have. `x264_encoder_reconfig` does not tell: it takes values that its rate control then ignores.
+    ///
+    /// - Parameter level: The level that the stream has declared.
+    func canChange(to new: X264Settings, level: String) -> Bool {
+        var rest = new.configuration
+        rest.rateControl = configuration.rateControl
+        guard rest == configuration else { return false }
+        if new.configuration.rateControl == configuration.rateControl { return true }
+        let (old, next) = (parameters.rc, new.parameters.rc)
+        guard old.i_rc_method == next.i_rc_method, hasLimit == new.hasLimit, new.fits(level) else { return false }
+        switch old.i_rc_method {
+        case X264_RC_CRF: return !isLossless && !new.isLossless
+        case X264_RC_ABR:
+            guard parameters.i_nal_hrd == X264_NAL_HRD_NONE, new.parameters.i_nal_hrd == X264_NAL_HRD_NONE else {
+                return false
+            }
+            if isCappedAtAverage { return new.isCappedAtAverage }
+            return !new.isCappedAtAverage && old.i_bitrate == next.i_bitrate
+        default: return false
+        }
+    }
+
+    /// Whether the limit on peaks is one of that level, which an SPS has declared; a level that the user chose counts
+    /// as chosen for all rates. H.264 A.3.1 and A.3.3: in high profiles the limits are 1.25 and 3 times as high.
+    private func fits(_ name: String) -> Bool {
+        guard configuration.level == nil, hasLimit, let level = H264Level(name: name) else { return true }
+        let quarters = configuration.bitDepth == 10 ? 12 : parameters.analyse.b_transform_8x8 != 0 ? 5 : 4
+        return Int(parameters.rc.i_vbv_max_bitrate) <= level.maximumBitRate * quarters / 4
+            && Int(parameters.rc.i_vbv_buffer_size) <= level.maximumCPBSize * quarters / 4
+    }
+}

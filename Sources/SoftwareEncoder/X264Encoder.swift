@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CX264
+internal import Logging
+internal import MediaTypes
+
+/// An x264 encoder at work. All of it happens in the calls of the session: x264's own threads never call out, except
+/// to log.
+final class X264Encoder: EncoderBackend {
+    let properties: EncoderProperties
+
+    private let maximumReorderDepth: Int?
+    private let output: @Sendable (EncoderOutput) -> Void
+    private let logger: Logger
+    private let staging: TenBitStaging?
+
+    private var settings: X264Settings
+    /// `nil` from a drain to the next frame: x264 takes no frames after it was flushed.
+    private var instance: X264Instance?
+    private var clock: PresentationClock
+    private var nextIsKeyFrame = false
+    private var format: FormatDescription
+
+    init(_ request: EncoderRequest, logger: Logger) throws(MediaError) {
+        let settings = try X264Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
+        let instance = try X264Instance(settings.parameters, logger: logger)
+        let format = settings.formatDescription(parameterSets: try instance.parameterSets())
+        let outcome = try X264Outcome(
+            settings,
+            actual: instance.parameters,
+            sequenceParameterSet: format.parameterSets.first ?? []
+        )
+        properties = EncoderProperties(
+            name: X264EncoderFactory.libraryName,
+            profile: outcome.profile,
+            level: outcome.level,
+            reorderDepth: outcome.reorderDepth,
+            maximumDelay: instance.maximumDelayedFrames,
+            pixelFormats: settings.pixelFormats,
+            supportedProperties: settings.supportedProperties,
+            adjustments: settings.adjustments + outcome.adjustments,
+            formatDescription: format
+        )
+        maximumReorderDepth = request.maximumReorderDepth
+        output = request.output
+        self.logger = logger
+        self.settings = settings
+        self.instance = instance
+        self.format = format
+        clock = PresentationClock(isVariable: settings.usesPresentationTimes)
+        staging =
+            settings.configuration.bitDepth == 10
+            ? TenBitStaging(width: settings.configuration.width, height: settings.configuration.height) : nil
+    }
+
+    func encode(_ frame: EncoderFrame) throws(MediaError) {
+        try check(frame)
+        let instance = try openInstance()
+        var picture = x264_picture_t()
+        x264_picture_init(&picture)
+        picture.i_pts = try clock.tick(at: frame.presentationTime)
+        picture.opaque = UnsafeMutableRawPointer(bitPattern: Int(truncatingIfNeeded: frame.number))
+        if frame.options.forceKeyFrame || nextIsKeyFrame { picture.i_type = X264_TYPE_IDR }
+        if let quantizer = frame.options.quantizer {
+            picture.i_qpplus1 = Int32(clamping: quantizer + settings.quantizerOffset + 1)
+        }
+        try frame.buffer.withPlanes { (planes) throws(MediaError) in
+            picture.img = try image(of: frame.buffer.format, planes)
+            try instance.encode(&picture, deliver)
+        }
+        nextIsKeyFrame = false
+    }
+
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
+        let new = try X264Settings(configuration, maximumReorderDepth: maximumReorderDepth)
+        guard settings.canChange(to: new, level: properties.level) else { return false }
+        if let instance {
+            var parameters = instance.parameters
+            new.copyRate(to: &parameters)
+            try instance.reconfigure(parameters)
+        }
+        settings = new
+        return true
+    }
+
+    func drain() throws(MediaError) {
+        nextIsKeyFrame = true
+        guard let instance, instance.delayedFrames > 0 else { return }
+        while instance.delayedFrames > 0 {
+            try instance.encode(nil, deliver)
+        }
+        self.instance = nil
+    }
+
+    private func openInstance() throws(MediaError) -> X264Instance {
+        if let instance { return instance }
+        let instance = try X264Instance(settings.parameters, logger: logger)
+        clock = PresentationClock(isVariable: settings.usesPresentationTimes)
+        self.instance = instance
+        return instance
+    }
+
+    private func deliver(_ access: X264AccessUnit, number: Int64) {
+        let isKeyFrame = access.isIDR
+        var frame = CodedFrame(
+            number: number,
+            data: access.coded(),
+            isKeyFrame: isKeyFrame,
+            isReference: access.isReference
+        )
+        // Only an encoder that was opened again can have other parameter sets.
+        if isKeyFrame, !access.parameterSets.elementsEqual(format.parameterSets, by: { $0.elementsEqual($1) }) {
+            format = settings.formatDescription(parameterSets: access.parameterSets.map { Array($0) })
+            frame.formatDescription = format
+        }
+        output(.coded(frame))
+    }
+}
+
+// MARK: - Frames
+
+extension X264Encoder {
+    private func check(_ frame: EncoderFrame) throws(MediaError) {
+        let buffer = frame.buffer
+        guard properties.pixelFormats.contains(buffer.format) else {
+            throw MediaError(
+                .invalidArgument,
+                "x264 does not take this pixel format with \(settings.configuration.bitDepth) bits",
+                given: buffer.format.rawValue,
+                allowed: properties.pixelFormats.map(\.rawValue).joined(separator: ", ")
+            )
+        }
+        let (width, height) = (settings.configuration.width, settings.configuration.height)
+        guard buffer.width == width, buffer.height == height else {
+            throw MediaError(
+                .invalidArgument,
+                "the picture has not the size of the video",
+                given: "\(buffer.width)x\(buffer.height)",
+                allowed: "\(width)x\(height)"
+            )
+        }
+        if let quantizer = frame.options.quantizer, !(0...51).contains(quantizer) {
+            throw MediaError(.invalidArgument, "quantizer is out of range", given: "\(quantizer)", allowed: "0...51")
+        }
+    }
+
+    /// The planes where they are, for x264 to copy from; ten-bit ones from ``staging``.
+    private func image(of format: PixelFormat, _ planes: [PixelPlane]) throws(MediaError) -> x264_image_t {
+        var image = x264_image_t()
+        if let staging {
+            staging.fill(luma: planes[0], chroma: planes[1])
+            image.i_csp = X264_CSP_NV12 | X264_CSP_HIGH_DEPTH
+            image.plane.0 = staging.luma.assumingMemoryBound(to: UInt8.self)
+            image.plane.1 = staging.chroma.assumingMemoryBound(to: UInt8.self)
+            image.i_stride.0 = try stride(staging.bytesPerRow)
+            image.i_stride.1 = image.i_stride.0
+        } else {
+            image.i_csp = format == .nv12 ? X264_CSP_NV12 : X264_CSP_I420
+            image.plane.0 = planes[0].baseAddress.assumingMemoryBound(to: UInt8.self)
+            image.plane.1 = planes[1].baseAddress.assumingMemoryBound(to: UInt8.self)
+            image.i_stride.0 = try stride(planes[0].bytesPerRow)
+            image.i_stride.1 = try stride(planes[1].bytesPerRow)
+            if format == .i420 {
+                image.plane.2 = planes[2].baseAddress.assumingMemoryBound(to: UInt8.self)
+                image.i_stride.2 = try stride(planes[2].bytesPerRow)
+            }
+        }
+        image.i_plane = Int32(clamping: format.planeCount)
+        return image
+    }
+
+    private func stride(_ bytesPerRow: Int) throws(MediaError) -> Int32 {
+        guard let stride = Int32(exactly: bytesPerRow) else {
+            throw MediaError(
+                .invalidArgument,
+                "rows are too far apart for x264",
+                given: "\(bytesPerRow) bytes",
+                allowed: "at most \(Int32.max)"
+            )
+        }
+        return stride
+    }
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CX264
+internal import MediaTypes
+
+/// The parameters of x264 for a configuration, set in the order in which the `x264` command line sets them: preset and
+/// tuning, options, profile, and at last what a level demands.
+struct X264Settings {
+    /// What a new encoder is opened with.
+    private(set) var parameters = x264_param_t()
+    /// What had to be changed on the way.
+    private(set) var adjustments: [Adjustment] = []
+    /// The validated configuration, with an even size.
+    let configuration: EncoderConfiguration
+
+    /// - Parameter maximumReorderDepth: As in ``EncoderRequest/maximumReorderDepth``.
+    /// - Throws: `invalidArgument` or `unsupported`, with the value given and the values allowed.
+    init(_ configuration: EncoderConfiguration, maximumReorderDepth: Int?) throws(MediaError) {
+        guard configuration.codec != .hevc else {
+            throw MediaError(.invalidArgument, "x264 encodes no HEVC", given: "hevc", allowed: "auto, h264")
+        }
+        (self.configuration, adjustments) = try configuration.validated(for: .h264)
+        try checkLibraryLimits()
+        try applyPreset()
+        setPicture()
+        setTiming()
+        setRateControl()
+        setStructure()
+        try setColor()
+        setMetadata()
+        try applyProfile()
+        let reorderDepth = min(levelReorderDepth, maximumReorderDepth ?? .max)
+        limitReordering(to: reorderDepth)
+        limitReferences()
+    }
+
+    /// Whether x264 will code without loss: in 8 bits quantizer 0, or a quality that it rounds down to 0.
+    var isLossless: Bool {
+        switch configuration.rateControl {
+        case .constantQuantizer(let quantizer): quantizer + quantizerOffset == 0
+        case .constantQuality(let quality, _): Int(quality + Double(quantizerOffset)) == 0
+        case .averageBitRate, .constantBitRate: false
+        }
+    }
+
+    /// What is added to a quantizer of the specification to get x264's: `QpBdOffset`, H.264 7-4.
+    var quantizerOffset: Int { 6 * (configuration.bitDepth - 8) }
+
+    private func checkLibraryLimits() throws(MediaError) {
+        guard X264EncoderFactory.bitDepths.contains(configuration.bitDepth) else {
+            throw MediaError(
+                .unsupported,
+                "\(X264EncoderFactory.libraryName) was not built for \(configuration.bitDepth) bits",
+                given: "\(configuration.bitDepth)",
+                allowed: X264EncoderFactory.bitDepths.map(String.init).joined(separator: ", ")
+            )
+        }
+        if isLossless, let profile = configuration.profile {
+            throw MediaError(
+                .invalidArgument,
+                "x264 codes quantizer 0 without loss, which profile \(profile.rawValue) has not",
+                given: "\(configuration.rateControl)",
+                allowed: "a quantizer or quality from 1, or profile automatic"
+            )
+        }
+    }
+}
+
+// MARK: - Preset, picture and time
+
+extension X264Settings {
+    private mutating func applyPreset() throws(MediaError) {
+        let preset = configuration.software.preset.rawValue
+        var tunings = configuration.software.tuning.map { [$0] } ?? []
+        if configuration.isLowLatency, !tunings.contains(.zerolatency) { tunings.append(.zerolatency) }
+        let tuning = tunings.isEmpty ? nil : tunings.map(\.rawValue).joined(separator: ",")
+        let status = x264_param_default_preset(&parameters, preset, tuning)
+        guard status >= 0 else {
+            throw MediaError(
+                .unsupported,
+                "\(X264EncoderFactory.libraryName) does not know the preset or tuning",
+                given: preset + (tuning.map { ", \($0)" } ?? ""),
+                call: "x264_param_default_preset",
+                status: Int(status)
+            )
+        }
+    }
+
+    private mutating func setPicture() {
+        parameters.i_width = Int32(clamping: configuration.width)
+        parameters.i_height = Int32(clamping: configuration.height)
+        parameters.i_csp = X264_CSP_I420
+        parameters.i_bitdepth = Int32(clamping: configuration.bitDepth)
+        parameters.i_threads = Int32(clamping: configuration.software.threads)
+        parameters.b_aud = configuration.accessUnitDelimiters ? 1 : 0
+        if let level = configuration.level { parameters.i_level_idc = Int32(level.levelIDC) }
+        if let ratio = configuration.pixelAspectRatio {
+            parameters.vui.i_sar_width = ratio.numerator
+            parameters.vui.i_sar_height = ratio.denominator
+        }
+    }
+
+    /// Whether x264 gets presentation times. They cost a frame of delay, which low latency does not allow.
+    var usesPresentationTimes: Bool { configuration.isFrameRateVariable && !isZeroLatency }
+
+    private var isZeroLatency: Bool { configuration.isLowLatency || configuration.software.tuning == .zerolatency }
+
+    private mutating func setTiming() {
+        let rate = configuration.frameRate.reduced
+        parameters.i_fps_num = UInt32(clamping: rate.numerator)
+        parameters.i_fps_den = UInt32(clamping: rate.denominator)
+        parameters.b_vfr_input = usesPresentationTimes ? 1 : 0
+        parameters.i_timebase_num = usesPresentationTimes ? 1 : parameters.i_fps_den
+        parameters.i_timebase_den =
+            usesPresentationTimes ? UInt32(PresentationClock.variableTimescale) : parameters.i_fps_num
+        if configuration.isFrameRateVariable, !usesPresentationTimes {
+            adjust("frame rate", from: "variable", to: "nominal", "x264 delays a frame whose duration it has to know")
+        }
+    }
+}
+
+// MARK: - Rate control
+
+extension X264Settings {
+    private mutating func setRateControl() {
+        switch configuration.rateControl {
+        case .averageBitRate(let rate, _):
+            parameters.rc.i_rc_method = X264_RC_ABR
+            parameters.rc.i_bitrate = kilobits(rate, "bitrate")
+        case .constantBitRate(let rate, _):
+            parameters.rc.i_rc_method = X264_RC_ABR
+            parameters.rc.i_bitrate = kilobits(rate, "bitrate")
+            parameters.i_nal_hrd = X264_NAL_HRD_CBR
+        case .constantQuality(let quality, _):
+            parameters.rc.i_rc_method = X264_RC_CRF
+            parameters.rc.f_rf_constant = Float(quality)
+        case .constantQuantizer(let quantizer):
+            parameters.rc.i_rc_method = X264_RC_CQP
+            parameters.rc.i_qp_constant = Int32(clamping: quantizer + quantizerOffset)
+        }
+        if let limit = configuration.rateControl.rateLimit(codec: .h264, bFrames: configuration.bFrames) {
+            let isConstant = parameters.i_nal_hrd == X264_NAL_HRD_CBR
+            parameters.rc.i_vbv_max_bitrate =
+                isConstant ? parameters.rc.i_bitrate : kilobits(limit.bitsPerSecond, "peak bitrate")
+            parameters.rc.i_vbv_buffer_size = kilobits(limit.bufferSize, "rate buffer", isReported: false)
+        }
+    }
+
+    /// x264 counts in thousands of bits. Rounded down, so that a limit stays one and a peak stays above its average.
+    private mutating func kilobits(_ bits: Int, _ property: String, isReported: Bool = true) -> Int32 {
+        let result = max(1, bits / 1000)
+        if isReported, result * 1000 != bits {
+            adjust(property, from: "\(bits) bit/s", to: "\(result * 1000) bit/s", "x264 counts in thousands")
+        }
+        return Int32(clamping: result)
+    }
+
+    /// Copies what an encoder at work can change: see `x264_encoder_reconfig`.
+    func copyRate(to target: inout x264_param_t) {
+        target.rc.i_bitrate = parameters.rc.i_bitrate
+        target.rc.f_rf_constant = parameters.rc.f_rf_constant
+        target.rc.i_vbv_max_bitrate = parameters.rc.i_vbv_max_bitrate
+        target.rc.i_vbv_buffer_size = parameters.rc.i_vbv_buffer_size
+    }
+}
+
+// MARK: - Structure of the stream
+
+extension X264Settings {
+    private mutating func setStructure() {
+        switch configuration.entropyMode {
+        case .automatic: break
+        case .cavlc: parameters.b_cabac = 0
+        case .cabac: parameters.b_cabac = 1
+        }
+        let interval = configuration.keyFrameInterval
+        let frames =
+            configuration.isFrameRateVariable ? interval.frames : interval.frameCount(at: configuration.frameRate)
+        parameters.i_keyint_max = frames.map { Int32(clamping: $0) } ?? X264_KEYINT_MAX_INFINITE
+        parameters.b_open_gop = configuration.allowsOpenGOP ? 1 : 0
+        if !configuration.allowsBPyramid { parameters.i_bframe_pyramid = X264_B_PYRAMID_NONE }
+        switch configuration.bFrames {
+        case .maximum(let count): parameters.i_bframe = Int32(clamping: count)
+        case .off: parameters.i_bframe = 0
+        case .automatic: break
+        }
+        if isZeroLatency { turnOffBFrames("low latency does not delay frames") }
+    }
+
+    /// How far frames can be reordered in the decoded picture buffer of the level that was asked for: x264 needs two
+    /// frames for B-frames and four for a pyramid.
+    private var levelReorderDepth: Int {
+        guard let level = configuration.level else { return .max }
+        let macroblocks = (configuration.width + 15) / 16 * ((configuration.height + 15) / 16)
+        let frames = level.maximumDPBMacroblocks / macroblocks
+        return frames < 2 ? 0 : frames < 4 ? 1 : .max
+    }
+
+    private mutating func limitReordering(to depth: Int) {
+        let reason = "frames are reordered by at most \(depth)"
+        if depth < 1 { turnOffBFrames(reason) }
+        if depth < 2, parameters.i_bframe > 1, parameters.i_bframe_pyramid != X264_B_PYRAMID_NONE {
+            parameters.i_bframe_pyramid = X264_B_PYRAMID_NONE
+            adjust("b-pyramid", from: "on", to: "off", reason)
+        }
+    }
+
+    private mutating func turnOffBFrames(_ reason: String) {
+        guard parameters.i_bframe > 0 else { return }
+        adjust("b-frames", from: "\(parameters.i_bframe)", to: "0", reason)
+        parameters.i_bframe = 0
+    }
+
+    private mutating func applyProfile() throws(MediaError) {
+        guard let profile = configuration.profile else { return }
+        let status = x264_param_apply_profile(&parameters, profile.rawValue)
+        guard status >= 0 else {
+            throw MediaError(
+                .unsupported,
+                "x264 refuses the profile",
+                given: profile.rawValue,
+                call: "x264_param_apply_profile",
+                status: Int(status)
+            )
+        }
+    }
+
+    /// As the command line does: a level that was asked for bounds the number of reference frames.
+    private mutating func limitReferences() {
+        guard let level = configuration.level else { return }
+        let macroblocks = (configuration.width + 15) / 16 * ((configuration.height + 15) / 16)
+        let frames = max(1, level.maximumDPBMacroblocks / macroblocks)
+        parameters.i_frame_reference = min(parameters.i_frame_reference, Int32(clamping: frames))
+    }
+}
+
+// MARK: - Colour and HDR
+
+extension X264Settings {
+    /// The code points of H.273 that x264 writes; it drops others without a word.
+    private static let writtenPrimaries: ClosedRange<UInt8> = 0...12
+    private static let writtenTransfers: ClosedRange<UInt8> = 0...18
+    private static let writtenMatrices: ClosedRange<UInt8> = 0...14
+
+    /// The colour that the stream will tell.
+    var writtenColor: ColorDescription {
+        var color = configuration.color ?? .unspecified
+        if !Self.writtenPrimaries.contains(color.primaries.rawValue) { color.primaries = .unspecified }
+        if !Self.writtenTransfers.contains(color.transfer.rawValue) { color.transfer = .unspecified }
+        if !Self.writtenMatrices.contains(color.matrix.rawValue) { color.matrix = .unspecified }
+        return color
+    }
+
+    private mutating func setColor() throws(MediaError) {
+        guard let asked = configuration.color else { return }
+        let color = writtenColor
+        guard asked.matrix != .rgb else {
+            throw MediaError(
+                .invalidArgument,
+                "4:2:0 video has no RGB matrix",
+                given: "matrix 0",
+                allowed: "1...\(Self.writtenMatrices.upperBound)"
+            )
+        }
+        if let location = asked.chromaLocation, location.rawValue > 5 {
+            throw MediaError(
+                .invalidArgument,
+                "chroma location is out of range",
+                given: "\(location.rawValue)",
+                allowed: "0...5"
+            )
+        }
+        reportColor("primaries", asked.primaries.rawValue, color.primaries.rawValue)
+        reportColor("transfer", asked.transfer.rawValue, color.transfer.rawValue)
+        reportColor("matrix", asked.matrix.rawValue, color.matrix.rawValue)
+        parameters.vui.i_colorprim = Int32(color.primaries.rawValue)
+        parameters.vui.i_transfer = Int32(color.transfer.rawValue)
+        parameters.vui.i_colmatrix = Int32(color.matrix.rawValue)
+        parameters.vui.b_fullrange = color.range == .full ? 1 : 0
+        if let location = color.chromaLocation { parameters.vui.i_chroma_loc = Int32(location.rawValue) }
+    }
+
+    private mutating func reportColor(_ property: String, _ asked: UInt8, _ written: UInt8) {
+        guard asked != written else { return }
+        adjust("colour \(property)", from: "\(asked)", to: "unspecified", "x264 does not know the code point")
+    }
+
+    private mutating func setMetadata() {
+        if let display = configuration.masteringDisplay {
+            parameters.mastering_display.b_mastering_display = 1
+            parameters.mastering_display.i_red_x = Int32(display.red.x)
+            parameters.mastering_display.i_red_y = Int32(display.red.y)
+            parameters.mastering_display.i_green_x = Int32(display.green.x)
+            parameters.mastering_display.i_green_y = Int32(display.green.y)
+            parameters.mastering_display.i_blue_x = Int32(display.blue.x)
+            parameters.mastering_display.i_blue_y = Int32(display.blue.y)
+            parameters.mastering_display.i_white_x = Int32(display.whitePoint.x)
+            parameters.mastering_display.i_white_y = Int32(display.whitePoint.y)
+            parameters.mastering_display.i_display_max = Int64(display.maximumLuminance)
+            parameters.mastering_display.i_display_min = Int64(display.minimumLuminance)
+        }
+        if let light = configuration.contentLight {
+            parameters.content_light_level.b_cll = 1
+            parameters.content_light_level.i_max_cll = Int32(light.maximumContentLightLevel)
+            parameters.content_light_level.i_max_fall = Int32(light.maximumFrameAverageLightLevel)
+        }
+    }
+
+    private mutating func adjust(_ property: String, from requested: String, to used: String, _ reason: String) {
+        adjustments.append(Adjustment(property: property, requested: requested, used: used, reason: reason))
+    }
+}

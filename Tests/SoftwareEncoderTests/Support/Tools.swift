@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+
+/// A folder for one test, removed with its last reference.
+final class Scratch: Sendable {
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("x264-tests-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+    func write(_ data: Data, to name: String) throws -> String {
+        try data.write(to: folder.appendingPathComponent(name))
+        return path(name)
+    }
+
+    func read(_ name: String) throws -> [UInt8] {
+        try Array(Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    /// Runs a program to its end and returns what it wrote to standard error and output.
+    @discardableResult
+    func run(_ arguments: [String]) throws -> String {
+        let log = path("log-\(UUID().uuidString)")
+        try Data().write(to: URL(fileURLWithPath: log))
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        process.waitUntilExit()
+        let text = try String(decoding: Data(contentsOf: URL(fileURLWithPath: log)), as: UTF8.self)
+        guard process.terminationStatus == 0 else { throw ToolFailure(command: arguments, log: text) }
+        return text
+    }
+
+    /// What ffmpeg decodes of an H.264 stream, as raw samples.
+    func decode(_ stream: Data, pixelFormat: String = "yuv420p") throws -> [UInt8] {
+        let input = try write(stream, to: "\(UUID().uuidString).h264")
+        let name = "\(UUID().uuidString).raw"
+        try run([
+            "ffmpeg", "-v", "error", "-xerror", "-i", input, "-fps_mode", "passthrough", "-pix_fmt", pixelFormat, "-f",
+            "rawvideo", path(name),
+        ])
+        return try read(name)
+    }
+
+    /// The stream that the `x264` command line makes of a clip.
+    func commandLine(_ y4m: Data, _ options: [String]) throws -> [UInt8] {
+        let input = try write(y4m, to: "input.y4m")
+        let name = "\(UUID().uuidString).h264"
+        try run(["x264", "--quiet", "--no-progress"] + options + ["-o", path(name), input])
+        return try read(name)
+    }
+}
+
+struct ToolFailure: Error {
+    let command: [String]
+    let log: String
+}
