@@ -17,7 +17,8 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let package = Package(
     name: "vatoolbox",
     products: [
-        .library(name: "VAToolbox", targets: ["VAToolbox", "MediaTypes", "BitstreamSyntax"])
+        .library(name: "VAToolbox", targets: ["VAToolbox", "MediaTypes", "BitstreamSyntax"]),
+        .library(name: "Transcoding", targets: ["Transcoding", "MediaIO"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
