@@ -19,9 +19,11 @@ import Synchronization
 ///
 /// A session that is released without ``finish()`` is cancelled.
 public final class CompressionSession: Sendable {
-    /// What comes out, in decoding order. It has one consumer; a second iteration throws.
+    /// What comes out, in decoding order. It has one consumer, which is the output handler if there is one; a second
+    /// iteration throws.
     public let samples: SampleSequence
-    /// What happens to the session, for logs. The newest 1024 events are kept until they are read.
+    /// What happens to the session, for logs. The newest 1024 events are kept until they are read. Ends with the
+    /// session.
     public let events: AsyncStream<SessionEvent>
     /// Buffers of the configured size in the format that the encoder likes best.
     public let pixelBufferPool: PixelBufferPool
@@ -29,35 +31,53 @@ public final class CompressionSession: Sendable {
     public let adjustments: [Adjustment]
 
     private let engine: SessionEngine
+    private let delivery: SampleDelivery?
     private let mailbox: SessionMailbox
     private let current: CurrentEncoder
     private let first: EncoderDescription
 
     /// Creates a session with the best encoder for that configuration.
     ///
+    /// - Parameters:
+    ///   - configuration: What to encode, and how.
+    ///   - options: How the session behaves.
+    ///   - outputHandler: Takes the samples instead of ``samples``.
     /// - Throws: `invalidArgument` for a bad value, `unavailable` or `unsupported` if no encoder that the policy allows
     ///   can do it, else the last error of the last candidate.
     public convenience init(
         configuration: EncoderConfiguration,
-        options: SessionOptions = .init()
+        options: SessionOptions = .init(),
+        outputHandler: OutputHandler? = nil
     ) async throws(MediaError) {
         let selection = try EncoderSelector().select(for: configuration, policy: options.policy)
-        try await self.init(configuration: configuration, options: options, selection: selection)
+        try await self.init(
+            configuration: configuration,
+            options: options,
+            selection: selection,
+            outputHandler: outputHandler
+        )
     }
 
     /// Creates a session that may use these encoders, in this order.
     ///
+    /// - Parameters:
+    ///   - configuration: What to encode, and how.
+    ///   - options: How the session behaves.
+    ///   - selection: The encoders.
+    ///   - outputHandler: Takes the samples instead of ``samples``.
     /// - Throws: `invalidArgument` for a bad value, `unavailable` if there is no candidate, else the last error of the
     ///   last candidate.
     public init(
         configuration: EncoderConfiguration,
         options: SessionOptions = .init(),
-        selection: EncoderSelection
+        selection: EncoderSelection,
+        outputHandler: OutputHandler? = nil
     ) async throws(MediaError) {
+        try options.validate()
         guard let best = selection.candidates.first else { throw selection.emptyError }
         let valid = try configuration.validated(for: best.codec)
         let mailbox = SessionMailbox()
-        let queue = SampleQueue(marks: options.waterMarks) { mailbox.post(.consumerCaughtUp) }
+        let queue = SampleQueue(marks: options.waterMarks) { mailbox.post(.consumer(isSlow: false)) }
         let current = CurrentEncoder()
         let (events, continuation) = AsyncStream.makeStream(
             of: SessionEvent.self,
@@ -71,6 +91,7 @@ public final class CompressionSession: Sendable {
             now: .now
         )
         let engine = SessionEngine(machine: machine, mailbox: mailbox, queue: queue) { event in
+            guard let event else { return continuation.finish() }
             if case .encoderCreated(let description) = event { current.description.withLock { $0 = description } }
             continuation.yield(event)
         }
@@ -90,6 +111,7 @@ public final class CompressionSession: Sendable {
             )
         )
         self.engine = engine
+        delivery = outputHandler.map { SampleDelivery(queue, handler: $0) }
         self.mailbox = mailbox
         self.current = current
         first = encoder
@@ -145,16 +167,20 @@ public final class CompressionSession: Sendable {
         return try await engine.call { .encode(frame, token: token, $0) }
     }
 
-    /// Waits until every accepted frame is queued in ``samples``, whatever the water marks say.
+    /// Waits until every accepted frame is queued in ``samples``, whatever the water marks say; with an output handler,
+    /// until the handler was called for them.
+    ///
+    /// In real-time mode frames that wait are accepted first. Frames whose `encode` is suspended are not covered.
     ///
     /// - Throws: The error of the session when it has failed; `cancelled`, and then the frames come nevertheless.
     public func flush() async throws(MediaError) {
-        _ = try await engine.call { .flush($0) }
+        try await complete { .flush($0) }
     }
 
     /// Changes bitrate, peak, quality, quantizer or frame rate for the frames that are accepted from now on.
     ///
-    /// An encoder that cannot do it while it runs is replaced at the next group boundary.
+    /// Returns when the encoder has changed. An encoder that cannot do it while it runs is replaced at the next group
+    /// boundary, and then the call does not wait for the new one.
     ///
     /// - Throws: `invalidArgument` for a bad value or one of another kind of rate control.
     public func update(_ update: EncoderUpdate) async throws(MediaError) {
@@ -164,14 +190,30 @@ public final class CompressionSession: Sendable {
     /// Replaces the encoder by a new one of the same kind at the next group boundary. No frame is lost.
     public func refresh() { mailbox.post(.refresh) }
 
-    /// Waits until every accepted frame is queued in ``samples`` and ends them. Calling it again does nothing.
+    /// Waits until every accepted frame is queued in ``samples`` and ends them; with an output handler, until the
+    /// handler was called for the last time. Calling it again does nothing.
     ///
-    /// - Throws: The error of the session when it has failed.
+    /// No frame is accepted any more; calls of `encode` that are suspended throw `invalidState`.
+    ///
+    /// - Throws: The error of the session when it has failed; `cancelled`, and then the session finishes nevertheless.
     public func finish() async throws(MediaError) {
-        _ = try await engine.call { .finish($0) }
+        try await complete { .finish($0) }
     }
 
-    /// Ends the session at once. Suspended calls, and the iteration of ``samples``, throw `cancelled`.
+    private func complete(
+        _ input: sending (SessionMachine.WaiterID) -> SessionMachine.Input
+    ) async throws(MediaError) {
+        do {
+            _ = try await engine.call(input)
+        } catch {
+            await delivery?.catchUp()
+            throw error
+        }
+        await delivery?.catchUp()
+    }
+
+    /// Ends the session at once. Suspended calls, and the iteration of ``samples``, throw `cancelled`; samples that were
+    /// not taken are discarded.
     public func cancel() { mailbox.post(.cancel) }
 }
 

@@ -46,7 +46,8 @@ struct FrameWindow {
 
     /// Takes a coded frame.
     ///
-    /// - Throws: `frameFailed` if the encoder returned a frame that it does not have, or one twice.
+    /// - Throws: `frameFailed` if the encoder returned a frame that it does not have, or one twice, or an IDR picture
+    ///   before a frame that is shown before it: what is decoded after an IDR picture must be shown after it.
     mutating func take(_ frame: CodedFrame) throws(MediaError) {
         guard (firstNumber..<nextNumber).contains(frame.number), !entries[index(of: frame.number)].isCoded else {
             throw MediaError(
@@ -54,6 +55,14 @@ struct FrameWindow {
                 "the encoder returned a frame that it was not given, or returned it before",
                 given: "frame \(frame.number)",
                 allowed: "\(firstNumber)..<\(nextNumber), each once"
+            )
+        }
+        guard !frame.isKeyFrame || (coded.isEmpty && frame.number == firstNumber) else {
+            throw MediaError(
+                .frameFailed,
+                "the encoder returned a key frame before a frame that is shown before it",
+                given: "frame \(frame.number)",
+                allowed: "no key frame before frame \(firstNumber)"
             )
         }
         entries[index(of: frame.number)].isCoded = true
@@ -75,38 +84,4 @@ struct FrameWindow {
     }
 
     private func index(of number: Int64) -> Int { Int(number - firstNumber) }
-}
-
-/// Gives samples their decode times: strictly increasing and never above the presentation time.
-///
-/// Sample n is decoded when frame n - depth is shown; the first `depth` samples are decoded one nominal frame duration
-/// apart before the first frame is shown. As groups leave in presentation order, frame n - depth has always left or is
-/// in the same group.
-struct DecodeTimes {
-    private let depth: Int
-    private let frameDuration: MediaTime
-    /// Decode times that are not given yet: after the first group, always `depth` of them.
-    private var next: [MediaTime]?
-
-    /// - Parameters:
-    ///   - depth: How many frames may be decoded before a frame and shown after it.
-    ///   - frameRate: The nominal frame rate.
-    init(depth: Int, frameRate: Rational) {
-        self.depth = max(depth, 0)
-        frameDuration = MediaTime(value: Int64(frameRate.denominator), timescale: frameRate.numerator)
-    }
-
-    /// The decode times of the next group, whose presentation times are given in presentation order.
-    mutating func assign(presentationTimes: [MediaTime]) -> [MediaTime] {
-        guard let first = presentationTimes.first else { return [] }
-        let times = (next ?? timesBefore(first)) + presentationTimes
-        next = Array(times.dropFirst(presentationTimes.count))
-        return Array(times.prefix(presentationTimes.count))
-    }
-
-    private func timesBefore(_ first: MediaTime) -> [MediaTime] {
-        let ticks = frameDuration.converted(to: first.timescale, rounding: .down)
-        let step = ticks.value > 0 ? ticks : MediaTime(value: 1, timescale: first.timescale)
-        return (0..<depth).map { first - step * Int64(depth - $0) }
-    }
 }

@@ -6,8 +6,9 @@ import Synchronization
 /// The coded samples of a session in decoding order.
 ///
 /// There is one consumer: iterating a second time, or from two tasks at once, throws `invalidState`. Iteration ends
-/// after ``CompressionSession/finish()`` and throws when the session fails or is cancelled. If the consuming task is
-/// cancelled, the iteration throws `cancelled`, and samples that were not taken stay queued.
+/// after ``CompressionSession/finish()``. When the session fails, the samples that were queued come first and then its
+/// error; when it is cancelled, `cancelled` comes at once. If the consuming task is cancelled, the iteration throws
+/// `cancelled`, and samples that were not taken stay queued.
 public struct SampleSequence: AsyncSequence, Sendable {
     /// What the sequence consists of.
     public typealias Element = SampleBuffer
@@ -39,29 +40,43 @@ public struct SampleSequence: AsyncSequence, Sendable {
 
 /// Samples between a session and its consumer, counted in bytes.
 final class SampleQueue: Sendable {
-    fileprivate typealias Continuation = CheckedContinuation<Result<SampleBuffer?, MediaError>, Never>
+    fileprivate typealias Outcome = Result<SampleBuffer?, MediaError>
+
+    fileprivate struct Waiting {
+        let id: UInt64
+        let continuation: CheckedContinuation<Outcome, Never>
+    }
 
     fileprivate struct State {
-        var samples: [SampleBuffer] = []
+        /// Those before `head` have been taken.
+        var samples: [SampleBuffer?] = []
         var head = 0
         var bytes = 0
+        var appended = 0
         var isClaimed = false
-        var isAboveHigh = false
-        var end: Result<Void, MediaError>?
-        var waiting: Continuation?
+        var isSlow = false
+        var end: SamplesEnd?
+        var waiting: Waiting?
+        var nextWaiting: UInt64 = 0
     }
 
     static let secondConsumer = MediaError(.invalidState, "the samples of a session have one consumer")
 
     private let marks: WaterMarks
-    private let onBelowLow: @Sendable () -> Void
+    private let onCaughtUp: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter onBelowLow: Called when the queue had risen above the high mark and fell below the low one.
-    init(marks: WaterMarks, onBelowLow: @escaping @Sendable () -> Void) {
+    /// - Parameter onCaughtUp: Called when ``isSlow`` became false.
+    init(marks: WaterMarks, onCaughtUp: @escaping @Sendable () -> Void) {
         self.marks = marks
-        self.onBelowLow = onBelowLow
+        self.onCaughtUp = onCaughtUp
     }
+
+    /// Whether the queue rose above the high mark and has not fallen below the low one since.
+    var isSlow: Bool { state.withLock { $0.isSlow } }
+
+    /// How many samples have been queued in all, and whether no more will come.
+    var position: (appended: Int, hasEnded: Bool) { state.withLock { ($0.appended, $0.end != nil) } }
 
     func claim() -> Bool {
         state.withLock { state in
@@ -70,92 +85,105 @@ final class SampleQueue: Sendable {
         }
     }
 
-    /// Queues samples.
-    ///
-    /// - Returns: Whether the queue rose above the high mark.
-    func append(_ samples: [SampleBuffer]) -> Bool {
-        let (waiting, first, roseAboveHigh) = state.withLock { state -> (Continuation?, SampleBuffer?, Bool) in
-            guard state.end == nil else { return (nil, nil, false) }
-            state.samples += samples
+    func append(_ samples: [SampleBuffer]) {
+        let served = state.withLock { state -> (Waiting, SampleBuffer)? in
+            guard state.end == nil else { return nil }
+            state.samples += samples as [SampleBuffer?]
             state.bytes += samples.reduce(0) { $0 + $1.data.count }
-            var first: SampleBuffer?
-            let waiting = state.waiting
-            if waiting != nil {
-                first = state.pop()
-                state.waiting = nil
-            }
-            let rose = !state.isAboveHigh && state.bytes > marks.high
-            if rose { state.isAboveHigh = true }
-            return (waiting, first, rose)
+            state.appended += samples.count
+            defer { if state.bytes > marks.high { state.isSlow = true } }
+            guard let waiting = state.waiting, let first = state.pop() else { return nil }
+            state.waiting = nil
+            return (waiting, first)
         }
-        waiting?.resume(returning: .success(first))
-        return roseAboveHigh
+        if let (waiting, first) = served { waiting.continuation.resume(returning: .success(first)) }
     }
 
-    /// Ends the samples: after those that are queued if `error` is `nil`, else at once.
-    func end(_ error: MediaError?) {
-        let (waiting, result) = state.withLock { state -> (Continuation?, Result<SampleBuffer?, MediaError>) in
-            guard state.end == nil else { return (nil, .success(nil)) }
-            state.end = error.map { .failure($0) } ?? .success(())
+    /// Ends the samples; what is queued or ended later is ignored.
+    func end(_ end: SamplesEnd) {
+        let (discarded, waiting) = state.withLock { state -> ([SampleBuffer?], Waiting?) in
+            guard state.end == nil else { return ([], nil) }
+            state.end = end
+            var discarded: [SampleBuffer?] = []
+            if case .cancelled = end { discarded = state.removeAll() }
             defer { state.waiting = nil }
-            return (state.waiting, error.map { .failure($0) } ?? .success(nil))
+            return (discarded, state.waiting)
         }
-        waiting?.resume(returning: result)
+        withExtendedLifetime(discarded) {}
+        waiting?.continuation.resume(returning: end.outcome)
     }
 
     func next() async throws(MediaError) -> SampleBuffer? {
-        let (ready, fellBelowLow) = state.withLock { $0.take(low: marks.low) }
-        if fellBelowLow { onBelowLow() }
-        if let ready { return try ready.get() }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in wait(continuation) }
+        let id = state.withLock { state in
+            defer { state.nextWaiting += 1 }
+            return state.nextWaiting
+        }
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { wait(Waiting(id: id, continuation: $0)) }
         } onCancel: {
-            let waiting = state.withLock { state in
+            let waiting = state.withLock { state -> Waiting? in
+                guard state.waiting?.id == id else { return nil }
                 defer { state.waiting = nil }
                 return state.waiting
             }
-            waiting?.resume(returning: .failure(Self.cancelled))
+            waiting?.continuation.resume(returning: Self.cancelled)
         }
-        return try result.get()
+        return try outcome.get()
     }
 
-    private static let cancelled = MediaError(.cancelled, "the consumer of the samples was cancelled")
+    private static let cancelled = Outcome.failure(
+        MediaError(.cancelled, "the consumer of the samples was cancelled")
+    )
 
-    private func wait(_ continuation: Continuation) {
-        let isCancelled = Task.isCancelled
-        let (result, fellBelowLow) = state.withLock { state -> (Result<SampleBuffer?, MediaError>?, Bool) in
-            if isCancelled { return (.failure(Self.cancelled), false) }
+    private func wait(_ waiting: Waiting) {
+        let (outcome, hasCaughtUp) = state.withLock { state -> (Outcome?, Bool) in
+            // Asked under the lock: a cancellation that is not seen here finds `waiting` set.
+            if Task.isCancelled { return (Self.cancelled, false) }
             if state.waiting != nil { return (.failure(Self.secondConsumer), false) }
-            let taken = state.take(low: marks.low)
-            if taken.result == nil { state.waiting = continuation }
-            return taken
+            if let sample = state.pop() { return (.success(sample), state.catchUp(low: marks.low)) }
+            if let end = state.end { return (end.outcome, false) }
+            state.waiting = waiting
+            return (nil, false)
         }
-        if fellBelowLow { onBelowLow() }
-        if let result { continuation.resume(returning: result) }
+        if hasCaughtUp { onCaughtUp() }
+        if let outcome { waiting.continuation.resume(returning: outcome) }
     }
 }
 
 extension SampleQueue.State {
-    /// What a consumer gets now, `nil` if it has to wait; and whether the queue fell below the low mark.
-    mutating func take(low: Int) -> (result: Result<SampleBuffer?, MediaError>?, fellBelowLow: Bool) {
-        if case .failure(let error)? = end { return (.failure(error), false) }
-        if let sample = pop() {
-            let fell = isAboveHigh && bytes < low
-            if fell { isAboveHigh = false }
-            return (.success(sample), fell)
-        }
-        return (end == nil ? nil : .success(nil), false)
-    }
-
-    mutating func pop() -> SampleBuffer? {
-        guard head < samples.count else { return nil }
-        let sample = samples[head]
+    fileprivate mutating func pop() -> SampleBuffer? {
+        guard head < samples.count, let sample = samples[head].take() else { return nil }
         head += 1
         bytes -= sample.data.count
-        if head == samples.count || head >= 64 {
+        if head * 2 >= samples.count {
             samples.removeFirst(head)
             head = 0
         }
         return sample
+    }
+
+    /// Whether the queue fell below the low mark just now.
+    fileprivate mutating func catchUp(low: Int) -> Bool {
+        guard isSlow, bytes < low else { return false }
+        isSlow = false
+        return true
+    }
+
+    fileprivate mutating func removeAll() -> [SampleBuffer?] {
+        defer {
+            samples = []
+            head = 0
+            bytes = 0
+        }
+        return samples
+    }
+}
+
+extension SamplesEnd {
+    fileprivate var outcome: SampleQueue.Outcome {
+        switch self {
+        case .finished: .success(nil)
+        case .failed(let error), .cancelled(let error): .failure(error)
+        }
     }
 }

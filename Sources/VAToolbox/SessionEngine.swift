@@ -14,13 +14,14 @@ final class SessionMailbox: Sendable {
 
     func connect(_ engine: SessionEngine) { state.withLock { $0.engine = engine } }
 
+    /// Posts an input. It is dropped when the engine is gone, as may be when a lost call into an encoder returns.
     func post(_ input: SessionMachine.Input) {
         let engine = state.withLock { state -> SessionEngine? in
-            let isFirst = state.inputs.isEmpty
+            guard let engine = state.engine else { return nil }
             state.inputs.append(input)
-            return isFirst ? state.engine : nil
+            return state.inputs.count == 1 ? engine : nil
         }
-        if let engine { Task { await engine.handleMail() } }
+        if let engine { Task.detached { await engine.handleMail() } }
     }
 
     func takeAll() -> [SessionMachine.Input] {
@@ -37,21 +38,21 @@ actor SessionEngine {
     private let factories: [any EncoderFactory]
     private let mailbox: SessionMailbox
     private let queue: SampleQueue
-    private let report: @Sendable (SessionEvent) -> Void
+    private let report: @Sendable (SessionEvent?) -> Void
 
     private var instances: [SessionMachine.InstanceID: EncoderInstance] = [:]
     private var suspended: [SessionMachine.WaiterID: CheckedContinuation<Outcome, Never>] = [:]
-    private var outcomes: [SessionMachine.WaiterID: Outcome] = [:]
     private var nextWaiter: SessionMachine.WaiterID = 0
     private var watchdog: (task: Task<Void, Never>, deadline: SessionMachine.Instant)?
 
     typealias Outcome = Result<FrameDisposition, MediaError>
 
+    /// - Parameter report: Takes the session's events; `nil` after the last one, perhaps more than once.
     init(
         machine: SessionMachine,
         mailbox: SessionMailbox,
         queue: SampleQueue,
-        report: @escaping @Sendable (SessionEvent) -> Void
+        report: @escaping @Sendable (SessionEvent?) -> Void
     ) {
         self.machine = machine
         factories = machine.selection.candidates.map(\.factory)
@@ -66,7 +67,6 @@ actor SessionEngine {
     }
 
     var statistics: SessionStatistics { machine.statistics }
-    var configuration: EncoderConfiguration { machine.configuration }
 
     /// Gives the machine an input that a caller waits for, and waits until the machine answers.
     func call(
@@ -74,10 +74,11 @@ actor SessionEngine {
     ) async throws(MediaError) -> FrameDisposition {
         let id = nextWaiter
         nextWaiter += 1
-        handle(input(id))
-        if let outcome = outcomes.removeValue(forKey: id) { return try outcome.get() }
         let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { suspended[id] = $0 }
+            await withCheckedContinuation { continuation in
+                suspended[id] = continuation
+                handle(input(id))
+            }
         } onCancel: {
             mailbox.post(.cancelWaiter(id))
         }
@@ -85,11 +86,20 @@ actor SessionEngine {
     }
 
     func handleMail() {
-        for input in mailbox.takeAll() { handle(input) }
+        for input in mailbox.takeAll() {
+            if case .consumer = input {
+                handle(.consumer(isSlow: queue.isSlow))  // it may have filled up again since
+            } else {
+                handle(input)
+            }
+        }
     }
 
     private func handle(_ input: SessionMachine.Input) {
         perform(machine.handle(input, at: .now))
+        let isSlow = queue.isSlow
+        if isSlow, !machine.isConsumerSlow { perform(machine.handle(.consumer(isSlow: true), at: .now)) }
+        if machine.isOver { report(nil) }
         armWatchdog()
     }
 
@@ -102,11 +112,10 @@ actor SessionEngine {
             case .update(let id, let configuration): instances[id]?.send(.update(configuration))
             case .drain(let id): instances[id]?.send(.drain)
             case .close(let id, let isHung): instances.removeValue(forKey: id)?.close(isHung: isHung)
-            case .emit(let samples):
-                if queue.append(samples) { perform(machine.handle(.consumerIsSlow, at: .now)) }
-            case .resume(let id, let outcome): resume(id, outcome)
+            case .emit(let samples): queue.append(samples)
+            case .resume(let id, let outcome): suspended.removeValue(forKey: id)?.resume(returning: outcome)
             case .report(let event): report(event)
-            case .endSamples(let error): queue.end(error)
+            case .endSamples(let end): queue.end(end)
             }
         }
     }
@@ -121,14 +130,6 @@ actor SessionEngine {
         let instance = EncoderInstance { mailbox.post(.instance(id, $0)) }
         instances[id] = instance
         instance.start(factory: factory, configuration: configuration, maximumReorderDepth: maximumReorderDepth)
-    }
-
-    private func resume(_ id: SessionMachine.WaiterID, _ outcome: Outcome) {
-        if let continuation = suspended.removeValue(forKey: id) {
-            continuation.resume(returning: outcome)
-        } else {
-            outcomes[id] = outcome
-        }
     }
 
     /// Keeps one task asleep until the machine's deadline; it wakes at a deadline that may have moved on meanwhile.

@@ -13,8 +13,7 @@ extension SessionMachine {
         case refresh
         case cancel
         case cancelWaiter(WaiterID)
-        case consumerIsSlow
-        case consumerCaughtUp
+        case consumer(isSlow: Bool)
         case instance(InstanceID, InstanceEvent)
         case clock
     }
@@ -40,7 +39,7 @@ extension SessionMachine {
         case emit([SampleBuffer])
         case resume(WaiterID, Result<FrameDisposition, MediaError>)
         case report(SessionEvent)
-        case endSamples(MediaError?)
+        case endSamples(SamplesEnd)
     }
 
     enum Phase {
@@ -60,4 +59,36 @@ extension SessionMachine {
         /// The suspended call; `nil` in real-time mode, where calls return at once.
         var waiter: WaiterID?
     }
+
+    struct Flush {
+        var waiter: WaiterID
+        /// The number of the first frame that it does not cover.
+        var end: Int64
+    }
+
+    /// What one encoder has been given and has returned.
+    struct InstanceWork {
+        /// Frames whose `encode` has not returned.
+        var framesAtInstance = 0
+        /// Frames whose `encode` has returned, and frames that came out.
+        var framesDone = 0
+        var framesCoded = 0
+        var hasKeyFrame = false
+        /// What applies to its frames; `nil` until it is created.
+        var format: FormatDescription?
+        var maximumDelay = Int.max
+
+        /// Whether it keeps more frames than it said it would.
+        var isOverdue: Bool { framesDone - framesCoded > maximumDelay }
+    }
+}
+
+/// How the samples of a session end.
+enum SamplesEnd {
+    /// After those that are queued.
+    case finished
+    /// With an error, after those that are queued.
+    case failed(MediaError)
+    /// With an error, at once: those that are queued are discarded.
+    case cancelled(MediaError)
 }

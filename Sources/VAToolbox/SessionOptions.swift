@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How a session behaves, apart from what it encodes.
+import MediaTypes
+
+/// How a session behaves, apart from what it encodes. Values are checked when a session is created.
 public struct SessionOptions: Sendable {
     /// Which encoders may be used.
     public var policy = EncoderPolicy.preferHardware
@@ -13,6 +15,32 @@ public struct SessionOptions: Sendable {
 
     /// Makes the defaults.
     public init() {}
+
+    /// - Throws: `invalidArgument` with the value given and the values allowed.
+    func validate() throws(MediaError) {
+        func check<Value: Comparable>(
+            _ value: Value,
+            in allowed: ClosedRange<Value>,
+            _ name: String
+        ) throws(MediaError) {
+            if allowed.contains(value) { return }
+            throw MediaError(
+                .invalidArgument,
+                "\(name) is out of range",
+                given: "\(value)",
+                allowed: "\(allowed.lowerBound)...\(allowed.upperBound)"
+            )
+        }
+        let durations = Duration.milliseconds(1)...Duration.seconds(86400)
+        try check(limits.creationAttempts, in: 1...1000, "number of attempts to create an encoder")
+        try check(limits.consecutiveFailedFrames, in: 1...1_000_000, "number of failed frames")
+        try check(limits.creationDeadline, in: durations, "deadline for the creation of an encoder")
+        try check(limits.frameDeadline, in: durations, "deadline for frames")
+        try check(limits.framesAhead, in: 0...1000, "number of frames ahead")
+        try check(waterMarks.high, in: 1...Int.max, "high water mark")
+        try check(waterMarks.low, in: 1...waterMarks.high, "low water mark")
+        if let realTime { try check(realTime.maximumWaiting, in: 1...1000, "number of waiting frames") }
+    }
 }
 
 /// Which encoders a session may use.
@@ -39,27 +67,27 @@ public struct RealTimeMode: Sendable, Hashable {
 
     /// Which frame goes.
     public var drop: DropPolicy
-    /// How many frames may wait for the encoder, at least 1.
+    /// How many frames may wait for the encoder, 1...1000.
     public var maximumWaiting: Int
 
     /// Makes a mode; by default the oldest of at most three waiting frames goes.
     public init(drop: DropPolicy = .oldest, maximumWaiting: Int = 3) {
         self.drop = drop
-        self.maximumWaiting = max(maximumWaiting, 1)
+        self.maximumWaiting = maximumWaiting
     }
 }
 
 /// When a session gives an encoder up and goes to the next candidate, or ends.
 public struct SessionLimits: Sendable, Hashable {
-    /// How often creating one encoder is tried.
+    /// How often creating one encoder is tried, 1...1000.
     public var creationAttempts = 5
-    /// How many frames in a row may fail on one encoder.
+    /// How many frames in a row may fail on one encoder, 1...1000000.
     public var consecutiveFailedFrames = 20
-    /// How long the creation of an encoder may take.
+    /// How long the creation of an encoder may take, 1 ms to 1 day.
     public var creationDeadline = Duration.seconds(30)
-    /// How long an encoder that has work may stay without any progress.
+    /// How long an encoder that has work may stay without any progress, 1 ms to 1 day.
     public var frameDeadline = Duration.seconds(60)
-    /// How many frames may be handed to an encoder ahead of the one it works on.
+    /// How many frames may be handed to an encoder ahead of the one it works on, 0...1000.
     public var framesAhead = 3
 
     /// Makes the defaults: 5 attempts, 20 frames, 30 and 60 seconds, 3 frames ahead.
@@ -68,18 +96,18 @@ public struct SessionLimits: Sendable, Hashable {
 
 /// Bounds on the coded data that wait for the consumer of ``CompressionSession/samples``.
 public struct WaterMarks: Sendable, Hashable {
-    /// `encode` waits when more bytes than this are queued.
+    /// `encode` waits when more bytes than this are queued; at least 1.
     public var high = 16 << 20
-    /// It goes on when fewer bytes than this are queued.
+    /// It goes on when fewer bytes than this are queued; 1...``high``.
     public var low = 8 << 20
 
     /// Makes the defaults: 16 and 8 MiB.
     public init() {}
 
-    /// Makes water marks in bytes. `low` is lowered to `high` if it is above.
+    /// Makes water marks in bytes.
     public init(low: Int, high: Int) {
-        self.high = max(high, 1)
-        self.low = min(max(low, 1), self.high)
+        self.high = high
+        self.low = low
     }
 }
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+
+/// Which candidate is tried, how often it has failed, and when it is given up for the next one.
+struct CandidateAttempts {
+    /// The index of the candidate that is tried; beyond the last one when all are given up.
+    private(set) var candidate = 0
+    private var failedCreations = 0
+    private var failedFrames = 0
+    private let limits: SessionLimits
+
+    init(limits: SessionLimits) { self.limits = limits }
+
+    mutating func created() { failedCreations = 0 }
+    mutating func coded() { failedFrames = 0 }
+
+    /// Counts a failure, and goes to the next candidate if it was permanent or one too many.
+    ///
+    /// - Returns: The error; if the candidate is given up for the number of its failures, an error that says so.
+    mutating func failed(_ error: MediaError, whileCreating: Bool, _ identity: EncoderIdentity) -> MediaError {
+        if whileCreating { failedCreations += 1 } else { failedFrames += 1 }
+        let isExhausted =
+            failedCreations >= limits.creationAttempts || failedFrames >= limits.consecutiveFailedFrames
+        guard error.isPermanent || isExhausted else { return error }
+        let count =
+            whileCreating ? "\(failedCreations) attempts to create it" : "\(failedFrames) failed frames in a row"
+        candidate += 1
+        failedCreations = 0
+        failedFrames = 0
+        if error.isPermanent { return error }
+        var verdict = error
+        verdict.message = "\(identity) is given up after \(count); the last: \(error.message)"
+        verdict.isPermanent = true
+        return verdict
+    }
+}

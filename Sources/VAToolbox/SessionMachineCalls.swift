@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+
+// MARK: - Calls of the user
+
+extension SessionMachine {
+    mutating func start(_ waiter: WaiterID) {
+        guard case .new = phase else { return resume(waiter, .failure(Self.stateError("started twice"))) }
+        startWaiter = waiter
+        create()
+    }
+
+    mutating func encode(_ frame: EncoderFrame, _ token: (any Sendable)?, _ waiter: WaiterID) {
+        if let error = refusal(of: frame) { return resume(waiter, .failure(error)) }
+        adoptPictureDescription(of: frame.buffer)
+        let request = WaitingFrame(frame: frame, token: token, waiter: options.realTime == nil ? waiter : nil)
+        if waiting.isEmpty, canAccept {
+            accept(request)
+            return resume(waiter, .success(.accepted))
+        }
+        guard let realTime = options.realTime else { return waiting.append(request) }
+        if waiting.count < realTime.maximumWaiting {
+            waiting.append(request)
+            return resume(waiter, .success(.waiting))
+        }
+        switch realTime.drop {
+        case .newest:
+            drop(request)
+            resume(waiter, .success(.dropped))
+        case .oldest:
+            drop(waiting.removeFirst())
+            waiting.append(request)
+            resume(waiter, .success(.waiting))
+        }
+    }
+
+    /// What the configuration leaves to the first picture is fixed by it; the encoder, which has no frame yet, is made
+    /// anew if that changes anything.
+    private mutating func adoptPictureDescription(of buffer: PixelBuffer) {
+        guard statistics.acceptedFrames == 0, waiting.isEmpty else { return }
+        let before = configuration
+        if configuration.color == nil { configuration.color = buffer.color }
+        if configuration.pixelAspectRatio == nil {
+            let sameSize = (buffer.width, buffer.height) == (configuration.width, configuration.height)
+            configuration.pixelAspectRatio = sameSize ? buffer.pixelAspectRatio : .one
+        }
+        guard
+            before.color ?? .unspecified != configuration.color ?? .unspecified
+                || before.pixelAspectRatio ?? .one != configuration.pixelAspectRatio ?? .one
+        else { return }
+        refreshRequested = true
+    }
+
+    mutating func flush(_ waiter: WaiterID) {
+        if let error = callError { return resume(waiter, .failure(error)) }
+        let covered = options.realTime == nil ? 0 : waiting.count
+        flushes.append(Flush(waiter: waiter, end: window.nextNumber + Int64(covered)))
+    }
+
+    mutating func finish(_ waiter: WaiterID) {
+        if case .finished = phase { return resume(waiter, .success(.accepted)) }
+        if let error = callError { return resume(waiter, .failure(error)) }
+        finishRequested = true
+        finishWaiters.append(waiter)
+        if options.realTime == nil { failWaitingFrames(Self.finishedError) }
+    }
+
+    mutating func update(_ update: EncoderUpdate, _ waiter: WaiterID) {
+        if let error = callError { return resume(waiter, .failure(error)) }
+        waitingUpdates.append((update, waiter))
+    }
+
+    mutating func cancel(_ waiter: WaiterID) {
+        let error = MediaError(.cancelled, "the call was cancelled")
+        if startWaiter == waiter { return end(with: error, SamplesEnd.cancelled) }
+        let before = waiting.count + suspendedCalls.count
+        waiting.removeAll { $0.waiter == waiter }
+        flushes.removeAll { $0.waiter == waiter }
+        finishWaiters.removeAll { $0 == waiter }
+        waitingUpdates.removeAll { $0.waiter == waiter }
+        if updateInProgress?.waiter == waiter { updateInProgress?.waiter = nil }
+        if waiting.count + suspendedCalls.count < before { resume(waiter, .failure(error)) }
+    }
+
+    /// All suspended calls other than `encode`.
+    var suspendedCalls: [WaiterID] {
+        [startWaiter, updateInProgress?.waiter].compactMap { $0 } + flushes.map(\.waiter) + finishWaiters
+            + waitingUpdates.map(\.waiter)
+    }
+
+    private var callError: MediaError? {
+        switch phase {
+        case .finished: Self.stateError("finished")
+        case .failed(let error): error
+        case .new, .creating, .running, .draining: nil
+        }
+    }
+
+    private static let finishedError = stateError("finished; it takes no more frames")
+
+    private static func stateError(_ state: String) -> MediaError {
+        MediaError(.invalidState, "the session is \(state)")
+    }
+}
+
+// MARK: - What is wrong with a frame
+
+extension SessionMachine {
+    private func refusal(of frame: EncoderFrame) -> MediaError? {
+        if let error = callError { return error }
+        if finishRequested { return Self.finishedError }
+        return refusal(of: frame.presentationTime) ?? refusal(of: frame.options) ?? refusal(of: frame.buffer)
+    }
+
+    private func refusal(of time: MediaTime) -> MediaError? {
+        guard time.isValid, assembler?.canBegin(at: time) != false else {
+            return MediaError(.invalidArgument, "the presentation time is out of range", given: "\(time)")
+        }
+        guard let last = waiting.last?.frame.presentationTime ?? lastAcceptedTime, time <= last else { return nil }
+        return MediaError(
+            .invalidArgument,
+            "presentation times must increase",
+            given: "\(time)",
+            allowed: "above \(last)"
+        )
+    }
+
+    private func refusal(of options: FrameOptions) -> MediaError? {
+        guard let quantizer = options.quantizer else { return nil }
+        guard (0...51).contains(quantizer) else {
+            return MediaError(
+                .invalidArgument,
+                "quantizer is out of range",
+                given: "\(quantizer)",
+                allowed: "0...51"
+            )
+        }
+        guard encoder?.properties.supportedProperties.contains(.frameQuantizer) == true else {
+            return MediaError(
+                .unsupported,
+                "the encoder takes no quantizer for single frames",
+                given: "\(quantizer)",
+                allowed: "none"
+            )
+        }
+        return nil
+    }
+
+    private func refusal(of buffer: PixelBuffer) -> MediaError? {
+        guard !buffer.isMapped else { return nil }
+        return MediaError(
+            .unsupported,
+            "the encoder needs pictures that the CPU can reach",
+            given: buffer.storage.name,
+            allowed: "owned, caller's or shared memory"
+        )
+    }
+}
+
+// MARK: - Accepting frames
+
+extension SessionMachine {
+    private var canAccept: Bool {
+        guard case .running = phase, !isConsumerSlow, !isDrainWanted, updateInProgress == nil else { return false }
+        return work.framesAtInstance <= options.limits.framesAhead && !work.isOverdue
+    }
+
+    private mutating func accept(_ request: WaitingFrame) {
+        var frame = request.frame
+        frame.number = window.nextNumber
+        if mustBeKeyFrame(frame) { frame.options.forceKeyFrame = true }
+        if frame.options.forceKeyFrame || lastForcedKeyFrame == nil { lastForcedKeyFrame = frame.presentationTime }
+        lastAcceptedTime = frame.presentationTime
+        statistics.acceptedFrames += 1
+        window.append(frame, token: request.token)
+        if case .running(let id) = phase { submit(frame, to: id) }
+    }
+
+    mutating func submit(_ frame: EncoderFrame, to id: InstanceID) {
+        noteWork()
+        work.framesAtInstance += 1
+        actions.append(.submit(id, frame))
+    }
+
+    /// With a variable frame rate no number of frames stands for a duration, so the session forces key frames by time.
+    private func mustBeKeyFrame(_ frame: EncoderFrame) -> Bool {
+        guard configuration.isFrameRateVariable, let interval = configuration.keyFrameInterval.duration,
+            let last = lastForcedKeyFrame
+        else { return false }
+        return frame.presentationTime - last >= interval
+    }
+
+    mutating func acceptWaiting() {
+        while canAccept, !waiting.isEmpty {
+            let request = waiting.removeFirst()
+            accept(request)
+            if let waiter = request.waiter { resume(waiter, .success(.accepted)) }
+        }
+    }
+
+    /// A flush covers frames that wait in real-time mode, because their calls have returned.
+    mutating func acceptAllWaiting() {
+        guard options.realTime != nil else { return }
+        let requests = waiting
+        waiting = []
+        requests.forEach { accept($0) }
+    }
+
+    mutating func failWaitingFrames(_ error: MediaError) {
+        let requests = waiting
+        waiting = []
+        for request in requests {
+            if let waiter = request.waiter { resume(waiter, .failure(error)) } else { drop(request) }
+        }
+    }
+
+    private mutating func drop(_ request: WaitingFrame) {
+        statistics.droppedFrames += 1
+        actions.append(.report(.frameDropped(presentationTime: request.frame.presentationTime)))
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+
+// MARK: - The encoder at work
+
+extension SessionMachine {
+    mutating func create() {
+        guard selection.candidates.indices.contains(attempts.candidate) else {
+            return end(with: lastFailure ?? selection.emptyError, SamplesEnd.failed)
+        }
+        let id = nextInstance
+        nextInstance += 1
+        work = InstanceWork()
+        refreshRequested = false
+        phase = .creating(id)
+        noteProgress()
+        do {
+            let candidate = attempts.candidate
+            let valid = try configuration.validated(for: selection.candidates[candidate].codec).configuration
+            let depth = assembler?.reorderDepth
+            actions.append(.create(id, candidate: candidate, valid, maximumReorderDepth: depth))
+        } catch {
+            fail(error)
+        }
+    }
+
+    mutating func instance(_ event: InstanceEvent) {
+        noteProgress()
+        switch event {
+        case .created(let properties): created(properties)
+        case .frameDone:
+            work.framesAtInstance -= 1
+            work.framesDone += 1
+        case .output(.coded(let frame)): take(frame)
+        case .output(.failed(let error)), .failed(let error): fail(error)
+        case .updated(let done): updated(done)
+        case .updateRefused(let error): updateRefused(error)
+        case .drained: drained()
+        }
+    }
+
+    private mutating func created(_ properties: EncoderProperties) {
+        guard case .creating(let id) = phase else { return }
+        if let depth = assembler?.reorderDepth, properties.reorderDepth > depth {
+            return fail(
+                MediaError(
+                    .unsupported,
+                    "the encoder reorders more frames than the session's decode times allow",
+                    given: "\(properties.reorderDepth)",
+                    allowed: "at most \(depth)"
+                )
+            )
+        }
+        attempts.created()
+        statistics.createdEncoders += 1
+        phase = .running(id)
+        work.format = properties.formatDescription
+        work.maximumDelay = properties.maximumDelay
+        if statistics.acceptedFrames == 0 {
+            assembler = SampleAssembler(reorderDepth: properties.reorderDepth, frameRate: configuration.frameRate)
+        }
+        describeEncoder(properties)
+        if let waiter = startWaiter {
+            startWaiter = nil
+            resume(waiter, .success(.accepted))
+        }
+        statistics.repeatedFrames += window.count
+        for frame in window.frames { submit(frame, to: id) }
+        if updateInProgress != nil { updated(true) }
+    }
+
+    private mutating func describeEncoder(_ properties: EncoderProperties) {
+        let chosen = selection.candidates[attempts.candidate]
+        let previous = encoder?.identity
+        var reason = chosen.reason
+        if attempts.candidate > 0, let lastFailure { reason += "; before it: \(lastFailure)" }
+        let description = EncoderDescription(
+            identity: chosen.identity,
+            properties: properties,
+            reason: reason,
+            rejected: selection.rejected
+        )
+        encoder = description
+        if let previous, previous != chosen.identity, let lastFailure {
+            actions.append(.report(.encoderChanged(from: previous, to: chosen.identity, lastFailure)))
+        }
+        actions.append(.report(.encoderCreated(description)))
+        for adjustment in properties.adjustments { actions.append(.report(.adjusted(adjustment))) }
+    }
+
+    private mutating func take(_ frame: CodedFrame) {
+        do {
+            try check(frame)
+            work.framesCoded += 1
+            if frame.isKeyFrame { work.hasKeyFrame = true }
+            try window.take(frame)
+            if let group = window.completeGroup { try emit(group) }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func check(_ frame: CodedFrame) throws(MediaError) {
+        let given = "frame \(frame.number)"
+        if case .creating = phase {
+            throw MediaError(.frameFailed, "the encoder returned a frame before it was given any", given: given)
+        }
+        if frame.data.count == 0, !frame.isDropped {
+            throw MediaError(.frameFailed, "the encoder returned no data", given: given)
+        }
+        if !work.hasKeyFrame, !frame.isKeyFrame, !frame.isDropped {
+            throw MediaError(.frameFailed, "the first frame of an encoder is no key frame", given: given)
+        }
+    }
+
+    private mutating func emit(_ group: FrameWindow.Group) throws(MediaError) {
+        guard var format = work.format else { return }
+        guard let samples = try assembler?.samples(of: group, format: &format) else { return }
+        work.format = format
+        window.removeCompleteGroup()
+        attempts.coded()
+        statistics.codedFrames += samples.count
+        statistics.codedBytes += samples.reduce(0) { $0 + $1.data.count }
+        actions.append(.emit(samples))
+    }
+
+    private mutating func drained() {
+        guard case .draining(let id) = phase else { return }
+        guard window.isEmpty else {
+            return fail(
+                MediaError(.frameFailed, "the encoder finished without returning \(window.uncodedCount) of its frames")
+            )
+        }
+        phase = .running(id)
+    }
+}
+
+// MARK: - Updates
+
+extension SessionMachine {
+    /// Starts the first of the waiting updates that is valid, one at a time; the others are answered.
+    mutating func startNextUpdate() {
+        while let id = runningInstance, updateInProgress == nil, !waitingUpdates.isEmpty {
+            let (update, waiter) = waitingUpdates.removeFirst()
+            do {
+                let codec = selection.candidates[attempts.candidate].codec
+                let changed = try configuration.applying(update).validated(for: codec).configuration
+                noteWork()
+                updateInProgress = (waiter, configuration)
+                configuration = changed
+                actions.append(.update(id, changed))
+            } catch {
+                resume(waiter, .failure(error))
+            }
+        }
+    }
+
+    private var runningInstance: InstanceID? {
+        switch phase {
+        case .running(let id), .draining(let id): id
+        case .new, .creating, .finished, .failed: nil
+        }
+    }
+
+    private mutating func updated(_ done: Bool) {
+        if !done { refreshRequested = true }
+        endUpdate(.success(.accepted))
+    }
+
+    private mutating func updateRefused(_ error: MediaError) {
+        guard let update = updateInProgress else { return }
+        configuration.rateControl = update.previous.rateControl
+        configuration.frameRate = update.previous.frameRate
+        endUpdate(.failure(error))
+    }
+
+    private mutating func endUpdate(_ result: Result<FrameDisposition, MediaError>) {
+        let waiter = updateInProgress?.waiter
+        updateInProgress = nil
+        if let waiter { resume(waiter, result) }
+    }
+}
