@@ -21,6 +21,8 @@ final class Demuxer {
     /// `nil` if libavformat reads by itself: from the network, or from many files.
     private let file: InputFile?
     private let cancellation: Cancellation
+    /// Where the last packet ends in the file.
+    private var packetEnd: Int64?
 
     init(path: String, options: MediaSource.Options, cancellation: Cancellation) throws(MediaError) {
         MediaLog.install()
@@ -35,6 +37,8 @@ final class Demuxer {
             throw MediaError(.outOfMemory, "no memory to read the input", call: "avformat_alloc_context")
         }
         allocated.pointee.pb = file?.context
+        // Ours is not to be closed by libavformat, however opening ends.
+        if file != nil { allocated.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
         allocated.pointee.interrupt_callback = cancellation.interruptCallback
         try open(format, options)
         let status = avformat_find_stream_info(context, nil)
@@ -159,6 +163,20 @@ extension Demuxer {
         return MediaTime(value: duration, timescale: Int32(AV_TIME_BASE))
     }
 
+    /// Where the headers say that a stream ends, on the input's own time line; `nil` if they do not say.
+    func announcedEnd(_ stream: UnsafePointer<AVStream>) -> MediaTime? {
+        guard let context, context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM else { return nil }
+        if stream.pointee.duration > 0 {
+            let start = stream.pointee.start_time == ffmpeg_no_pts ? 0 : stream.pointee.start_time
+            return MediaTime(start, in: stream.pointee.time_base)
+                + MediaTime(stream.pointee.duration, in: stream.pointee.time_base)
+        }
+        // The whole may be as long as its longest stream, so that says something only if all streams are read.
+        guard streams.allSatisfy({ $0.pointee.discard != AVDISCARD_ALL }), let duration else { return nil }
+        let start = context.pointee.start_time == ffmpeg_no_pts ? 0 : context.pointee.start_time
+        return MediaTime(value: start, timescale: Int32(AV_TIME_BASE)) + duration
+    }
+
     var metadata: [String: String] { Self.strings(context?.pointee.metadata) }
 
     /// The chapters, in the input's own time.
@@ -203,11 +221,21 @@ extension Demuxer {
         av_packet_unref(packet)
         let status = av_read_frame(context, packet)
         try cancellation.check()
-        if status >= 0 { return .packet(packet) }
+        if status >= 0 {
+            packetEnd = packet.pointee.pos < 0 ? nil : packet.pointee.pos &+ Int64(packet.pointee.size)
+            return .packet(packet)
+        }
         if status != ffmpeg_error_eof { return .failed(status) }
         // A demuxer may take a failed read for the end.
         let error = context?.pointee.pb?.pointee.error ?? 0
         return error < 0 && error != ffmpeg_error_eof ? .failed(error) : .finished
+    }
+
+    /// Whether the file ends in the middle of a picture. Known of YUV4MPEG2 only, where nothing but pictures follows
+    /// the header, and where libavformat drops such a rest silently.
+    var endsInsidePicture: Bool {
+        guard formatName == "yuv4mpegpipe", let packetEnd, let reader = context?.pointee.pb else { return false }
+        return avio_seek(reader, 0, SEEK_CUR) > packetEnd
     }
 
     /// Goes to the last place from which `stream` decodes at `ticks` of its time base, or as near as can be told.

@@ -77,6 +77,9 @@ public final class MediaPacket: @unchecked Sendable {
     /// after `init`.
     let packet: UnsafeMutablePointer<AVPacket>
 
+    /// The size of its data.
+    public var byteCount: Int { Int(packet.pointee.size) }
+
     /// Takes over a packet, which is freed with this object.
     init(track: MediaTrack, taking packet: UnsafeMutablePointer<AVPacket>) {
         self.track = track

@@ -53,15 +53,15 @@ public enum Orientation: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The libavfilter filters that do it.
+    /// The libavfilter filters that do it. `vflip` by itself only lets the rows run upwards in the same memory.
     var filters: [PictureFilter.Step] {
         switch self {
         case .upright: []
         case .turnedRight: [.init("transpose", "dir=clock")]
-        case .turnedAround: [.init("hflip"), .init("vflip")]
+        case .turnedAround: [.init("vflip"), .init("hflip")]
         case .turnedLeft: [.init("transpose", "dir=cclock")]
         case .mirrored: [.init("hflip")]
-        case .flipped: [.init("vflip")]
+        case .flipped: [.init("vflip"), .init("copy")]
         case .transposed: [.init("transpose", "dir=cclock_flip")]
         case .antitransposed: [.init("transpose", "dir=clock_flip")]
         }

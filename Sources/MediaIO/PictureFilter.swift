@@ -23,6 +23,8 @@ final class PictureFilter {
         var width: Int32
         var height: Int32
         var layout: PictureLayout
+        /// Whether rows run upwards in memory.
+        var isBottomUp: Bool
         var color: ColorDescription
         var pixelAspectRatio: AVRational
         var timeBase: AVRational
@@ -31,8 +33,8 @@ final class PictureFilter {
         var threads: Int
 
         static func == (left: Configuration, right: Configuration) -> Bool {
-            (left.width, left.height, left.layout, left.color) == (
-                right.width, right.height, right.layout, right.color
+            (left.width, left.height, left.layout, left.isBottomUp, left.color) == (
+                right.width, right.height, right.layout, right.isBottomUp, right.color
             )
                 && av_cmp_q(left.pixelAspectRatio, right.pixelAspectRatio) == 0
                 && left.deinterlaces == right.deinterlaces && left.orientation == right.orientation
@@ -125,10 +127,9 @@ final class PictureFilter {
 extension PictureFilter.Configuration {
     /// The whole chain, from `buffer` to `buffersink`.
     var steps: [PictureFilter.Step] {
-        [buffer] + deinterlacer + orientation.filters + [
-            scale, .init("format", "pix_fmts=\(layout.filtered.ffmpegName)"),
-        ]
-            + [.init("buffersink")]
+        let conversion = [scale, .init("format", "pix_fmts=\(layout.filtered.ffmpegName)")]
+        let turned = (isBottomUp ? [PictureFilter.Step("copy")] : []) + orientation.filters
+        return [buffer] + deinterlacer + turned + conversion + [.init("buffersink")]
     }
 
     /// What the pictures mean when they come out.

@@ -31,6 +31,9 @@ final class SourceReader {
     /// Audio tracks that have not reached the end of the part that was asked for.
     private var unfinished: Set<Int> = []
     private var failedReads = 0
+    /// Where the latest packet ends that was read, of the video and of all streams, on the input's time line.
+    private var videoEnd = MediaTime.zero
+    private var latestEnd = MediaTime.zero
     private var isAtEnd = false
 
     init(demuxer: Demuxer, pipeline: VideoPipeline, tracks: [MediaTrack], options: MediaSource.Options) {
@@ -201,6 +204,7 @@ extension SourceReader {
         switch try demuxer.read() {
         case .finished:
             isAtEnd = true
+            noteEarlyEnd()
         case .failed(let status):
             try noteReadError(status)
         case .packet(let packet):
@@ -283,12 +287,33 @@ extension SourceReader {
         return MediaPacket(track: track, taking: owned)
     }
 
-    /// Takes note when a track has reached the end of the part that was asked for.
+    /// Takes note of a file that stops before the end that it announces, which demuxers take for the end.
+    private func noteEarlyEnd() {
+        if demuxer.endsInsidePicture {
+            pipeline.problems.readErrors += 1
+            pipeline.problems.describe("the input ends in the middle of a picture")
+        }
+        let hasOwnDuration = pipeline.stream.pointee.duration > 0
+        let end = hasOwnDuration ? videoEnd : latestEnd
+        guard let announced = demuxer.announcedEnd(pipeline.stream), discontinuities.count == 0 else { return }
+        // Headers are rounded, and some are a little off.
+        let allowance = max(0.5, announced.seconds / 100)
+        guard announced.seconds - end.seconds > allowance else { return }
+        pipeline.problems.readErrors += 1
+        pipeline.problems.describe("the input ends at \(end.seconds) s, but announces \(announced.seconds) s")
+    }
+
+    /// Takes note of how far the input was read, and of tracks that have reached the end of the part asked for.
     private func noteEnd(_ packet: UnsafePointer<AVPacket>, _ index: Int) {
-        guard let duration = options.duration, let stream = demuxer.stream(index) else { return }
+        guard let timeBase = demuxer.stream(index)?.pointee.time_base else { return }
+        if packet.pointee.pts != ffmpeg_no_pts {
+            let end = MediaTime(packet.pointee.pts &+ packet.pointee.duration, in: timeBase)
+            if end.isValid { latestEnd = max(latestEnd, end) }
+            if end.isValid, index == Int(pipeline.stream.pointee.index) { videoEnd = max(videoEnd, end) }
+        }
         let ticks = packet.pointee.dts != ffmpeg_no_pts ? packet.pointee.dts : packet.pointee.pts
-        guard ticks != ffmpeg_no_pts else { return }
-        let time = MediaTime(ticks, in: stream.pointee.time_base) - origin
+        guard let duration = options.duration, ticks != ffmpeg_no_pts else { return }
+        let time = MediaTime(ticks, in: timeBase) - origin
         if time >= duration { unfinished.remove(index) }
         if time >= duration + Self.interleaving { unfinished = [] }
     }

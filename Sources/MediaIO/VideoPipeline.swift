@@ -193,6 +193,7 @@ extension VideoPipeline {
             width: frame.pointee.width,
             height: frame.pointee.height,
             layout: layout,
+            isBottomUp: frame.pointee.linesize.0 < 0,
             color: PictureColor.description(of: frame.pointee),
             pixelAspectRatio: demuxer.pixelAspectRatio(stream, frame),
             timeBase: timeBase,

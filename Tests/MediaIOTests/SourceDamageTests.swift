@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import Logging
+import MediaIO
+import MediaTypes
+import Synchronization
+import Testing
+
+@Suite struct SourceDamageTests {
+    let folder: ClipFolder
+
+    init() throws { folder = try ClipFolder() }
+
+    private func clip(_ name: String, _ options: String = "-c:v libx264 -preset veryfast -g 10 -pix_fmt yuv420p") throws
+        -> String
+    {
+        try folder.ffmpeg("-f lavfi -i testsrc2=size=128x96:rate=25:duration=2 \(options) \(name)")
+    }
+
+    @Test(arguments: ["a.mp4", "a.mkv", "a.ts"])
+    func flippedBytesCostPicturesNotTheWhole(name: String) throws {
+        _ = try clip(name)
+        var bytes = try folder.contents(name)
+        for place in stride(from: bytes.count / 3, to: bytes.count / 2, by: 97) { bytes[place] ^= 0x55 }
+        let source = try MediaSource(path: folder.write("b-\(name)", bytes))
+        let frames = try Reading(source).frames
+        #expect(frames.count >= 25)
+        #expect(source.problems.isLossy)
+        #expect((1...SourceProblems.describedCount).contains(source.problems.descriptions.count))
+        let times = frames.map(\.presentationTime)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+    }
+
+    /// The file announces when it ends, or ends in the middle of a picture.
+    @Test(arguments: ["a.mp4", "a.mkv", "a.y4m", "a.avi"])
+    func truncatedFilesGiveWhatIsThereAndSaySo(name: String) throws {
+        let options = "-c:v libx264 -preset veryfast -g 10 -pix_fmt yuv420p"
+        _ = try clip(
+            name,
+            name.hasSuffix("y4m")
+                ? "-pix_fmt yuv420p" : name.hasSuffix("mp4") ? "\(options) -movflags faststart" : options
+        )
+        let bytes = try folder.contents(name)
+        let source = try MediaSource(path: folder.write("b-\(name)", bytes.prefix(bytes.count * 6 / 10)))
+        let frames = try Reading(source).frames
+        #expect((15..<50).contains(frames.count))
+        #expect(source.problems.isLossy, "\(source.problems)")
+    }
+
+    /// Whatever is done to a file, opening and reading end with frames or with a typed error.
+    @Test(arguments: ["a.mp4", "a.mkv", "a.ts", "a.y4m"])
+    func randomDamageNeverEndsTheProcess(name: String) throws {
+        _ = try folder.ffmpeg(
+            "-f lavfi -i testsrc2=size=64x48:rate=25:duration=0.4 \(name.hasSuffix("y4m") ? "" : "-c:v mpeg4") \(name)"
+        )
+        let intact = try folder.contents(name)
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        func random(_ limit: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % limit
+        }
+        for round in 0..<40 {
+            var bytes = intact
+            for _ in 0..<20 {
+                // Headers are small and lie at both ends.
+                let place = round % 2 == 0 ? random(bytes.count) : (bytes.count - 1000 + random(2000)) % bytes.count
+                bytes[place] = UInt8(random(256))
+            }
+            let path = try folder.write("b", bytes)
+            guard let source = try? MediaSource(path: path, options: .init(threads: 1)) else { continue }
+            var last = MediaTime(value: .min, timescale: 1)
+            while case let event? = try source.next() {
+                guard case .frame(let frame) = event else { continue }
+                #expect(frame.presentationTime > last)
+                last = frame.presentationTime
+            }
+        }
+    }
+
+    @Test func inputsThatAreNoVideoAreNamedWithTheirPath() throws {
+        let missing = folder.file("no such: file.mp4")
+        let text = try folder.write("text.mp4", "This is no video at all.\n".utf8)
+        let empty = try folder.write("empty.mp4", [])
+        let sound = try folder.ffmpeg("-f lavfi -i sine=duration=0.2 -c:a aac sound.mp4")
+        let broken = try clip("broken.ts")
+        try folder.write("broken.ts", folder.contents("broken.ts").prefix(188 * 5))
+        let cases: [(String, MediaError.Code, String)] = [
+            (missing, .unavailable, "no such input"), (folder.path, .invalidArgument, "directory"),
+            (text, .malformedData, "cannot be opened"), (empty, .malformedData, "empty"),
+            (sound, .malformedData, "no video, only audio"), (broken, .malformedData, "can be decoded"),
+            ("", .unavailable, "no such input"),
+        ]
+        for (path, code, words) in cases {
+            let error = try openError(path)
+            #expect(error.code == code, "\(error)")
+            #expect(error.given == path)
+            #expect(error.message.contains(words), "\(error)")
+            #expect(!error.description.contains("\n"))
+        }
+        #expect(try openError(text, .init(format: "no-format")).code == .invalidArgument)
+    }
+
+    /// Root may read everything, so this says nothing there.
+    @Test(.enabled(if: getuid() != 0)) func unreadableFileIsNamed() throws {
+        let path = try clip("a.mp4")
+        try #require(chmod(path, 0) == 0)
+        let error = try openError(path)
+        #expect(error.code == .unavailable)
+        #expect(error.message.contains("may not be read"))
+    }
+
+    @Test func messagesOfFFmpegGoToTheLogger() throws {
+        let messages = CapturedMessages()
+        MediaLog.logger = Logger(label: "test") { _ in messages }
+        defer { MediaLog.logger = nil }
+        _ = try clip("a.mp4")
+        let bytes = try folder.contents("a.mp4")
+        _ = try openError(folder.write("b.mp4", bytes.prefix(bytes.count / 2)))
+        #expect(messages.all.contains { $0.contains("moov atom not found") && $0.hasPrefix("warning") })
+    }
+}
+
+/// A log handler that keeps what it gets.
+private final class CapturedMessages: LogHandler {
+    private let messages = Mutex<[String]>([])
+    var all: [String] { messages.withLock { $0 } }
+
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+
+    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        messages.withLock { $0.append("\(event.level) \(event.metadata ?? [:]) \(event.message)") }
+    }
+}
+
+@Suite struct SourceCancellationTests {
+    let folder: ClipFolder
+
+    init() throws { folder = try ClipFolder() }
+
+    /// Makes a FIFO that nobody writes to yet.
+    private func fifo() throws -> String {
+        let path = folder.file("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        return path
+    }
+
+    /// Runs `body` on a thread of its own and gives its error once it has ended.
+    private func error(of body: @escaping @Sendable () throws -> Void) async -> MediaError? {
+        await withCheckedContinuation { continuation in
+            Thread {
+                do {
+                    try body()
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: error as? MediaError)
+                }
+            }.start()
+        }
+    }
+
+    @Test func openingWithoutAWriterEnds() async throws {
+        let path = try fifo()
+        let cancellation = Cancellation()
+        async let result = error { _ = try MediaSource(path: path, cancellation: cancellation) }
+        cancellation.cancel()
+        #expect(await result?.code == .cancelled)
+    }
+
+    @Test func readingFromAStalledWriterEnds() async throws {
+        let path = try fifo()
+        try folder.ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -c:v mpeg2video a.ts")
+        let bytes = try folder.contents("a.ts")
+        // Opened for reading as well, so that it neither waits for the reader nor ends before it.
+        let descriptor = open(path, O_RDWR)
+        defer { close(descriptor) }
+        let writer = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+        Thread { try? writer.write(contentsOf: Data(bytes)) }.start()
+        let frames = Mutex(0)
+        let cancellation = Cancellation()
+        let result = await error {
+            let source = try MediaSource(path: path, options: .init(threads: 1), cancellation: cancellation)
+            while try source.next() != nil {
+                // The writer stalls before the last picture is complete: the next call would block for ever.
+                if frames.withLock({
+                    $0 += 1; return $0
+                }) == 95 {
+                    Thread { source.cancel() }.start()
+                }
+            }
+        }
+        #expect(result?.code == .cancelled)
+        #expect(frames.withLock { $0 } >= 95)
+    }
+
+    @Test func cancelledSourceStaysCancelled() throws {
+        let path = try folder.ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=25:duration=1 -c:v mpeg4 a.mp4")
+        let source = try MediaSource(path: path)
+        source.cancel()
+        for _ in 0..<2 {
+            let error = try #require(throws: MediaError.self) { while try source.next() != nil {} }
+            #expect(error.code == .cancelled)
+        }
+    }
+}

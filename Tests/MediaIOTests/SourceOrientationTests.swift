@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import MediaIO
+import MediaTypes
+import Testing
+
+@Suite struct SourceOrientationTests {
+    let folder: ClipFolder
+
+    init() throws { folder = try ClipFolder() }
+
+    /// The four numbers of a matrix that matter, the orientation, and ffmpeg's filter that does the same.
+    static let matrices: [([Int32], Orientation, String)] = [
+        ([1, 0, 0, 1], .upright, "null"), ([0, 1, -1, 0], .turnedRight, "transpose=clock"),
+        ([-1, 0, 0, -1], .turnedAround, "hflip,vflip"), ([0, -1, 1, 0], .turnedLeft, "transpose=cclock"),
+        ([-1, 0, 0, 1], .mirrored, "hflip"), ([1, 0, 0, -1], .flipped, "vflip"),
+        ([0, 1, 1, 0], .transposed, "transpose=cclock_flip"),
+        ([0, -1, -1, 0], .antitransposed, "transpose=clock_flip"),
+    ]
+
+    @Test(arguments: matrices)
+    func picturesComeOutUpright(matrix: [Int32], orientation: Orientation, filter: String) throws {
+        try folder.ffmpeg("-f lavfi -i testsrc2=size=96x64:rate=5:duration=1,setsar=4/3 -c:v mpeg4 -q:v 2 a.mp4")
+        let path = try folder.write("b.mp4", withMatrix(matrix, folder.contents("a.mp4")))
+        let source = try MediaSource(path: path)
+        #expect(source.video.orientation == orientation)
+        let isTurned = orientation.swapsAxes
+        #expect((source.video.width, source.video.height) == (isTurned ? (64, 96) : (96, 64)))
+        #expect(source.video.pixelAspectRatio == (isTurned ? Rational(3, 4) : Rational(4, 3)))
+        let pictures = try Reading(source).pictures
+        #expect(try pictures == Tool.pictures(folder.file("a.mp4"), "-vf \(filter)", format: .i420))
+        // ffmpeg 5.1 turns by itself, but takes some mirrored matrices for rotations.
+        if [.upright, .turnedRight, .turnedAround, .turnedLeft].contains(orientation) {
+            #expect(try pictures == Tool.pictures(path, format: .i420))
+        }
+    }
+
+    /// Writes a display matrix into the track header (`tkhd`, ISO/IEC 14496-12 8.3.2) of the only track.
+    private func withMatrix(_ matrix: [Int32], _ file: [UInt8]) throws -> [UInt8] {
+        let name = try #require(file.firstRange(of: Array("tkhd".utf8)))
+        // Version 0: 4 bytes of version and flags, 20 of times and identifier, 8 reserved, 8 of layer, group, volume.
+        let start = name.upperBound + 40
+        let one: Int32 = 0x10000
+        let rows: [Int32] = [
+            matrix[0] * one, matrix[1] * one, 0, matrix[2] * one, matrix[3] * one, 0, 0, 0, 0x4000_0000,
+        ]
+        var file = file
+        file.replaceSubrange(start..<start + 36, with: rows.flatMap { withUnsafeBytes(of: $0.bigEndian, Array.init) })
+        return file
+    }
+}
