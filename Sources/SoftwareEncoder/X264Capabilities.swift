@@ -11,12 +11,21 @@ extension X264Settings {
     var supportedProperties: Set<EncoderOption> {
         var options: Set<EncoderOption> = [
             .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
-            .openGOP, .entropyMode, .forceKeyFrame, .frameQuantizer, .accessUnitDelimiters, .hdrMetadata, .lowLatency,
+            .openGOP, .entropyMode, .forceKeyFrame, .accessUnitDelimiters, .hdrMetadata, .lowLatency,
             .softwareOptions,
         ]
         if X264EncoderFactory.bitDepths.contains(10) { options.insert(.tenBit) }
+        if parameters.rc.i_rc_method != X264_RC_CQP { options.insert(.frameQuantizer) }
         if isCappedAtAverage { options.insert(.bitRateUpdate) }
         return options
+    }
+
+    /// What a single frame can be coded with. At a constant quantizer x264 bounds every frame by those that it has
+    /// derived for I-, P- and B-frames, about 3 to either side, and cuts off what is beyond.
+    func frameQuantizers(_ actual: x264_param_t) -> ClosedRange<Int> {
+        let lowest = min(max(Int(actual.rc.i_qp_min) - quantizerOffset, 0), 51)
+        let highest = min(max(Int(actual.rc.i_qp_max) - quantizerOffset, lowest), 51)
+        return lowest...highest
     }
 
     func formatDescription(parameterSets: [[UInt8]]) -> FormatDescription {

@@ -14,6 +14,8 @@ final class X264Encoder: EncoderBackend {
     private let output: @Sendable (EncoderOutput) -> Void
     private let logger: Logger
     private let staging: TenBitStaging?
+    /// What a single frame can be coded with.
+    private let quantizers: ClosedRange<Int>
 
     private var settings: X264Settings
     /// `nil` from a drain to the next frame: x264 takes no frames after it was flushed.
@@ -26,9 +28,10 @@ final class X264Encoder: EncoderBackend {
         let settings = try X264Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
         let instance = try X264Instance(settings.parameters, logger: logger)
         let format = settings.formatDescription(parameterSets: try instance.parameterSets())
+        let actual = instance.parameters
         let outcome = try X264Outcome(
             settings,
-            actual: instance.parameters,
+            actual: actual,
             sequenceParameterSet: format.parameterSets.first ?? []
         )
         properties = EncoderProperties(
@@ -42,6 +45,7 @@ final class X264Encoder: EncoderBackend {
             adjustments: settings.adjustments + outcome.adjustments,
             formatDescription: format
         )
+        quantizers = settings.frameQuantizers(actual)
         maximumReorderDepth = request.maximumReorderDepth
         output = request.output
         self.logger = logger
@@ -140,8 +144,13 @@ extension X264Encoder {
                 allowed: "\(width)x\(height)"
             )
         }
-        if let quantizer = frame.options.quantizer, !(0...51).contains(quantizer) {
-            throw MediaError(.invalidArgument, "quantizer is out of range", given: "\(quantizer)", allowed: "0...51")
+        if let quantizer = frame.options.quantizer, !quantizers.contains(quantizer) {
+            throw MediaError(
+                .invalidArgument,
+                "quantizer is out of range",
+                given: "\(quantizer)",
+                allowed: "\(quantizers.lowerBound)...\(quantizers.upperBound)"
+            )
         }
     }
 

@@ -12,14 +12,15 @@ struct TestClip: Sendable {
     let frames: [[UInt8]]
 
     static let small = TestClip(width: 144, height: 80, count: 60)
+    static let tiny = TestClip(width: 48, height: 32, count: 60)
 
-    init(width: Int, height: Int, count: Int, frameRate: Rational = Rational(30)) {
+    init(width: Int, height: Int, count: Int, hasSceneChange: Bool = true) {
         self.width = width
         self.height = height
-        self.frameRate = frameRate
+        frameRate = Rational(30)
         var random = SplitMix(state: 7)
         frames = (0..<count).map { index in
-            let scene = index * 2 < count ? 3 : 11
+            let scene = index * 2 < count || !hasSceneChange ? 3 : 11
             var frame = [UInt8](repeating: 0, count: width * height * 3 / 2)
             for y in 0..<height {
                 for x in 0..<width {
