@@ -12,6 +12,9 @@ public final class PixelBuffer: Sendable {
     /// The largest width and height, in luma samples; beyond what any level of H.264 or HEVC allows.
     public static let maximumDimension = 32768
 
+    /// The longest row in bytes, with padding. C libraries take row lengths, and small multiples of them, as `int`.
+    public static let maximumBytesPerRow = 1 << 24
+
     /// How the samples lie in memory.
     public let format: PixelFormat
     /// Width in luma samples.
@@ -112,25 +115,44 @@ extension PixelBuffer {
     ///     must stay valid and unchanged until `release` is called.
     ///   - release: Called exactly once, on any thread, when nothing reads the memory any more. It is not called if
     ///     this initialiser throws.
-    /// - Throws: `invalidArgument` for a wrong size, number of planes or row length.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or, with 2-byte samples, an odd address.
     public convenience init(
         _ description: Description,
         planes: [PixelPlane],
         release: @escaping @Sendable () -> Void
     ) throws(MediaError) {
         try Self.check(description, rows: planes.map(\.bytesPerRow))
+        let bytesPerSample = description.format.bytesPerSample
+        if let odd = planes.first(where: { Int(bitPattern: $0.baseAddress) % bytesPerSample != 0 }) {
+            throw MediaError(
+                .invalidArgument,
+                "a plane of \(description.format.rawValue) begins between two samples",
+                given: "\(odd.baseAddress)",
+                allowed: "a multiple of \(bytesPerSample)"
+            )
+        }
         self.init(description, storage: .external, planes: planes, onRelease: release)
     }
 
     /// Makes a picture in DMA-BUF memory. No plane of it can be read by the CPU through this type.
     ///
-    /// - Throws: `invalidArgument` for a wrong size, number of planes or row length.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset, or a plane in an object that
+    ///   is not there.
     public convenience init(
         _ description: Description,
         dmaBuf: DMABuffer,
         release: @escaping @Sendable () -> Void
     ) throws(MediaError) {
         try Self.check(description, rows: dmaBuf.planes.map(\.layout.bytesPerRow))
+        for plane in dmaBuf.planes
+        where !dmaBuf.fileDescriptors.indices.contains(plane.object) || plane.layout.offset < 0 {
+            throw MediaError(
+                .invalidArgument,
+                "a plane of a DMA-BUF lies outside of it",
+                given: "object \(plane.object), offset \(plane.layout.offset)",
+                allowed: "\(dmaBuf.fileDescriptors.count) objects, offsets from 0"
+            )
+        }
         self.init(description, storage: .dmaBuf(dmaBuf), planes: [], onRelease: release)
     }
 
@@ -180,12 +202,13 @@ extension PixelBuffer {
         }
         for (plane, bytesPerRow) in rows.enumerated() {
             let extent = format.planeExtent(plane, width: description.width, height: description.height)
-            guard let extent, bytesPerRow >= extent.bytesPerRow else {
+            let shortest = extent?.bytesPerRow ?? 1
+            guard (shortest...maximumBytesPerRow).contains(bytesPerRow), bytesPerRow % format.bytesPerSample == 0 else {
                 throw MediaError(
                     .invalidArgument,
-                    "rows of plane \(plane) are too short",
+                    "rows of plane \(plane) have a wrong length",
                     given: "\(bytesPerRow) bytes",
-                    allowed: "at least \(extent?.bytesPerRow ?? 0)"
+                    allowed: "multiples of \(format.bytesPerSample) from \(shortest) to \(maximumBytesPerRow)"
                 )
             }
         }

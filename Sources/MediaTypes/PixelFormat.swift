@@ -25,6 +25,9 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     /// Bits of each sample: 8 or 10.
     public var bitDepth: Int { self == .p010 ? 10 : 8 }
 
+    /// Bytes of each sample: 1 or 2. Rows and planes of 2-byte samples begin at even addresses.
+    public var bytesPerSample: Int { self == .p010 ? 2 : 1 }
+
     /// Whether the samples are luma and chroma (else red, green and blue).
     public var isYCbCr: Bool { self != .bgra }
 

@@ -53,8 +53,13 @@ final class PixelMemory: @unchecked Sendable {
         }
         let descriptor = linux_memfd_create("vatoolbox-picture")
         guard descriptor >= 0 else { throw failure("memfd_create") }
-        guard ftruncate(descriptor, byteCount) == 0, linux_seal_size(descriptor) == 0 else {
+        guard ftruncate(descriptor, byteCount) == 0 else {
             let error = failure("ftruncate")
+            close(descriptor)
+            throw error
+        }
+        guard linux_seal_size(descriptor) == 0 else {
+            let error = failure("fcntl(F_ADD_SEALS)")
             close(descriptor)
             throw error
         }

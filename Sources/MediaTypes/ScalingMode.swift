@@ -9,3 +9,34 @@ public enum ScalingMode: String, Sendable, Hashable, CaseIterable {
     /// The picture is stretched to the size, whatever its shape.
     case stretch
 }
+
+extension ScalingMode {
+    /// The pixel aspect ratio with which the result of scaling has the shape of its source.
+    ///
+    /// For ``letterbox`` and ``aspectFill`` it is the source's own, since these modes keep shapes; for ``stretch`` it
+    /// undoes the stretching. A ratio that is not positive counts as 1:1, and one that needs more than 32 bits is
+    /// approximated.
+    ///
+    /// - Parameters:
+    ///   - source: The picture to be scaled.
+    ///   - width: Width of the result in luma samples.
+    ///   - height: Height of the result in luma samples.
+    public func pixelAspectRatio(scaling source: PixelBuffer.Description, toWidth width: Int, height: Int) -> Rational {
+        let ratio = source.pixelAspectRatio.isPositive ? source.pixelAspectRatio.reduced : .one
+        let valid = 1...PixelBuffer.maximumDimension
+        guard self == .stretch, [width, height, source.width, source.height].allSatisfy(valid.contains) else {
+            return ratio
+        }
+        // At most 31 + 15 + 15 bits.
+        var numerator = UInt64(ratio.numerator.magnitude) * UInt64(source.width) * UInt64(height)
+        var denominator = UInt64(ratio.denominator.magnitude) * UInt64(source.height) * UInt64(width)
+        let divisor = greatestCommonDivisor(numerator, denominator)
+        numerator /= divisor
+        denominator /= divisor
+        while max(numerator, denominator) > Int32.max {
+            numerator = max(1, numerator / 2)
+            denominator = max(1, denominator / 2)
+        }
+        return Rational(Int32(numerator), Int32(denominator)).reduced
+    }
+}
