@@ -94,6 +94,10 @@ public struct EncoderProperties: Sendable {
     public var reorderDepth: Int
     /// How many frames it may keep before the first comes out; beyond that a frame that does not come is overdue.
     public var maximumDelay: Int
+    /// Whether trying again is no use when it fails, as for an encoder in this process that fails for lack of memory
+    /// only. If no other candidate is left either, a session lets go of each picture as soon as
+    /// ``EncoderBackend/encode(_:)`` has returned, and ends when the encoder fails.
+    public var isFailureFinal: Bool
     /// Pixel formats that it takes without a conversion, the best first.
     public var pixelFormats: [PixelFormat]
     /// What it does with the options of a configuration.
@@ -110,6 +114,7 @@ public struct EncoderProperties: Sendable {
         level: String,
         reorderDepth: Int,
         maximumDelay: Int,
+        isFailureFinal: Bool = false,
         pixelFormats: [PixelFormat],
         supportedProperties: Set<EncoderOption>,
         adjustments: [Adjustment] = [],
@@ -120,6 +125,7 @@ public struct EncoderProperties: Sendable {
         self.level = level
         self.reorderDepth = reorderDepth
         self.maximumDelay = maximumDelay
+        self.isFailureFinal = isFailureFinal
         self.pixelFormats = pixelFormats
         self.supportedProperties = supportedProperties
         self.adjustments = adjustments

@@ -40,6 +40,7 @@ final class X264Encoder: EncoderBackend {
             level: outcome.level,
             reorderDepth: outcome.reorderDepth,
             maximumDelay: instance.maximumDelayedFrames,
+            isFailureFinal: true,
             pixelFormats: settings.pixelFormats,
             supportedProperties: settings.supportedProperties,
             adjustments: settings.adjustments + outcome.adjustments,

@@ -195,7 +195,7 @@ public final class Transcoder: Sendable {
         if isStopped.load(ordering: .sequentiallyConsistent) { return nil }
         do {
             return try await reader.next()
-        } catch where error.code == .cancelled && isStopped.load(ordering: .sequentiallyConsistent) {
+        } catch  where error.code == .cancelled && isStopped.load(ordering: .sequentiallyConsistent) {
             return nil
         }
     }

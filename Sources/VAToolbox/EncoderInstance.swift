@@ -90,7 +90,7 @@ final class EncoderInstance: Sendable {
         case .encode(var frame):
             frame.buffer = try adapter.adapt(frame.buffer)
             try encoder.encode(frame)
-            post(.frameDone)
+            post(.frameDone(frame.number))
         case .update(let configuration):
             do {
                 post(.updated(try encoder.update(configuration)))

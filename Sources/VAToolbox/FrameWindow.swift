@@ -10,8 +10,13 @@ import MediaTypes
 struct FrameWindow {
     /// What the session knows of an accepted frame.
     struct Entry {
-        var frame: EncoderFrame
-        var token: (any Sendable)?
+        let number: Int64
+        let presentationTime: MediaTime
+        let duration: MediaTime
+        let token: (any Sendable)?
+        fileprivate let options: FrameOptions
+        /// `nil` once nobody will encode it again.
+        fileprivate var picture: PixelBuffer?
         fileprivate var isCoded = false
     }
 
@@ -30,11 +35,44 @@ struct FrameWindow {
     var count: Int { entries.count }
     /// Frames whose coded data are still awaited.
     var uncodedCount: Int { entries.count - coded.count }
-    /// All frames that are left, in presentation order: what a new encoder must be given.
-    var frames: [EncoderFrame] { entries.map(\.frame) }
+
+    /// All frames that are left, in presentation order: what a new encoder must be given. `nil` if the picture of one
+    /// has been released.
+    var frames: [EncoderFrame]? {
+        var frames: [EncoderFrame] = []
+        frames.reserveCapacity(entries.count)
+        for entry in entries {
+            guard let picture = entry.picture else { return nil }
+            frames.append(
+                EncoderFrame(
+                    number: entry.number,
+                    buffer: picture,
+                    presentationTime: entry.presentationTime,
+                    duration: entry.duration,
+                    options: entry.options
+                )
+            )
+        }
+        return frames
+    }
 
     mutating func append(_ frame: EncoderFrame, token: (any Sendable)?) {
-        entries.append(Entry(frame: frame, token: token))
+        entries.append(
+            Entry(
+                number: frame.number,
+                presentationTime: frame.presentationTime,
+                duration: frame.duration,
+                token: token,
+                options: frame.options,
+                picture: frame.buffer
+            )
+        )
+    }
+
+    /// Lets go of a picture that nobody will encode again. Ignored for a frame that has left.
+    mutating func releasePicture(of number: Int64) {
+        guard (firstNumber..<nextNumber).contains(number) else { return }
+        entries[index(of: number)].picture = nil
     }
 
     /// Forgets all coded data that have not left: their encoder failed.

@@ -28,7 +28,7 @@ struct SampleAssembler {
     ) throws(MediaError) -> [SampleBuffer] {
         var after = self
         var formatAfter = format
-        let times = after.decodeTimes.assign(presentationTimes: group.map(\.entry.frame.presentationTime).sorted())
+        let times = after.decodeTimes.assign(presentationTimes: group.map(\.entry.presentationTime).sorted())
         var samples: [SampleBuffer] = []
         samples.reserveCapacity(group.count)
         for (member, decodeTime) in zip(group, times) {
@@ -46,21 +46,20 @@ struct SampleAssembler {
         _ decodeTime: MediaTime,
         _ format: FormatDescription
     ) throws(MediaError) -> SampleBuffer {
-        let frame = entry.frame
-        guard decodeTime <= frame.presentationTime else {
+        guard decodeTime <= entry.presentationTime else {
             throw MediaError(
                 .frameFailed,
                 "the encoder reordered more frames than it said",
-                given: "frame \(frame.number) at \(frame.presentationTime)",
+                given: "frame \(entry.number) at \(entry.presentationTime)",
                 allowed: "at or after \(decodeTime)"
             )
         }
         defer { lastFormat = format }
         return SampleBuffer(
             data: coded.data,
-            presentationTime: frame.presentationTime,
+            presentationTime: entry.presentationTime,
             decodeTime: decodeTime,
-            duration: frame.duration,
+            duration: entry.duration,
             isKeyFrame: coded.isKeyFrame,
             isReference: coded.isReference,
             isDropped: coded.isDropped,

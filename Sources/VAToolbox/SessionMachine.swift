@@ -192,6 +192,7 @@ extension SessionMachine {
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
         window.discardCoded()
         lastFailure = attempts.failed(error, whileCreating: wasCreating, identity)
+        if window.frames == nil { return end(with: error, SamplesEnd.failed) }
         create()
     }
 

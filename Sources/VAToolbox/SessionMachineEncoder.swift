@@ -29,15 +29,21 @@ extension SessionMachine {
         noteProgress()
         switch event {
         case .created(let properties): created(properties)
-        case .frameDone:
+        case .frameDone(let number):
             work.framesAtInstance -= 1
             work.framesDone += 1
+            if isFailureFinal { window.releasePicture(of: number) }
         case .output(.coded(let frame)): take(frame)
         case .output(.failed(let error)), .failed(let error): fail(error)
         case .updated(let done): updated(done)
         case .updateRefused(let error): updateRefused(error)
         case .drained: drained()
         }
+    }
+
+    /// Whether nobody would encode a frame again if the encoder failed now.
+    private var isFailureFinal: Bool {
+        encoder?.properties.isFailureFinal == true && attempts.candidate == selection.candidates.count - 1
     }
 
     private mutating func created(_ properties: EncoderProperties) {
@@ -66,7 +72,7 @@ extension SessionMachine {
             resume(waiter, .success(.accepted))
         }
         statistics.repeatedFrames += window.count
-        for frame in window.frames { submit(frame, to: id) }
+        for frame in window.frames ?? [] { submit(frame, to: id) }
         if updateInProgress != nil { updated(true) }
     }
 

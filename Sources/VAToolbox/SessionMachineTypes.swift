@@ -21,7 +21,7 @@ extension SessionMachine {
     /// What happens to an encoder.
     enum InstanceEvent: Sendable {
         case created(EncoderProperties)
-        case frameDone
+        case frameDone(Int64)
         case output(EncoderOutput)
         case updated(Bool)
         case updateRefused(MediaError)
