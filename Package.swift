@@ -28,8 +28,12 @@ let package = Package(
         .target(name: "BitstreamSyntax", swiftSettings: strict),
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
 
-        // Pixels, by libyuv.
-        .target(name: "PixelConversion", dependencies: ["MediaTypes"], swiftSettings: strict),
+        // Pixels, by libyuv and by kernels for what it does not have.
+        .target(
+            name: "PixelConversion",
+            dependencies: ["MediaTypes", "CLibYUV", "CPixelKernels"],
+            swiftSettings: strict
+        ),
 
         // Devices: what the kernel and libva offer.
         .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
@@ -65,7 +69,9 @@ let package = Package(
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
         .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CLibVA", pkgConfig: "libva-drm", providers: [.apt(["libva-dev"])]),
+        .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
         .target(name: "CLinux"),
+        .target(name: "CPixelKernels"),
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
@@ -74,7 +80,16 @@ let package = Package(
             dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", logging],
             swiftSettings: strict
         ),
-        .testTarget(name: "MediaTypesTests", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
+        .testTarget(
+            name: "MediaTypesTests",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "CLinux"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PixelConversionTests",
+            dependencies: ["PixelConversion", "MediaTypes"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
         .testTarget(
             name: "SoftwareEncoderTests",

@@ -1,9 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
 public import MediaTypes
 
-/// tmp
+/// Turns pictures of any format, size and colour into pictures of one format, size and colour.
+///
+/// Takes NV12, I420, P010, BGRA and YUY2 of any size; gives NV12, I420 and P010 of even size. Sources may differ from
+/// call to call. A picture that is already as wanted is returned as it is. Memory for pictures is allocated while the
+/// first ones are converted and used again afterwards. A converter is used by one thread at a time.
+///
+/// **What the result is.** Its format, size and pixel aspect ratio are those of ``output``. Its attachments are the
+/// source's, with regions of interest moved to where they are in the result.
+///
+/// **Colour.** Matrix and range are converted where both the source's and the wanted value are known and differ. Where
+/// either is unspecified the samples keep their meaning, and the result carries the source's value. A depth of ten bits
+/// is four times eight bits in limited range, in which an unspecified range is taken to be, and 1023/255 times in full
+/// range; every result is rounded to the nearest code, halves up. BGRA has no meaning as Y, Cb and Cr yet, so what
+/// ``output`` leaves unspecified is chosen: limited range, BT.709 for results of at least 1280 columns or 720 rows, else
+/// BT.601. An unspecified range of BGRA means full, its matrix does not matter, and alpha is ignored. Primaries and
+/// transfer characteristics are never converted; the result carries the source's. So ``PixelBuffer/color`` of the result
+/// always says what its samples are.
+///
+/// **Chroma siting.** Samples of 4:2:0 sources keep their place. Scaling keeps the centres of planes aligned, which
+/// puts left-sited chroma of a result that is s times as wide off by |s - 1| / 2 luma samples. Chroma of BGRA is the
+/// mean of 2x2 pixels, and the result says `center`; chroma of YUY2 is the mean of two rows.
+///
+/// **Passes over memory.** One for a change of layout, depth, matrix or range, all together; for YUY2 one more over
+/// chroma, or over everything if codes change. Scaling is a pass more for each change that it needs before it (chroma
+/// of NV12 is separated; P010 and YUY2 become planar; BGRA becomes YCbCr in the wanted colour) or after it (chroma is
+/// interleaved again; codes change). I420 to I420 is scaled in one pass. What is cut off is not read. Scaling is
+/// libyuv's: a box filter where both sides become less than half, else bilinear.
 public final class PixelConverter {
-    /// tmp
-    public init(output: PixelBuffer.Description, scaling: ScalingMode) throws(MediaError) {}
-    /// tmp
-    public func convert(_ b: PixelBuffer) throws(MediaError) -> PixelBuffer { b }
+    /// What results are. Its attachments play no part.
+    public let output: PixelBuffer.Description
+    /// How sources of another shape are fitted in.
+    public let scaling: ScalingMode
+
+    private let pool: PixelBufferPool
+    private let outputLayout: SampleLayout
+    private let placer = PicturePlacer()
+
+    /// Makes a converter.
+    ///
+    /// - Parameters:
+    ///   - output: What results shall be: NV12, I420 or P010 of even size. A pixel aspect ratio that is not positive
+    ///     counts as 1:1.
+    ///   - scaling: How sources of another shape are fitted in.
+    ///   - memory: The kind of memory of results.
+    /// - Throws: `unsupported` for another format, `invalidArgument` for a size that is odd or out of range.
+    public init(
+        output: PixelBuffer.Description,
+        scaling: ScalingMode = .letterbox,
+        memory: PixelBufferPool.Memory = .owned
+    ) throws(MediaError) {
+        guard let layout = SampleLayout(output.format) else {
+            throw MediaError(
+                .unsupported,
+                "pictures cannot be converted to this format",
+                given: output.format.rawValue,
+                allowed: PixelFormat.allCases.filter(\.is420).map(\.rawValue).joined(separator: ", ")
+            )
+        }
+        guard output.width % 2 == 0, output.height % 2 == 0 else {
+            throw MediaError(
+                .invalidArgument,
+                "4:2:0 pictures have even sizes",
+                given: "\(output.width)x\(output.height)",
+                allowed: "\(max(2, output.width & ~1))x\(max(2, output.height & ~1))"
+            )
+        }
+        var output = output
+        if !output.pixelAspectRatio.isPositive { output.pixelAspectRatio = .one }
+        pool = try PixelBufferPool(output, memory: memory)
+        outputLayout = layout
+        self.output = output
+        self.scaling = scaling
+    }
+
+    /// Converts a picture, or returns it if format, size, pixel aspect ratio and colour are already as wanted.
+    ///
+    /// The source is read during the call only, and the result is the caller's.
+    /// - Throws: `unsupported` if the CPU cannot reach the source's samples, or if its matrix or the wanted one is not
+    ///   defined by two coefficients (for example ICtCp) and differs; `outOfMemory`.
+    public func convert(_ source: PixelBuffer) throws(MediaError) -> PixelBuffer {
+        let geometry = PictureGeometry(
+            source: PictureShape(source.width, source.height, source.pixelAspectRatio),
+            output: PictureShape(output.width, output.height, output.pixelAspectRatio),
+            scaling: scaling
+        )
+        let color = try ColorConversion(source: source, output: output)
+        if source.format == output.format, geometry.isIdentity, !color.changesSamples { return source }
+        let result = try pool.make(color: color.result, attachments: geometry.moving(source.attachments))
+        try source.withPlanes { (sourcePlanes) throws(MediaError) in
+            try result.withPlanes { (resultPlanes) throws(MediaError) in
+                let whole = PlanarPicture(
+                    outputLayout,
+                    width: output.width,
+                    height: output.height,
+                    planes: resultPlanes
+                )
+                whole.fillBlack(outside: geometry.target, isFullRange: color.result.range == .full)
+                try placer.place(
+                    SourcePicture(source, planes: sourcePlanes, area: geometry.source),
+                    in: whole.cropped(to: geometry.target),
+                    color: color
+                )
+            }
+        }
+        return result
+    }
 }

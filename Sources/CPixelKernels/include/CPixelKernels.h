@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Colour conversions that libyuv does not have: any matrix, any range, 8 and 10 bits.
+//
+// All arithmetic is fixed point and rounded once, to the nearest code (halves up). Samples are brought to 10 bits (an
+// 8-bit code times 4), multiplied by coefficients with 18 fractional bits, summed in 32 bits with a bias, and rounded
+// and clamped to the codes of the destination. C and not Swift, because the loops have to be bearable in builds without
+// optimisation as well, and to have a version for AVX2 without compiler flags.
+
+#ifndef CPIXELKERNELS_H
+#define CPIXELKERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// How the samples of a 4:2:0 picture lie in memory.
+enum pixel_kernel_layout {
+    /// 8 bits; planes Y, Cb, Cr.
+    PIXEL_KERNEL_I420,
+    /// 8 bits; planes Y and CbCr interleaved.
+    PIXEL_KERNEL_NV12,
+    /// 10 bits in the lower bits of 16; planes Y, Cb, Cr.
+    PIXEL_KERNEL_I010,
+    /// 10 bits in the upper bits of 16; planes Y and CbCr interleaved.
+    PIXEL_KERNEL_P010,
+};
+
+/// A 4:2:0 picture. Chroma planes have (width + 1) / 2 samples in (height + 1) / 2 rows.
+struct pixel_kernel_picture {
+    enum pixel_kernel_layout layout;
+    /// Luma samples in a row and rows, above zero.
+    int32_t width, height;
+    /// The first samples. Aligned to the size of a sample. `cr` is not used with interleaved chroma.
+    void *_Nonnull luma;
+    void *_Nonnull cb;
+    void *_Nullable cr;
+    /// Bytes from a row to the next one, multiples of the size of a sample.
+    ptrdiff_t luma_stride, cb_stride, cr_stride;
+};
+
+/// Luma' = luma_from_luma * luma + luma_from_cb * cb + luma_from_cr * cr + luma_bias, and so on. Chroma does not depend
+/// on luma: grey stays grey under every matrix.
+struct pixel_kernel_transform {
+    /// Coefficients with 18 fractional bits, magnitudes below 2.
+    int32_t luma_from_luma, luma_from_cb, luma_from_cr;
+    int32_t cb_from_cb, cb_from_cr, cr_from_cb, cr_from_cr;
+    /// Biases in 10-bit codes with 18 fractional bits.
+    int32_t luma_bias, cb_bias, cr_bias;
+};
+
+/// Luma = luma[0] * blue + luma[1] * green + luma[2] * red + luma_bias, and so on.
+struct pixel_kernel_bgr_transform {
+    /// Coefficients with 18 fractional bits, magnitudes below 2, in the order blue, green, red.
+    int32_t luma[3], cb[3], cr[3];
+    /// Biases in 10-bit codes with 18 fractional bits.
+    int32_t luma_bias, cb_bias, cr_bias;
+};
+
+/// Converts a 4:2:0 picture to another layout, depth, matrix or range.
+///
+/// `source` and `destination` have the same even width and height and do not overlap. A chroma sample serves the four
+/// luma samples that it belongs to.
+void pixel_kernel_convert(
+    const struct pixel_kernel_picture *_Nonnull source,
+    const struct pixel_kernel_picture *_Nonnull destination,
+    const struct pixel_kernel_transform *_Nonnull transform);
+
+/// Converts blue, green, red, alpha bytes to a 4:2:0 picture of the destination's size, which may be odd.
+///
+/// Chroma comes from the mean of 2x2 pixels; at an odd edge the last column or row counts twice. Alpha is ignored.
+void pixel_kernel_convert_bgra(
+    const uint8_t *_Nonnull source, ptrdiff_t source_stride,
+    const struct pixel_kernel_picture *_Nonnull destination,
+    const struct pixel_kernel_bgr_transform *_Nonnull transform);
+
+#endif

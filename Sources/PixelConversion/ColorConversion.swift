@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CPixelKernels
+internal import MediaTypes
+
+/// The weights of red and blue in luma, `KR` and `KB` of H.273 8.3 (table 4); that of green is the rest to 1.
+struct LumaWeights: Hashable {
+    let red: Double
+    let blue: Double
+
+    var green: Double { 1 - red - blue }
+
+    /// `nil` for matrices which are not defined by two weights alone, and for those with constant luminance.
+    init?(_ matrix: ColorDescription.Matrix) {
+        switch matrix.rawValue {
+        case 1: (red, blue) = (0.2126, 0.0722)
+        case 4: (red, blue) = (0.30, 0.11)
+        case 5, 6: (red, blue) = (0.299, 0.114)
+        case 7: (red, blue) = (0.212, 0.087)
+        case 9: (red, blue) = (0.2627, 0.0593)
+        default: return nil
+        }
+    }
+}
+
+/// What the codes of a picture stand for, as far as it decides about arithmetic.
+struct SampleMeaning: Hashable {
+    /// `nil` if the matrix plays no part: it is unspecified, or the same before and after.
+    var weights: LumaWeights?
+    var isFullRange: Bool
+    var bitDepth: Int
+
+    /// Luma, or red, green and blue, from 0 to 1 in the kernels' 10-bit values (H.273 8.3, equations 20 to 31).
+    var lumaSpan: Double { isFullRange ? fullSpan : 219 * 4 }
+    /// Chroma from -0.5 to 0.5 in 10-bit values.
+    var chromaSpan: Double { isFullRange ? fullSpan : 224 * 4 }
+    /// The 10-bit value of luma 0.
+    var lumaOffset: Int32 { isFullRange ? 0 : 16 * 4 }
+    /// The 10-bit value of chroma 0.
+    static let chromaOffset: Int32 = 128 * 4
+
+    private var fullSpan: Double { bitDepth == 10 ? 1023 : 255 * 4 }
+}
+
+/// What has to be done to the samples of a source, and what they mean afterwards.
+struct ColorConversion {
+    /// The colour of the result.
+    let result: ColorDescription
+    let source: SampleMeaning
+    let target: SampleMeaning
+
+    /// Whether the codes change; always true for BGRA.
+    let changesSamples: Bool
+
+    init(source: PixelBuffer, output: PixelBuffer.Description) throws(MediaError) {
+        if source.format.isYCbCr {
+            try self.init(yCbCr: source.color, depth: source.format.bitDepth, output: output)
+        } else {
+            try self.init(rgb: source.color, depth: source.format.bitDepth, output: output)
+        }
+    }
+
+    private init(yCbCr color: ColorDescription, depth: Int, output: PixelBuffer.Description) throws(MediaError) {
+        var result = color
+        var from = SampleMeaning(isFullRange: color.range == .full, bitDepth: depth)
+        if color.range != .unspecified, output.color.range != .unspecified { result.range = output.color.range }
+        var to = SampleMeaning(isFullRange: result.range == .full, bitDepth: output.format.bitDepth)
+        if color.matrix != output.color.matrix, color.matrix != .unspecified, output.color.matrix != .unspecified {
+            let weights = (try Self.weights(color.matrix), try Self.weights(output.color.matrix))
+            result.matrix = output.color.matrix
+            if weights.0 != weights.1 { (from.weights, to.weights) = weights }
+        }
+        self.result = result
+        source = from
+        target = to
+        changesSamples = from != to
+    }
+
+    private init(rgb color: ColorDescription, depth: Int, output: PixelBuffer.Description) throws(MediaError) {
+        var result = color
+        result.range = output.color.range == .unspecified ? .limited : output.color.range
+        result.matrix = output.color.matrix
+        if result.matrix == .unspecified {
+            result.matrix = output.width >= 1280 || output.height >= 720 ? .bt709 : .bt601Lines525
+        }
+        result.chromaLocation = .center
+        self.result = result
+        source = SampleMeaning(isFullRange: color.range != .limited, bitDepth: depth)
+        target = SampleMeaning(
+            weights: try Self.weights(result.matrix),
+            isFullRange: result.range == .full,
+            bitDepth: output.format.bitDepth
+        )
+        changesSamples = true
+    }
+
+    private static func weights(_ matrix: ColorDescription.Matrix) throws(MediaError) -> LumaWeights {
+        if let weights = LumaWeights(matrix) { return weights }
+        throw MediaError(
+            .unsupported,
+            "pictures cannot be converted from or to this matrix",
+            given: "matrix coefficients \(matrix.rawValue)",
+            allowed: "1, 4, 5, 6, 7, 9"
+        )
+    }
+}
+
+// MARK: - Coefficients
+
+extension ColorConversion {
+    /// One with the 18 fractional bits of the kernels.
+    private static let one: Int32 = 1 << 18
+
+    private static func fixedPoint(_ value: Double) -> Int32 { Int32((value * Double(one)).rounded()) }
+
+    /// The bias that makes the sum `output` where all inputs are at their offset.
+    private static func bias(_ output: Int32, _ inputs: (coefficient: Int32, offset: Int32)...) -> Int32 {
+        inputs.reduce(output * one) { $0 - $1.coefficient * $1.offset }
+    }
+
+    /// From Y, Cb, Cr to Y, Cb, Cr, by way of the red, green and blue between.
+    ///
+    /// Differences to luma are R - Y = 2 (1 - KR) Cr and B - Y = 2 (1 - KB) Cb, and the weighted sum of all three is 0.
+    var yCbCrTransform: pixel_kernel_transform {
+        var lumaFrom = (cb: 0.0, cr: 0.0)
+        var cbFrom = (cb: 1.0, cr: 0.0)
+        var crFrom = (cb: 0.0, cr: 1.0)
+        if let old = source.weights, let new = target.weights {
+            let blue = 2 * (1 - old.blue)
+            let red = 2 * (1 - old.red)
+            let green = (fromCb: -blue * old.blue / old.green, fromCr: -red * old.red / old.green)
+            lumaFrom = (new.blue * blue + new.green * green.fromCb, new.red * red + new.green * green.fromCr)
+            cbFrom = ((blue - lumaFrom.cb) / (2 * (1 - new.blue)), -lumaFrom.cr / (2 * (1 - new.blue)))
+            crFrom = (-lumaFrom.cb / (2 * (1 - new.red)), (red - lumaFrom.cr) / (2 * (1 - new.red)))
+        }
+        let lumaGain = target.lumaSpan / source.lumaSpan
+        let crossGain = target.lumaSpan / source.chromaSpan
+        let chromaGain = target.chromaSpan / source.chromaSpan
+        var transform = pixel_kernel_transform()
+        transform.luma_from_luma = Self.fixedPoint(lumaGain)
+        transform.luma_from_cb = Self.fixedPoint(lumaFrom.cb * crossGain)
+        transform.luma_from_cr = Self.fixedPoint(lumaFrom.cr * crossGain)
+        transform.cb_from_cb = Self.fixedPoint(cbFrom.cb * chromaGain)
+        transform.cb_from_cr = Self.fixedPoint(cbFrom.cr * chromaGain)
+        transform.cr_from_cb = Self.fixedPoint(crFrom.cb * chromaGain)
+        transform.cr_from_cr = Self.fixedPoint(crFrom.cr * chromaGain)
+        let middle = SampleMeaning.chromaOffset
+        transform.luma_bias = Self.bias(
+            target.lumaOffset,
+            (transform.luma_from_luma, source.lumaOffset),
+            (transform.luma_from_cb, middle),
+            (transform.luma_from_cr, middle)
+        )
+        transform.cb_bias = Self.bias(middle, (transform.cb_from_cb, middle), (transform.cb_from_cr, middle))
+        transform.cr_bias = Self.bias(middle, (transform.cr_from_cb, middle), (transform.cr_from_cr, middle))
+        return transform
+    }
+
+    /// From blue, green, red to Y, Cb, Cr. Rounding errors go to green, so that grey gives no chroma.
+    var bgrTransform: pixel_kernel_bgr_transform {
+        var transform = pixel_kernel_bgr_transform()
+        guard let weights = target.weights else { return transform }
+        func row(_ blue: Double, _ red: Double, sum: Double) -> (Int32, Int32, Int32) {
+            let (blue, red) = (Self.fixedPoint(blue), Self.fixedPoint(red))
+            return (blue, Self.fixedPoint(sum) - blue - red, red)
+        }
+        let luma = target.lumaSpan / source.lumaSpan
+        let chroma = target.chromaSpan / source.lumaSpan
+        transform.luma = row(weights.blue * luma, weights.red * luma, sum: luma)
+        transform.cb = row(0.5 * chroma, -weights.red / (2 * (1 - weights.blue)) * chroma, sum: 0)
+        transform.cr = row(-weights.blue / (2 * (1 - weights.red)) * chroma, 0.5 * chroma, sum: 0)
+        transform.luma_bias = Self.bias(target.lumaOffset, (Self.fixedPoint(luma), source.lumaOffset))
+        transform.cb_bias = Self.bias(SampleMeaning.chromaOffset)
+        transform.cr_bias = transform.cb_bias
+        return transform
+    }
+}
