@@ -35,4 +35,9 @@ static inline int ffmpeg_error(int code) {
     return AVERROR(code);
 }
 
+/// AV_VERSION_INT(major, minor, micro): a library version as `avformat_version()` gives it.
+static inline unsigned ffmpeg_version(unsigned major, unsigned minor, unsigned micro) {
+    return AV_VERSION_INT(major, minor, micro);
+}
+
 #endif

@@ -102,7 +102,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
     /// Whether subtitle tracks can be copied into it. Which codecs is for ``MediaSink/addTrack(_:)`` to say.
     public var takesSubtitles: Bool { takesOtherTracks }
 
-    /// Whether it holds chapter marks; MP4 and QuickTime do unless they are fragmented.
+    /// Whether it holds chapter marks.
     public var takesChapters: Bool {
         switch self {
         case .mp4, .mov, .mkv, .null: true

@@ -85,7 +85,8 @@ final class ContainerWriter: SampleWriter {
             throw MediaError(.invalidArgument, "the packet's track was not added to the output")
         }
         let (presentation, decode) = try packet.times()
-        let times = try clocks[index + 1].ticks(presentation: presentation, decode: decode)
+        let delay = format == .mkv ? packet.track.matroskaDelay : .zero
+        let times = try clocks[index + 1].ticks(presentation: presentation + delay, decode: decode + delay)
         let timeBase = AVRational(num: 1, den: clocks[index + 1].timescale)
         try muxer.write { (copy) throws(MediaError) in
             try check(av_packet_ref(copy, packet.packet), "av_packet_ref", "no memory for a packet")

@@ -134,7 +134,6 @@ public final class MediaSink {
             )
         }
         guard format.takesChapters else { return .refused(reason: "\(format.rawValue) takes no chapters") }
-        guard !isFragmented else { return .refused(reason: "\(format.rawValue) in fragments takes no chapters") }
         contents.chapters = chapters
         return .accepted
     }

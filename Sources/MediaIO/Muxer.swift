@@ -24,6 +24,7 @@ final class Muxer {
     /// - Parameter name: libavformat's name of the muxer.
     /// - Throws: `unavailable` if libavformat was built without it; `outOfMemory`.
     init(name: String, file: OutputFile?) throws(MediaError) {
+        MediaLog.install()
         var allocated: UnsafeMutablePointer<AVFormatContext>?
         let status = avformat_alloc_output_context2(&allocated, nil, name, nil)
         guard let allocated else {
@@ -72,6 +73,9 @@ final class Muxer {
         defer { av_dict_free(&dictionary) }
         for (key, value) in options { av_dict_set(&dictionary, key, value, 0) }
         try finish(avformat_write_header(context, &dictionary), "avformat_write_header")
+        // movenc switches this off for fragments, whose header does not wait for packets. Ours does (delay_moov), so that
+        // AAC with ADTS headers can become what MP4 wants.
+        context.pointee.flags |= AVFMT_FLAG_AUTO_BSF
     }
 
     /// Gives a packet to the muxer, which writes it when its turn comes.

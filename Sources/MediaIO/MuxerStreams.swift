@@ -192,6 +192,17 @@ extension MediaPacket {
 }
 
 extension MediaTrack {
+    /// What must be added to the times of packets for Matroska, where times count from the start of an Opus stream's
+    /// pre-skip (`CodecDelay` of RFC 9559).
+    ///
+    /// libavformat adds it from version 59.31 on; before, it moved every other track later instead.
+    var matroskaDelay: MediaTime {
+        guard parameters.pointee.codec_id == AV_CODEC_ID_OPUS, avformat_version() < ffmpeg_version(59, 31, 0) else {
+            return .zero
+        }
+        return MediaTime(value: Int64(max(parameters.pointee.initial_padding, 0)), timescale: 48000)
+    }
+
     fileprivate func time(_ ticks: Int64) -> MediaTime {
         .rational(ticks, numerator: Int64(timeBase.num), denominator: Int64(timeBase.den))
     }

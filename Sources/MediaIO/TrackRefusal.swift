@@ -31,7 +31,7 @@ extension ContainerFormat {
             try muxer.writeHeader()
             return nil
         } catch {
-            return "\(refusal): \(error.message)"
+            return error.status.map { "\(refusal): \(describe(Int32(clamping: $0)))" } ?? refusal
         }
     }
 

@@ -81,6 +81,7 @@ struct Probe: Decodable {
         var time_base: String
         var duration: String?
         var tags: [String: String]?
+        var disposition: [String: Int]?
         var side_data_list: [SideData]?
     }
     struct SideData: Decodable {
