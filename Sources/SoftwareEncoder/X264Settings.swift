@@ -35,6 +35,12 @@ struct X264Settings {
         limitReferences()
     }
 
+    /// Makes an encoder that is opened again, perhaps at a lower rate, declare the level of the first, so that the
+    /// parameter sets stay the same.
+    mutating func keepLevel(_ level: Int32) {
+        parameters.i_level_idc = level
+    }
+
     /// Whether x264 will code without loss: in 8 bits quantizer 0, or a quality that it rounds down to 0.
     var isLossless: Bool {
         switch configuration.rateControl {
