@@ -45,7 +45,7 @@ struct X264Settings {
     var isLossless: Bool {
         switch configuration.rateControl {
         case .constantQuantizer(let quantizer): quantizer + quantizerOffset == 0
-        case .constantQuality(let quality, _): Int(quality + Double(quantizerOffset)) == 0
+        case .constantQuality(let quality, _): Int(Float(quality) + Float(quantizerOffset)) == 0
         case .averageBitRate, .constantBitRate: false
         }
     }
