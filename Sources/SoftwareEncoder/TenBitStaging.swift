@@ -34,18 +34,18 @@ final class TenBitStaging {
         }
     }
 
+    /// Four samples at a time in one word; the mask drops what comes down from the neighbour.
     private func shiftRow(from source: UnsafeMutableRawPointer, to target: UnsafeMutableRawPointer) {
-        typealias Group = SIMD32<UInt16>
         let end = width * MemoryLayout<UInt16>.size
         var offset = 0
-        while offset + MemoryLayout<Group>.size <= end {
-            let samples = source.loadUnaligned(fromByteOffset: offset, as: Group.self)
-            target.storeBytes(of: samples &>> 6, toByteOffset: offset, as: Group.self)
-            offset += MemoryLayout<Group>.size
+        while offset + MemoryLayout<UInt64>.size <= end {
+            let samples = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            target.storeBytes(of: samples >> 6 & 0x03FF_03FF_03FF_03FF, toByteOffset: offset, as: UInt64.self)
+            offset += MemoryLayout<UInt64>.size
         }
         while offset < end {
             let sample = source.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
-            target.storeBytes(of: sample &>> 6, toByteOffset: offset, as: UInt16.self)
+            target.storeBytes(of: sample >> 6, toByteOffset: offset, as: UInt16.self)
             offset += MemoryLayout<UInt16>.size
         }
     }

@@ -28,21 +28,6 @@ extension X264Settings {
         return lowest...highest
     }
 
-    func formatDescription(parameterSets: [[UInt8]]) -> FormatDescription {
-        FormatDescription(
-            codec: .h264,
-            width: configuration.width,
-            height: configuration.height,
-            parameterSets: parameterSets,
-            color: writtenColor,
-            pixelAspectRatio: configuration.pixelAspectRatio ?? .one,
-            attachments: PixelAttachments(
-                masteringDisplay: configuration.masteringDisplay,
-                contentLight: configuration.contentLight
-            )
-        )
-    }
-
     /// Whether the peak is the average. Of average rates x264 changes only such, `rc->b_vbv_min_rate` in its source.
     private var isCappedAtAverage: Bool {
         parameters.rc.i_rc_method == X264_RC_ABR && parameters.i_nal_hrd == X264_NAL_HRD_NONE && hasLimit
@@ -53,15 +38,14 @@ extension X264Settings {
 
     /// Whether an encoder with these settings can take on `new` ones while it works, with the effect that a new encoder
     /// would have. `x264_encoder_reconfig` does not tell: it takes values that its rate control then ignores.
-    ///
-    /// - Parameter level: The level that the stream has declared.
-    func canChange(to new: X264Settings, level: String) -> Bool {
+    func canChange(to new: X264Settings) -> Bool {
         var rest = new.configuration
         rest.rateControl = configuration.rateControl
         guard rest == configuration else { return false }
         if new.configuration.rateControl == configuration.rateControl { return true }
         let (old, next) = (parameters.rc, new.parameters.rc)
-        guard old.i_rc_method == next.i_rc_method, hasLimit == new.hasLimit, new.fits(level) else { return false }
+        guard old.i_rc_method == next.i_rc_method, hasLimit == new.hasLimit, new.fits(level: parameters.i_level_idc)
+        else { return false }
         switch old.i_rc_method {
         case X264_RC_CRF: return !isLossless && !new.isLossless
         case X264_RC_ABR:
@@ -74,10 +58,12 @@ extension X264Settings {
         }
     }
 
-    /// Whether the limit on peaks is one of that level, which an SPS has declared; a level that the user chose counts
-    /// as chosen for all rates. H.264 A.3.1 and A.3.3: in high profiles the limits are 1.25 and 3 times as high.
-    private func fits(_ name: String) -> Bool {
-        guard configuration.level == nil, hasLimit, let level = H264Level(name: name) else { return true }
+    /// Whether the limit on peaks keeps to the level that the stream has declared; one that the user chose counts as
+    /// chosen for all rates. H.264 A.3.1 and A.3.3: in high profiles the limits are 1.25 and 3 times as high.
+    private func fits(level: Int32) -> Bool {
+        guard configuration.level == nil, hasLimit, let level = H264Level(levelIDC: UInt8(clamping: level)) else {
+            return true
+        }
         let quarters = configuration.bitDepth == 10 ? 12 : parameters.analyse.b_transform_8x8 != 0 ? 5 : 4
         return Int(parameters.rc.i_vbv_max_bitrate) <= level.maximumBitRate * quarters / 4
             && Int(parameters.rc.i_vbv_buffer_size) <= level.maximumCPBSize * quarters / 4

@@ -25,15 +25,10 @@ final class X264Encoder: EncoderBackend {
     private var format: FormatDescription
 
     init(_ request: EncoderRequest, logger: Logger) throws(MediaError) {
-        let settings = try X264Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
+        var settings = try X264Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
         let instance = try X264Instance(settings.parameters, logger: logger)
-        let format = settings.formatDescription(parameterSets: try instance.parameterSets())
         let actual = instance.parameters
-        let outcome = try X264Outcome(
-            settings,
-            actual: actual,
-            sequenceParameterSet: format.parameterSets.first ?? []
-        )
+        let outcome = try X264Outcome(settings, actual, parameterSets: try instance.parameterSets())
         properties = EncoderProperties(
             name: X264EncoderFactory.libraryName,
             profile: outcome.profile,
@@ -44,15 +39,16 @@ final class X264Encoder: EncoderBackend {
             pixelFormats: settings.pixelFormats,
             supportedProperties: settings.supportedProperties,
             adjustments: settings.adjustments + outcome.adjustments,
-            formatDescription: format
+            formatDescription: outcome.formatDescription
         )
+        settings.keepLevel(actual.i_level_idc)
         quantizers = settings.frameQuantizers(actual)
         maximumReorderDepth = request.maximumReorderDepth
         output = request.output
         self.logger = logger
         self.settings = settings
         self.instance = instance
-        self.format = format
+        format = outcome.formatDescription
         clock = PresentationClock(isVariable: settings.usesPresentationTimes)
         staging =
             settings.configuration.bitDepth == 10
@@ -78,8 +74,9 @@ final class X264Encoder: EncoderBackend {
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
-        let new = try X264Settings(configuration, maximumReorderDepth: maximumReorderDepth)
-        guard settings.canChange(to: new, level: properties.level) else { return false }
+        var new = try X264Settings(configuration, maximumReorderDepth: maximumReorderDepth)
+        guard settings.canChange(to: new) else { return false }
+        new.keepLevel(settings.parameters.i_level_idc)
         if let instance {
             var parameters = instance.parameters
             new.copyRate(to: &parameters)
@@ -114,12 +111,26 @@ final class X264Encoder: EncoderBackend {
             isKeyFrame: isKeyFrame,
             isReference: access.isReference
         )
-        // Only an encoder that was opened again can have other parameter sets.
+        // None are expected, as the level is kept; but without this a change would corrupt the stream unseen.
         if isKeyFrame, !access.parameterSets.elementsEqual(format.parameterSets, by: { $0.elementsEqual($1) }) {
-            format = settings.formatDescription(parameterSets: access.parameterSets.map { Array($0) })
+            format = format.with(parameterSets: access.parameterSets.map { Array($0) })
             frame.formatDescription = format
         }
         output(.coded(frame))
+    }
+}
+
+extension FormatDescription {
+    fileprivate func with(parameterSets: [[UInt8]]) -> FormatDescription {
+        FormatDescription(
+            codec: codec,
+            width: width,
+            height: height,
+            parameterSets: parameterSets,
+            color: color,
+            pixelAspectRatio: pixelAspectRatio,
+            attachments: attachments
+        )
     }
 }
 

@@ -7,10 +7,13 @@ public import MediaTypes
 
 /// Makes H.264 encoders of the x264 library, which run on the CPU.
 ///
-/// With the same settings they give the same pictures as the `x264` command line. Two scales differ from those of
-/// other software: with ten bits a quantizer means the quantizer of the H.264 specification, which is 12 less than
-/// x264's own; and with eight bits the quantizer 0, or a quality below 1, is lossless coding in the profile High 4:4:4
-/// Predictive.
+/// With the same settings they give the same pictures as the `x264` command line. What is peculiar to x264:
+/// - With ten bits a quantizer means that of the H.264 specification, which is 12 less than x264's own.
+/// - With eight bits the quantizer 0, or a quality below 1, is lossless coding in the profile High 4:4:4 Predictive.
+/// - At a constant quantizer a single frame can have one that differs by about 3; more is refused.
+/// - An encoder at work changes a quality, a limit on peaks, and an average rate that is its own limit; for other
+///   changes of rate a new encoder is needed.
+/// - In open groups the interval of key frames is that of recovery points; IDR pictures come only when asked for.
 public struct X264EncoderFactory: EncoderFactory {
     /// Takes what the library logs: its information as `debug`, its report on every frame as `trace`.
     public let logger: Logger

@@ -13,6 +13,9 @@ final class X264Instance {
         log = X264Log(logger)
         var parameters = parameters
         log.install(in: &parameters)
+        // Names of files for two passes, which are not used; x264 leaks its copies when opening fails.
+        parameters.rc.psz_stat_out = nil
+        parameters.rc.psz_stat_in = nil
         guard let handle = x264_shim_encoder_open(&parameters) else {
             let reason = log.takeErrors()
             throw MediaError(

@@ -10,71 +10,75 @@ struct X264Outcome {
     let level: String
     /// `max_num_reorder_frames`.
     let reorderDepth: Int
+    let formatDescription: FormatDescription
     /// Where the outcome is not what was asked for.
     let adjustments: [Adjustment]
 
-    init(_ settings: X264Settings, actual: x264_param_t, sequenceParameterSet: [UInt8]) throws(MediaError) {
-        let sequence = try SequenceIdentity(sequenceParameterSet)
-        profile = sequence.profile
+    init(_ settings: X264Settings, _ actual: x264_param_t, parameterSets: [[UInt8]]) throws(MediaError) {
+        let sequence: H264SequenceParameterSet
+        do {
+            sequence = try H264SequenceParameterSet(nalUnit: parameterSets.first ?? [])
+        } catch {
+            throw MediaError(.creationFailed, "x264 made a sequence parameter set that is none: \(error)")
+        }
+        let configuration = settings.configuration
+        profile = sequence.profileName
         level = sequence.level
-        reorderDepth = actual.i_bframe_pyramid != X264_B_PYRAMID_NONE ? 2 : actual.i_bframe > 0 ? 1 : 0
+        reorderDepth = sequence.maxNumReorderFrames
+        formatDescription = FormatDescription(
+            codec: .h264,
+            width: sequence.displaySize.width,
+            height: sequence.displaySize.height,
+            parameterSets: parameterSets,
+            color: sequence.color,
+            pixelAspectRatio: sequence.pixelAspectRatio ?? .one,
+            attachments: PixelAttachments(
+                masteringDisplay: configuration.masteringDisplay,
+                contentLight: configuration.contentLight
+            )
+        )
+        adjustments = Self.adjustments(settings, actual, sequence)
+    }
 
-        let asked = settings.parameters
+    private static func adjustments(
+        _ settings: X264Settings,
+        _ actual: x264_param_t,
+        _ sequence: H264SequenceParameterSet
+    ) -> [Adjustment] {
+        let (configuration, asked) = (settings.configuration, settings.parameters)
         var adjustments: [Adjustment] = []
-        func compare(_ property: String, _ asked: Int32, _ actual: Int32, unit: String = "", _ reason: String) {
-            guard asked != actual else { return }
+        func report<Value: Equatable>(_ property: String, _ requested: Value, _ used: Value, _ reason: String) {
+            guard requested != used else { return }
             adjustments.append(
-                Adjustment(property: property, requested: "\(asked)\(unit)", used: "\(actual)\(unit)", reason: reason)
+                Adjustment(property: property, requested: "\(requested)", used: "\(used)", reason: reason)
             )
         }
         if asked.i_threads != X264_THREADS_AUTO {
-            compare("threads", asked.i_threads, actual.i_threads, "the picture has too few rows")
+            report("threads", asked.i_threads, actual.i_threads, "the picture has too few rows")
         }
-        if case .maximum = settings.configuration.bFrames {
-            compare(
-                "b-frames",
-                asked.i_bframe,
-                actual.i_bframe,
-                "the key-frame interval or lossless coding limits them"
-            )
+        if case .maximum = configuration.bFrames {
+            let reason = "the key-frame interval or lossless coding limits them"
+            report("b-frames", asked.i_bframe, actual.i_bframe, reason)
         }
-        let buffer = (asked.rc.i_vbv_buffer_size, actual.rc.i_vbv_buffer_size)
-        compare(
+        report(
             "rate buffer",
-            buffer.0,
-            buffer.1,
-            unit: " kbit",
-            "x264 takes one frame at the peak rate to 2000000 kbit"
+            "\(asked.rc.i_vbv_buffer_size) kbit",
+            "\(actual.rc.i_vbv_buffer_size) kbit",
+            "x264 takes from one frame at the peak rate to 2000000 kbit"
         )
-        if let ratio = settings.configuration.pixelAspectRatio {
-            let used = Rational(actual.vui.i_sar_width, actual.vui.i_sar_height)
-            if ratio != used {
-                adjustments.append(
-                    Adjustment(
-                        property: "pixel aspect ratio",
-                        requested: "\(ratio.numerator):\(ratio.denominator)",
-                        used: "\(used.numerator):\(used.denominator)",
-                        reason: "the terms have 16 bits"
-                    )
-                )
-            }
+        if let ratio = configuration.pixelAspectRatio, let used = sequence.pixelAspectRatio {
+            report("pixel aspect ratio", ratio, used, "its terms have 16 bits")
         }
-        if let asked = settings.configuration.profile, sequence.profileIDC != asked.profileIDC {
-            adjustments.append(
-                Adjustment(
-                    property: "profile",
-                    requested: asked.rawValue,
-                    used: sequence.profile,
-                    reason: "the other settings use nothing beyond it"
-                )
-            )
+        if let profile = configuration.profile, sequence.profileIdc != profile.profileIdc {
+            let reason = "the other settings use nothing beyond it"
+            report("profile", profile.rawValue, sequence.profileName, reason)
         }
-        self.adjustments = adjustments
+        return adjustments
     }
 }
 
 extension VideoProfile {
-    fileprivate var profileIDC: UInt8? {
+    fileprivate var profileIdc: UInt32? {
         switch self {
         case .h264Baseline: 66
         case .h264Main: 77
@@ -85,31 +89,33 @@ extension VideoProfile {
     }
 }
 
-/// Profile and level of an SPS: the three bytes behind its NAL unit header, H.264 7.3.2.1.1.
-struct SequenceIdentity {
-    let profileIDC: UInt8
-    let profile: String
-    let level: String
-
-    init(_ unit: [UInt8]) throws(MediaError) {
-        guard unit.count > 3 else {
-            throw MediaError(.creationFailed, "x264 made a sequence parameter set of \(unit.count) bytes")
+extension H264SequenceParameterSet {
+    /// The profile's name, for those that x264 writes for 4:2:0 video. H.264 A.2.
+    fileprivate var profileName: String {
+        switch profileIdc {
+        case 66: constraintSet1Flag ? "Constrained Baseline" : "Baseline"
+        case 77: "Main"
+        case 100: "High"
+        case 110: "High 10"
+        case 244: "High 4:4:4 Predictive"
+        default: "\(profileIdc)"
         }
-        profileIDC = unit[1]
-        let constraints = unit[2]
-        let levelIDC = unit[3]
-        let isConstrained = constraints & 0x40 != 0
-        profile =
-            switch profileIDC {
-            case 66: isConstrained ? "Constrained Baseline" : "Baseline"
-            case 77: "Main"
-            case 100: "High"
-            case 110: "High 10"
-            case 244: "High 4:4:4 Predictive"
-            default: "\(profileIDC)"
-            }
-        // Level 1b is level 1.1 with constraint_set3_flag in these profiles, H.264 7.4.2.1.1.
-        let is1b = levelIDC == 11 && constraints & 0x10 != 0 && (profileIDC == 66 || profileIDC == 77)
-        level = H264Level(levelIDC: is1b ? 9 : levelIDC)?.name ?? "\(levelIDC)"
+    }
+
+    fileprivate var pixelAspectRatio: Rational? {
+        sampleAspectRatio.map { Rational(Int32(clamping: $0.numerator), Int32(clamping: $0.denominator)) }
+    }
+
+    fileprivate var color: ColorDescription {
+        let signal = vui?.signal
+        var color = ColorDescription()
+        if let type = signal?.signalType { color.range = type.videoFullRangeFlag ? .full : .limited }
+        if let description = signal?.signalType?.colourDescription {
+            color.primaries = .init(rawValue: UInt8(clamping: description.colourPrimaries))
+            color.transfer = .init(rawValue: UInt8(clamping: description.transferCharacteristics))
+            color.matrix = .init(rawValue: UInt8(clamping: description.matrixCoefficients))
+        }
+        color.chromaLocation = signal?.chromaLocation.map { .init(rawValue: UInt8(clamping: $0.topField)) }
+        return color
     }
 }

@@ -35,11 +35,17 @@ struct X264Settings {
         limitReferences()
     }
 
+    /// Makes an encoder that is opened again, perhaps at a lower rate, declare the level of the first, so that the
+    /// parameter sets stay the same.
+    mutating func keepLevel(_ level: Int32) {
+        parameters.i_level_idc = level
+    }
+
     /// Whether x264 will code without loss: in 8 bits quantizer 0, or a quality that it rounds down to 0.
     var isLossless: Bool {
         switch configuration.rateControl {
         case .constantQuantizer(let quantizer): quantizer + quantizerOffset == 0
-        case .constantQuality(let quality, _): Int(quality + Double(quantizerOffset)) == 0
+        case .constantQuality(let quality, _): Int(Float(quality) + Float(quantizerOffset)) == 0
         case .averageBitRate, .constantBitRate: false
         }
     }

@@ -172,4 +172,33 @@ import Testing
         #expect(sets == [reference.first { unitType($0) == 7 }, reference.first { unitType($0) == 8 }])
         #expect(recording.units == reference.filter { ![7, 8].contains(unitType($0)) })
     }
+
+    @Test(arguments: rates)
+    func writesTheSameUnitsAtAVariableRate(rate: Rate) throws {
+        let clip = TestClip.small
+        var random = SplitMix(state: 5)
+        var milliseconds: [Int64] = [0]
+        for _ in 1..<clip.frames.count {
+            milliseconds.append((milliseconds.last ?? 0) + 10 * .random(in: 1...20, using: &random))
+        }
+        let scratch = try Scratch()
+        let times = "# timecode format v2\n" + milliseconds.map { "\($0)\n" }.joined()
+        let timeFile = try scratch.write(Data(times.utf8), to: "times.txt")
+        let options = ["--tcfile-in", timeFile, "--timebase", "1/90000", "--threads", "2", "--keyint", "infinite"]
+        let reference = annexBUnits(try scratch.commandLine(clip.y4m, options + rate.options))
+
+        var configuration = EncoderConfiguration(width: clip.width, height: clip.height)
+        configuration.isFrameRateVariable = true
+        configuration.rateControl = rate.control
+        configuration.software.threads = 2
+        let recording = try Recording(configuration)
+        for (index, time) in milliseconds.enumerated() {
+            let presentationTime = MediaTime(value: 7000 + time, timescale: 1000)
+            try recording.encode(clip.buffer(index, format: .i420), at: presentationTime)
+        }
+        try recording.encoder.drain()
+        let sets = recording.properties.formatDescription.parameterSets
+        #expect(sets == [reference.first { unitType($0) == 7 }, reference.first { unitType($0) == 8 }])
+        #expect(recording.units == reference.filter { ![7, 8].contains(unitType($0)) })
+    }
 }

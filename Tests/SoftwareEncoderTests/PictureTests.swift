@@ -178,7 +178,7 @@ import Testing
         )
         #expect(
             try adjustments { $0.pixelAspectRatio = Rational(100_001, 100_000) }
-                == ["pixel aspect ratio: 100001:100000 -> 1:1"]
+                == ["pixel aspect ratio: 100001/100000 -> 1"]
         )
         // Level 1.1 holds two frames of this size.
         #expect(

@@ -190,6 +190,25 @@ import Testing
         #expect(seiOptions(recording.frames[1].units)["crf"] == "40.0")
     }
 
+    @Test func aLowerRateAfterADrainKeepsTheParameterSets() throws {
+        func limited(_ rate: Int) -> EncoderConfiguration {
+            Self.fast(.averageBitRate(rate, peak: .limit(rate)))
+        }
+        let (high, low) = (limited(2_400_000), limited(60_000))
+        // Alone they have different levels.
+        #expect(try Recording(high).properties.level == "2")
+        #expect(try Recording(low).properties.level != "2")
+        let recording = try Recording(high)
+        for (index, configuration) in [high, low, high].enumerated() {
+            #expect(try recording.encoder.update(configuration))
+            try recording.encode(TestClip.small.buffer(index, format: .i420))
+            try recording.encoder.drain()
+        }
+        #expect(recording.frames.map(\.isKeyFrame) == [true, true, true])
+        #expect(recording.frames.allSatisfy { $0.formatDescription == nil })
+        #expect(try Scratch().decode(recording.annexB).count == 3 * TestClip.small.frames[0].count)
+    }
+
     // MARK: Times
 
     @Test func aVariableRateCountsDurations() throws {
