@@ -91,7 +91,9 @@ extension SourceReader {
         for distance in seekDistances {
             guard try go(to: distance) else { continue }
             let first = try readToFirstPicture()
-            if let first, distance == seekDistances.last || coversStart { return first }
+            guard coversStart || distance == nil else { continue }
+            if let first { return first }
+            break
         }
         throw MediaError(
             .invalidArgument,

@@ -179,6 +179,19 @@ private final class CapturedMessages: LogHandler {
         #expect(await result?.code == .cancelled)
     }
 
+    /// A FIFO without a writer is not an empty file: the source waits for one.
+    @Test func writerMayComeLater() async throws {
+        let path = try fifo()
+        let frames = Mutex(0)
+        async let result = error {
+            let count = try Reading(path).frames.count
+            frames.withLock { $0 = count }
+        }
+        try folder.ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=25:duration=1 -c:v mpeg2video -f mpegts fifo")
+        #expect(await result == nil)
+        #expect(frames.withLock { $0 } == 25)
+    }
+
     @Test func readingFromAStalledWriterEnds() async throws {
         let path = try fifo()
         try folder.ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -c:v mpeg2video a.ts")

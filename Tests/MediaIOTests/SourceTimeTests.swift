@@ -125,6 +125,23 @@ import Testing
         #expect(try openError(path, .init(threads: 65)).code == .invalidArgument)
     }
 
+    @Test func subtitlesAreCopied() throws {
+        try folder.write(
+            "a.srt",
+            "1\n00:00:01,000 --> 00:00:02,000\nOne\n\n2\n00:00:03,500 --> 00:00:03,900\nTwo\n".utf8
+        )
+        let path = try folder.ffmpeg(
+            "\(Self.video) -i a.srt -map 0 -map 1 \(Self.coding) -c:s srt -metadata:s:s:0 language=fra a.mkv"
+        )
+        let source = try MediaSource(path: path)
+        #expect(source.tracks.map(\.kind) == [.subtitles])
+        #expect(source.tracks.map(\.language) == ["fra"])
+        let times = try Reading(source).packets.map(\.presentationTime)
+        #expect(times == [MediaTime(value: 1, timescale: 1), MediaTime(value: 35, timescale: 10)])
+        let part = try Reading(path, .init(start: MediaTime(value: 2, timescale: 1)))
+        #expect(part.packets.map(\.presentationTime) == [MediaTime(value: 15, timescale: 10)])
+    }
+
     @Test func chaptersMoveWithTheTimeLine() throws {
         try folder.write(
             "chapters.txt",
