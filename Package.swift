@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -19,9 +20,11 @@ let package = Package(
     products: [
         .library(name: "VAToolbox", targets: ["VAToolbox", "MediaTypes", "BitstreamSyntax"]),
         .library(name: "Transcoding", targets: ["Transcoding", "MediaIO"]),
+        .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
         // Pure values: no C library, no device.
@@ -62,6 +65,14 @@ let package = Package(
         .target(
             name: "Transcoding",
             dependencies: ["MediaTypes", "MediaIO", "VAToolbox"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "VAToolboxCommand",
+            dependencies: [
+                "BitstreamSyntax", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding", "VAAPI",
+                "VAToolbox", arguments, logging,
+            ],
             swiftSettings: strict
         ),
 

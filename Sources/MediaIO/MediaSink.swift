@@ -67,6 +67,10 @@ public final class MediaSink {
     /// Whether the output is written in fragments, because it was asked for or because it is not seekable.
     public let isFragmented: Bool
 
+    /// Deletes the temporary files of all sinks of this process that are not finished: for a process that is about to
+    /// end at once, on whatever thread. The sinks find out when they finish, and fail.
+    public static func discardUnfinishedOutputs() { UnfinishedFiles.deleteAll() }
+
     private let options: Options
     private let file: OutputFile?
     private var contents = ContainerContents()

@@ -55,6 +55,7 @@ final class OutputFile {
             let created = try Self.createTemporary(for: file)
             (path, descriptor, ownsDescriptor, destination) = (file.givenPath, created.descriptor, true, file)
             temporaryPath = created.path
+            UnfinishedFiles.add(created.path)
             isSeekable = true
         }
     }
@@ -163,6 +164,7 @@ final class OutputFile {
             guard synced == 0 else { throw fail("fsync", error) }
             try closeDescriptor()
             try rename(temporaryPath, to: destination)
+            UnfinishedFiles.remove(temporaryPath)
             self.temporaryPath = nil
             Self.syncFolder(destination.folder)
             return size
@@ -176,7 +178,10 @@ final class OutputFile {
     func discard() {
         if descriptor >= 0, ownsDescriptor { close(descriptor) }
         descriptor = -1
-        if let temporaryPath { unlink(temporaryPath) }
+        if let temporaryPath {
+            unlink(temporaryPath)
+            UnfinishedFiles.remove(temporaryPath)
+        }
         temporaryPath = nil
     }
 }
@@ -234,7 +239,7 @@ extension OutputFile {
             .invalidArgument,
             "the output appeared while it was being made",
             given: destination.givenPath,
-            allowed: "a new name, or permission to overwrite"
+            allowed: "a new name, or the option overwrite"
         )
     }
 

@@ -99,7 +99,7 @@ enum OutputTarget: Equatable {
                 .invalidArgument,
                 "the output exists",
                 given: path,
-                allowed: "a new name, or permission to overwrite"
+                allowed: "a new name, or the option overwrite"
             )
         }
         guard access(path, W_OK) == 0 else {

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import BitstreamSyntax
+import MediaIO
+import MediaTypes
+
+/// Something that an option's text can mean.
+protocol ArgumentValue: Sendable {
+    /// Reads the text; `nil` if it means nothing of this kind. Ranges are the business of whoever uses the value.
+    init?(argument text: String)
+
+    /// What may be written, for an error's "allowed".
+    static var allowedText: String { get }
+}
+
+/// An option's text, read after the command line as a whole is known to be in order, so that every wrong value is
+/// reported alike: with the option, the value given and the values allowed.
+struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
+    let text: String
+
+    init(argument: String) { text = argument }
+
+    /// The value.
+    ///
+    /// - Parameter option: The option's name, for the error.
+    /// - Throws: `invalidArgument`.
+    func value(of option: String) throws(MediaError) -> Value {
+        guard let value = Value(argument: text) else {
+            throw MediaError(.invalidArgument, "\(option) is not understood", given: text, allowed: Value.allowedText)
+        }
+        return value
+    }
+}
+
+// MARK: - Names
+
+extension ArgumentValue where Self: CaseIterable & RawRepresentable<String> {
+    init?(argument text: String) { self.init(rawValue: text) }
+
+    static var allowedText: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
+
+extension CodecSelection: ArgumentValue {}
+extension EntropyMode: ArgumentValue {}
+extension MediaSource.Deinterlacing: ArgumentValue {}
+extension ScalingMode: ArgumentValue {}
+extension SoftwareEncoderOptions.Preset: ArgumentValue {}
+extension SoftwareEncoderOptions.Tuning: ArgumentValue {}
+extension VideoProfile: ArgumentValue {
+    static var allowedText: String { allCases.filter { $0.codec == .h264 }.map(\.rawValue).joined(separator: ", ") }
+}
+
+extension H264Level: ArgumentValue {
+    init?(argument text: String) { self.init(name: text) }
+
+    static var allowedText: String { all.map(\.name).joined(separator: ", ") }
+}
+
+// MARK: - Numbers
+
+/// A whole number, zero or above.
+struct WholeNumber: ArgumentValue {
+    let value: Int
+
+    init?(argument text: String) {
+        guard let number = DecimalNumber(text), let value = number.wholeValue else { return nil }
+        self.value = value
+    }
+
+    static let allowedText = "a whole number, such as 4"
+}
+
+/// A number, zero or above.
+struct PlainNumber: ArgumentValue {
+    let value: Double
+
+    init?(argument text: String) {
+        guard let number = DecimalNumber(text) else { return nil }
+        value = number.doubleValue
+    }
+
+    static let allowedText = "a number, such as 23 or 22.5"
+}
+
+/// A rate in bits per second.
+struct BitRate: ArgumentValue {
+    let bitsPerSecond: Int
+
+    init?(argument text: String) {
+        let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9]
+        let factor = text.last.flatMap { factors[$0] }
+        guard let number = DecimalNumber(factor == nil ? text[...] : text.dropLast()),
+            let rate = Int(exactly: (number.doubleValue * (factor ?? 1)).rounded())
+        else { return nil }
+        bitsPerSecond = rate
+    }
+
+    static let allowedText = "bits per second, such as 800k, 2.5M or 5000000"
+}
+
+/// Width and height.
+struct PictureSize: ArgumentValue {
+    let width: Int
+    let height: Int
+
+    init?(argument text: String) {
+        let parts = text.split(separator: "x", omittingEmptySubsequences: false)
+        guard parts.count == 2, let width = DecimalNumber(parts[0])?.wholeValue,
+            let height = DecimalNumber(parts[1])?.wholeValue
+        else { return nil }
+        self.width = width
+        self.height = height
+    }
+
+    static let allowedText = "WIDTHxHEIGHT, such as 1280x720"
+}
+
+extension Rational: ArgumentValue {
+    init?(argument text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let first = DecimalNumber(parts[0]) else { return nil }
+        let denominator: Int64
+        if parts.count == 2 {
+            guard let second = DecimalNumber(parts[1])?.wholeValue, first.scale == 1 else { return nil }
+            denominator = Int64(second)
+        } else {
+            denominator = first.scale
+        }
+        guard let top = Int32(exactly: first.digits), let bottom = Int32(exactly: denominator), bottom > 0 else {
+            return nil
+        }
+        self = Rational(top, bottom).reduced
+    }
+
+    static let allowedText = "frames per second, such as 25, 12.5 or 30000/1001"
+}
+
+// MARK: - Times
+
+/// A time: seconds, or hours, minutes and seconds.
+struct ClockTime: ArgumentValue {
+    let time: MediaTime
+
+    init?(argument text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count), let last = parts.last, let seconds = DecimalNumber(last) else {
+            return nil
+        }
+        if parts.count > 1, seconds.doubleValue >= 60 { return nil }
+        var whole: Int64 = 0
+        for (index, part) in parts.dropLast().enumerated() {
+            guard let number = DecimalNumber(part)?.wholeValue, number < 1_000_000 else { return nil }
+            if index > 0, number >= 60 { return nil }
+            whole = whole * 60 + Int64(number)
+        }
+        time = MediaTime(value: whole * 60, timescale: 1) + seconds.time
+    }
+
+    static let allowedText = "seconds or [HH:]MM:SS[.fff], such as 90, 1.5 or 01:30"
+}
+
+extension KeyFrameInterval: ArgumentValue {
+    init?(argument text: String) {
+        if text.last == "s" {
+            guard let seconds = DecimalNumber(text.dropLast()) else { return nil }
+            self.init(duration: seconds.time)
+        } else {
+            guard let frames = DecimalNumber(text)?.wholeValue else { return nil }
+            self.init(frames: frames)
+        }
+    }
+
+    static let allowedText = "frames or seconds, such as 150 or 5s"
+}
+
+// MARK: - Choices
+
+extension BFrames: ArgumentValue {
+    init?(argument text: String) {
+        switch text {
+        case "auto": self = .automatic
+        case "off", "0": self = .off
+        default:
+            guard let count = DecimalNumber(text)?.wholeValue else { return nil }
+            self = .maximum(count)
+        }
+    }
+
+    static let allowedText = "auto, off, or 1 to 16"
+}
+
+/// Where to encode.
+enum DeviceChoice: ArgumentValue, Hashable {
+    case automatic
+    case software
+    case renderNode(String)
+
+    init?(argument text: String) {
+        switch text {
+        case "auto": self = .automatic
+        case "software": self = .software
+        default:
+            guard text.hasPrefix("/") else { return nil }
+            self = .renderNode(text)
+        }
+    }
+
+    static let allowedText = "auto, software, or the path of a render node such as /dev/dri/renderD128"
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import MediaIO
+import MediaTypes
+
+/// Where the video comes from.
+struct InputArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("Begin here: seconds or [HH:]MM:SS[.fff].", valueName: "time"))
+    var start: ArgumentText<ClockTime>?
+
+    @Option(help: ArgumentHelp("Encode this much: seconds or [HH:]MM:SS[.fff].", valueName: "time"))
+    var duration: ArgumentText<ClockTime>?
+
+    @Option(help: "Interlaced video: auto or off (default: auto, one frame of each two fields).")
+    var deinterlace: ArgumentText<MediaSource.Deinterlacing>?
+
+    @Option(help: ArgumentHelp("The input's format by FFmpeg's name (default: found out).", valueName: "name"))
+    var inputFormat: String?
+
+    @Option(help: ArgumentHelp("Raw video: its size in pixels.", valueName: "WxH"))
+    var inputSize: ArgumentText<PictureSize>?
+
+    @Option(help: ArgumentHelp("Raw video: frames per second, such as 25 or 30000/1001.", valueName: "rate"))
+    var inputFps: ArgumentText<Rational>?
+
+    @Option(help: ArgumentHelp("Raw video: pixel format, such as yuv420p, nv12 or p010.", valueName: "name"))
+    var inputPixelFormat: String?
+}
+
+/// Where the video goes.
+struct OutputArguments: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "The file to write (.mp4 .mov .mkv .ts .h264), - for standard output, null for nothing.",
+            valueName: "path"
+        )
+    )
+    var output: String
+
+    @Option(help: ArgumentHelp("mp4, mov, mkv, ts, h264 or null (default: by extension).", valueName: "name"))
+    var format: String?
+
+    @Flag(help: "Write MP4 and MOV in fragments, playable while they grow.")
+    var fragmented = false
+
+    @Flag(help: "Replace an existing output.")
+    var overwrite = false
+}
+
+/// How bits are spent.
+struct RateControlArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Average bitrate in bit/s, such as 5M or 800k; 1k to 1000M (default: 5.12M).",
+            valueName: "rate"
+        )
+    )
+    var bitrate: ArgumentText<BitRate>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Limit on peaks in bit/s (default: none; 1.5 times the bitrate with --b-frames off).",
+            valueName: "rate"
+        )
+    )
+    var peakBitrate: ArgumentText<BitRate>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds over which peaks, or a constant bitrate, are measured; 0.01 to 60 (default: 1).",
+            valueName: "seconds"
+        )
+    )
+    var peakWindow: ArgumentText<PlainNumber>?
+
+    @Flag(help: "Keep to the bitrate all the time, padded where needed.")
+    var cbr = false
+
+    @Option(help: ArgumentHelp("Constant quality instead: 0 to 51, lower is better.", valueName: "quality"))
+    var crf: ArgumentText<PlainNumber>?
+
+    @Option(help: ArgumentHelp("Constant quantizer instead: 0 to 51, lower is better.", valueName: "quantizer"))
+    var qp: ArgumentText<WholeNumber>?
+}
+
+/// What the pictures look like.
+struct PictureArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Size in pixels; odd numbers are rounded down (default: the input's).", valueName: "WxH")
+    )
+    var size: ArgumentText<PictureSize>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Fit another shape into the size: letterbox, aspect-fill or stretch (default: letterbox).",
+            valueName: "mode"
+        )
+    )
+    var fit: ArgumentText<ScalingMode>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Constant frame rate, such as 25 or 30000/1001; 0.01 to 1000 (default: the input's times).",
+            valueName: "rate"
+        )
+    )
+    var fps: ArgumentText<Rational>?
+
+    @Option(help: ArgumentHelp("Bits per sample: 8 or 10 (default: 8; 10 with --profile high10).", valueName: "bits"))
+    var bitDepth: ArgumentText<WholeNumber>?
+}
+
+/// How the stream is built.
+struct StreamArguments: ParsableArguments {
+    @Option(help: "auto, h264 or hevc (default: auto: HEVC on a GPU that has it, else H.264).")
+    var codec: ArgumentText<CodecSelection>?
+
+    @Option(help: "baseline, main, high or high10 (default: what suits the other options).")
+    var profile: ArgumentText<VideoProfile>?
+
+    @Option(help: "1, 1b, 1.1 to 6.2 (default: the lowest that the stream keeps to).")
+    var level: ArgumentText<H264Level>?
+
+    @Option(
+        name: .customLong("keyframe-interval"),
+        help: ArgumentHelp("At most this many frames, or seconds, such as 150 or 5s (default: 5s).", valueName: "count")
+    )
+    var keyFrameInterval: ArgumentText<KeyFrameInterval>?
+
+    @Option(help: ArgumentHelp("auto, off or at most 1 to 16 in a row (default: auto).", valueName: "count"))
+    var bFrames: ArgumentText<BFrames>?
+
+    @Flag(help: "B-frames are no references.")
+    var noBPyramid = false
+
+    @Flag(help: "B-frames may refer across an I-frame.")
+    var openGop = false
+
+    @Option(help: ArgumentHelp("auto, cavlc or cabac (default: auto).", valueName: "mode"))
+    var entropy: ArgumentText<EntropyMode>?
+
+    @Flag(help: "Begin every access unit with a delimiter.")
+    var aud = false
+}
+
+/// Who encodes, and in which mode.
+struct EncoderArguments: ParsableArguments {
+    @Option(help: "auto, software, or a render node such as /dev/dri/renderD128 (default: auto).")
+    var device: ArgumentText<DeviceChoice>?
+
+    @Flag(help: "Fail rather than encode on the CPU.")
+    var requireHardware = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Software: ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow or placebo "
+                + "(default: medium).",
+            valueName: "name"
+        )
+    )
+    var preset: ArgumentText<SoftwareEncoderOptions.Preset>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Software: film, animation, grain, stillimage, psnr, ssim, fastdecode or zerolatency (default: none).",
+            valueName: "name"
+        )
+    )
+    var tune: ArgumentText<SoftwareEncoderOptions.Tuning>?
+
+    @Option(help: ArgumentHelp("Software: threads, 0 to 128 (default: 0, as suits the machine).", valueName: "count"))
+    var threads: ArgumentText<WholeNumber>?
+
+    @Flag(help: "Code every frame at once: no lookahead, no B-frames.")
+    var lowLatency = false
+
+    @Flag(help: "Drop frames rather than fall behind; files are read at the pace of their times.")
+    var realtime = false
+}
+
+/// What is said meanwhile and at the end.
+struct ReportArguments: ParsableArguments {
+    @Flag(help: "Print the result as one JSON document on standard output.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print only warnings and errors.")
+    var quiet = false
+
+    @Flag(name: .shortAndLong, help: "Print also what the encoder and FFmpeg log.")
+    var verbose = false
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Glibc
+import MediaIO
+import MediaTypes
+import Synchronization
+import Transcoding
+import VAToolbox
+
+/// One run of `vatoolbox encode`, from the command line to the exit status.
+struct EncodeJob {
+    let command: EncodeCommand
+    let console: Console
+    private let interruption = Interruption()
+    private let wasInterrupted = InterruptionFlag()
+
+    /// Prepares a run. From here on signals wait until it can close its output in good order, so this comes before any
+    /// other thread.
+    init(_ command: EncodeCommand) {
+        self.command = command
+        console = Console(detail: command.detail)
+    }
+
+    /// Does the work and tells what came of it.
+    func run() async -> ExitStatus {
+        let clock = ContinuousClock()
+        let start = clock.now
+        do throws(MediaError) {
+            let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
+            let narrator = EncodeNarrator(console: console)
+            let transcoder = Transcoder(request) { narrator.tell($0) }
+            observeInterruptions(of: transcoder)
+            let report = try await watching(transcoder) { () async throws(MediaError) in try await transcoder.run() }
+            let outcome = EncodeOutcome(
+                request: request,
+                report: report,
+                elapsed: (clock.now - start).seconds,
+                wasInterrupted: wasInterrupted.isSet
+            )
+            narrator.finish(outcome)
+            deliver(outcome.document)
+            return outcome.status
+        } catch {
+            let status = wasInterrupted.isSet ? .interrupted : ExitStatus(error)
+            if !(command.report.json && command.usesStandardOutput) { console.error("\(error)") }
+            deliver(.failure(error, status))
+            return status
+        }
+    }
+
+    private func deliver(_ document: @autoclosure () -> JSON) {
+        guard command.report.json else { return }
+        let descriptor = command.usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
+        Terminal.write(document().text + "\n", to: descriptor)
+    }
+
+    /// The first signal ends the reading, so that the output is closed in good order. The second one ends the process.
+    private func observeInterruptions(of transcoder: Transcoder) {
+        interruption.observe { [wasInterrupted, console] before in
+            if before > 0 {
+                MediaSink.discardUnfinishedOutputs()
+                _exit(ExitStatus.interrupted.rawValue)
+            }
+            wasInterrupted.set()
+            console.note("finishing what was read; once more to leave at once")
+            transcoder.stop()
+        }
+    }
+
+    /// Shows a line of progress four times a second while the work goes on.
+    private func watching<Result>(
+        _ transcoder: Transcoder,
+        _ work: () async throws(MediaError) -> Result
+    ) async throws(MediaError) -> Result {
+        guard console.showsProgress else { return try await work() }
+        let console = console
+        let display = Task {
+            let clock = ContinuousClock()
+            let start = clock.now
+            while !Task.isCancelled {
+                let line = ProgressLine(progress: transcoder.progress, elapsed: (clock.now - start).seconds)
+                console.showProgress(line.text(width: console.width))
+                try? await clock.sleep(for: .milliseconds(250))
+            }
+        }
+        do {
+            let result = try await work()
+            display.cancel()
+            await display.value
+            console.showProgress("")
+            return result
+        } catch {
+            display.cancel()
+            await display.value
+            console.showProgress("")
+            throw error
+        }
+    }
+
+    private static func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        let code = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)
+        return code == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+}
+
+/// Whether a signal has come.
+private final class InterruptionFlag: Sendable {
+    private let flag = Atomic(false)
+
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+
+    func set() { flag.store(true, ordering: .releasing) }
+}
+
+extension EncodeCommand {
+    /// Whether the video goes to standard output, which then carries nothing else.
+    var usesStandardOutput: Bool { output.output == ContainerFormat.standardOutput }
+
+    /// How much is said on standard error. With a document for programs, that says all there is to note.
+    var detail: Console.Detail {
+        if report.json { return usesStandardOutput ? .errors : report.quiet ? .errors : .warnings }
+        if report.verbose { return .everything }
+        return report.quiet ? .warnings : .notes
+    }
+}
+
+extension Duration {
+    /// The length in seconds.
+    var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

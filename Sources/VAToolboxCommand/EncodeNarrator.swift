@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaIO
+import MediaTypes
+import Synchronization
+import Transcoding
+import VAToolbox
+
+/// Tells on the console what happens while the work goes on, and what came of it.
+final class EncodeNarrator: Sendable {
+    private let console: Console
+    private let state = Mutex(State())
+
+    private struct State {
+        var toldAdjustments: Set<Adjustment> = []
+        var drops = DropCount()
+    }
+
+    init(console: Console) { self.console = console }
+
+    /// Tells what happened just now. Safe on any thread.
+    func tell(_ notice: Transcoder.Notice) {
+        switch notice {
+        case .started: break
+        case .omission(let text): console.warning("left out: \(text)")
+        case .session(let event): tell(event)
+        }
+    }
+
+    private func tell(_ event: SessionEvent) {
+        switch event {
+        case .encoderCreated: break
+        case .encoderFailed(let identity, let error, let frames):
+            console.warning("\(identity) failed, \(Readable.count(frames, "frame")) to encode again: \(error)")
+        case .encoderChanged(let old, let new, let error):
+            console.warning("\(new) takes over from \(old): \(error)")
+        case .frameDropped(let time):
+            if let text = state.withLock({ $0.drops.add(time, now: .now) }) { console.warning(text) }
+        case .adjusted(let adjustment): tell(adjustment)
+        }
+    }
+
+    private func tell(_ adjustment: Adjustment) {
+        let isNew = state.withLock { $0.toldAdjustments.insert(adjustment).inserted }
+        if isNew { console.note("\(adjustment)") }
+    }
+
+    /// Tells what came of the work.
+    func finish(_ outcome: EncodeOutcome) {
+        let report = outcome.report
+        report.adjustments.forEach(tell)
+        if let text = state.withLock({ $0.drops.rest() }) { console.warning(text) }
+        if let text = outcome.damage { console.warning(text) }
+        console.summary(outcome.summary(width: console.width))
+    }
+}
+
+/// Brings dropped frames together, so that a slow machine tells of them once a second and not for each.
+struct DropCount {
+    private var count = 0
+    private var last = MediaTime.zero
+    private var toldAt: ContinuousClock.Instant?
+
+    /// Counts a frame; the text to tell now, if any.
+    mutating func add(_ time: MediaTime, now: ContinuousClock.Instant) -> String? {
+        count += 1
+        last = time
+        if let toldAt, now - toldAt < .seconds(1) { return nil }
+        toldAt = now
+        return rest()
+    }
+
+    /// What was not told yet.
+    mutating func rest() -> String? {
+        guard count > 0 else { return nil }
+        defer { count = 0 }
+        let what = count == 1 ? "a frame was" : "\(count) frames were"
+        return "\(what) dropped to keep up, the last at \(Readable.number(last.seconds, places: 3)) s"
+    }
+}

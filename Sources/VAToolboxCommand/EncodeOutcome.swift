@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import MediaIO
+import MediaTypes
+import Transcoding
+import VAToolbox
+
+/// What came of an encode, for people and for programs.
+struct EncodeOutcome {
+    let request: TranscodeRequest
+    let report: TranscodeReport
+    /// Seconds from the command's start to the output's end.
+    let elapsed: Double
+    let wasInterrupted: Bool
+
+    /// What the command exits with.
+    var status: ExitStatus {
+        if wasInterrupted { return .interrupted }
+        return report.problems.isLossy ? .damagedInput : .done
+    }
+
+    /// How many times faster than it is shown the video was encoded.
+    var speed: Double? { elapsed > 0 ? report.output.duration.seconds / elapsed : nil }
+
+    /// The limit on peaks that applied, in bits per second.
+    var peakBitRate: Int? {
+        let configuration = report.configuration
+        return configuration.rateControl.rateLimit(
+            codec: report.encoder.identity.codec,
+            bFrames: configuration.bFrames
+        )?.bitsPerSecond
+    }
+}
+
+// MARK: - For people
+
+extension EncodeOutcome {
+    /// The closing lines, of at most `width` columns where words can be broken.
+    func summary(width: Int) -> String {
+        let output = report.output
+        let size = report.encoder.properties.formatDescription
+        var page = TextPage(width: width)
+        page.entry("output", "\(request.output), " + outputText(output, "\(size.width)x\(size.height)"))
+        page.entry("encoder", encoder)
+        for reason in reasons { page.entry("why", reason) }
+        page.entry("bitrate", bitRates)
+        let rate = elapsed > 0 ? Double(output.sampleCount) / elapsed : 0
+        let factor = Readable.number(speed ?? 0, places: 2)
+        page.entry(
+            "speed",
+            "\(factor)x, \(Readable.number(rate, places: 1)) fps, \(Readable.number(elapsed, places: 2)) s"
+        )
+        if wasInterrupted { page.entry("stopped", "by a signal; the output holds what was read until then") }
+        return page.text
+    }
+
+    private func outputText(_ output: MediaSink.Summary, _ size: String) -> String {
+        let seconds = Readable.number(output.duration.seconds, places: 2)
+        let frames = Readable.count(output.sampleCount, "frame")
+        return "\(Readable.byteCount(output.byteCount)), \(seconds) s, \(frames), \(size)"
+    }
+
+    /// What of the input was lost.
+    var damage: String? {
+        let problems = report.problems
+        guard problems.isLossy else { return nil }
+        let counts = [
+            (problems.decodeErrors, "undecodable packet"), (problems.damagedFrames, "damaged frame"),
+            (problems.readErrors, "read error"),
+        ]
+        let parts = counts.filter { $0.0 > 0 }.map { Readable.count($0.0, $0.1) }
+        let first = problems.descriptions.first.map { "; first: \($0)" } ?? ""
+        return "part of the input could not be decoded: \(parts.joined(separator: ", "))\(first)"
+    }
+
+    private var encoder: String {
+        let encoder = report.encoder
+        let codec = encoder.identity.codec == .h264 ? "H.264" : "HEVC"
+        let device = encoder.identity.device.map { " on \($0)" } ?? ""
+        return "\(encoder.properties.name)\(device), \(codec) \(encoder.properties.profile) \(encoder.properties.level)"
+    }
+
+    /// Why this encoder, and why none before it.
+    private var reasons: [String] {
+        let rejected = report.encoder.rejected.map(\.description)
+        return rejected.isEmpty ? [report.encoder.reason] : rejected
+    }
+
+    private var bitRates: String {
+        let asked =
+            switch report.configuration.rateControl {
+            case .averageBitRate(let rate, _): "\(Readable.bitRate(Double(rate))) asked"
+            case .constantBitRate(let rate, _): "\(Readable.bitRate(Double(rate))) constant asked"
+            case .constantQuality(let quality, _): "quality \(Readable.number(quality, places: 1)) asked"
+            case .constantQuantizer(let quantizer): "quantizer \(quantizer) asked"
+            }
+        let isConstant = if case .constantBitRate = report.configuration.rateControl { true } else { false }
+        let peak = isConstant ? nil : peakBitRate.map { "peak \(Readable.bitRate(Double($0)))" }
+        let delivered = report.deliveredBitRate.map { "\(Readable.bitRate($0)) delivered" }
+        return [asked, peak, delivered].compactMap(\.self).joined(separator: ", ")
+    }
+}

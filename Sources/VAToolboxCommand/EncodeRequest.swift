@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import MediaIO
+import MediaTypes
+import Transcoding
+import VAToolbox
+
+extension EncodeCommand {
+    /// What the command line asks for.
+    ///
+    /// - Parameter inputIsLive: Whether the input comes at a pace of its own, as from a camera behind a pipe.
+    /// - Throws: `invalidArgument` for a value that means nothing, and for options that contradict each other.
+    func request(inputIsLive: Bool) throws(MediaError) -> TranscodeRequest {
+        try checkContradictions()
+        var request = TranscodeRequest(input: input, output: output.output)
+        request.source = try source.options()
+        request.sink = try output.options()
+        request.video = try videoSettings()
+        if let codec = request.sink.format?.requiredCodec {
+            // An output that holds one codec only decides what `auto` means.
+            let asked = request.video.base.codec
+            if asked != .automatic, asked.rawValue != codec.rawValue {
+                throw MediaError(
+                    .invalidArgument,
+                    "the output does not take this codec",
+                    given: asked.rawValue,
+                    allowed: "auto, \(codec.rawValue)"
+                )
+            }
+            request.video.base.codec = codec == .hevc ? .hevc : .h264
+        }
+        request.session.policy = try encoder.policy()
+        if encoder.realtime {
+            request.session.realTime = RealTimeMode()
+            request.isPaced = !inputIsLive
+        }
+        return request
+    }
+
+    private func videoSettings() throws(MediaError) -> VideoSettings {
+        var settings = VideoSettings()
+        try stream.apply(to: &settings.base)
+        try picture.apply(to: &settings)
+        try encoder.apply(to: &settings.base)
+        settings.base.rateControl = try rate.rateControl(default: settings.base.rateControl)
+        return settings
+    }
+
+    private func checkContradictions() throws(MediaError) {
+        if report.quiet, report.verbose { throw contradiction("--quiet", "--verbose") }
+    }
+}
+
+/// Two options that cannot be used together.
+private func contradiction(_ one: String, _ other: String, allowed: String? = nil) -> MediaError {
+    MediaError(
+        .invalidArgument,
+        "two options contradict each other",
+        given: "\(one) and \(other)",
+        allowed: allowed ?? "one of them"
+    )
+}
+
+extension InputArguments {
+    func options() throws(MediaError) -> MediaSource.Options {
+        var options = MediaSource.Options(format: inputFormat, rawVideo: try rawVideo())
+        options.start = try start?.value(of: "--start").time
+        options.duration = try duration?.value(of: "--duration").time
+        if let deinterlace { options.deinterlacing = try deinterlace.value(of: "--deinterlace") }
+        return options
+    }
+
+    private func rawVideo() throws(MediaError) -> MediaSource.RawVideo? {
+        let given = [
+            ("--input-size", inputSize?.text), ("--input-fps", inputFps?.text),
+            ("--input-pixel-format", inputPixelFormat),
+        ].filter { $0.1 != nil }.map(\.0)
+        if given.isEmpty { return nil }
+        guard let inputSize, let inputFps, let inputPixelFormat else {
+            throw MediaError(
+                .invalidArgument,
+                "raw video is not described completely",
+                given: given.joined(separator: " and "),
+                allowed: "--input-size, --input-fps and --input-pixel-format together"
+            )
+        }
+        let size = try inputSize.value(of: "--input-size")
+        return MediaSource.RawVideo(
+            pixelFormat: inputPixelFormat,
+            width: size.width,
+            height: size.height,
+            frameRate: try inputFps.value(of: "--input-fps")
+        )
+    }
+}
+
+extension OutputArguments {
+    func options() throws(MediaError) -> MediaSink.Options {
+        var options = MediaSink.Options()
+        options.format = try ContainerFormat(name: format, path: output)
+        options.isFragmented = fragmented
+        options.overwrite = overwrite
+        return options
+    }
+}
+
+extension RateControlArguments {
+    /// The one kind of rate control that the options ask for.
+    ///
+    /// - Parameter standard: What applies without any.
+    func rateControl(default standard: RateControl) throws(MediaError) -> RateControl {
+        try checkContradictions()
+        let window = try peakWindow?.value(of: "--peak-window").value ?? 1
+        let limit = try peakBitrate?.value(of: "--peak-bitrate").bitsPerSecond
+        let peak = limit.map { PeakBitRate.limit($0, window: window) }
+        if let qp { return .constantQuantizer(try qp.value(of: "--qp").value) }
+        if let crf { return .constantQuality(try crf.value(of: "--crf").value, peak: peak ?? .unlimited) }
+        let rate = try bitrate?.value(of: "--bitrate").bitsPerSecond ?? standard.bitsPerSecond ?? 0
+        return cbr ? .constantBitRate(rate, window: window) : .averageBitRate(rate, peak: peak ?? .automatic)
+    }
+
+    private func checkContradictions() throws(MediaError) {
+        let kinds = [
+            bitrate.map { "--bitrate \($0.text)" }, crf.map { "--crf \($0.text)" }, qp.map { "--qp \($0.text)" },
+        ].compactMap(\.self)
+        if kinds.count > 1 { throw contradiction(kinds[0], kinds[1], allowed: "one of --bitrate, --crf and --qp") }
+        let constant = [crf.map { "--crf \($0.text)" }, qp.map { "--qp \($0.text)" }].compactMap(\.self).first
+        if cbr, let constant { throw contradiction("--cbr", constant, allowed: "--cbr with --bitrate") }
+        if let peakBitrate {
+            let peak = "--peak-bitrate \(peakBitrate.text)"
+            if cbr { throw contradiction(peak, "--cbr") }
+            if let qp { throw contradiction(peak, "--qp \(qp.text)") }
+        } else if let peakWindow, !cbr {
+            throw MediaError(
+                .invalidArgument,
+                "there is no peak to measure",
+                given: "--peak-window \(peakWindow.text)",
+                allowed: "with --peak-bitrate or --cbr"
+            )
+        }
+    }
+}
+
+extension PictureArguments {
+    func apply(to settings: inout VideoSettings) throws(MediaError) {
+        if let size = try size?.value(of: "--size") { settings.size = (size.width, size.height) }
+        if let fit { settings.base.scaling = try fit.value(of: "--fit") }
+        settings.frameRate = try fps?.value(of: "--fps")
+        if let bitDepth {
+            settings.base.bitDepth = try bitDepth.value(of: "--bit-depth").value
+        } else if let profile = settings.base.profile {
+            settings.base.bitDepth = profile.maximumBitDepth
+        }
+    }
+}
+
+extension StreamArguments {
+    func apply(to configuration: inout EncoderConfiguration) throws(MediaError) {
+        if let codec { configuration.codec = try codec.value(of: "--codec") }
+        configuration.profile = try profile?.value(of: "--profile")
+        configuration.level = try level?.value(of: "--level")
+        if let keyFrameInterval {
+            configuration.keyFrameInterval = try keyFrameInterval.value(of: "--keyframe-interval")
+        }
+        if let bFrames { configuration.bFrames = try bFrames.value(of: "--b-frames") }
+        configuration.allowsBPyramid = !noBPyramid
+        configuration.allowsOpenGOP = openGop
+        if let entropy { configuration.entropyMode = try entropy.value(of: "--entropy") }
+        configuration.accessUnitDelimiters = aud
+    }
+}
+
+extension EncoderArguments {
+    func apply(to configuration: inout EncoderConfiguration) throws(MediaError) {
+        if let preset { configuration.software.preset = try preset.value(of: "--preset") }
+        configuration.software.tuning = try tune?.value(of: "--tune")
+        if let threads { configuration.software.threads = try threads.value(of: "--threads").value }
+        configuration.isLowLatency = lowLatency
+    }
+
+    /// Which encoders may be used.
+    func policy() throws(MediaError) -> EncoderPolicy {
+        switch try device?.value(of: "--device") ?? .automatic {
+        case .automatic: return requireHardware ? .requireHardware : .preferHardware
+        case .renderNode(let path): return .devices([path], software: !requireHardware)
+        case .software:
+            if requireHardware { throw contradiction("--device software", "--require-hardware") }
+            return .requireSoftware
+        }
+    }
+}

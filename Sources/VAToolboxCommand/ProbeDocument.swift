@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import RenderNodes
+import VAAPI
+
+/// What `probe --json` prints; docs/command.md describes every key.
+extension ProbeReport {
+    var document: JSON {
+        .object([
+            "version": .string(VAToolboxCommand.version),
+            "renderNodes": .array(nodes.map(\.document)),
+            "absence": absence?.document ?? .null,
+            "softwareEncoders": .array(software.map(\.document)),
+            "ffmpeg": .string(ffmpegVersion),
+            "hardwareEncoding": .bool(false),
+        ])
+    }
+}
+
+extension ProbeReport.SoftwareEncoder {
+    fileprivate var document: JSON {
+        .object([
+            "codec": .string(codec == "H.264" ? "h264" : codec.lowercased()),
+            "name": .string(name),
+            "bitDepths": .array(bitDepths.map(JSON.integer)),
+        ])
+    }
+}
+
+extension ProbeReport.Node {
+    fileprivate var document: JSON {
+        let (refusal, driver): (JSON, JSON) =
+            switch driver {
+            case .outOfReach(let refusal): (refusal.document, .null)
+            case .failed(let explanation, let remedies):
+                (.object(["explanation": .string(explanation), "remedies": JSON(remedies)]), .null)
+            case .answers(let driver): (.null, driver.document)
+            }
+        return .object([
+            "path": .string(node.path),
+            "kernelDriver": JSON(node.kernelDriver),
+            "pci": node.pci?.document ?? .null,
+            "owner": JSON(node.file?.owner),
+            "group": JSON(node.file?.group),
+            "groupName": JSON(node.groupName),
+            "mode": JSON(node.file.map { "0" + String($0.permissions, radix: 8) }),
+            "accessible": .bool(node.access == .accessible),
+            "refusal": refusal,
+            "driver": driver,
+        ])
+    }
+}
+
+extension PCIFunction {
+    fileprivate var document: JSON {
+        .object([
+            "address": .string(address),
+            "vendor": JSON(vendorName),
+            "vendorID": .integer(Int(vendorID)),
+            "deviceID": .integer(Int(deviceID)),
+        ])
+    }
+}
+
+extension NodeRefusal {
+    fileprivate var document: JSON {
+        .object([
+            "path": .string(path),
+            "errno": JSON(code),
+            "explanation": .string(explanation),
+            "remedies": JSON(remedies),
+        ])
+    }
+}
+
+extension DriverDescription {
+    fileprivate var document: JSON {
+        .object([
+            "name": JSON(name),
+            "file": JSON(file),
+            "vendor": .string(vendor),
+            "vaAPI": .string("\(version)"),
+            "encodes": .array(
+                encoding.flatMap { group in
+                    group.profiles.map { profile in
+                        .object([
+                            "profile": .string("\(profile)"),
+                            "entrypoints": JSON(group.entrypoints.map(\.description)),
+                        ])
+                    }
+                }
+            ),
+        ])
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import RenderNodes
+import VAAPI
+
+/// The answer for people.
+extension ProbeReport {
+    /// The report in lines of at most `width` columns, except for commands, which are never broken.
+    func text(width: Int) -> String {
+        var page = TextPage(width: width)
+        page.line("VAToolbox \(VAToolboxCommand.version)")
+        page.line("")
+        page.line("GPU")
+        if let absence {
+            page.paragraph("None. \(absence.explanation)", indentation: 2)
+            page.list(absence.remedies, indentation: 2)
+        }
+        for (index, node) in nodes.enumerated() {
+            if index > 0 { page.line("") }
+            page.add(node)
+        }
+        page.line("")
+        page.paragraph(conclusion, indentation: 2)
+        page.line("")
+        page.line("Software")
+        for encoder in software {
+            let depths = encoder.bitDepths.map(String.init).joined(separator: " and ")
+            page.entry(encoder.codec, "\(encoder.name), \(depths) bits", indentation: 2)
+        }
+        page.entry("HEVC", "no encoder in this version", indentation: 2)
+        page.entry("files", "FFmpeg \(ffmpegVersion)", indentation: 2)
+        return page.text
+    }
+
+    private var conclusion: String {
+        let answering = nodes.contains { if case .answers = $0.driver { true } else { false } }
+        return answering
+            ? "Encoders are as the driver lists them; no test encode was made. This version has no VA-API encoder yet, "
+                + "so `vatoolbox encode` uses the CPU."
+            : "`vatoolbox encode` uses the CPU."
+    }
+}
+
+extension TextPage {
+    fileprivate mutating func add(_ entry: ProbeReport.Node) {
+        let node = entry.node
+        line("\(node.path)", indentation: 2)
+        if let pci = node.pci {
+            let vendor = pci.vendorName.map { "\($0) " } ?? ""
+            self.entry("device", "\(vendor)\(pci.identifier) at \(pci.address)", indentation: 4)
+        }
+        if let driver = node.kernelDriver { self.entry("kernel", driver, indentation: 4) }
+        switch entry.driver {
+        case .outOfReach(let refusal):
+            self.entry("access", "refused", indentation: 4)
+            paragraph(refusal.explanation, indentation: 4)
+            list(refusal.remedies, indentation: 4)
+        case .failed(let explanation, let remedies):
+            self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
+            self.entry("driver", "failed", indentation: 4)
+            explanation.split(separator: "\n").forEach { paragraph(String($0), indentation: 4) }
+            list(remedies, indentation: 4)
+        case .answers(let driver):
+            self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
+            self.entry("driver", driver.vendor, indentation: 4)
+            if let file = driver.file { self.entry("file", file, indentation: 4) }
+            self.entry("libva", "VA-API \(driver.version)", indentation: 4)
+            add(driver.encoding)
+        }
+    }
+
+    private mutating func add(_ encoding: [(profiles: [Profile], entrypoints: [Entrypoint])]) {
+        if encoding.isEmpty { entry("encodes", "nothing", indentation: 4) }
+        for (index, group) in encoding.enumerated() {
+            let profiles = group.profiles.map(\.description).joined(separator: ", ")
+            let entrypoints = group.entrypoints.map(\.description).joined(separator: ", ")
+            entry(index == 0 ? "encodes" : "", "\(profiles): \(entrypoints)", indentation: 4)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Transcoding
+
+/// One line on how far the work has come, fitted to a width.
+struct ProgressLine {
+    let progress: TranscodeProgress
+    /// Seconds since the work began.
+    let elapsed: Double
+
+    /// The line in at most `width` columns: what matters least is left out first.
+    func text(width: Int) -> String {
+        var shown = fields
+        while shown.count > 1, Self.line(shown).count > width {
+            guard let least = shown.indices.max(by: { shown[$0].rank < shown[$1].rank }) else { break }
+            shown.remove(at: least)
+        }
+        return String(Self.line(shown).prefix(max(width, 0)))
+    }
+
+    private struct Field {
+        var text: String
+        /// 0 stays longest.
+        var rank: Int
+    }
+
+    private static func line(_ fields: [Field]) -> String { fields.map(\.text).joined(separator: "  ") }
+
+    private var fields: [Field] {
+        var fields: [Field] = []
+        if let share { fields.append(Field(text: "\(Readable.number(share * 100, places: 0)) %", rank: 1)) }
+        fields.append(Field(text: "\(Readable.count(progress.framesIn, "frame"))", rank: 0))
+        if let expected = progress.expectedDuration {
+            let times = "\(Readable.clock(progress.time.seconds)) of \(Readable.clock(expected.seconds))"
+            fields.append(Field(text: times, rank: 5))
+        } else {
+            fields.append(Field(text: Readable.clock(progress.time.seconds), rank: 5))
+        }
+        if elapsed > 0 {
+            let rate = Double(progress.framesIn) / elapsed
+            fields.append(Field(text: "\(Readable.number(rate, places: rate < 10 ? 1 : 0)) fps", rank: 3))
+            fields.append(Field(text: "\(Readable.number(progress.time.seconds / elapsed, places: 2))x", rank: 4))
+        }
+        if let bitRate { fields.append(Field(text: Readable.bitRate(bitRate), rank: 6)) }
+        if let remaining { fields.append(Field(text: "\(Readable.clock(remaining)) left", rank: 2)) }
+        return fields
+    }
+
+    /// The part of the work that is done, 0...1.
+    private var share: Double? {
+        if let frames = progress.expectedFrames, frames > 0 {
+            return min(Double(progress.framesIn) / Double(frames), 1)
+        }
+        guard let expected = progress.expectedDuration?.seconds, expected > 0 else { return nil }
+        return min(progress.time.seconds / expected, 1)
+    }
+
+    /// Seconds to go at the speed so far; not before there is something to judge by.
+    private var remaining: Double? {
+        guard let share, share > 0, elapsed >= 1 else { return nil }
+        return elapsed * (1 - share) / share
+    }
+
+    /// Of what has come out, which is behind what went in.
+    private var bitRate: Double? {
+        guard progress.framesOut > 0, progress.framesIn > 0 else { return nil }
+        let seconds = progress.time.seconds * Double(progress.framesOut) / Double(progress.framesIn)
+        return seconds > 0 ? Double(progress.bytesOut) * 8 / seconds : nil
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Quantities as people read them.
+enum Readable {
+    /// A number with that many digits behind the point.
+    static func number(_ value: Double, places: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<places { scale *= 10 }
+        guard value.isFinite, let scaled = Int64(exactly: (value.magnitude * scale).rounded()) else { return "-" }
+        let sign = value < 0 && scaled != 0 ? "-" : ""
+        guard places > 0 else { return sign + String(scaled) }
+        let (whole, fraction) = scaled.quotientAndRemainder(dividingBy: Int64(scale))
+        return "\(sign)\(whole).\(padded(fraction, to: places, with: "0"))"
+    }
+
+    /// Bits per second in the unit that fits: `800 kbit/s`, `5.12 Mbit/s`.
+    static func bitRate(_ value: Double) -> String {
+        switch value {
+        case 0..<999.5: "\(number(value, places: 0)) bit/s"
+        case 0..<999_500: "\(number(value / 1e3, places: 0)) kbit/s"
+        default: "\(number(value / 1e6, places: 2)) Mbit/s"
+        }
+    }
+
+    /// A size in the unit that fits: `912 bytes`, `3.2 MB`; powers of 1000, as bit rates have them.
+    static func byteCount(_ count: Int64) -> String {
+        let value = Double(count)
+        return switch value {
+        case ..<1000: "\(count) bytes"
+        case ..<999_950: "\(number(value / 1e3, places: 1)) kB"
+        case ..<999_950_000: "\(number(value / 1e6, places: 1)) MB"
+        default: "\(number(value / 1e9, places: 2)) GB"
+        }
+    }
+
+    /// Seconds as a clock shows them: `0:07`, `12:34`, `1:02:03`.
+    static func clock(_ seconds: Double) -> String {
+        guard seconds.isFinite, let total = Int64(exactly: max(seconds, 0).rounded(.down)) else { return "-" }
+        let (hours, minutes, rest) = (total / 3600, total / 60 % 60, padded(total % 60, to: 2, with: "0"))
+        return hours > 0 ? "\(hours):\(padded(minutes, to: 2, with: "0")):\(rest)" : "\(minutes):\(rest)"
+    }
+
+    /// `1 frame`, `2 frames`.
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+    /// The text on one line: line breaks and other control characters become spaces.
+    static func oneLine(_ text: String) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            let isControl = scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+            scalars.append(isControl ? " " : scalar)
+        }
+        return String(scalars)
+    }
+
+    private static func padded(_ value: Int64, to width: Int, with character: Character) -> String {
+        let digits = String(value)
+        return String(repeating: character, count: max(width - digits.count, 0)) + digits
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import Glibc
+import Logging
+import MediaIO
+
+/// `vatoolbox`.
+@main
+struct VAToolboxCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vatoolbox",
+        abstract: "Encode video to H.264, on the GPU where that is possible and on the CPU where it is not.",
+        version: version,
+        subcommands: [EncodeCommand.self, ProbeCommand.self]
+    )
+
+    /// The version of the command and of the package.
+    static let version = "0.1.0"
+
+    static func main() async {
+        Interruption.ignoreBrokenPipes()
+        let status =
+            switch prepare(Array(CommandLine.arguments.dropFirst())) {
+            case .encode(let job): await job.run()
+            case .done(let status): status
+            }
+        fflush(nil)
+        // Not `exit`: threads of an encoder that hangs would be waited for, and drivers crash in their destructors.
+        _exit(status.rawValue)
+    }
+
+    private enum Preparation {
+        case encode(EncodeJob)
+        case done(ExitStatus)
+    }
+
+    /// Everything that is done on the first thread alone.
+    private static func prepare(_ arguments: [String]) -> Preparation {
+        do {
+            var command = try parseAsRoot(arguments)
+            switch command {
+            case let command as EncodeCommand:
+                let job = EncodeJob(command)
+                startLogging(to: job.console)
+                return .encode(job)
+            case let command as ProbeCommand:
+                return .done(command.probe())
+            default:
+                try command.run()
+                return .done(.done)
+            }
+        } catch {
+            return .done(report(error, arguments))
+        }
+    }
+
+    /// Prints what was asked for, as help is; or what is wrong with the command line.
+    private static func report(_ error: any Error, _ arguments: [String]) -> ExitStatus {
+        if exitCode(for: error) == .success {
+            var text = fullMessage(for: error)
+            while text.last?.isNewline == true { text.removeLast() }
+            return Terminal.write(text + "\n", to: STDOUT_FILENO) ? .done : .failed
+        }
+        let text = message(for: error)
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+        let command = arguments.first.flatMap { names.contains($0) ? "vatoolbox \($0)" : nil } ?? "vatoolbox"
+        Console(detail: .errors).error("\(text) (see \(command) --help)")
+        if arguments.contains("--json") { Terminal.write(JSON.usageFailure(text).text + "\n", to: STDOUT_FILENO) }
+        return .usage
+    }
+
+    private static func startLogging(to console: Console) {
+        LoggingSystem.bootstrap { ConsoleLogHandler(label: $0, console: console) }
+        if console.detail >= .everything { MediaLog.logger = Logger(label: "ffmpeg") }
+    }
+}
