@@ -18,9 +18,7 @@ public struct AVCDecoderConfigurationRecord: Hashable, Sendable {
 
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
             try visitor.fixed("reserved", bits: 6, 0b111111)
-            var format = chromaFormat.rawValue
-            try visitor.u("chroma_format", bits: 2, &format)
-            chromaFormat = ChromaFormat(rawValue: format) ?? chromaFormat
+            try visitor.recordChromaFormat("chroma_format", &chromaFormat)
             try visitor.fixed("reserved", bits: 5, 0b11111)
             try visitor.u("bit_depth_luma_minus8", bits: 3, &bitDepthLumaMinus8)
             try visitor.fixed("reserved", bits: 5, 0b11111)

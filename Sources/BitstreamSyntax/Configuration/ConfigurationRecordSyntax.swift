@@ -13,6 +13,16 @@ extension SyntaxVisitor {
         size = known
     }
 
+    /// The chroma format in two bits.
+    mutating func recordChromaFormat(
+        _ name: @autoclosure () -> String,
+        _ format: inout ChromaFormat
+    ) throws(BitstreamError) {
+        var number = format.rawValue
+        try u(name(), bits: 2, &number)
+        format = ChromaFormat(rawValue: number) ?? format
+    }
+
     /// A number of NAL units in `countBits` bits, then each with its length in 16 bits.
     mutating func nalUnits(
         count countName: @autoclosure () -> String,

@@ -197,13 +197,9 @@ extension H264SequenceParameterSet: SyntaxStructure {
         }
         try visitor.flag("direct_8x8_inference_flag", &direct8x8InferenceFlag)
         try visitor.presence("frame_cropping_flag", of: &frameCropping, WindowOffsets())
-        let units = (coded: codedSize, crop: cropUnit)
-        try frameCropping?.visit(
-            &visitor,
-            prefix: "frame_crop",
-            width: UInt32(clamping: units.coded.width / units.crop.width),
-            height: UInt32(clamping: units.coded.height / units.crop.height)
-        )
+        let (coded, unit) = (codedSize, cropUnit)
+        let limits = PictureSize(width: coded.width / unit.width, height: coded.height / unit.height)
+        try frameCropping?.visit(&visitor, prefix: "frame_crop", limits: limits)
     }
 
     /// The profiles whose sets carry `chroma_format_idc` and what follows it.

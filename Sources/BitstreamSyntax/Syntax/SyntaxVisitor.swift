@@ -131,6 +131,22 @@ extension SyntaxVisitor {
         }
     }
 
+    /// `u(1)` for each of `count` bits without a meaning; bits that are all zero are an empty string.
+    mutating func reservedBits(
+        _ name: @autoclosure () -> String,
+        _ bits: inout RawBits,
+        count: Int
+    ) throws(BitstreamError) {
+        try check("count of \(name())", bits.count, in: 0...count)
+        var visited = RawBits()
+        for index in 0..<count {
+            var bit = bits[index]
+            try flag("\(name())[\(index)]", &bit)
+            visited.append(bit)
+        }
+        bits = visited.bytes.allSatisfy { $0 == 0 } ? RawBits() : visited
+    }
+
     /// `chroma_format_idc`, `ue(v)`.
     mutating func chromaFormat(_ value: inout ChromaFormat) throws(BitstreamError) {
         var number = value.rawValue

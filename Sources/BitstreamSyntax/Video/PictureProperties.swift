@@ -97,16 +97,17 @@ public struct WindowOffsets: Hashable, Sendable {
         self.bottom = bottom
     }
 
-    /// Visits the four offsets, which must leave at least one unit of `width` and of `height` units.
+    /// Visits the four offsets, which must leave at least one unit of a picture of `limits` units.
     mutating func visit(
         _ visitor: inout some SyntaxVisitor,
         prefix: String,
-        width: UInt32,
-        height: UInt32
+        limits: PictureSize
     ) throws(BitstreamError) {
-        try visitor.ue("\(prefix)_left_offset", &left, in: 0...(max(width, 1) - 1))
-        try visitor.ue("\(prefix)_right_offset", &right, in: 0...(max(width, left + 1) - left - 1))
-        try visitor.ue("\(prefix)_top_offset", &top, in: 0...(max(height, 1) - 1))
-        try visitor.ue("\(prefix)_bottom_offset", &bottom, in: 0...(max(height, top + 1) - top - 1))
+        let width = UInt32(clamping: max(limits.width, 1))
+        let height = UInt32(clamping: max(limits.height, 1))
+        try visitor.ue("\(prefix)_left_offset", &left, in: 0...(width - 1))
+        try visitor.ue("\(prefix)_right_offset", &right, in: 0...(width - 1 - left))
+        try visitor.ue("\(prefix)_top_offset", &top, in: 0...(height - 1))
+        try visitor.ue("\(prefix)_bottom_offset", &bottom, in: 0...(height - 1 - top))
     }
 }

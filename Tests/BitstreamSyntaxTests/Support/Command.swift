@@ -24,7 +24,8 @@ func run(_ tool: String, _ arguments: [String], in folder: TemporaryFolder) thro
     let output = try FileHandle(forWritingTo: log)
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [tool] + arguments
+    // An encoder that hangs (x265 3.5 does on some options) fails the test instead of stopping the run.
+    process.arguments = ["timeout", "--signal=KILL", "180", tool] + arguments
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
     process.standardError = output

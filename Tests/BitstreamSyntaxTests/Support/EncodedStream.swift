@@ -35,7 +35,7 @@ struct EncodedStream {
 
     /// In what these elements differ from those that FFmpeg found in the parameter set that is most like them.
     func differences(from elements: [SyntaxElement]) -> [String] {
-        let lines = Set(elements.map(Self.line))
+        let lines = Set(elements.filter { !Self.isReserved($0.name) }.map(Self.line))
         let nearest = tracedSets.max { $0.intersection(lines).count < $1.intersection(lines).count } ?? []
         return nearest.symmetricDifference(lines).sorted().map { (lines.contains($0) ? "ours " : "ffmpeg's ") + $0 }
     }
@@ -54,6 +54,9 @@ struct EncodedStream {
         }
     }
 
+    /// Whether these are reserved bits, which FFmpeg shows in pieces and under names of its own.
+    private static func isReserved(_ name: String) -> Bool { name.contains("reserved_zero_") }
+
     private static func line(of element: SyntaxElement) -> String {
         "\(element.bitPosition) \(element.name) = \(element.value)"
     }
@@ -66,7 +69,7 @@ struct EncodedStream {
             if let position = words.first.flatMap({ Int($0) }) {
                 guard isInSet, words.count >= 4, let value = words.last else { continue }
                 let name = String(words[1])
-                guard name != "rbsp_alignment_zero_bit" else { continue }
+                guard name != "rbsp_alignment_zero_bit", !isReserved(name) else { continue }
                 sets[sets.count - 1].insert("\(position) \(specificationNames[name] ?? name) = \(value)")
             } else {
                 isInSet = words.suffix(2) == ["Parameter", "Set"]
