@@ -41,7 +41,9 @@ import Testing
         Refusal(testDescription: "no rate", given: "0", allowed: "0.01...1000") { $0.frameRate = Rational(0) },
         Refusal(testDescription: "rate over zero", given: "1/0", allowed: "0.01") { $0.frameRate = Rational(1, 0) },
         Refusal(testDescription: "absurd rate", given: "100000", allowed: "1000") { $0.frameRate = Rational(100_000) },
-        Refusal(testDescription: "no bits", given: "0 bit/s", allowed: "1000...") { $0.rateControl = .averageBitRate(0) },
+        Refusal(testDescription: "no bits", given: "0 bit/s", allowed: "1000...") {
+            $0.rateControl = .averageBitRate(0)
+        },
         Refusal(testDescription: "negative bits", given: "-5 bit/s", allowed: "1000...") {
             $0.rateControl = .constantBitRate(-5)
         },
