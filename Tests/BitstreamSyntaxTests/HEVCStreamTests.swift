@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Foundation
 import Testing
 
 @testable import BitstreamSyntax
 
 /// Parameter sets of real encoders, against FFmpeg's reading of them.
 @Suite struct HEVCStreamTests {
-    /// Options of ffmpeg's libx265; what each is for is what its name says.
+    /// Options of ffmpeg's libx265; what each is for is what its name says. FOLDER is where the test's files are.
     static let options = [
         "-pix_fmt yuv420p",
         "-pix_fmt yuv420p10le -profile:v main10",
@@ -27,12 +28,13 @@ import Testing
         "-pix_fmt yuv420p -x265-params cu-lossless=1:constrained-intra=1:weightb=1",
         "-pix_fmt yuv420p10le -color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range pc",
         "-pix_fmt yuv420p -x265-params level-idc=5.1:high-tier=1:opt-qp-pps=1:opt-ref-list-length-pps=1",
-        "-pix_fmt yuv420p -x265-params multi-pass-opt-rps=1:pass=1:stats=/dev/null:bframes=3",
+        "-pix_fmt yuv420p -x265-params multi-pass-opt-rps=1:pass=1:stats=FOLDER/x265.log:bframes=3",
     ]
 
     @Test(arguments: options) func libx265(options: String) throws {
         let folder = try TemporaryFolder()
         for size in ["128x72", "102x52"] {
+            let options = options.replacingOccurrences(of: "FOLDER", with: folder.url.path)
             let arguments = EncodedStream.encoding("libx265", size: size, options)
             try check(EncodedStream(codec: .hevc, arguments, in: folder))
         }
