@@ -67,7 +67,7 @@ final class X264Encoder: EncoderBackend {
             picture.i_qpplus1 = Int32(clamping: quantizer + settings.quantizerOffset + 1)
         }
         try frame.buffer.withPlanes { (planes) throws(MediaError) in
-            picture.img = try image(of: frame.buffer.format, planes)
+            picture.img = image(of: frame.buffer.format, planes)
             try instance.encode(&picture, deliver)
         }
         nextIsKeyFrame = false
@@ -167,39 +167,27 @@ extension X264Encoder {
     }
 
     /// The planes where they are, for x264 to copy from; ten-bit ones from ``staging``.
-    private func image(of format: PixelFormat, _ planes: [PixelPlane]) throws(MediaError) -> x264_image_t {
+    private func image(of format: PixelFormat, _ planes: [PixelPlane]) -> x264_image_t {
         var image = x264_image_t()
         if let staging {
             staging.fill(luma: planes[0], chroma: planes[1])
             image.i_csp = X264_CSP_NV12 | X264_CSP_HIGH_DEPTH
             image.plane.0 = staging.luma.assumingMemoryBound(to: UInt8.self)
             image.plane.1 = staging.chroma.assumingMemoryBound(to: UInt8.self)
-            image.i_stride.0 = try stride(staging.bytesPerRow)
+            image.i_stride.0 = Int32(clamping: staging.bytesPerRow)
             image.i_stride.1 = image.i_stride.0
         } else {
             image.i_csp = format == .nv12 ? X264_CSP_NV12 : X264_CSP_I420
             image.plane.0 = planes[0].baseAddress.assumingMemoryBound(to: UInt8.self)
             image.plane.1 = planes[1].baseAddress.assumingMemoryBound(to: UInt8.self)
-            image.i_stride.0 = try stride(planes[0].bytesPerRow)
-            image.i_stride.1 = try stride(planes[1].bytesPerRow)
+            image.i_stride.0 = Int32(clamping: planes[0].bytesPerRow)
+            image.i_stride.1 = Int32(clamping: planes[1].bytesPerRow)
             if format == .i420 {
                 image.plane.2 = planes[2].baseAddress.assumingMemoryBound(to: UInt8.self)
-                image.i_stride.2 = try stride(planes[2].bytesPerRow)
+                image.i_stride.2 = Int32(clamping: planes[2].bytesPerRow)
             }
         }
         image.i_plane = Int32(clamping: format.planeCount)
         return image
-    }
-
-    private func stride(_ bytesPerRow: Int) throws(MediaError) -> Int32 {
-        guard let stride = Int32(exactly: bytesPerRow) else {
-            throw MediaError(
-                .invalidArgument,
-                "rows are too far apart for x264",
-                given: "\(bytesPerRow) bytes",
-                allowed: "at most \(Int32.max)"
-            )
-        }
-        return stride
     }
 }
