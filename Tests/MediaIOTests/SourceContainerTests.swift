@@ -171,12 +171,14 @@ import Testing
     }
 
     @Test func emptyPipeIsNamed() throws {
-        let null = open("/dev/null", O_RDONLY)
-        try withStandardInput(null) {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        close(ends[1])
+        try withStandardInput(ends[0]) {
             let error = try openError("-")
             #expect(error.code == .malformedData)
             #expect(error.message.contains("empty"))
         }
-        close(null)
+        close(ends[0])
     }
 }
