@@ -118,7 +118,9 @@ public final class MediaSink {
     /// - Throws: `invalidState` after the first sample.
     public func addTrack(_ track: MediaTrack) throws(MediaError) -> Acceptance {
         try checkHasNotBegun()
-        if let reason = format.refusal(of: track) { return .refused(reason: reason) }
+        if let reason = format.refusal(of: track, isSeekable: file?.isSeekable ?? true) {
+            return .refused(reason: reason)
+        }
         contents.tracks.append(track)
         return .accepted
     }

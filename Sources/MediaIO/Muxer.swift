@@ -23,7 +23,17 @@ final class Muxer {
     ///
     /// - Parameter name: libavformat's name of the muxer.
     /// - Throws: `unavailable` if libavformat was built without it; `outOfMemory`.
-    init(name: String, file: OutputFile?) throws(MediaError) {
+    convenience init(name: String, file: OutputFile) throws(MediaError) {
+        try self.init(name: name, file: file, isSeekable: file.isSeekable)
+        context.pointee.url = file.readablePath.flatMap { av_strdup("file:" + $0) }
+    }
+
+    /// Allocates a context whose bytes go nowhere; see ``init(name:file:)``.
+    convenience init(name: String, isSeekable: Bool) throws(MediaError) {
+        try self.init(name: name, file: nil, isSeekable: isSeekable)
+    }
+
+    private init(name: String, file: OutputFile?, isSeekable: Bool) throws(MediaError) {
         MediaLog.install()
         var allocated: UnsafeMutablePointer<AVFormatContext>?
         let status = avformat_alloc_output_context2(&allocated, nil, name, nil)
@@ -43,10 +53,9 @@ final class Muxer {
         context = allocated
         scratch = packet
         self.file = file
-        io = try Self.makeIO(for: file)
+        io = try Self.makeIO(for: file, isSeekable: isSeekable)
         context.pointee.pb = io
         context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
-        if let path = file?.readablePath { context.pointee.url = av_strdup("file:" + path) }
     }
 
     deinit {
@@ -104,8 +113,10 @@ final class Muxer {
 // MARK: - Output
 
 extension Muxer {
-    private static func makeIO(for file: OutputFile?) throws(MediaError) -> UnsafeMutablePointer<AVIOContext> {
-        let isSeekable = file?.isSeekable ?? true
+    private static func makeIO(
+        for file: OutputFile?,
+        isSeekable: Bool
+    ) throws(MediaError) -> UnsafeMutablePointer<AVIOContext> {
         let opaque = file.map { Unmanaged.passUnretained($0).toOpaque() }
         guard let buffer = av_malloc(Int(bufferSize)) else {
             throw MediaError(.outOfMemory, "no memory for an output buffer", call: "av_malloc")

@@ -59,6 +59,12 @@ extension UnsafeMutablePointer<AVStream> {
         let tags = context.pointee.oformat.pointee.codec_tag
         let isKnown = tags != nil && av_codec_get_id(tags, parameters.pointee.codec_tag) == parameters.pointee.codec_id
         if !isKnown { parameters.pointee.codec_tag = 0 }
+        // Where the muxer can seek it fills in what the first packet tells.
+        if context.pointee.pb.pointee.seekable == 0, parameters.pointee.extradata_size == 0,
+            let configuration = parameters.lowComplexityAACConfiguration
+        {
+            try parameters.setExtradata(configuration)
+        }
         let rate = parameters.pointee.sample_rate
         pointee.time_base = rate > 0 ? AVRational(num: 1, den: rate) : track.timeBase
         pointee.disposition = track.disposition
@@ -119,6 +125,23 @@ extension UnsafeMutablePointer<AVCodecParameters> {
         if let location = color.chromaLocation {
             pointee.chroma_location = AVChromaLocation(UInt32(location.rawValue) + 1)
         }
+    }
+
+    /// The `AudioSpecificConfig` (ISO/IEC 14496-3 1.6.2.1) of AAC-LC, which streams with ADTS headers lack and a header
+    /// that is written once needs; `nil` for anything else.
+    fileprivate var lowComplexityAACConfiguration: [UInt8]? {
+        let channels = pointee.ch_layout.nb_channels
+        guard pointee.codec_id == AV_CODEC_ID_AAC, pointee.profile == FF_PROFILE_AAC_LOW, (1...6).contains(channels),
+            let rate = Self.aacSampleRates.firstIndex(of: pointee.sample_rate)
+        else { return nil }
+        let lowComplexity = 2
+        let bits = lowComplexity << 11 | rate << 7 | Int(channels) << 3
+        return [UInt8(truncatingIfNeeded: bits >> 8), UInt8(truncatingIfNeeded: bits)]
+    }
+
+    /// `samplingFrequencyIndex`, ISO/IEC 14496-3 table 1.18.
+    private static var aacSampleRates: [Int32] {
+        [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
     }
 
     fileprivate func setExtradata(_ bytes: [UInt8]) throws(MediaError) {

@@ -7,9 +7,9 @@ extension ContainerFormat {
     /// Why the container does not take a track; `nil` if it does.
     ///
     /// What libavformat says of the codec is asked first, then the muxer is tried: it writes a header with this track
-    /// alone into nowhere. Its transport stream muxer takes anything, as private data that no player understands, so
+    /// alone into nowhere, which is seekable or not as the output is. Its transport stream muxer takes anything, as private data that no player understands, so
     /// there a list of ours decides.
-    func refusal(of track: MediaTrack) -> String? {
+    func refusal(of track: MediaTrack, isSeekable: Bool) -> String? {
         if self == .null { return nil }
         let refusal = "\(rawValue) takes no \(track.codecName) \(track.kind.rawValue)"
         switch track.kind {
@@ -22,13 +22,13 @@ extension ContainerFormat {
             return Self.transportStreamCodecs.contains(track.codecName) ? nil : refusal
         }
         do {
-            let muxer = try Muxer(name: muxerName, file: nil)
+            let muxer = try Muxer(name: muxerName, isSeekable: isSeekable)
             let codec = track.parameters.pointee.codec_id
             guard avformat_query_codec(muxer.context.pointee.oformat, codec, FF_COMPLIANCE_NORMAL) == 1 else {
                 return refusal
             }
             try muxer.addStream().copy(track, to: muxer.context)
-            try muxer.writeHeader()
+            try muxer.writeHeader(canBeFragmented && !isSeekable ? ["movflags": "delay_moov"] : [:])
             return nil
         } catch {
             return error.status.map { "\(refusal): \(describe(Int32(clamping: $0)))" } ?? refusal

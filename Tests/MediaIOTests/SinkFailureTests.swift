@@ -3,6 +3,7 @@
 import BitstreamSyntax
 import Foundation
 import MediaTypes
+import Synchronization
 import Testing
 
 @testable import MediaIO
@@ -97,14 +98,9 @@ import Testing
     func aPipeGetsWhatDecodesToTheSameFrames(format: ContainerFormat) throws {
         let video = try EncodedVideo.standard.get()
         let folder = try SinkFolder()
-        let (fifo, copy) = (folder.path("fifo"), folder.path("copy"))
-        try #require(mkfifo(fifo, 0o600) == 0)
-        let reader = Process()
-        reader.executableURL = URL(fileURLWithPath: "/bin/sh")
-        reader.arguments = ["-c", "cat < \"$0\" > \"$1\"", fifo, copy]
-        try reader.run()
-        let summary = try writeSamples(video.samples, to: fifo, .init { $0.format = format })
-        reader.waitUntilExit()
+        let pipe = try FIFOReader(in: folder)
+        let summary = try writeSamples(video.samples, to: pipe.path, .init { $0.format = format })
+        let copy = pipe.waitForEnd()
         #expect(try Data(contentsOf: URL(fileURLWithPath: copy)).count == Int(summary.byteCount))
         #expect(try frameHashes(of: copy) == video.hashes)
         #expect(try folder.contents == ["copy", "fifo"])
@@ -128,11 +124,11 @@ import Testing
     @Test func aDeviceIsWrittenDirectly() throws {
         let video = try EncodedVideo.standard.get()
         for format in [ContainerFormat.h264, .mp4, .mkv, .ts] {
-            let summary = try writeSamples(video.samples, to: "/dev/null", .init { $0.format = format })
+            let summary = try writeSamples(video.samples, to: "/dev/zero", .init { $0.format = format })
             #expect(summary.byteCount > 5000)
         }
         var status = stat()
-        #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+        #expect(stat("/dev/zero", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
     }
 
     @Test func descriptorsAndFilesDoNotLeak() async {
@@ -152,6 +148,38 @@ import Testing
             }
             guard try descriptors() == before, try folder.contents.count == 21 else { exit(2) }
         }
+    }
+
+    @Test(arguments: ["a.h264", "a.mp4", "a.mkv", "a.ts"], [false, true])
+    func theSamplesMemoryIsGivenBackOnce(name: String, aborts: Bool) throws {
+        let video = try EncodedVideo.standard.get()
+        let folder = try SinkFolder()
+        let counter = Counter()
+        do {
+            let sink = try MediaSink(path: folder.path(name))
+            for sample in video.samples {
+                try sink.write(
+                    sample.changed {
+                        let bytes = $0.data.withUnsafeBytes { Array($0) }
+                        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 16)
+                        memory.copyMemory(from: bytes, byteCount: bytes.count)
+                        $0.data = CodedData(noCopy: memory, count: bytes.count) {
+                            $0.deallocate()
+                            counter.add()
+                        }
+                    }
+                )
+            }
+            if aborts { sink.abort() } else { _ = try sink.finish() }
+        }
+        #expect(counter.value == video.samples.count)
+        if !aborts { #expect(try frameHashes(of: folder.path(name)) == video.hashes) }
+    }
+
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+        var value: Int { count.withLock { $0 } }
+        func add() { count.withLock { $0 += 1 } }
     }
 
     @Test func samplesThatCannotFollowAreRefusedAndTheRestIsWritten() throws {

@@ -238,6 +238,27 @@ struct EncodedVideo {
     }
 }
 
+/// Another process that copies what comes through a FIFO into a file.
+struct FIFOReader {
+    let path: String
+    private let copy: String
+    private let process = Process()
+
+    init(in folder: SinkFolder) throws {
+        (path, copy) = (folder.path("fifo"), folder.path("copy"))
+        try #require(mkfifo(path, 0o600) == 0)
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "cat < \"$0\" > \"$1\"", path, copy]
+        try process.run()
+    }
+
+    /// The file, once the writer has closed the FIFO.
+    func waitForEnd() -> String {
+        process.waitUntilExit()
+        return copy
+    }
+}
+
 extension SampleBuffer {
     /// The same sample at another time, described otherwise.
     func changed(_ change: (inout SampleBuffer) -> Void) -> SampleBuffer {

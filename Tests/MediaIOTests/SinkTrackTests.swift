@@ -164,6 +164,20 @@ import Testing
         #expect(streams.map { $0.disposition?["default"] }[1...2] == [0, 1])
     }
 
+    @Test(arguments: [ContainerFormat.mp4, .mov, .mkv, .ts], ["a.mp4", "a.ts"])
+    func audioReachesPipes(format: ContainerFormat, input: String) throws {
+        let video = try EncodedVideo.standard.get()
+        let folder = try SinkFolder()
+        let path = try makeInput(input, "-map 1 -c:a aac", in: folder)
+        let pipe = try FIFOReader(in: folder)
+        let answers = try copy(from: path, to: pipe.path, samples: video.samples, .init { $0.format = format })
+        #expect(answers == [.accepted])
+        let output = pipe.waitForEnd()
+        #expect(try times(of: output, stream: 1).count == times(of: path, stream: 1).count)
+        #expect(try frameHashes(of: output) == video.hashes)
+        try expectAudioDecodes(output)
+    }
+
     @Test func packetsBeforeTheVideoWaitForIt() throws {
         let video = try EncodedVideo.standard.get()
         let folder = try SinkFolder()
