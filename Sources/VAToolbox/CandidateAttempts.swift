@@ -17,12 +17,12 @@ struct CandidateAttempts {
 
     /// Counts a failure, and goes to the next candidate if it was permanent or one too many.
     ///
-    /// - Returns: The error; if the candidate is given up for the number of its failures, an error that says so.
-    mutating func failed(_ error: MediaError, whileCreating: Bool, _ identity: EncoderIdentity) -> MediaError {
+    /// - Returns: Why the candidate is given up; `nil` if it is tried again.
+    mutating func failed(_ error: MediaError, whileCreating: Bool, _ identity: EncoderIdentity) -> MediaError? {
         if whileCreating { failedCreations += 1 } else { failedFrames += 1 }
         let isExhausted =
             failedCreations >= limits.creationAttempts || failedFrames >= limits.consecutiveFailedFrames
-        guard error.isPermanent || isExhausted else { return error }
+        guard error.isPermanent || isExhausted else { return nil }
         let count =
             whileCreating ? "\(failedCreations) attempts to create it" : "\(failedFrames) failed frames in a row"
         candidate += 1

@@ -30,7 +30,7 @@ public final class CompressionSession: Sendable {
     /// What the configuration asked for and is done differently, as found before an encoder was chosen.
     public let adjustments: [Adjustment]
 
-    private let engine: SessionEngine
+    let engine: SessionEngine
     private let delivery: SampleDelivery?
     private let mailbox: SessionMailbox
     private let current: CurrentEncoder

@@ -34,7 +34,7 @@ final class SessionMailbox: Sendable {
 
 /// Runs a session's machine and carries out its actions. None of them blocks.
 actor SessionEngine {
-    private var machine: SessionMachine
+    private(set) var machine: SessionMachine
     private let factories: [any EncoderFactory]
     private let mailbox: SessionMailbox
     private let queue: SampleQueue
@@ -72,6 +72,7 @@ actor SessionEngine {
     func call(
         _ input: sending (SessionMachine.WaiterID) -> SessionMachine.Input
     ) async throws(MediaError) -> FrameDisposition {
+        handleMail()  // what the caller posted before must not come after
         let id = nextWaiter
         nextWaiter += 1
         let outcome = await withTaskCancellationHandler {

@@ -27,7 +27,8 @@ struct SessionMachine {
 
     var attempts: CandidateAttempts
     var nextInstance = 0
-    var lastFailure: MediaError?
+    /// Why the candidate before this one was given up.
+    var lastVerdict: MediaError?
     var work = InstanceWork()
     var assembler: SampleAssembler?
 
@@ -191,7 +192,7 @@ extension SessionMachine {
         statistics.failedEncoders += 1
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
         window.discardCoded()
-        lastFailure = attempts.failed(error, whileCreating: wasCreating, identity)
+        if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) { lastVerdict = verdict }
         if window.frames == nil { return end(with: error, SamplesEnd.failed) }
         create()
     }

@@ -7,7 +7,7 @@ import MediaTypes
 extension SessionMachine {
     mutating func create() {
         guard selection.candidates.indices.contains(attempts.candidate) else {
-            return end(with: lastFailure ?? selection.emptyError, SamplesEnd.failed)
+            return end(with: lastVerdict ?? selection.emptyError, SamplesEnd.failed)
         }
         let id = nextInstance
         nextInstance += 1
@@ -80,7 +80,7 @@ extension SessionMachine {
         let chosen = selection.candidates[attempts.candidate]
         let previous = encoder?.identity
         var reason = chosen.reason
-        if attempts.candidate > 0, let lastFailure { reason += "; before it: \(lastFailure)" }
+        if let lastVerdict { reason += "; before it: \(lastVerdict)" }
         let description = EncoderDescription(
             identity: chosen.identity,
             properties: properties,
@@ -88,8 +88,8 @@ extension SessionMachine {
             rejected: selection.rejected
         )
         encoder = description
-        if let previous, previous != chosen.identity, let lastFailure {
-            actions.append(.report(.encoderChanged(from: previous, to: chosen.identity, lastFailure)))
+        if let previous, previous != chosen.identity, let lastVerdict {
+            actions.append(.report(.encoderChanged(from: previous, to: chosen.identity, lastVerdict)))
         }
         actions.append(.report(.encoderCreated(description)))
         for adjustment in properties.adjustments { actions.append(.report(.adjusted(adjustment))) }

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Testing
+
+@testable import VAToolbox
+
+/// What happens when encoders fail.
+@Suite(.timeLimit(.minutes(2))) struct FailoverTests {
+    /// Ways in which an encoder fails at the sixth frame that it is given.
+    static let faults: [InstanceScript.Step] = [
+        .fail, .failPermanently, .failLater, .empty, .duplicate, .unknownNumber,
+    ]
+
+    @Test(arguments: Shape.all, faults)
+    func framesThatAreNotOutAreEncodedAgain(_ shape: Shape, _ fault: InstanceScript.Step) async throws {
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in attempt == 0 ? shape.with { $0.steps = [5: fault] } : shape.with { $0.formatID = 1 } },
+                { _ in shape.with { $0.formatID = 2 } },
+            ]
+        )
+        let consumer = rig.consume()
+        let accepted = try await rig.encode(0..<20)
+        try await rig.session.finish()
+        let consumed = await consumer.value
+        #expect(consumed.error == nil)
+        expectContract(consumed, accepted: accepted)
+        let next = fault == .failPermanently ? "candidate 1" : "candidate 0"
+        #expect(rig.stage.attempts.map(\.candidate) == ["candidate 0", next])
+        #expect(rig.session.encoder.identity.name == next)
+        #expect(consumed.instances.last == 1)
+        #expect(consumed.samples.filter(\.formatDescriptionChanged).count == consumed.instances.count)
+        let statistics = await rig.session.statistics
+        #expect(statistics.createdEncoders == 2 && statistics.failedEncoders == 1)
+        #expect(statistics.acceptedFrames == 20 && statistics.codedFrames == 20)
+        #expect(statistics.repeatedFrames > 0)
+        try await eventually { rig.bank.areAllBack && rig.stage.alive == 0 }
+    }
+
+    @Test(arguments: Shape.all)
+    func aFailureInDrainIsRepaired(_ shape: Shape) async throws {
+        let drains: [InstanceScript.Drain] = [.fail, .keepFrames, .normal]
+        let rig = try await SessionRig(shape, [{ attempt in shape.with { $0.drain = drains[min(attempt, 2)] } }])
+        let consumer = rig.consume()
+        let accepted = try await rig.encode(0..<10)
+        try await rig.session.finish()
+        expectContract(await consumer.value, accepted: accepted)
+    }
+
+    @Test func anEncoderMustBeginWithAKeyFrame() async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false)
+        let scripts: [[Int: InstanceScript.Step]] = [[0: .notKey], [0: .leaveOut, 1: .notKey], [:]]
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in
+                    shape.with {
+                        $0.steps = scripts[min(attempt, 2)]
+                        $0.keyFrameInterval = 1
+                    }
+                }
+            ]
+        )
+        let accepted = try await rig.encode(0..<5)
+        try await rig.session.finish()
+        let consumed = await rig.consume().value
+        expectContract(consumed, accepted: accepted)
+        #expect(rig.stage.attempts.count == 3)
+    }
+
+    @Test func aKeyFrameBeforeFramesThatAreShownBeforeItIsAFailure() async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in attempt == 0 ? shape.with { $0.steps = [3: .hastyKey] } : shape.script }
+            ]
+        )
+        let accepted = try await rig.encode(0..<9)
+        try await rig.session.finish()
+        let consumed = await rig.consume().value
+        expectContract(consumed, accepted: accepted)
+        #expect(consumed.instances == [0, 1])
+    }
+
+    @Test(arguments: [false, true])
+    func moreReorderingThanPromisedIsAFailure(_ isVariable: Bool) async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: isVariable)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in
+                    shape.with {
+                        $0.claimedReorderDepth = 0
+                        $0.reorderDepth = attempt == 0 ? 2 : 0
+                    }
+                }
+            ]
+        )
+        let accepted = try await rig.encode(0..<20)
+        try await rig.session.finish()
+        let consumed = await rig.consume().value
+        expectContract(consumed, accepted: accepted)
+        #expect(rig.stage.attempts.count == 2)
+    }
+
+    @Test func aLaterEncoderThatReordersMoreIsPassedOver() async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { _ in shape.with { $0.steps = [4: .failPermanently] } },
+                { _ in shape.with { $0.reorderDepth = 2 } },
+                { _ in shape.with { $0.reorderDepth = 0 } },
+            ]
+        )
+        let accepted = try await rig.encode(0..<9)
+        try await rig.session.finish()
+        expectContract(await rig.consume().value, accepted: accepted)
+        #expect(rig.stage.attempts.map(\.candidate) == ["candidate 0", "candidate 1", "candidate 2"])
+        #expect(rig.stage.attempts.map(\.maximumReorderDepth) == [nil, 1, 1])
+    }
+
+    @Test func creationIsTriedFiveTimesForEachCandidate() async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { _ in shape.with { $0.creation = .fail } },
+                { _ in shape.with { $0.creation = .failPermanently } },
+                { attempt in shape.with { $0.creation = attempt < 4 ? .fail : .succeed } },
+            ]
+        )
+        let expected =
+            Array(repeating: "candidate 0", count: 5) + ["candidate 1"]
+            + Array(repeating: "candidate 2", count: 5)
+        #expect(rig.stage.attempts.map(\.candidate) == expected)
+        #expect(rig.session.encoder.identity.name == "candidate 2")
+        #expect(rig.session.encoder.reason.contains("scripted refusal"))
+        try await rig.session.finish()
+    }
+
+    @Test func creationFailsWithTheLastErrorOfTheLastCandidate() async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let stage = Stage()
+        let error = await MediaError.of {
+            _ = try await SessionRig(
+                shape,
+                [
+                    { _ in shape.with { $0.creation = .failPermanently } },
+                    { _ in shape.with { $0.creation = .fail } },
+                ],
+                stage: stage
+            )
+        }
+        #expect(stage.attempts.count == 6)
+        #expect(error?.code == .creationFailed)
+        #expect(error?.given == "attempt 4")
+        #expect(error?.message.contains("candidate 1") == true && error?.message.contains("5 attempts") == true)
+        let none = await MediaError.of { _ = try await SessionRig(shape, []) }
+        #expect(none?.code == .unavailable)
+    }
+
+    @Test(arguments: Shape.all)
+    func twentyFailedFramesInARowEndACandidate(_ shape: Shape) async throws {
+        let rig = try await SessionRig(
+            shape,
+            [
+                { _ in shape.with { $0.steps = [0: .fail] } },
+                { _ in shape.with { $0.steps = [0: .failLater] } },
+                { _ in shape.script },
+            ]
+        )
+        let consumer = rig.consume()
+        let accepted = try await rig.encode(0..<6)
+        try await rig.session.finish()
+        expectContract(await consumer.value, accepted: accepted)
+        #expect(rig.stage.attempts.filter { $0.candidate == "candidate 0" }.count == 20)
+        #expect(rig.stage.attempts.filter { $0.candidate == "candidate 1" }.count == 20)
+    }
+
+    @Test func codedFramesResetTheCountOfFailedOnes() async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let rig = try await SessionRig(shape, [{ _ in shape.with { $0.steps = [1: .fail] } }])
+        let accepted = try await rig.encode(0..<30)
+        try await rig.session.finish()
+        let consumed = await rig.consume().value
+        expectContract(consumed, accepted: accepted)
+        #expect(rig.stage.attempts.count >= 29)
+    }
+
+    @Test(arguments: Shape.all)
+    func theSessionDiesWithOneErrorAfterWhatIsOut(_ shape: Shape) async throws {
+        let rig = try await SessionRig(
+            shape,
+            [
+                { _ in shape.with { $0.steps = [12: .failPermanently] } },
+                { _ in shape.with { $0.steps = [0: .failPermanently] } },
+            ]
+        )
+        var encodeError: MediaError?
+        for index in 0..<1000 where encodeError == nil {
+            encodeError = await MediaError.of { try await rig.encode(index) }
+        }
+        async let flushError = MediaError.of { try await rig.session.flush() }
+        async let finishError = MediaError.of { try await rig.session.finish() }
+        async let updateError = MediaError.of { try await rig.session.update(.init(bitRate: 1_000_000)) }
+        let errors = await [encodeError, flushError, finishError, updateError]
+        #expect(encodeError?.message == "scripted refusal")
+        #expect(errors.allSatisfy { $0 == encodeError })
+
+        let consumed = await rig.consume().value
+        #expect(consumed.error == encodeError)
+        let accepted = await rig.session.statistics.acceptedFrames
+        expectContract(consumed, accepted: rig.feeds(0..<accepted), isComplete: false)
+        #expect(consumed.samples.count == (await rig.session.statistics).codedFrames)
+        if shape.reorderDepth == 0, !shape.isVariable { #expect(consumed.samples.count == 12) }
+        try await eventually { rig.bank.areAllBack && rig.stage.alive == 0 }
+    }
+
+    @Test func suspendedCallsGetTheErrorOfTheSession() async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in
+                    attempt == 0 ? shape.with { $0.steps = [0: .hang, 1: .failPermanently] } : shape.script
+                }
+            ]
+        )
+        let calls = (0..<10).map { index in
+            Task { await MediaError.of { try await rig.encode(index) } }
+        }
+        try await eventually { await rig.session.statistics.acceptedFrames > 0 && rig.stage.stuck == 1 }
+        let flush = Task { await MediaError.of { try await rig.session.flush() } }
+        let update = Task { await MediaError.of { try await rig.session.update(.init(bitRate: 1_000_000)) } }
+        try await Task.sleep(for: .milliseconds(5))
+        rig.stage.release()
+        var failures = 0
+        for call in calls {
+            guard let error = await call.value else { continue }
+            failures += 1
+            #expect(error.code == .unsupported || error.code == .invalidArgument)
+        }
+        let flushError = await flush.value
+        _ = await update.value
+        #expect(flushError == nil || flushError?.message == "scripted refusal")
+        let consumed = await rig.consume().value
+        #expect(consumed.error?.message == "scripted refusal")
+        #expect(consumed.samples.count <= 10 - failures)
+    }
+
+    @Test func eventsTellWhatHappenedInOrder() async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in shape.with { $0.steps = attempt == 0 ? [3: .fail] : [3: .failPermanently] } },
+                { _ in shape.script },
+            ]
+        )
+        _ = try await rig.encode(0..<9)
+        try await rig.session.finish()
+        let names = await rig.events().map { event in
+            switch event {
+            case .encoderCreated(let description): "created \(description.identity.name)"
+            case .encoderFailed(let identity, let error, let frames):
+                "failed \(identity.name) \(error.message) \(frames > 0)"
+            case .encoderChanged(let from, let to, let error): "changed \(from.name) \(to.name) \(error.message)"
+            case .frameDropped, .adjusted: "other"
+            }
+        }
+        #expect(
+            names == [
+                "created candidate 0",
+                "failed candidate 0 scripted true",
+                "created candidate 0",
+                "failed candidate 0 scripted refusal true",
+                "changed candidate 0 candidate 1 scripted refusal",
+                "created candidate 1",
+            ]
+        )
+    }
+}

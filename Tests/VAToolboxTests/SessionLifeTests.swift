@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Synchronization
+import Testing
+
+@testable import VAToolbox
+
+/// The end of a session, in order and otherwise, and its consumer.
+@Suite(.timeLimit(.minutes(2))) struct SessionLifeTests {
+    static let shape = Shape(reorderDepth: 1, isVariable: false)
+
+    static func rig(outputHandler: CompressionSession.OutputHandler? = nil) async throws -> SessionRig {
+        try await SessionRig(shape, [{ _ in shape.script }], outputHandler: outputHandler)
+    }
+
+    @Test func finishingTwiceDoesNothingMore() async throws {
+        let rig = try await Self.rig()
+        let accepted = try await rig.encode(0..<4)
+        async let first: Void = rig.session.finish()
+        async let second: Void = rig.session.finish()
+        _ = try await (first, second)
+        try await rig.session.finish()
+        #expect(await MediaError.of { try await rig.encode(9) }?.code == .invalidState)
+        #expect(await MediaError.of { try await rig.session.flush() }?.code == .invalidState)
+        #expect(await MediaError.of { try await rig.session.update(.init()) }?.code == .invalidState)
+        rig.session.refresh()
+        rig.session.cancel()
+        try await rig.session.finish()
+        expectContract(await rig.consume().value, accepted: accepted)
+        try await eventually { rig.stage.alive == 0 && rig.bank.areAllBack }
+    }
+
+    @Test func aSessionWithoutFramesFinishes() async throws {
+        let rig = try await Self.rig()
+        try await rig.session.flush()
+        try await rig.session.finish()
+        let consumed = await rig.consume().value
+        #expect(consumed.samples.isEmpty && consumed.error == nil)
+    }
+
+    @Test func cancelEndsEverythingAtOnceAndDiscardsWhatIsQueued() async throws {
+        let rig = try await Self.rig()
+        _ = try await rig.encode(0..<9)
+        try await rig.session.flush()
+        rig.session.cancel()
+        rig.session.cancel()
+        #expect(await MediaError.of { try await rig.session.finish() }?.code == .cancelled)
+        #expect(await MediaError.of { try await rig.encode(9) }?.code == .cancelled)
+        let consumed = await rig.consume().value
+        #expect(consumed.samples.isEmpty)
+        #expect(consumed.error?.code == .cancelled)
+        _ = await rig.events()  // they end
+        try await eventually { rig.stage.alive == 0 && rig.bank.areAllBack }
+    }
+
+    @Test func aSessionThatIsReleasedIsCancelled() async throws {
+        let stage = Stage()
+        let (consumer, bank) = try await {
+            let rig = try await SessionRig(Self.shape, [{ _ in Self.shape.script }], stage: stage)
+            let consumer = rig.consume()
+            _ = try await rig.encode(0..<8)
+            return (consumer, rig.bank)
+        }()
+        #expect(await consumer.value.error?.code == .cancelled)
+        try await eventually { stage.alive == 0 && bank.areAllBack }
+    }
+
+    @Test func theEngineGoesWithTheSession() async throws {
+        let engine = try await {
+            let rig = try await Self.rig()
+            _ = try await rig.encode(0..<8)
+            return WeakReference(rig.session.engine)
+        }()
+        try await eventually { engine.isGone }
+    }
+
+    @Test func tokensAndDataDoNotOutliveTheirSample() async throws {
+        final class Token: Sendable {}
+        let rig = try await Self.rig()
+        var tokens: [WeakReference<Token>] = []
+        for index in 0..<9 {
+            let token = Token()
+            tokens.append(WeakReference(token))
+            let time = rig.shape.time(index)
+            try await rig.session.encode(rig.bank.make(), presentationTime: time.presentation, token: token)
+        }
+        try await rig.session.flush()
+        var iterator = rig.session.samples.makeAsyncIterator()
+        for taken in 1...4 {
+            _ = try await iterator.next()
+            #expect(tokens.filter(\.isGone).count == taken)
+        }
+        try await rig.session.finish()
+    }
+
+    @Test func aSecondConsumerIsAnError() async throws {
+        let rig = try await Self.rig()
+        let accepted = try await rig.encode(0..<3)
+        var iterator = rig.session.samples.makeAsyncIterator()
+        let second = await rig.consume().value
+        #expect(second.error?.code == .invalidState && second.samples.isEmpty)
+        try await rig.session.finish()
+        var first = Consumed()
+        while let sample = try await iterator.next() { first.samples.append(sample) }
+        expectContract(first, accepted: accepted)
+    }
+
+    @Test func oneIteratorInTwoTasksIsAnErrorForOneOfThem() async throws {
+        let rig = try await Self.rig()
+        let queue = rig.session.samples.queue
+        let first = Task { try await queue.next() }
+        let second = Task { try await queue.next() }
+        let results = [first, second].map { task in Task { await task.result.map { _ in true } } }
+        try await rig.session.finish()
+        var failures = 0
+        for result in results { if case .failure = await result.value { failures += 1 } }
+        #expect(failures <= 1)
+    }
+
+    @Test func aCancelledConsumerLeavesTheSamplesQueued() async throws {
+        let rig = try await Self.rig()
+        let queue = rig.session.samples.queue
+        for round in 0..<50 {
+            let waiting = Task { await MediaError.of { _ = try await queue.next() } }
+            if round % 2 == 0 { await Task.yield() }
+            waiting.cancel()
+            #expect(await waiting.value?.code == .cancelled)
+        }
+        let accepted = try await rig.encode(0..<5)
+        try await rig.session.finish()
+        let cancelled = Task { await MediaError.of { _ = try await queue.next() } }
+        cancelled.cancel()
+        let sawOne = await cancelled.value == nil
+        let consumed = await rig.consume().value
+        if !sawOne { expectContract(consumed, accepted: accepted) }
+        #expect(consumed.samples.count == (sawOne ? 4 : 5))
+    }
+
+    @Test func cancelledCallsAreAnsweredAndTheirWorkGoesOn() async throws {
+        let rig = try await BackPressureTests.stuck(.init())
+        try await rig.encode(0)
+        try await eventually { rig.stage.stuck == 1 }
+        let flush = Task { await MediaError.of { try await rig.session.flush() } }
+        let finish = Task { await MediaError.of { try await rig.session.finish() } }
+        try await eventually { await rig.session.engine.machine.suspendedCalls.count == 2 }
+        flush.cancel()
+        finish.cancel()
+        #expect(await flush.value?.code == .cancelled)
+        #expect(await finish.value?.code == .cancelled)
+        rig.stage.release()
+        let consumed = await rig.consume().value
+        #expect(consumed.error == nil)
+        expectContract(consumed, accepted: rig.feeds(0..<1))
+    }
+}
+
+/// The callback form.
+@Suite(.timeLimit(.minutes(2))) struct OutputHandlerTests {
+    /// Notes what a handler was called with, and whether two calls overlapped.
+    final class Recorder: Sendable {
+        struct State {
+            var consumed = Consumed()
+            var isBusy = false
+            var didOverlap = false
+        }
+        let state = Mutex(State())
+
+        func take(_ result: Result<SampleBuffer, MediaError>) {
+            state.withLock { state in
+                state.didOverlap = state.didOverlap || state.isBusy || state.consumed.error != nil
+                state.isBusy = true
+            }
+            state.withLock { state in
+                switch result {
+                case .success(let sample): state.consumed.samples.append(sample)
+                case .failure(let error): state.consumed.error = error
+                }
+                state.isBusy = false
+            }
+        }
+        var consumed: Consumed { state.withLock { $0.consumed } }
+    }
+
+    @Test(arguments: Shape.all)
+    func flushAndFinishReturnAfterTheHandlerHasAll(_ shape: Shape) async throws {
+        let recorder = Recorder()
+        let rig = try await SessionRig(
+            shape,
+            [{ attempt in shape.with { $0.steps = attempt == 0 ? [7: .fail] : [:] } }],
+            outputHandler: recorder.take
+        )
+        for round in 1...5 {
+            _ = try await rig.encode((round - 1) * 5..<round * 5)
+            try await rig.session.flush()
+            #expect(recorder.consumed.samples.count == round * 5)
+        }
+        let accepted = try await rig.encode(25..<31)
+        try await rig.session.finish()
+        #expect(recorder.consumed.samples.count == 31)
+        expectContract(recorder.consumed, accepted: rig.feeds(0..<25) + accepted)
+        #expect(recorder.consumed.error == nil)
+        #expect(!recorder.state.withLock { $0.didOverlap })
+        #expect(await rig.consume().value.error?.code == .invalidState)
+    }
+
+    @Test func theErrorOfTheSessionIsTheLastCall() async throws {
+        let recorder = Recorder()
+        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            [{ _ in shape.with { $0.steps = [3: .failPermanently] } }],
+            outputHandler: recorder.take
+        )
+        for index in 0..<4 { _ = await MediaError.of { try await rig.encode(index) } }
+        let error = await MediaError.of { try await rig.session.finish() }
+        #expect(error?.message == "scripted refusal")
+        #expect(recorder.consumed.error == error)
+        #expect(recorder.consumed.samples.count == 3)
+        #expect(!recorder.state.withLock { $0.didOverlap })
+    }
+
+    @Test func releasingTheSessionEndsTheCalls() async throws {
+        let recorder = Recorder()
+        do {
+            let rig = try await SessionLifeTests.rig(outputHandler: recorder.take)
+            _ = try await rig.encode(0..<3)
+        }
+        try await eventually { recorder.consumed.error?.code == .cancelled }
+    }
+}
+
+/// Refers to an object without keeping it.
+struct WeakReference<Object: AnyObject & Sendable>: Sendable {
+    private final class Box: @unchecked Sendable {
+        weak var object: Object?
+        init(_ object: Object) { self.object = object }
+    }
+    private let box: Box
+    init(_ object: Object) { box = Box(object) }
+    var isGone: Bool { box.object == nil }
+}
