@@ -46,11 +46,8 @@ final class ContainerWriter: SampleWriter {
         self.isFragmented = isFragmented
         tracks = contents.tracks
         let video = try muxer.addStream()
-        try video.describe(
-            firstSample.formatDescription,
-            framing: format.framing,
-            codecTag: format.sampleEntry(of: firstSample.formatDescription.codec, inBand: isFragmented)
-        )
+        let inBand = isFragmented || muxer.file?.isSeekable == false
+        try video.describe(firstSample.formatDescription, in: format, inBand: inBand)
         let times = [firstSample.presentationTime, firstSample.decodeTime, firstSample.duration]
         let frameTime = contents.frameRate.map { MediaTime(value: 1, timescale: $0.numerator) }
         video.pointee.time_base = AVRational(num: 1, den: TickClock.exactTimescale(of: times + [frameTime ?? .invalid]))

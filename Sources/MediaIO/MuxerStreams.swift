@@ -17,10 +17,12 @@ extension ContainerFormat {
 
 extension UnsafeMutablePointer<AVStream> {
     /// Describes a video stream.
+    ///
+    /// - Parameter inBand: Whether samples carry parameter sets from the start.
     func describe(
         _ format: FormatDescription,
-        framing: NALUnitFraming,
-        codecTag: UInt32
+        in container: ContainerFormat,
+        inBand: Bool
     ) throws(MediaError) {
         guard let width = Int32(exactly: format.width), let height = Int32(exactly: format.height), width > 0,
             height > 0
@@ -35,7 +37,7 @@ extension UnsafeMutablePointer<AVStream> {
         let parameters: UnsafeMutablePointer<AVCodecParameters> = pointee.codecpar
         parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
         parameters.pointee.codec_id = format.codec == .h264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC
-        parameters.pointee.codec_tag = codecTag
+        parameters.pointee.codec_tag = container.sampleEntry(of: format.codec, inBand: inBand)
         parameters.pointee.width = width
         parameters.pointee.height = height
         let aspect = format.pixelAspectRatio.reduced
@@ -44,7 +46,9 @@ extension UnsafeMutablePointer<AVStream> {
             pointee.sample_aspect_ratio = parameters.pointee.sample_aspect_ratio
         }
         parameters.describe(format.color)
-        if framing != .annexB { try parameters.setExtradata(format.decoderConfigurationRecord()) }
+        if container.framing != .annexB {
+            try parameters.setExtradata(format.decoderConfigurationRecord(inBand: inBand))
+        }
         try addHDRMetadata(format.attachments)
     }
 

@@ -4,15 +4,16 @@ internal import BitstreamSyntax
 
 extension FormatDescription {
     /// What containers with length-prefixed NAL units keep of the parameter sets: the content of the box `avcC`
-    /// (ISO/IEC 14496-15 5.3.3.1), without its size and type. Lengths have four bytes.
+    /// (ISO/IEC 14496-15 5.3.3.1) or `hvcC` (8.3.3.1), without its size and type. Lengths have four bytes.
     ///
-    /// - Throws: `malformedData` if the parameter sets cannot be read or are too many; `unsupported` for HEVC.
-    public func decoderConfigurationRecord() throws(MediaError) -> [UInt8] {
-        guard codec == .h264 else {
-            throw MediaError(.unsupported, "no decoder configuration is made for this codec", given: codec.rawValue)
-        }
-        do {
-            return try AVCDecoderConfigurationRecord(nalUnits: parameterSets, lengthSize: .four).bytes()
+    /// - Parameter inBand: Whether samples carry parameter sets as well, as in `hev1` tracks; `hvcC` states it.
+    /// - Throws: `malformedData` if the parameter sets cannot be read, are missing or too many.
+    public func decoderConfigurationRecord(inBand: Bool = false) throws(MediaError) -> [UInt8] {
+        do throws(BitstreamError) {
+            switch codec {
+            case .h264: return try AVCDecoderConfigurationRecord(nalUnits: parameterSets).bytes()
+            case .hevc: return try HEVCDecoderConfigurationRecord(nalUnits: parameterSets, isComplete: !inBand).bytes()
+            }
         } catch {
             throw MediaError(.malformedData, "the parameter sets cannot be read: \(error)")
         }

@@ -20,6 +20,17 @@ import Testing
         #expect(summary.byteCount == size)
     }
 
+    @Test(arguments: ["a.h265", "a.mp4", "a.mov", "a.mkv", "a.ts"], [false, true])
+    func hevcToo(name: String, isFragmented: Bool) throws {
+        guard !isFragmented || name == "a.mp4" || name == "a.mov" else { return }
+        let video = try EncodedVideo.hevc.get()
+        let folder = try SinkFolder()
+        try writeSamples(video.samples, to: folder.path(name), .init { $0.isFragmented = isFragmented })
+        #expect(try frameHashes(of: folder.path(name)) == video.hashes)
+        guard name == "a.mp4" || name == "a.mov" else { return }
+        #expect(try Probe(folder.path(name)).streams[0].codec_tag_string == (isFragmented ? "hev1" : "hvc1"))
+    }
+
     @Test(arguments: [("a.mp4", "25"), ("b.mp4", "24000/1001"), ("c.mov", "1000/7")], [false, true])
     func movieTimesAreExact(output: (name: String, rate: String), isFragmented: Bool) throws {
         let video = try EncodedVideo(rate: output.rate)

@@ -154,7 +154,7 @@ func boxTypes(of path: String) throws -> [String] {
     return types
 }
 
-/// H.264 samples of an independent encoder: ffmpeg's x264, split into access units here.
+/// Samples of an independent encoder: ffmpeg's x264 and x265, split into access units here.
 struct EncodedVideo {
     let samples: [SampleBuffer]
     /// The decoded frames.
@@ -167,6 +167,9 @@ struct EncodedVideo {
     /// The same pictures by an encoder with other parameter sets.
     static let other = Result { try EncodedVideo(options: ["-preset", "ultrafast", "-g", "4"]) }
 
+    /// Pictures in HEVC.
+    static let hevc = Result { try EncodedVideo(.hevc) }
+
     /// Encodes test pictures.
     ///
     /// - Parameters:
@@ -174,6 +177,7 @@ struct EncodedVideo {
     ///   - options: for ffmpeg's encoder.
     ///   - color: What the format description claims; the stream's own VUI is the encoder's.
     init(
+        _ codec: VideoCodec = .h264,
         rate: String = "25",
         frames: Int = 16,
         options: [String] = ["-bf", "2", "-g", "4"],
@@ -182,21 +186,28 @@ struct EncodedVideo {
         attachments: PixelAttachments = .init()
     ) throws {
         let folder = try SinkFolder()
-        let (movie, stream) = (folder.path("a.mp4"), folder.path("a.h264"))
+        let (movie, stream) = (folder.path("a.mp4"), folder.path("a.\(codec.rawValue)"))
+        let encoder =
+            codec == .h264
+            ? ["libx264", "-x264-params", "scenecut=0:threads=1"]
+            : ["libx265", "-x265-params", "scenecut=0:open-gop=0:pools=none:frame-threads=1:log-level=none"]
         try runTool(
             "ffmpeg",
             ["-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=\(rate)", "-frames:v", "\(frames)"]
-                + ["-c:v", "libx264", "-x264-params", "scenecut=0:threads=1", "-pix_fmt", "yuv420p"] + options + [movie]
+                + ["-c:v"] + encoder + ["-pix_fmt", "yuv420p"] + options + [movie]
         )
-        try runTool("ffmpeg", ["-v", "error", "-i", movie, "-c", "copy", "-bsf:v", "h264_mp4toannexb", stream])
+        try runTool(
+            "ffmpeg",
+            ["-v", "error", "-i", movie, "-c", "copy", "-bsf:v", "\(codec.rawValue)_mp4toannexb", stream]
+        )
         hashes = try frameHashes(of: stream)
         let probe = try Probe(movie)
         let timescale = try #require(Int32(probe.streams[0].time_base.dropFirst(2)))
-        let units = try Self.accessUnits(in: [UInt8](Data(contentsOf: URL(fileURLWithPath: stream))))
+        let units = try Self.accessUnits(codec, in: [UInt8](Data(contentsOf: URL(fileURLWithPath: stream))))
         try #require(units.count == probe.packets.count)
-        let parameterSets = units[0].filter { [7, 8].contains($0[0] & 31) }
+        let parameterSets = try units[0].filter { try codec.nalUnitHeader(of: $0).isParameterSet }
         let description = FormatDescription(
-            codec: .h264,
+            codec: codec,
             width: 96,
             height: 64,
             parameterSets: parameterSets,
@@ -206,14 +217,14 @@ struct EncodedVideo {
         )
         samples = try zip(units, probe.packets).enumerated().map { index, pair in
             let (units, packet) = pair
-            let coded = units.filter { ![7, 8].contains($0[0] & 31) }
+            let coded = try units.filter { try !codec.nalUnitHeader(of: $0).isParameterSet }
             return SampleBuffer(
                 data: try CodedData(NALUnitFraming.lengthPrefixed(.four).join(coded)),
                 presentationTime: MediaTime(value: try #require(packet.pts), timescale: timescale),
                 decodeTime: MediaTime(value: try #require(packet.dts), timescale: timescale),
                 duration: MediaTime(value: try #require(packet.duration), timescale: timescale),
                 isKeyFrame: packet.flags.hasPrefix("K"),
-                isReference: coded.contains { ($0[0] >> 5) & 3 != 0 && (1...5).contains($0[0] & 31) },
+                isReference: codec == .hevc || coded.contains { ($0[0] >> 5) & 3 != 0 && (1...5).contains($0[0] & 31) },
                 formatDescription: description,
                 formatDescriptionChanged: index == 0
             )
@@ -221,13 +232,13 @@ struct EncodedVideo {
     }
 
     /// Groups NAL units by access unit: a new one begins at the first unit that is no slice behind a slice, and at a
-    /// slice with `first_mb_in_slice` 0, whose first bit is set.
-    private static func accessUnits(in stream: [UInt8]) throws -> [[[UInt8]]] {
+    /// slice whose first bit behind the header is set: `first_mb_in_slice` 0, `first_slice_segment_in_pic_flag` 1.
+    private static func accessUnits(_ codec: VideoCodec, in stream: [UInt8]) throws -> [[[UInt8]]] {
         var units: [[[UInt8]]] = []
         var hasSlice = true
         for unit in try NALUnitFraming.annexB.nalUnits(in: stream).map({ Array(stream[$0]) }) {
-            let isSlice = (1...5).contains(unit[0] & 31)
-            if hasSlice, !isSlice || unit[1] & 0x80 != 0 {
+            let isSlice = try codec.nalUnitHeader(of: unit).isVideoCodingLayer
+            if hasSlice, !isSlice || unit[codec == .h264 ? 1 : 2] & 0x80 != 0 {
                 units.append([])
                 hasSlice = false
             }
