@@ -69,7 +69,9 @@ actor MediaWriter {
         if !contents.chapters.isEmpty, case .refused(let reason) = try sink.setChapters(contents.chapters) {
             refusals.append("chapters: \(reason)")
         }
-        if !contents.metadata.isEmpty { _ = try sink.setMetadata(contents.metadata) }
+        if !contents.metadata.isEmpty, case .refused(let reason) = try sink.setMetadata(contents.metadata) {
+            refusals.append("metadata: \(reason)")
+        }
         self.sink = sink
         return (tracks, refusals)
     }
