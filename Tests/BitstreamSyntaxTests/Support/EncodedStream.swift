@@ -9,6 +9,8 @@ struct EncodedStream {
     let bytes: [UInt8]
     /// For each parameter set that FFmpeg met, its elements as `position name = value`.
     let tracedSets: [Set<String>]
+    /// The same for each slice header, in decode order.
+    let tracedSlices: [Set<String>]
 
     /// The NAL units without start codes.
     let nalUnits: [[UInt8]]
@@ -22,9 +24,23 @@ struct EncodedStream {
             ["-hide_banner", "-nostats", "-y"] + input + ["-bsf:v", "trace_headers", "-f", codec.rawValue, file],
             in: folder
         )
-        bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file)))
-        nalUnits = try NALUnitFraming.annexB.nalUnits(in: bytes).map { [bytes] in Array(bytes[$0]) }
-        tracedSets = Self.sets(in: log)
+        try self.init(bytes: [UInt8](Data(contentsOf: URL(fileURLWithPath: file))), log: log)
+    }
+
+    /// Lets FFmpeg read a stream that may hold nothing but parameter sets, which it then complains about.
+    init(codec: VideoCodec, nalUnits: [[UInt8]], in folder: TemporaryFolder) throws {
+        let file = folder.path("\(UUID().uuidString).bin")
+        let bytes = try NALUnitFraming.annexB.join(nalUnits)
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        let command = "ffmpeg -hide_banner -nostats -f \(codec.rawValue) -i '\(file)' -c:v copy -bsf:v trace_headers"
+        try self.init(bytes: bytes, log: run("sh", ["-c", "\(command) -f null - ; true"], in: folder))
+    }
+
+    private init(bytes: [UInt8], log: String) throws {
+        self.bytes = bytes
+        tracedSets = Self.structures(in: log) { $0 == ["Parameter", "Set"] }
+        tracedSlices = Self.structures(in: log) { $0 == ["Slice", "Header"] }
+        nalUnits = try NALUnitFraming.annexB.nalUnits(in: bytes).map { Array(bytes[$0]) }
     }
 
     /// Arguments that make `frames` frames of moving picture and encode them.
@@ -57,30 +73,32 @@ struct EncodedStream {
     /// Whether these are reserved bits, which FFmpeg shows in pieces and under names of its own.
     private static func isReserved(_ name: String) -> Bool { name.contains("reserved_zero_") }
 
-    private static func line(of element: SyntaxElement) -> String {
+    static func line(of element: SyntaxElement) -> String {
         "\(element.bitPosition) \(element.name) = \(element.value)"
     }
 
-    private static func sets(in log: String) -> [Set<String>] {
-        var sets: [Set<String>] = []
-        var isInSet = false
+    /// The elements of each structure whose title ends with two words that are wanted.
+    private static func structures(in log: String, _ isWanted: ([Substring]) -> Bool) -> [Set<String>] {
+        var structures: [Set<String>] = []
+        var isInside = false
         for line in log.split(separator: "\n") where line.hasPrefix("[trace_headers") {
             let words = line.split(separator: "]", maxSplits: 1).last?.split(separator: " ") ?? []
             if let position = words.first.flatMap({ Int($0) }) {
-                guard isInSet, words.count >= 4, let value = words.last else { continue }
+                guard isInside, words.count >= 4, let value = words.last else { continue }
                 let name = String(words[1])
                 guard name != "rbsp_alignment_zero_bit", !isReserved(name) else { continue }
-                sets[sets.count - 1].insert("\(position) \(specificationNames[name] ?? name) = \(value)")
+                structures[structures.count - 1].insert("\(position) \(specificationName(name)) = \(value)")
             } else {
-                isInSet = words.suffix(2) == ["Parameter", "Set"]
-                if isInSet { sets.append([]) }
+                isInside = isWanted(words.suffix(2))
+                if isInside { structures.append([]) }
             }
         }
-        return sets
+        return structures
     }
 
-    /// Where FFmpeg's name of an element is not the one in the specification.
-    private static let specificationNames = [
-        "gaps_in_frame_num_allowed_flag": "gaps_in_frame_num_value_allowed_flag"
-    ]
+    /// The name in the specification of what FFmpeg calls otherwise.
+    private static func specificationName(_ name: String) -> String {
+        name.replacing("gaps_in_frame_num_allowed_flag", with: "gaps_in_frame_num_value_allowed_flag")
+            .replacing("scaling_list_delta_coeff[", with: "scaling_list_delta_coef[")
+    }
 }
