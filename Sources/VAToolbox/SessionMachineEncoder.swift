@@ -165,7 +165,7 @@ extension SessionMachine {
     private var runningInstance: InstanceID? {
         switch phase {
         case .running(let id), .draining(let id): id
-        case .new, .creating, .finished, .failed: nil
+        case .idle, .creating, .finished, .failed: nil
         }
     }
 
