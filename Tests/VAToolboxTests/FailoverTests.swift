@@ -214,7 +214,7 @@ import Testing
         let consumed = await rig.consume().value
         #expect(consumed.error == encodeError)
         let accepted = await rig.session.statistics.acceptedFrames
-        expectContract(consumed, accepted: rig.feeds(0..<accepted), isComplete: false)
+        expectContract(consumed, accepted: rig.feeds(0..<accepted), extent: .groups)
         #expect(consumed.samples.count == (await rig.session.statistics).codedFrames)
         if shape.reorderDepth == 0, !shape.isVariable { #expect(consumed.samples.count == 12) }
         try await eventually { rig.bank.areAllBack && rig.stage.alive == 0 }
