@@ -198,7 +198,7 @@ extension SessionMachine {
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
         window.discardCoded()
         if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) { lastVerdict = verdict }
-        if window.frames == nil { return end(with: error, SamplesEnd.failed) }
+        guard window.isRepeatable else { return end(with: error, SamplesEnd.failed) }
         create()
     }
 

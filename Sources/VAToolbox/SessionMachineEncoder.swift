@@ -72,7 +72,7 @@ extension SessionMachine {
             resume(waiter, .success(.accepted))
         }
         statistics.repeatedFrames += window.count
-        for frame in window.frames ?? [] { submit(frame, to: id) }
+        for frame in window.frames { submit(frame, to: id) }
         if updateInProgress != nil { updated(true) }
     }
 

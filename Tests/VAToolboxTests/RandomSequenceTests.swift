@@ -200,6 +200,7 @@ struct RandomSequence: Sendable {
         var random = SplitMix(seed &+ UInt64(candidate * 1000 + attempt) &* 7919)
         return shape.with { script in
             script.formatID = UInt8(random.below(3))
+            script.isFailureFinal = random.isOne(of: 6)
             script.bytesPerFrame = 24 + random.below(60)
             script.keyFrameInterval = random.isOne(of: 3) ? 1 + random.below(12) : nil
             if attempt > 0 || candidate > 0 { script.reorderDepth = random.below(shape.reorderDepth + 1) }

@@ -184,7 +184,7 @@ struct Simulation {
         case .create: event(.created(properties))
         case .encode(let frame):
             code(frame)
-            event(.frameDone)
+            event(.frameDone(frame.number))
         case .update: event(.updated(world.updatesInPlace))
         case .drain:
             if let frame = pending { put(frame, isKey: false) }
