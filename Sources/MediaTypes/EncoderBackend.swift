@@ -92,7 +92,8 @@ public struct EncoderProperties: Sendable {
     public var level: String
     /// How many frames may be decoded before a frame and shown after it (`max_num_reorder_frames`).
     public var reorderDepth: Int
-    /// How many frames it may keep before the first comes out; beyond that a frame that does not come is overdue.
+    /// How many frames it may keep before the first comes out. Beyond that a frame that does not come is overdue: the
+    /// encoder is given no more, and is replaced if none comes until the deadline.
     public var maximumDelay: Int
     /// Whether trying again is no use when it fails, as for an encoder in this process that fails for lack of memory
     /// only. If no other candidate is left either, a session lets go of each picture as soon as
@@ -234,7 +235,7 @@ public struct CodedFrame: Sendable {
     /// NAL units, each behind its length as a 32-bit big-endian number, without parameter sets. Empty is a failure,
     /// unless ``isDropped``.
     public var data: CodedData
-    /// Whether it is an IDR picture.
+    /// Whether it is an IDR picture. All frames that are shown before it have to come out before it.
     public var isKeyFrame: Bool
     /// Whether other pictures refer to it.
     public var isReference: Bool

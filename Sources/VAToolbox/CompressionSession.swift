@@ -32,7 +32,7 @@ public final class CompressionSession: Sendable {
 
     let engine: SessionEngine
     private let delivery: SampleDelivery?
-    private let mailbox: SessionMailbox
+    let mailbox: SessionMailbox
     private let current: CurrentEncoder
     private let first: EncoderDescription
 

@@ -36,14 +36,12 @@ struct FrameWindow {
     /// Frames whose coded data are still awaited.
     var uncodedCount: Int { entries.count - coded.count }
 
-    /// All frames that are left, in presentation order: what a new encoder must be given. `nil` if the picture of one
-    /// has been released.
-    var frames: [EncoderFrame]? {
-        var frames: [EncoderFrame] = []
-        frames.reserveCapacity(entries.count)
-        for entry in entries {
-            guard let picture = entry.picture else { return nil }
-            frames.append(
+    /// Whether a new encoder can take over: the pictures of all frames that are left are there.
+    var isRepeatable: Bool { entries.allSatisfy { $0.picture != nil } }
+    /// The frames that are left and whose pictures are there, in presentation order: what a new encoder must be given.
+    var frames: [EncoderFrame] {
+        entries.compactMap { entry in
+            entry.picture.map { picture in
                 EncoderFrame(
                     number: entry.number,
                     buffer: picture,
@@ -51,9 +49,8 @@ struct FrameWindow {
                     duration: entry.duration,
                     options: entry.options
                 )
-            )
+            }
         }
-        return frames
     }
 
     mutating func append(_ frame: EncoderFrame, token: (any Sendable)?) {

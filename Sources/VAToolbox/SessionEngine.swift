@@ -87,19 +87,13 @@ actor SessionEngine {
     }
 
     func handleMail() {
-        for input in mailbox.takeAll() {
-            if case .consumer = input {
-                handle(.consumer(isSlow: queue.isSlow))  // it may have filled up again since
-            } else {
-                handle(input)
-            }
-        }
+        for input in mailbox.takeAll() { handle(input) }
     }
 
     private func handle(_ input: SessionMachine.Input) {
         perform(machine.handle(input, at: .now))
-        let isSlow = queue.isSlow
-        if isSlow, !machine.isConsumerSlow { perform(machine.handle(.consumer(isSlow: true), at: .now)) }
+        // Asked each time: that the consumer has caught up may be old news when it is handled.
+        if !machine.isConsumerSlow, queue.isSlow { perform(machine.handle(.consumer(isSlow: true), at: .now)) }
         if machine.isOver { report(nil) }
         armWatchdog()
     }

@@ -18,7 +18,7 @@ struct SessionMachine {
     let options: SessionOptions
 
     var configuration: EncoderConfiguration
-    var phase = Phase.new
+    var phase = Phase.idle
     /// The encoder in use, or the last one.
     var encoder: EncoderDescription?
     var statistics = SessionStatistics()
@@ -97,14 +97,14 @@ struct SessionMachine {
     var isOver: Bool {
         switch phase {
         case .finished, .failed: true
-        case .new, .creating, .running, .draining: false
+        case .idle, .creating, .running, .draining: false
         }
     }
 
     var currentInstance: InstanceID? {
         switch phase {
         case .creating(let id), .running(let id), .draining(let id): id
-        case .new, .finished, .failed: nil
+        case .idle, .finished, .failed: nil
         }
     }
 
@@ -119,8 +119,13 @@ struct SessionMachine {
         switch phase {
         case .creating, .draining: true
         case .running: work.framesAtInstance > 0 || updateInProgress != nil || work.isOverdue
-        case .new, .finished, .failed: false
+        case .idle, .finished, .failed: false
         }
+    }
+
+    private mutating func close(_ id: InstanceID, isHung: Bool = false) {
+        phase = .idle
+        actions.append(.close(id, isHung: isHung))
     }
 
     mutating func resume(_ waiter: WaiterID, _ result: Result<FrameDisposition, MediaError>) {
@@ -161,13 +166,13 @@ extension SessionMachine {
     /// Every accepted frame has left and the encoder is idle.
     private mutating func completeDrain(_ id: InstanceID) {
         if finishRequested {
-            actions.append(.close(id, isHung: false))
+            close(id)
             phase = .finished
             actions.append(.endSamples(.finished))
             finishWaiters.forEach { resume($0, .success(.accepted)) }
             finishWaiters = []
         } else if refreshRequested {
-            actions.append(.close(id, isHung: false))
+            close(id)
             create()
         }
     }
@@ -188,12 +193,12 @@ extension SessionMachine {
         guard let id = currentInstance else { return }
         let identity = selection.candidates[attempts.candidate].identity
         let wasCreating = if case .creating = phase { true } else { false }
-        actions.append(.close(id, isHung: isHung))
+        close(id, isHung: isHung)
         statistics.failedEncoders += 1
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
         window.discardCoded()
         if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) { lastVerdict = verdict }
-        if window.frames == nil { return end(with: error, SamplesEnd.failed) }
+        guard window.isRepeatable else { return end(with: error, SamplesEnd.failed) }
         create()
     }
 
@@ -204,7 +209,7 @@ extension SessionMachine {
     /// Ends the session, with one error for the samples and for every suspended call.
     mutating func end(with error: MediaError, _ samplesEnd: (MediaError) -> SamplesEnd) {
         guard !isOver else { return }
-        if let id = currentInstance { actions.append(.close(id, isHung: false)) }
+        if let id = currentInstance { close(id) }
         let waiters = suspendedCalls
         phase = .failed(error)
         window = FrameWindow()

@@ -6,7 +6,7 @@ import MediaTypes
 
 extension SessionMachine {
     mutating func start(_ waiter: WaiterID) {
-        guard case .new = phase else { return resume(waiter, .failure(Self.stateError("started twice"))) }
+        guard case .idle = phase else { return resume(waiter, .failure(Self.stateError("started twice"))) }
         startWaiter = waiter
         create()
     }
@@ -93,7 +93,7 @@ extension SessionMachine {
         switch phase {
         case .finished: Self.stateError("finished")
         case .failed(let error): error
-        case .new, .creating, .running, .draining: nil
+        case .idle, .creating, .running, .draining: nil
         }
     }
 

@@ -72,7 +72,7 @@ extension SessionMachine {
             resume(waiter, .success(.accepted))
         }
         statistics.repeatedFrames += window.count
-        for frame in window.frames ?? [] { submit(frame, to: id) }
+        for frame in window.frames { submit(frame, to: id) }
         if updateInProgress != nil { updated(true) }
     }
 
@@ -165,7 +165,7 @@ extension SessionMachine {
     private var runningInstance: InstanceID? {
         switch phase {
         case .running(let id), .draining(let id): id
-        case .new, .creating, .finished, .failed: nil
+        case .idle, .creating, .finished, .failed: nil
         }
     }
 

@@ -43,7 +43,8 @@ extension SessionMachine {
     }
 
     enum Phase {
-        case new
+        /// There is no encoder: not yet, or for a moment between two.
+        case idle
         /// An encoder is being made; frames that were accepted before wait in the window.
         case creating(InstanceID)
         case running(InstanceID)

@@ -35,7 +35,8 @@ import Testing
         let statistics = await rig.session.statistics
         #expect(statistics.createdEncoders == 2 && statistics.failedEncoders == 1)
         #expect(statistics.acceptedFrames == 20 && statistics.codedFrames == 20)
-        #expect(statistics.repeatedFrames > 0)
+        // The second of two equal outputs may come when nothing is left to be repeated.
+        #expect(statistics.repeatedFrames > 0 || fault == .duplicate)
         try await eventually { rig.bank.areAllBack && rig.stage.alive == 0 }
     }
 
@@ -214,7 +215,7 @@ import Testing
         let consumed = await rig.consume().value
         #expect(consumed.error == encodeError)
         let accepted = await rig.session.statistics.acceptedFrames
-        expectContract(consumed, accepted: rig.feeds(0..<accepted), isComplete: false)
+        expectContract(consumed, accepted: rig.feeds(0..<accepted), extent: .groups)
         #expect(consumed.samples.count == (await rig.session.statistics).codedFrames)
         if shape.reorderDepth == 0, !shape.isVariable { #expect(consumed.samples.count == 12) }
         try await eventually { rig.bank.areAllBack && rig.stage.alive == 0 }
@@ -250,6 +251,50 @@ import Testing
         let consumed = await rig.consume().value
         #expect(consumed.error?.message == "scripted refusal")
         #expect(consumed.samples.count <= 10 - failures)
+    }
+
+    @Test func anEncoderWhoseFailureIsFinalHoldsNoPictures() async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: true)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { _ in
+                    shape.with {
+                        $0.isFailureFinal = true
+                        $0.steps = [10: .fail]
+                    }
+                }
+            ]
+        )
+        _ = try await rig.encode(0..<3)
+        try await eventually { rig.bank.areAllBack }
+        #expect(await rig.session.statistics.codedFrames == 0)
+        let error = await MediaError.of { _ = try await rig.encode(3..<100) }
+        #expect(error?.message == "scripted")
+        #expect(rig.stage.attempts.count == 1)
+        let consumed = await rig.consume().value
+        #expect(consumed.error == error)
+        expectContract(consumed, accepted: rig.feeds(0..<100), extent: .groups)
+    }
+
+    @Test func whileAnotherCandidateIsLeftPicturesAreHeld() async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            Array(
+                repeating: { _ in
+                    shape.with {
+                        $0.isFailureFinal = true
+                        $0.steps = [10: .failPermanently]
+                    }
+                },
+                count: 2
+            )
+        )
+        let accepted = try await rig.encode(0..<12)
+        try await rig.session.finish()
+        expectContract(await rig.consume().value, accepted: accepted)
+        #expect(rig.stage.attempts.count == 2)
     }
 
     @Test func eventsTellWhatHappenedInOrder() async throws {

@@ -53,6 +53,7 @@ struct InstanceScript: Sendable {
     var bytesPerFrame = CodedPayload.size
     /// Whether outputs come from a thread of its own, after `encode` has returned.
     var hasCollector = false
+    var isFailureFinal = false
     var supportedProperties: Set<EncoderOption> = [.frameQuantizer, .forceKeyFrame]
 
     var groupSize: Int { [1, 2, 4][reorderDepth] }
@@ -196,8 +197,11 @@ final class ScriptedFactory: EncoderFactory {
 final class ScriptedEncoder: EncoderBackend {
     let properties: EncoderProperties
 
+    /// A frame that waits to be coded, with its picture unless the encoder keeps a copy of its own.
     private struct Item {
-        var frame: EncoderFrame
+        var number: Int64
+        var isForced: Bool
+        var picture: PixelBuffer?
         var step: InstanceScript.Step
         var bitRate: Int
     }
@@ -231,6 +235,7 @@ final class ScriptedEncoder: EncoderBackend {
             level: "none",
             reorderDepth: script.claimedReorderDepth ?? script.reorderDepth,
             maximumDelay: script.lookahead + script.groupSize,
+            isFailureFinal: script.isFailureFinal,
             pixelFormats: [.nv12],
             supportedProperties: script.supportedProperties,
             formatDescription: FormatDescription(
@@ -260,7 +265,15 @@ final class ScriptedEncoder: EncoderBackend {
         case .normal, .empty, .leaveOut, .duplicate, .unknownNumber, .notKey, .hastyKey: break
         }
         if isSilent { return }
-        order(Item(frame: frame, step: step, bitRate: bitRate))
+        order(
+            Item(
+                number: frame.number,
+                isForced: frame.options.forceKeyFrame,
+                picture: script.isFailureFinal ? nil : frame.buffer,
+                step: step,
+                bitRate: bitRate
+            )
+        )
         while coded.count > script.lookahead { coded.removeFirst().forEach { put(.coded($0)) } }
     }
 
@@ -298,8 +311,7 @@ final class ScriptedEncoder: EncoderBackend {
 
     private func order(_ item: Item) {
         if item.step == .hastyKey { return code(item, isKey: true) }
-        let isForced = item.frame.options.forceKeyFrame
-        guard let distance = sinceKey, !isForced, distance + 1 < script.keyFrameInterval ?? .max else {
+        guard let distance = sinceKey, !item.isForced, distance + 1 < script.keyFrameInterval ?? .max else {
             codePending()
             sinceKey = 0
             return code(item, isKey: true)
@@ -319,7 +331,7 @@ final class ScriptedEncoder: EncoderBackend {
     }
 
     private func code(_ item: Item, isKey: Bool) {
-        let number = item.frame.number
+        let number = item.number
         let payload = CodedPayload(instance: id, number: number, bitRate: item.bitRate)
         let isEmpty = item.step == .empty || item.step == .leaveOut
         let frame = CodedFrame(
