@@ -24,9 +24,14 @@ struct VAToolboxCommand: ParsableCommand {
         case .done(let status): leave(status)
         case .encode(let job):
             let interruption = Interruption()
-            Task.detached { leave(await job.run()) }
-            interruption.wait { job.interrupt(before: $0) }
+            start(job)
+            interruption.wait(job.interrupt)
         }
+    }
+
+    /// Lets the work go on on other threads; the process ends with it.
+    private static func start(_ job: EncodeJob) {
+        Task.detached { () async -> Void in leave(await job.run()) }
     }
 
     /// Not by `exit`: threads of an encoder that hangs would be waited for, and drivers crash in their destructors.
