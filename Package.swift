@@ -113,6 +113,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "VAToolboxCommandTests",
+            dependencies: [
+                "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
+                arguments,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "VAToolboxTests",
             dependencies: ["BitstreamSyntax", "MediaTypes", "VAToolbox"],
             swiftSettings: strict

@@ -15,7 +15,8 @@ protocol ArgumentValue: Sendable {
 }
 
 /// An option's text, read after the command line as a whole is known to be in order, so that every wrong value is
-/// reported alike: with the option, the value given and the values allowed.
+/// reported alike: with the option, the value given and the values allowed. Such options take the next word whatever it
+/// looks like (`.unconditional`), so that `--crf -1` has a wrong value and not a missing one.
 struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
     let text: String
 

@@ -5,23 +5,32 @@ import MediaIO
 import MediaTypes
 
 /// Where the video comes from.
-struct InputArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("Begin here: seconds or [HH:]MM:SS[.fff].", valueName: "time"))
+struct InputArguments: ParsableArguments, Sendable {
+    @Option(parsing: .unconditional, help: ArgumentHelp("Begin here: seconds or [HH:]MM:SS[.fff].", valueName: "time"))
     var start: ArgumentText<ClockTime>?
 
-    @Option(help: ArgumentHelp("Encode this much: seconds or [HH:]MM:SS[.fff].", valueName: "time"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Encode this much: seconds or [HH:]MM:SS[.fff].", valueName: "time")
+    )
     var duration: ArgumentText<ClockTime>?
 
-    @Option(help: "Interlaced video: auto or off (default: auto, one frame of each two fields).")
+    @Option(
+        parsing: .unconditional,
+        help: "Interlaced video: auto or off (default: auto, one frame of each two fields)."
+    )
     var deinterlace: ArgumentText<MediaSource.Deinterlacing>?
 
     @Option(help: ArgumentHelp("The input's format by FFmpeg's name (default: found out).", valueName: "name"))
     var inputFormat: String?
 
-    @Option(help: ArgumentHelp("Raw video: its size in pixels.", valueName: "WxH"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Raw video: its size in pixels.", valueName: "WxH"))
     var inputSize: ArgumentText<PictureSize>?
 
-    @Option(help: ArgumentHelp("Raw video: frames per second, such as 25 or 30000/1001.", valueName: "rate"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Raw video: frames per second, such as 25 or 30000/1001.", valueName: "rate")
+    )
     var inputFps: ArgumentText<Rational>?
 
     @Option(help: ArgumentHelp("Raw video: pixel format, such as yuv420p, nv12 or p010.", valueName: "name"))
@@ -29,7 +38,7 @@ struct InputArguments: ParsableArguments {
 }
 
 /// Where the video goes.
-struct OutputArguments: ParsableArguments {
+struct OutputArguments: ParsableArguments, Sendable {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
@@ -50,8 +59,9 @@ struct OutputArguments: ParsableArguments {
 }
 
 /// How bits are spent.
-struct RateControlArguments: ParsableArguments {
+struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Average bitrate in bit/s, such as 5M or 800k; 1k to 1000M (default: 5.12M).",
             valueName: "rate"
@@ -60,6 +70,7 @@ struct RateControlArguments: ParsableArguments {
     var bitrate: ArgumentText<BitRate>?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Limit on peaks in bit/s (default: none; 1.5 times the bitrate with --b-frames off).",
             valueName: "rate"
@@ -68,6 +79,7 @@ struct RateControlArguments: ParsableArguments {
     var peakBitrate: ArgumentText<BitRate>?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Seconds over which peaks, or a constant bitrate, are measured; 0.01 to 60 (default: 1).",
             valueName: "seconds"
@@ -78,21 +90,29 @@ struct RateControlArguments: ParsableArguments {
     @Flag(help: "Keep to the bitrate all the time, padded where needed.")
     var cbr = false
 
-    @Option(help: ArgumentHelp("Constant quality instead: 0 to 51, lower is better.", valueName: "quality"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Constant quality instead: 0 to 51, lower is better.", valueName: "quality")
+    )
     var crf: ArgumentText<PlainNumber>?
 
-    @Option(help: ArgumentHelp("Constant quantizer instead: 0 to 51, lower is better.", valueName: "quantizer"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Constant quantizer instead: 0 to 51, lower is better.", valueName: "quantizer")
+    )
     var qp: ArgumentText<WholeNumber>?
 }
 
 /// What the pictures look like.
-struct PictureArguments: ParsableArguments {
+struct PictureArguments: ParsableArguments, Sendable {
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Size in pixels; odd numbers are rounded down (default: the input's).", valueName: "WxH")
     )
     var size: ArgumentText<PictureSize>?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Fit another shape into the size: letterbox, aspect-fill or stretch (default: letterbox).",
             valueName: "mode"
@@ -101,6 +121,7 @@ struct PictureArguments: ParsableArguments {
     var fit: ArgumentText<ScalingMode>?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Constant frame rate, such as 25 or 30000/1001; 0.01 to 1000 (default: the input's times).",
             valueName: "rate"
@@ -108,28 +129,35 @@ struct PictureArguments: ParsableArguments {
     )
     var fps: ArgumentText<Rational>?
 
-    @Option(help: ArgumentHelp("Bits per sample: 8 or 10 (default: 8; 10 with --profile high10).", valueName: "bits"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Bits per sample: 8 or 10 (default: 8; 10 with --profile high10).", valueName: "bits")
+    )
     var bitDepth: ArgumentText<WholeNumber>?
 }
 
 /// How the stream is built.
-struct StreamArguments: ParsableArguments {
-    @Option(help: "auto, h264 or hevc (default: auto: HEVC on a GPU that has it, else H.264).")
+struct StreamArguments: ParsableArguments, Sendable {
+    @Option(parsing: .unconditional, help: "auto, h264 or hevc (default: auto: HEVC on a GPU that has it, else H.264).")
     var codec: ArgumentText<CodecSelection>?
 
-    @Option(help: "baseline, main, high or high10 (default: what suits the other options).")
+    @Option(parsing: .unconditional, help: "baseline, main, high or high10 (default: what suits the other options).")
     var profile: ArgumentText<VideoProfile>?
 
-    @Option(help: "1, 1b, 1.1 to 6.2 (default: the lowest that the stream keeps to).")
+    @Option(parsing: .unconditional, help: "1, 1b, 1.1 to 6.2 (default: the lowest that the stream keeps to).")
     var level: ArgumentText<H264Level>?
 
     @Option(
         name: .customLong("keyframe-interval"),
+        parsing: .unconditional,
         help: ArgumentHelp("At most this many frames, or seconds, such as 150 or 5s (default: 5s).", valueName: "count")
     )
     var keyFrameInterval: ArgumentText<KeyFrameInterval>?
 
-    @Option(help: ArgumentHelp("auto, off or at most 1 to 16 in a row (default: auto).", valueName: "count"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("auto, off or at most 1 to 16 in a row (default: auto).", valueName: "count")
+    )
     var bFrames: ArgumentText<BFrames>?
 
     @Flag(help: "B-frames are no references.")
@@ -138,7 +166,7 @@ struct StreamArguments: ParsableArguments {
     @Flag(help: "B-frames may refer across an I-frame.")
     var openGop = false
 
-    @Option(help: ArgumentHelp("auto, cavlc or cabac (default: auto).", valueName: "mode"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("auto, cavlc or cabac (default: auto).", valueName: "mode"))
     var entropy: ArgumentText<EntropyMode>?
 
     @Flag(help: "Begin every access unit with a delimiter.")
@@ -146,14 +174,18 @@ struct StreamArguments: ParsableArguments {
 }
 
 /// Who encodes, and in which mode.
-struct EncoderArguments: ParsableArguments {
-    @Option(help: "auto, software, or a render node such as /dev/dri/renderD128 (default: auto).")
+struct EncoderArguments: ParsableArguments, Sendable {
+    @Option(
+        parsing: .unconditional,
+        help: "auto, software, or a render node such as /dev/dri/renderD128 (default: auto)."
+    )
     var device: ArgumentText<DeviceChoice>?
 
     @Flag(help: "Fail rather than encode on the CPU.")
     var requireHardware = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Software: ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow or placebo "
                 + "(default: medium).",
@@ -163,6 +195,7 @@ struct EncoderArguments: ParsableArguments {
     var preset: ArgumentText<SoftwareEncoderOptions.Preset>?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Software: film, animation, grain, stillimage, psnr, ssim, fastdecode or zerolatency (default: none).",
             valueName: "name"
@@ -170,7 +203,10 @@ struct EncoderArguments: ParsableArguments {
     )
     var tune: ArgumentText<SoftwareEncoderOptions.Tuning>?
 
-    @Option(help: ArgumentHelp("Software: threads, 0 to 128 (default: 0, as suits the machine).", valueName: "count"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Software: threads, 0 to 128 (default: 0, as suits the machine).", valueName: "count")
+    )
     var threads: ArgumentText<WholeNumber>?
 
     @Flag(help: "Code every frame at once: no lookahead, no B-frames.")
@@ -181,7 +217,7 @@ struct EncoderArguments: ParsableArguments {
 }
 
 /// What is said meanwhile and at the end.
-struct ReportArguments: ParsableArguments {
+struct ReportArguments: ParsableArguments, Sendable {
     @Flag(help: "Print the result as one JSON document on standard output.")
     var json = false
 

@@ -3,7 +3,7 @@
 import ArgumentParser
 
 /// `vatoolbox encode`.
-struct EncodeCommand: ParsableCommand {
+struct EncodeCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "encode",
         abstract: "Encode a video; audio, subtitles and chapters are copied.",

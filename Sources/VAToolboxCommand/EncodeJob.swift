@@ -8,14 +8,17 @@ import Transcoding
 import VAToolbox
 
 /// One run of `vatoolbox encode`, from the command line to the exit status.
-struct EncodeJob {
-    let command: EncodeCommand
+final class EncodeJob: Sendable {
+    private let command: EncodeCommand
+    private let state = Mutex(State())
+    /// Where it tells what happens.
     let console: Console
-    private let interruption = Interruption()
-    private let wasInterrupted = InterruptionFlag()
 
-    /// Prepares a run. From here on signals wait until it can close its output in good order, so this comes before any
-    /// other thread.
+    private struct State {
+        var transcoder: Transcoder?
+        var wasInterrupted = false
+    }
+
     init(_ command: EncodeCommand) {
         self.command = command
         console = Console(detail: command.detail)
@@ -29,19 +32,19 @@ struct EncodeJob {
             let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
             let narrator = EncodeNarrator(console: console)
             let transcoder = Transcoder(request) { narrator.tell($0) }
-            observeInterruptions(of: transcoder)
+            begin(transcoder)
             let report = try await watching(transcoder) { () async throws(MediaError) in try await transcoder.run() }
             let outcome = EncodeOutcome(
                 request: request,
                 report: report,
                 elapsed: (clock.now - start).seconds,
-                wasInterrupted: wasInterrupted.isSet
+                wasInterrupted: wasInterrupted
             )
             narrator.finish(outcome)
             deliver(outcome.document)
             return outcome.status
         } catch {
-            let status = wasInterrupted.isSet ? .interrupted : ExitStatus(error)
+            let status = wasInterrupted ? .interrupted : ExitStatus(error)
             if !(command.report.json && command.usesStandardOutput) { console.error("\(error)") }
             deliver(.failure(error, status))
             return status
@@ -54,17 +57,29 @@ struct EncodeJob {
         Terminal.write(document().text + "\n", to: descriptor)
     }
 
-    /// The first signal ends the reading, so that the output is closed in good order. The second one ends the process.
-    private func observeInterruptions(of transcoder: Transcoder) {
-        interruption.observe { [wasInterrupted, console] before in
-            if before > 0 {
-                MediaSink.discardUnfinishedOutputs()
-                _exit(ExitStatus.interrupted.rawValue)
-            }
-            wasInterrupted.set()
-            console.note("finishing what was read; once more to leave at once")
-            transcoder.stop()
+    /// What a signal leads to: the first one ends the reading, so that the output is closed in good order; the second
+    /// one ends the process. Safe on any thread.
+    func interrupt(before: Int) {
+        if before > 0 {
+            MediaSink.discardUnfinishedOutputs()
+            _exit(ExitStatus.interrupted.rawValue)
         }
+        console.note("finishing what was read; once more to leave at once")
+        let transcoder = state.withLock { state in
+            state.wasInterrupted = true
+            return state.transcoder
+        }
+        transcoder?.stop()
+    }
+
+    private var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
+
+    private func begin(_ transcoder: Transcoder) {
+        let wasInterrupted = state.withLock { state in
+            state.transcoder = transcoder
+            return state.wasInterrupted
+        }
+        if wasInterrupted { transcoder.stop() }
     }
 
     /// Shows a line of progress four times a second while the work goes on.
@@ -102,15 +117,6 @@ struct EncodeJob {
         let code = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)
         return code == 0 && status.st_mode & S_IFMT == S_IFREG
     }
-}
-
-/// Whether a signal has come.
-private final class InterruptionFlag: Sendable {
-    private let flag = Atomic(false)
-
-    var isSet: Bool { flag.load(ordering: .acquiring) }
-
-    func set() { flag.store(true, ordering: .releasing) }
 }
 
 extension EncodeCommand {

@@ -4,12 +4,12 @@ import Glibc
 
 /// The signals that ask a program to end: SIGINT, SIGTERM and SIGHUP.
 ///
-/// A thread of its own takes them, so what they lead to is ordinary code, not a signal handler.
+/// The first thread waits for them, so what they lead to is ordinary code, not a signal handler. It has to be the
+/// first one, and no `main` that is `async`: libdispatch would unblock every signal on it.
 struct Interruption {
     private let signals: sigset_t
 
-    /// Holds the signals back until they are observed. To be made before any other thread is, for threads inherit the
-    /// mask.
+    /// Holds the signals back until ``wait(_:)``. To be made before any other thread is, for threads inherit the mask.
     ///
     /// A signal that whoever started the program has set to be ignored stays ignored, as `nohup` wants it.
     init() {
@@ -20,12 +20,17 @@ struct Interruption {
         self.signals = signals
     }
 
-    /// Calls `onSignal` once for each signal, with how many there were before, on the thread that waits for them.
-    func observe(_ onSignal: @escaping @Sendable (_ before: Int) -> Void) {
-        let waiter = Unmanaged.passRetained(Waiter(signals: signals, onSignal: onSignal))
-        var thread = pthread_t()
-        let status = pthread_create(&thread, nil, { Waiter.run($0) }, waiter.toOpaque())
-        if status == 0 { pthread_detach(thread) } else { waiter.release() }
+    /// Calls `onSignal` once for each signal, with how many there were before, until the process ends.
+    func wait(_ onSignal: (_ before: Int) -> Void) -> Never {
+        var signals = signals
+        var count = 0
+        while true {
+            var signal: Int32 = 0
+            // With no signal left to wait for, this waits for the end of the process.
+            guard sigwait(&signals, &signal) == 0 else { continue }
+            onSignal(count)
+            count += 1
+        }
     }
 
     /// Makes writing to a closed pipe an error instead of the end.
@@ -36,28 +41,5 @@ struct Interruption {
         guard sigaction(signal, nil, &action) == 0 else { return false }
         // SIG_IGN is the pointer with the value 1 (signal.h).
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
-    }
-
-    private final class Waiter: Sendable {
-        let signals: sigset_t
-        let onSignal: @Sendable (Int) -> Void
-
-        init(signals: sigset_t, onSignal: @escaping @Sendable (Int) -> Void) {
-            self.signals = signals
-            self.onSignal = onSignal
-        }
-
-        static func run(_ opaque: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-            guard let opaque else { return nil }
-            let waiter = Unmanaged<Waiter>.fromOpaque(opaque).takeRetainedValue()
-            var signals = waiter.signals
-            var signal: Int32 = 0
-            var count = 0
-            while sigwait(&signals, &signal) == 0 {
-                waiter.onSignal(count)
-                count += 1
-            }
-            return nil
-        }
     }
 }

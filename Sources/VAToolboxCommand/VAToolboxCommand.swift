@@ -18,15 +18,25 @@ struct VAToolboxCommand: ParsableCommand {
     /// The version of the command and of the package.
     static let version = "0.1.0"
 
-    static func main() async {
+    static func main() {
         Interruption.ignoreBrokenPipes()
-        let status =
-            switch prepare(Array(CommandLine.arguments.dropFirst())) {
-            case .encode(let job): await job.run()
-            case .done(let status): status
-            }
+        switch prepare(Array(CommandLine.arguments.dropFirst())) {
+        case .done(let status): leave(status)
+        case .encode(let job):
+            let interruption = Interruption()
+            start(job)
+            interruption.wait(job.interrupt)
+        }
+    }
+
+    /// Lets the work go on on other threads; the process ends with it.
+    private static func start(_ job: EncodeJob) {
+        Task.detached { () async -> Void in leave(await job.run()) }
+    }
+
+    /// Not by `exit`: threads of an encoder that hangs would be waited for, and drivers crash in their destructors.
+    private static func leave(_ status: ExitStatus) -> Never {
         fflush(nil)
-        // Not `exit`: threads of an encoder that hangs would be waited for, and drivers crash in their destructors.
         _exit(status.rawValue)
     }
 

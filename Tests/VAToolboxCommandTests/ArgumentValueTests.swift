@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Testing
+
+@testable import VAToolboxCommand
+
+@Suite struct ArgumentValueTests {
+    @Test(arguments: [
+        ("5M", 5_000_000), ("800k", 800_000), ("800K", 800_000), ("2.5M", 2_500_000), ("5000000", 5_000_000),
+        ("1G", 1_000_000_000), ("0", 0), ("0.0015k", 2),
+    ])
+    func bitRates(text: String, value: Int) {
+        #expect(BitRate(argument: text)?.bitsPerSecond == value)
+    }
+
+    @Test(arguments: ["", "M", "5m", "-5", "5Mb", "1e6", "0x10", "nan", "inf", "5 M", "1.2.3", "9999999999999999"])
+    func noBitRates(text: String) { #expect(BitRate(argument: text) == nil) }
+
+    @Test(arguments: [
+        ("90", 90.0), ("1.5", 1.5), ("01:30", 90), ("1:02:03.25", 3723.25), ("0", 0), (".5", 0.5), ("100:00", 6000),
+    ])
+    func times(text: String, seconds: Double) { #expect(ClockTime(argument: text)?.time.seconds == seconds) }
+
+    @Test(arguments: ["", ":", "1:", ":1", "1:60", "1:60:00", "1:2:3:4", "-1", "1.5:00", "1s", "9999999999:00:00"])
+    func noTimes(text: String) { #expect(ClockTime(argument: text) == nil) }
+
+    @Test func timesAreExact() {
+        #expect(ClockTime(argument: "0.1")?.time == MediaTime(value: 1, timescale: 10))
+        #expect(
+            ClockTime(argument: "1:00:00.000000001")?.time
+                == MediaTime(value: 3_600_000_000_001, timescale: 1_000_000_000)
+        )
+    }
+
+    @Test(arguments: [("25", 25, 1), ("12.5", 25, 2), ("30000/1001", 30000, 1001), ("29.97", 2997, 100)])
+    func frameRates(text: String, numerator: Int32, denominator: Int32) {
+        #expect(Rational(argument: text) == Rational(numerator, denominator))
+    }
+
+    @Test(arguments: ["", "/", "25/", "/1", "1/0", "1.5/2", "a", "99999999999", "1/99999999999"])
+    func noFrameRates(text: String) { #expect(Rational(argument: text) == nil) }
+
+    @Test func sizes() {
+        #expect(PictureSize(argument: "1280x720")?.width == 1280)
+        #expect(PictureSize(argument: "1280x720")?.height == 720)
+        for text in ["", "x", "1280", "1280x", "x720", "1280x720x3", "1280X720", "12.5x10", "-2x2"] {
+            #expect(PictureSize(argument: text) == nil, "\(text)")
+        }
+    }
+
+    @Test func keyFrameIntervals() {
+        #expect(KeyFrameInterval(argument: "150") == KeyFrameInterval(frames: 150))
+        #expect(KeyFrameInterval(argument: "2.5s") == KeyFrameInterval(duration: MediaTime(value: 5, timescale: 2)))
+        for text in ["", "s", "1.5", "5m", "-1"] { #expect(KeyFrameInterval(argument: text) == nil, "\(text)") }
+    }
+
+    @Test func choices() {
+        #expect(BFrames(argument: "off") == .off && BFrames(argument: "0") == .off)
+        #expect(BFrames(argument: "auto") == .automatic && BFrames(argument: "3") == .maximum(3))
+        #expect(BFrames(argument: "some") == nil)
+        #expect(DeviceChoice(argument: "/dev/dri/renderD129") == .renderNode("/dev/dri/renderD129"))
+        #expect(DeviceChoice(argument: "software") == .software && DeviceChoice(argument: "renderD128") == nil)
+        #expect(H264Level(argument: "4.0")?.name == "4")
+    }
+
+    @Test func errorNamesOptionGivenAndAllowed() {
+        let text = ArgumentText<BitRate>(argument: "fast")
+        #expect(
+            throws: MediaError(
+                .invalidArgument,
+                "--bitrate is not understood",
+                given: "fast",
+                allowed: BitRate.allowedText
+            )
+        ) {
+            try text.value(of: "--bitrate")
+        }
+    }
+}

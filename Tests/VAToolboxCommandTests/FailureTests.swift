@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import Testing
+
+/// One line that names what was given and what is allowed, the right exit status, and nothing left behind.
+@Suite struct FailureTests {
+    /// A command line that fails.
+    struct Case: CustomTestStringConvertible, Sendable {
+        var arguments: [String]
+        var status: Int32 = 2
+        var given: String
+        var allowed: String
+
+        var testDescription: String { arguments.joined(separator: " ") }
+    }
+
+    static let wrongValues = [
+        Case(arguments: ["--bitrate", "5X"], given: "5X", allowed: "800k"),
+        Case(arguments: ["--bitrate", "0"], given: "0 bit/s", allowed: "1000...1000000000 bit/s"),
+        Case(arguments: ["--bitrate", "999G"], given: "999000000000 bit/s", allowed: "1000...1000000000 bit/s"),
+        Case(arguments: ["--bitrate", "1M", "--peak-bitrate", "500k"], given: "500000", allowed: "at least 1000000"),
+        Case(
+            arguments: ["--bitrate", "1M", "--cbr", "--peak-window", "99"],
+            given: "99.0 s",
+            allowed: "0.01...60.0 s"
+        ),
+        Case(arguments: ["--peak-window", "1"], given: "--peak-window 1", allowed: "--cbr"),
+        Case(arguments: ["--crf", "20", "--qp", "30"], given: "--crf 20 and --qp 30", allowed: "one of"),
+        Case(arguments: ["--bitrate", "1M", "--qp", "30"], given: "--bitrate 1M and --qp 30", allowed: "one of"),
+        Case(arguments: ["--cbr", "--crf", "30"], given: "--cbr and --crf 30", allowed: "--bitrate"),
+        Case(
+            arguments: ["--qp", "20", "--peak-bitrate", "1M"],
+            given: "--peak-bitrate 1M and --qp 20",
+            allowed: "one"
+        ),
+        Case(arguments: ["--cbr", "--peak-bitrate", "1M"], given: "--peak-bitrate 1M and --cbr", allowed: "one"),
+        Case(arguments: ["--crf", "52"], given: "52.0", allowed: "0...51"),
+        Case(arguments: ["--qp", "52"], given: "52", allowed: "0...51"),
+        Case(arguments: ["--qp", "-1"], given: "-1", allowed: "whole number"),
+        Case(arguments: ["--size", "0x0"], given: "0x0", allowed: "2x2"),
+        Case(arguments: ["--size", "1x90"], given: "1x90", allowed: "2x2"),
+        Case(arguments: ["--size", "99999x90"], given: "99999x90", allowed: "2x2 to"),
+        Case(arguments: ["--size", "720p"], given: "720p", allowed: "WIDTHxHEIGHT"),
+        Case(arguments: ["--size", "1920x1080", "--level", "3"], given: "8160 macroblocks", allowed: "level 4"),
+        Case(arguments: ["--fit", "crop"], given: "crop", allowed: "letterbox, aspect-fill, stretch"),
+        Case(arguments: ["--fps", "0"], given: "0", allowed: "0.01...1000"),
+        Case(arguments: ["--fps", "100000"], given: "100000", allowed: "0.01...1000"),
+        Case(arguments: ["--fps", "30/0"], given: "30/0", allowed: "30000/1001"),
+        Case(arguments: ["--keyframe-interval", "0"], given: "0 frames", allowed: "1...1000000"),
+        Case(arguments: ["--keyframe-interval", "0s"], given: "0.0 s", allowed: "above 0"),
+        Case(arguments: ["--b-frames", "17"], given: "17", allowed: "1...16"),
+        Case(arguments: ["--b-frames", "2", "--profile", "baseline"], given: "2", allowed: "off"),
+        Case(arguments: ["--b-frames", "2", "--low-latency"], given: "2", allowed: "off"),
+        Case(arguments: ["--profile", "extended"], given: "extended", allowed: "baseline, main, high, high10"),
+        Case(arguments: ["--level", "7"], given: "7", allowed: "6.2"),
+        Case(arguments: ["--bit-depth", "12"], given: "12", allowed: "8 or 10"),
+        Case(arguments: ["--bit-depth", "10", "--profile", "main"], given: "10 bits", allowed: "8 bits"),
+        Case(arguments: ["--preset", "fastest"], given: "fastest", allowed: "ultrafast"),
+        Case(arguments: ["--threads", "1000"], given: "1000", allowed: "0...128"),
+        Case(arguments: ["--device", "gpu"], given: "gpu", allowed: "auto, software"),
+        Case(
+            arguments: ["--device", "software", "--require-hardware"],
+            given: "--device software and --require-hardware",
+            allowed: "one of them"
+        ),
+        Case(arguments: ["--start", "1:75"], given: "1:75", allowed: "[HH:]MM:SS"),
+        Case(arguments: ["--duration", "0"], given: "0", allowed: "above zero"),
+        Case(arguments: ["--input-size", "16x16"], given: "--input-size", allowed: "--input-pixel-format together"),
+        Case(arguments: ["--quiet", "--verbose"], given: "--quiet and --verbose", allowed: "one of them"),
+        Case(arguments: ["--format", "avi"], given: "avi", allowed: "mp4, mov, mkv, ts"),
+        Case(arguments: ["--codec", "vp9"], given: "vp9", allowed: "auto, h264, hevc"),
+        Case(arguments: ["--codec", "hevc"], status: 1, given: "hevc", allowed: "auto, h264"),
+        Case(arguments: ["--codec", "hevc", "--format", "h264"], given: "hevc", allowed: "auto, h264"),
+        Case(arguments: ["--fragmented", "--format", "mkv"], given: "mkv", allowed: "mp4, mov"),
+    ]
+
+    @Test(arguments: wrongValues)
+    func wrongValue(_ wrong: Case) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 0.08, size: "32x32")
+        let result = try scratch.run([Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4"] + wrong.arguments)
+        expectOneLine(result, wrong)
+        #expect(scratch.names == ["clip.y4m"])
+    }
+
+    @Test func wrongSyntax() throws {
+        let scratch = try Scratch()
+        for arguments in [["encode"], ["encode", "a.mp4"], ["encode", "a", "-o", "b", "--bogus"], ["bogus"]] {
+            let result = try scratch.run([Scratch.vatoolbox] + arguments)
+            #expect(result.status == 2 && result.output.isEmpty)
+            #expect(result.errorLines.count == 1 && result.errors.hasPrefix("vatoolbox: error: "), "\(result.errors)")
+            #expect(result.errors.contains("--help"))
+        }
+        #expect(scratch.names.isEmpty)
+    }
+
+    private func expectOneLine(_ result: ProgramResult, _ wrong: Case) {
+        #expect(result.status == wrong.status)
+        #expect(result.output.isEmpty)
+        #expect(result.errorLines.count == 1, "\(result.errors)")
+        #expect(result.errors.hasPrefix("vatoolbox: error: "))
+        #expect(result.errors.contains("given \(wrong.given)"), "\(result.errors)")
+        #expect(result.errors.contains(wrong.allowed), "\(result.errors)")
+    }
+
+    // MARK: - Inputs
+
+    /// Tries to encode and expects an error about the input.
+    private func expectRefusal(_ scratch: Scratch, _ input: String, _ texts: [String], status: Int32 = 1) throws {
+        let before = scratch.names
+        let result = try scratch.vatoolbox("encode", input, "-o", "out.mp4")
+        #expect(result.status == status, "\(result.errors)")
+        #expect(result.errorLines.count == 1, "\(result.errors)")
+        for text in texts + [input] { #expect(result.errors.contains(text), "\(result.errors)") }
+        #expect(scratch.names == before)
+    }
+
+    @Test func missingInput() throws {
+        try expectRefusal(Scratch(), "missing.mp4", ["vatoolbox: error: ", "allowed"])
+    }
+
+    @Test func unreadableInput() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.mp4", seconds: 0.2)
+        // Root reads everything, so there the test looks at a file that nobody can read as media.
+        chmod(scratch.path("clip.mp4"), 0)
+        if geteuid() == 0 { try scratch.write("clip.mp4", "neither video nor sound") }
+        try expectRefusal(scratch, "clip.mp4", ["vatoolbox: error: "])
+    }
+
+    @Test func emptyInput() throws {
+        let scratch = try Scratch()
+        try scratch.write("empty.mp4", "")
+        try expectRefusal(scratch, "empty.mp4", ["empty"])
+    }
+
+    @Test func folderAsInput() throws {
+        let scratch = try Scratch()
+        try FileManager.default.createDirectory(atPath: scratch.path("folder"), withIntermediateDirectories: false)
+        try expectRefusal(scratch, "folder", ["folder"], status: 2)
+    }
+
+    @Test func soundOnly() throws {
+        let scratch = try Scratch()
+        try scratch.tool("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=duration=0.2", scratch.path("sound.wav"))
+        try expectRefusal(scratch, "sound.wav", ["no video", "audio", "allowed a file with a video stream"])
+    }
+
+    @Test func fileCutBeforeItsIndex() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.mp4")
+        try scratch.data("clip.mp4").prefix(5000).write(to: URL(fileURLWithPath: scratch.path("cut.mp4")))
+        try expectRefusal(scratch, "cut.mp4", ["vatoolbox: error: "])
+    }
+
+    @Test func cutFileGivesWhatIsThere() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.mp4")
+        try scratch.tool(
+            "ffmpeg",
+            "-v",
+            "error",
+            "-i",
+            scratch.path("clip.mp4"),
+            "-c",
+            "copy",
+            "-movflags",
+            "+faststart",
+            scratch.path("whole.mp4")
+        )
+        let whole = try scratch.data("whole.mp4")
+        try whole.prefix(whole.count / 2).write(to: URL(fileURLWithPath: scratch.path("cut.mp4")))
+        let result = try scratch.vatoolbox("encode", "cut.mp4", "-o", "out.mp4")
+        #expect(result.status == 3, "\(result.errors)")
+        #expect(result.errors.contains("warning: part of the input could not be decoded"))
+        let count = try scratch.decodedFrameCount("out.mp4")
+        #expect((5..<25).contains(count))
+    }
+
+    @Test func damagedFileGivesWhatDecodes() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.mkv", seconds: 2)
+        var data = try scratch.data("clip.mkv")
+        for offset in stride(from: data.count / 3, to: data.count / 2, by: 7) { data[offset] ^= 0xA5 }
+        try data.write(to: URL(fileURLWithPath: scratch.path("damaged.mkv")))
+        let result = try scratch.vatoolbox("encode", "damaged.mkv", "-o", "out.mp4")
+        #expect(result.status == 3, "\(result.errors)")
+        #expect(result.errors.contains("warning: part of the input could not be decoded: "))
+        #expect(try scratch.decodedFrameCount("out.mp4") > 10)
+        let document = try scratch.document("encode", "damaged.mkv", "-o", "again.mp4")
+        #expect(document["exitStatus"] as? Int == 3 && document["status"] as? String == "damaged-input")
+        let problems = try #require(document["problems"] as? [String: Any])
+        #expect((problems["descriptions"] as? [String])?.isEmpty == false)
+    }
+
+    // MARK: - Outputs
+
+    private static let outputs = [
+        Case(arguments: ["out.xyz"], given: "out.xyz", allowed: ".mp4"),
+        Case(arguments: ["missing/out.mp4"], given: "missing/out.mp4", allowed: "existing folder"),
+        Case(arguments: ["clip.y4m", "--format", "ts"], given: "clip.y4m", allowed: "another file"),
+        Case(arguments: ["there.mp4"], given: "there.mp4", allowed: "overwrite"),
+        Case(arguments: ["."], given: ".", allowed: ".mp4"),
+    ]
+
+    @Test(arguments: outputs)
+    func wrongOutput(_ wrong: Case) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 0.08, size: "32x32")
+        try scratch.write("there.mp4", "old")
+        let result = try scratch.run([Scratch.vatoolbox, "encode", "clip.y4m", "-o"] + wrong.arguments)
+        expectOneLine(result, wrong)
+        #expect(scratch.names == ["clip.y4m", "there.mp4"])
+        #expect(scratch.text("there.mp4") == "old")
+    }
+
+    @Test func overwriteReplacesOnlyBySuccess() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 0.2, size: "32x32")
+        try scratch.write("out.mp4", "old")
+        let failed = try scratch.vatoolbox("encode", "clip.y4m", "-o", "out.mp4", "--overwrite", "--qp", "99")
+        #expect(failed.status == 2 && scratch.text("out.mp4") == "old")
+        try scratch.encode("clip.y4m", "-o", "out.mp4", "--overwrite")
+        #expect(try scratch.decodedFrameCount("out.mp4") == 5)
+        #expect(scratch.names == ["clip.y4m", "out.mp4"])
+    }
+
+    /// A limit on the size of files stands for a disk that runs full in the middle.
+    @Test(arguments: ["mp4", "mkv", "ts", "h264"])
+    func fullDisk(container: String) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.mkv", seconds: 2)
+        let command = "ulimit -f 32; exec \(Scratch.vatoolbox) encode clip.mkv -o out.\(container) --qp 4 --quiet"
+        let result = try scratch.run("bash", "-c", command)
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(result.errors.contains("vatoolbox: error: ") && result.errors.contains("out.\(container)"))
+        #expect(scratch.names == ["clip.mkv"])
+    }
+
+    @Test func deviceThatIsFull() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 0.2)
+        let result = try scratch.vatoolbox("encode", "clip.y4m", "-o", "/dev/full", "--format", "h264")
+        #expect(result.status == 1)
+        #expect(result.errorLines.count == 1 && result.errors.contains("/dev/full"), "\(result.errors)")
+    }
+
+    @Test func closedPipe() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 4, size: "320x180")
+        let command = "\(Scratch.vatoolbox) encode clip.y4m -o - --format h264 --qp 2; echo status $? >&2"
+        let result = try scratch.run("bash", "-c", "(\(command)) | head -c 1000 >/dev/null")
+        #expect(result.errors.contains("status 1"), "\(result.errors)")
+        #expect(result.errors.contains("vatoolbox: error: "))
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import MediaIO
+import MediaTypes
+import Testing
+import Transcoding
+import VAToolbox
+
+@testable import VAToolboxCommand
+
+/// What the options mean to those who do the work.
+@Suite struct RequestTests {
+    private func request(_ arguments: String..., inputIsLive: Bool = false) throws -> TranscodeRequest {
+        let command = try EncodeCommand.parse(["in.mkv", "-o", "out.mp4"] + arguments)
+        return try command.request(inputIsLive: inputIsLive)
+    }
+
+    @Test func defaultsAreThoseOfTheSession() throws {
+        let request = try request()
+        #expect(request.video.base == EncoderConfiguration())
+        #expect(request.video.size == nil && request.video.frameRate == nil)
+        #expect(request.source == MediaSource.Options())
+        #expect(request.sink.format == .mp4 && !request.sink.overwrite && !request.sink.isFragmented)
+        #expect(request.session.policy == .preferHardware && request.session.realTime == nil && !request.isPaced)
+    }
+
+    @Test func rateControl() throws {
+        #expect(try request("--bitrate", "2M").video.base.rateControl == .averageBitRate(2_000_000))
+        #expect(
+            try request("--bitrate", "2M", "--peak-bitrate", "3M", "--peak-window", "2").video.base.rateControl
+                == .averageBitRate(2_000_000, peak: .limit(3_000_000, window: 2))
+        )
+        #expect(
+            try request("--bitrate", "2M", "--cbr", "--peak-window", "0.5").video.base.rateControl
+                == .constantBitRate(2_000_000, window: 0.5)
+        )
+        #expect(try request("--cbr").video.base.rateControl == .constantBitRate(5000 * 1024))
+        #expect(try request("--crf", "22.5").video.base.rateControl == .constantQuality(22.5))
+        #expect(
+            try request("--crf", "22", "--peak-bitrate", "3M").video.base.rateControl
+                == .constantQuality(22, peak: .limit(3_000_000))
+        )
+        #expect(try request("--qp", "30").video.base.rateControl == .constantQuantizer(30))
+    }
+
+    @Test func everyOtherOptionOfTheStream() throws {
+        let request = try request(
+            "--size",
+            "640x360",
+            "--fit",
+            "stretch",
+            "--fps",
+            "24",
+            "--keyframe-interval",
+            "48",
+            "--b-frames",
+            "2",
+            "--no-b-pyramid",
+            "--open-gop",
+            "--profile",
+            "high10",
+            "--level",
+            "3.1",
+            "--entropy",
+            "cabac",
+            "--preset",
+            "slow",
+            "--tune",
+            "film",
+            "--threads",
+            "3",
+            "--low-latency",
+            "--aud"
+        )
+        var expected = EncoderConfiguration()
+        expected.scaling = .stretch
+        expected.keyFrameInterval = KeyFrameInterval(frames: 48)
+        expected.bFrames = .maximum(2)
+        expected.allowsBPyramid = false
+        expected.allowsOpenGOP = true
+        expected.profile = .h264High10
+        expected.bitDepth = 10
+        expected.level = H264Level(name: "3.1")
+        expected.entropyMode = .cabac
+        expected.software.preset = .slow
+        expected.software.tuning = .film
+        expected.software.threads = 3
+        expected.isLowLatency = true
+        expected.accessUnitDelimiters = true
+        #expect(request.video.base == expected)
+        #expect(request.video.size?.width == 640 && request.video.size?.height == 360)
+        #expect(request.video.frameRate == Rational(24))
+    }
+
+    @Test func inputAndOutput() throws {
+        let request = try request(
+            "--start",
+            "1:00",
+            "--duration",
+            "2.5",
+            "--deinterlace",
+            "off",
+            "--overwrite",
+            "--fragmented",
+            "--format",
+            "mov",
+            "--input-format",
+            "rawvideo",
+            "--input-size",
+            "64x32",
+            "--input-fps",
+            "30000/1001",
+            "--input-pixel-format",
+            "nv12"
+        )
+        let raw = MediaSource.RawVideo(pixelFormat: "nv12", width: 64, height: 32, frameRate: Rational(30000, 1001))
+        #expect(
+            request.source
+                == MediaSource.Options(
+                    format: "rawvideo",
+                    rawVideo: raw,
+                    start: MediaTime(value: 60, timescale: 1),
+                    duration: MediaTime(value: 5, timescale: 2),
+                    deinterlacing: .off
+                )
+        )
+        #expect(request.sink.format == .mov && request.sink.overwrite && request.sink.isFragmented)
+    }
+
+    @Test func outputFixesTheCodec() throws {
+        let command = try EncodeCommand.parse(["in.mkv", "-o", "out.h264"])
+        #expect(try command.request(inputIsLive: false).video.base.codec == .h264)
+        let contradiction = try EncodeCommand.parse(["in.mkv", "-o", "out.h264", "--codec", "hevc"])
+        #expect(throws: MediaError.self) { try contradiction.request(inputIsLive: false) }
+    }
+
+    @Test func devices() throws {
+        #expect(try request("--device", "software").session.policy == .requireSoftware)
+        #expect(try request("--require-hardware").session.policy == .requireHardware)
+        let path = "/dev/dri/renderD129"
+        #expect(try request("--device", path).session.policy == .devices([path], software: true))
+        #expect(try request("--device", path, "--require-hardware").session.policy == .devices([path], software: false))
+    }
+
+    @Test func onlyFilesArePaced() throws {
+        #expect(try request("--realtime").isPaced && request("--realtime").session.realTime == RealTimeMode())
+        let live = try request("--realtime", inputIsLive: true)
+        #expect(!live.isPaced && live.session.realTime != nil)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import Testing
+
+@Suite struct TimingTests {
+    @Test func variableFrameRateIsKept() throws {
+        let scratch = try Scratch()
+        try scratch.tool(
+            "ffmpeg",
+            "-v",
+            "error",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=size=160x90:rate=30:duration=2",
+            "-vf",
+            "select='not(mod(n\\,7))+not(mod(n\\,5))+lt(n\\,9)'",
+            "-vsync",
+            "vfr",
+            "-c:v",
+            "libx264",
+            "-qp",
+            "10",
+            scratch.path("vfr.mkv")
+        )
+        try scratch.encode("vfr.mkv", "-o", "out.mp4", "--crf", "12")
+        let (expected, times) = try (scratch.presentationTimes("vfr.mkv"), scratch.presentationTimes("out.mp4"))
+        #expect(times.count == expected.count && expected.count > 20)
+        #expect(zip(expected, times).allSatisfy { abs($0 - $1) < 0.0015 })
+        #expect(try scratch.worstPSNR("vfr.mkv", "out.mp4") > 36)
+    }
+
+    @Test func startAndDurationCutOutAPart() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip(seconds: 3)
+        try scratch.encode("clip.mkv", "-o", "out.mp4", "--start", "00:01", "--duration", "1.2", "--crf", "12")
+        #expect(try scratch.decodedFrameCount("out.mp4") == 30)
+        #expect(try scratch.worstPSNR("clip.mkv", "out.mp4", filter: "trim=start_frame=25:end_frame=55") > 36)
+        let sound = try scratch.probe("out.mp4", "a:0", "stream=duration").first.flatMap(Double.init)
+        #expect(abs((sound ?? 0) - 1.2) < 0.08)
+    }
+
+    @Test(arguments: [("50", 50, 0.02), ("12.5", 13, 0.08), ("30000/1001", 30, 1001.0 / 30000)])
+    func convertsTheFrameRate(rate: String, count: Int, interval: Double) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        try scratch.encode("clip.mkv", "-o", "out.mp4", "--fps", rate)
+        let times = try scratch.presentationTimes("out.mp4")
+        #expect(times.count == count)
+        #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - interval) < 0.0001 })
+    }
+
+    @Test func realTimePacesFilesAndAccountsForEveryFrame() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        let document = try scratch.document("encode", "clip.mkv", "-o", "out.mp4", "--realtime")
+        let frames = try #require(document["frames"] as? [String: Int])
+        #expect(frames["in"] == 25)
+        #expect((frames["out"] ?? 0) + (frames["dropped"] ?? 0) == 25)
+        #expect(try #require(document["wallTime"] as? Double) > 0.9, "the last frame is shown after 0.96 s")
+    }
+}
