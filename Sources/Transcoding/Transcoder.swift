@@ -205,7 +205,7 @@ public final class Transcoder: Sendable {
         _ session: CompressionSession,
         _ pace: inout Pace?
     ) async throws(MediaError) {
-        try await pace?.wait(for: frame.presentationTime)
+        try await pace?.wait(for: frame.presentationTime) { isStopped.load(ordering: .sequentiallyConsistent) }
         try await session.encode(frame.buffer, presentationTime: frame.presentationTime, duration: frame.duration)
         state.withLock {
             $0.framesIn += 1
@@ -217,18 +217,23 @@ public final class Transcoder: Sendable {
 
 /// Holds frames back until it is time to show them.
 struct Pace {
+    /// How long a wait may go on after nobody wants it any more.
+    private static let patience = Duration.milliseconds(100)
     private var start: (instant: ContinuousClock.Instant, time: MediaTime)?
 
-    mutating func wait(for time: MediaTime) async throws(MediaError) {
+    /// Waits until a frame is due, or until `isStopped` says that there is no need to.
+    mutating func wait(for time: MediaTime, unless isStopped: () -> Bool) async throws(MediaError) {
         guard let start else {
             start = (.now, time)
             return
         }
-        let seconds = max((time - start.time).seconds, 0)
-        do {
-            try await Task.sleep(until: start.instant + .seconds(seconds), clock: .continuous)
-        } catch {
-            throw MediaError(.cancelled, "the call was cancelled")
+        let due = start.instant + .seconds(max((time - start.time).seconds, 0))
+        while ContinuousClock.now < due, !isStopped() {
+            do {
+                try await Task.sleep(until: min(due, .now + Self.patience), clock: .continuous)
+            } catch {
+                throw MediaError(.cancelled, "the call was cancelled")
+            }
         }
     }
 }
