@@ -10,7 +10,7 @@ public struct EncoderDescription: Sendable {
     public var properties: EncoderProperties
     /// Why this one was chosen, in words for a person.
     public var reason: String
-    /// Those that would have come first, and why they were not taken.
+    /// Those that would have come first, and why they were not taken or, in this session, given up.
     public var rejected: [Rejection]
 
     /// An encoder that was not taken.

@@ -29,6 +29,8 @@ struct SessionMachine {
     var nextInstance = 0
     /// Why the candidate before this one was given up.
     var lastVerdict: MediaError?
+    /// Every candidate that was given up, in order.
+    var givenUp: [EncoderDescription.Rejection] = []
     var work = InstanceWork()
     var assembler: SampleAssembler?
 
@@ -197,7 +199,10 @@ extension SessionMachine {
         statistics.failedEncoders += 1
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
         window.discardCoded()
-        if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) { lastVerdict = verdict }
+        if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) {
+            lastVerdict = verdict
+            givenUp.append(EncoderDescription.Rejection(name: identity.description, reason: verdict.message))
+        }
         guard window.isRepeatable else { return end(with: error, SamplesEnd.failed) }
         create()
     }
