@@ -39,8 +39,8 @@ public enum SessionEvent: Sendable {
     case encoderFailed(EncoderIdentity, MediaError, framesToRepeat: Int)
     /// Another encoder takes over.
     case encoderChanged(from: EncoderIdentity, to: EncoderIdentity, MediaError)
-    /// Real-time mode dropped a frame before it was accepted.
-    case frameDropped(presentationTime: MediaTime)
+    /// Real-time mode dropped a frame before it was accepted; the token is what its caller gave along.
+    case frameDropped(presentationTime: MediaTime, token: (any Sendable)?)
     /// A setting is honoured differently from what was asked for.
     case adjusted(Adjustment)
 }

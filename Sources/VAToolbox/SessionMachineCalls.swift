@@ -217,6 +217,7 @@ extension SessionMachine {
 
     private mutating func drop(_ request: WaitingFrame) {
         statistics.droppedFrames += 1
-        actions.append(.report(.frameDropped(presentationTime: request.frame.presentationTime)))
+        let time = request.frame.presentationTime
+        actions.append(.report(.frameDropped(presentationTime: time, token: request.token)))
     }
 }
