@@ -52,7 +52,7 @@ struct ColorConversion {
     /// Whether the codes change; always true for BGRA.
     let changesSamples: Bool
 
-    init(source: PixelBuffer, output: PixelBuffer.Description) throws(MediaError) {
+    init(source: PixelBuffer.Description, output: PixelBuffer.Description) throws(MediaError) {
         if source.format.isYCbCr {
             try self.init(yCbCr: source.color, depth: source.format.bitDepth, output: output)
         } else {

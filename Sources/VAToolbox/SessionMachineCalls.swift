@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import MediaTypes
+import PixelConversion
 
 // MARK: - Calls of the user
 
@@ -148,13 +149,17 @@ extension SessionMachine {
     }
 
     private func refusal(of buffer: PixelBuffer) -> MediaError? {
-        guard !buffer.isMapped else { return nil }
-        return MediaError(
-            .unsupported,
-            "the encoder needs pictures that the CPU can reach",
-            given: buffer.storage.name,
-            allowed: "owned, caller's or shared memory"
-        )
+        guard buffer.isMapped else {
+            return MediaError(
+                .unsupported,
+                "the encoder needs pictures that the CPU can reach",
+                given: buffer.storage.name,
+                allowed: "owned, caller's or shared memory"
+            )
+        }
+        let formats = encoder?.properties.pixelFormats ?? []
+        guard let target = FrameAdapter.target(for: buffer.format, configuration, formats) else { return nil }
+        return PixelConverter.refusal(of: buffer.pictureDescription, for: target)
     }
 }
 
