@@ -31,7 +31,8 @@ public struct VideoSettings: Sendable {
         result.height = size?.height ?? track.height
         result.frameRate = frameRate ?? track.nominalFrameRate ?? base.frameRate
         result.isFrameRateVariable = frameRate == nil && track.isVariableFrameRate
-        result.color = base.color ?? Self.codedColor(track.color)
+        result.color =
+            base.color ?? track.color.coded(from: track.pixelFormat, width: result.width, height: result.height)
         if base.pixelAspectRatio == nil { result.pixelAspectRatio = size == nil ? track.pixelAspectRatio : .one }
         result.masteringDisplay = base.masteringDisplay ?? track.attachments.masteringDisplay
         result.contentLight = base.contentLight ?? track.attachments.contentLight
@@ -46,14 +47,5 @@ public struct VideoSettings: Sendable {
             )
         }
         return (result, adjustments)
-    }
-
-    /// Red, green and blue are coded as BT.709 luma and chroma of limited range; all else stays as it is.
-    private static func codedColor(_ color: ColorDescription) -> ColorDescription {
-        guard color.matrix == .rgb else { return color }
-        var result = color
-        result.matrix = .bt709
-        result.range = .limited
-        return result
     }
 }
