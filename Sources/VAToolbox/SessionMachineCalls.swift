@@ -36,23 +36,6 @@ extension SessionMachine {
         }
     }
 
-    /// What the configuration leaves to the first picture is fixed by it; the encoder, which has no frame yet, is made
-    /// anew if that changes anything.
-    private mutating func adoptPictureDescription(of buffer: PixelBuffer) {
-        guard statistics.acceptedFrames == 0, waiting.isEmpty else { return }
-        let before = configuration
-        if configuration.color == nil { configuration.color = buffer.color }
-        if configuration.pixelAspectRatio == nil {
-            let sameSize = (buffer.width, buffer.height) == (configuration.width, configuration.height)
-            configuration.pixelAspectRatio = sameSize ? buffer.pixelAspectRatio : .one
-        }
-        guard
-            before.color ?? .unspecified != configuration.color ?? .unspecified
-                || before.pixelAspectRatio ?? .one != configuration.pixelAspectRatio ?? .one
-        else { return }
-        refreshRequested = true
-    }
-
     mutating func flush(_ waiter: WaiterID) {
         if let error = callError { return resume(waiter, .failure(error)) }
         let covered = options.realTime == nil ? 0 : waiting.count
@@ -158,7 +141,8 @@ extension SessionMachine {
             )
         }
         let formats = encoder?.properties.pixelFormats ?? []
-        guard let target = FrameAdapter.target(for: buffer.format, configuration, formats) else { return nil }
+        guard let target = FrameAdapter.target(for: buffer.format, configuration(adopting: buffer), formats)
+        else { return nil }
         return PixelConverter.refusal(of: buffer.pictureDescription, for: target)
     }
 }
