@@ -33,7 +33,9 @@ public struct VideoSettings: Sendable {
         result.isFrameRateVariable = frameRate == nil && track.isVariableFrameRate
         result.color =
             base.color ?? track.color.coded(from: track.pixelFormat, width: result.width, height: result.height)
-        if base.pixelAspectRatio == nil { result.pixelAspectRatio = size == nil ? track.pixelAspectRatio : .one }
+        result.pixelAspectRatio =
+            base.pixelAspectRatio
+            ?? base.scaling.pixelAspectRatio(scaling: picture(of: track), toWidth: result.width, height: result.height)
         result.masteringDisplay = base.masteringDisplay ?? track.attachments.masteringDisplay
         result.contentLight = base.contentLight ?? track.attachments.contentLight
         if track.bitDepth > result.bitDepth {
@@ -47,5 +49,14 @@ public struct VideoSettings: Sendable {
             )
         }
         return (result, adjustments)
+    }
+
+    private func picture(of track: VideoTrack) -> PixelBuffer.Description {
+        PixelBuffer.Description(
+            format: track.pixelFormat,
+            width: track.width,
+            height: track.height,
+            pixelAspectRatio: track.pixelAspectRatio
+        )
     }
 }
