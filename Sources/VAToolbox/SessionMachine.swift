@@ -45,6 +45,9 @@ struct SessionMachine {
     var isConsumerSlow = false
     var lastAcceptedTime: MediaTime?
     var lastForcedKeyFrame: MediaTime?
+    /// What the last accepted picture said of its colour, and which attachments were reported as lost.
+    var lastColorimetry: Colorimetry?
+    var reportedLosses: Set<EncoderOption> = []
 
     private var now: Instant
     /// When the encoder last returned anything, or was given work after it had none.

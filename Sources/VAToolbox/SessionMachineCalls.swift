@@ -162,6 +162,7 @@ extension SessionMachine {
         if frame.options.forceKeyFrame || lastForcedKeyFrame == nil { lastForcedKeyFrame = frame.presentationTime }
         lastAcceptedTime = frame.presentationTime
         statistics.acceptedFrames += 1
+        reportLosses(of: frame.buffer)
         window.append(frame, token: request.token)
         if case .running(let id) = phase { submit(frame, to: id) }
     }
