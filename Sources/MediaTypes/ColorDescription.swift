@@ -134,3 +134,25 @@ public struct ColorDescription: Sendable, Hashable {
     /// BT.2100 with hybrid log-gamma, limited range.
     public static let hlg = ColorDescription(primaries: .bt2020, transfer: .hlg, matrix: .bt2020, range: .limited)
 }
+
+extension ColorDescription {
+    /// What samples of a picture of that format, described by this, become when they are converted to 4:2:0 luma and
+    /// chroma and nothing else is asked.
+    ///
+    /// Luma and chroma stay what they are. Red, green and blue (the format's, or by ``Matrix/rgb``) get limited range,
+    /// the matrix of BT.709 from 1280 columns or 720 rows on, else that of BT.601, and chroma in the middle of the four
+    /// pixels whose mean it is; their primaries and transfer characteristics stay.
+    ///
+    /// - Parameters:
+    ///   - format: The format of the picture before the conversion.
+    ///   - width: The width of the result in luma samples.
+    ///   - height: The height of the result in luma samples.
+    public func coded(from format: PixelFormat, width: Int, height: Int) -> ColorDescription {
+        guard !format.isYCbCr || matrix == .rgb else { return self }
+        var result = self
+        result.matrix = width >= 1280 || height >= 720 ? .bt709 : .bt601Lines525
+        result.range = .limited
+        result.chromaLocation = .center
+        return result
+    }
+}

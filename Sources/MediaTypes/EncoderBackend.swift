@@ -169,6 +169,10 @@ public struct EncoderOption: Sendable, Hashable, RawRepresentable {
     public static let tenBit = EncoderOption(rawValue: "ten-bit")
     /// HDR metadata.
     public static let hdrMetadata = EncoderOption(rawValue: "hdr-metadata")
+    /// ``PixelAttachments/captions``.
+    public static let captions = EncoderOption(rawValue: "captions")
+    /// ``PixelAttachments/regionsOfInterest``.
+    public static let regionsOfInterest = EncoderOption(rawValue: "regions-of-interest")
     /// No delay between frame and sample.
     public static let lowLatency = EncoderOption(rawValue: "low-latency")
     /// A change of bitrate without a new encoder.

@@ -52,7 +52,7 @@ struct ColorConversion {
     /// Whether the codes change; always true for BGRA.
     let changesSamples: Bool
 
-    init(source: PixelBuffer, output: PixelBuffer.Description) throws(MediaError) {
+    init(source: PixelBuffer.Description, output: PixelBuffer.Description) throws(MediaError) {
         if source.format.isYCbCr {
             try self.init(yCbCr: source.color, depth: source.format.bitDepth, output: output)
         } else {
@@ -77,13 +77,9 @@ struct ColorConversion {
     }
 
     private init(rgb color: ColorDescription, depth: Int, output: PixelBuffer.Description) throws(MediaError) {
-        var result = color
-        result.range = output.color.range == .unspecified ? .limited : output.color.range
-        result.matrix = output.color.matrix
-        if result.matrix == .unspecified {
-            result.matrix = output.width >= 1280 || output.height >= 720 ? .bt709 : .bt601Lines525
-        }
-        result.chromaLocation = .center
+        var result = color.coded(from: .bgra, width: output.width, height: output.height)
+        if output.color.range != .unspecified { result.range = output.color.range }
+        if output.color.matrix != .unspecified { result.matrix = output.color.matrix }
         self.result = result
         source = SampleMeaning(isFullRange: color.range != .limited, bitDepth: depth)
         target = SampleMeaning(

@@ -76,6 +76,21 @@ public final class PixelConverter {
         self.scaling = scaling
     }
 
+    /// Why pictures like that cannot become `output`; `nil` if they can, as long as the CPU can reach their samples.
+    ///
+    /// It is the error that ``convert(_:)`` would throw for their colour, found without a converter or a picture.
+    public static func refusal(
+        of source: PixelBuffer.Description,
+        for output: PixelBuffer.Description
+    ) -> MediaError? {
+        do throws(MediaError) {
+            _ = try ColorConversion(source: source, output: output)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Converts a picture, or returns it if format, size, pixel aspect ratio and colour are already as wanted.
     ///
     /// The source is read during the call only, and the result is the caller's.
@@ -87,7 +102,7 @@ public final class PixelConverter {
             output: PictureShape(output.width, output.height, output.pixelAspectRatio),
             scaling: scaling
         )
-        let color = try ColorConversion(source: source, output: output)
+        let color = try ColorConversion(source: source.pictureDescription, output: output)
         if source.format == output.format, geometry.isIdentity, !color.changesSamples { return source }
         let result = try pool.make(color: color.result, attachments: geometry.moving(source.attachments))
         try source.withPlanes { (sourcePlanes) throws(MediaError) in

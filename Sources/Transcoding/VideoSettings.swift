@@ -31,8 +31,11 @@ public struct VideoSettings: Sendable {
         result.height = size?.height ?? track.height
         result.frameRate = frameRate ?? track.nominalFrameRate ?? base.frameRate
         result.isFrameRateVariable = frameRate == nil && track.isVariableFrameRate
-        result.color = base.color ?? Self.codedColor(track.color)
-        if base.pixelAspectRatio == nil { result.pixelAspectRatio = size == nil ? track.pixelAspectRatio : .one }
+        result.color =
+            base.color ?? track.color.coded(from: track.pixelFormat, width: result.width, height: result.height)
+        result.pixelAspectRatio =
+            base.pixelAspectRatio
+            ?? base.scaling.pixelAspectRatio(scaling: picture(of: track), toWidth: result.width, height: result.height)
         result.masteringDisplay = base.masteringDisplay ?? track.attachments.masteringDisplay
         result.contentLight = base.contentLight ?? track.attachments.contentLight
         if track.bitDepth > result.bitDepth {
@@ -48,12 +51,12 @@ public struct VideoSettings: Sendable {
         return (result, adjustments)
     }
 
-    /// Red, green and blue are coded as BT.709 luma and chroma of limited range; all else stays as it is.
-    private static func codedColor(_ color: ColorDescription) -> ColorDescription {
-        guard color.matrix == .rgb else { return color }
-        var result = color
-        result.matrix = .bt709
-        result.range = .limited
-        return result
+    private func picture(of track: VideoTrack) -> PixelBuffer.Description {
+        PixelBuffer.Description(
+            format: track.pixelFormat,
+            width: track.width,
+            height: track.height,
+            pixelAspectRatio: track.pixelAspectRatio
+        )
     }
 }

@@ -11,13 +11,13 @@ import Synchronization
 ///
 /// ```swift
 /// let session = try await CompressionSession(configuration: .init(width: 1920, height: 1080))
-/// let consumer = Task { for try await sample in session.samples { consume(sample) } }
+/// let consumer = Task { [samples = session.samples] in for try await sample in samples { consume(sample) } }
 /// try await session.encode(buffer, presentationTime: MediaTime(value: 0, timescale: 30))
 /// try await session.finish()
 /// try await consumer.value
 /// ```
 ///
-/// A session that is released without ``finish()`` is cancelled.
+/// A session that is released without ``finish()`` is cancelled. So a consumer holds ``samples`` and not the session.
 public final class CompressionSession: Sendable {
     /// What comes out, in decoding order. It has one consumer, which is the output handler if there is one; a second
     /// iteration throws.

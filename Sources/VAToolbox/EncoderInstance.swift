@@ -132,18 +132,26 @@ final class FrameAdapter {
 
     /// The same buffer if it fits, else a converted copy.
     func adapt(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
-        guard let preferred = formats.first else { return buffer }
-        let format = formats.contains(buffer.format) ? buffer.format : preferred
-        if let converter = converters[format] { return try converter.convert(buffer) }
-        let output = PixelBuffer.Description(
-            format: format,
+        guard let output = Self.target(for: buffer.format, configuration, formats) else { return buffer }
+        if let converter = converters[output.format] { return try converter.convert(buffer) }
+        let converter = try PixelConverter(output: output, scaling: configuration.scaling)
+        converters[output.format] = converter
+        return try converter.convert(buffer)
+    }
+
+    /// What pictures of a format become for an encoder that takes these formats; `nil` if it takes them as they are.
+    static func target(
+        for format: PixelFormat,
+        _ configuration: EncoderConfiguration,
+        _ formats: [PixelFormat]
+    ) -> PixelBuffer.Description? {
+        guard let preferred = formats.first else { return nil }
+        return PixelBuffer.Description(
+            format: formats.contains(format) ? format : preferred,
             width: configuration.width,
             height: configuration.height,
             color: configuration.color ?? .unspecified,
             pixelAspectRatio: configuration.pixelAspectRatio ?? .one
         )
-        let converter = try PixelConverter(output: output, scaling: configuration.scaling)
-        converters[format] = converter
-        return try converter.convert(buffer)
     }
 }

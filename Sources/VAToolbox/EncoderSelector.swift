@@ -13,6 +13,10 @@ public struct EncoderSelector: Sendable {
     private let software: [VideoCodec: any EncoderFactory]
     private let survey: @Sendable () -> RenderNodeSurvey
 
+    /// Opening every node may wake GPUs and takes a while, on a thread that others wait for: once in a process is enough.
+    /// A GPU that comes, or a permission that changes, is seen by the next process.
+    private static let machineSurvey = RenderNodeSurvey()
+
     /// Makes a selector of the encoders that this package has, on this machine.
     public init() { self.init(software: [.h264: X264EncoderFactory()]) }
 
@@ -21,7 +25,7 @@ public struct EncoderSelector: Sendable {
     ///   - survey: Looks at the render nodes of this machine.
     init(
         software: [VideoCodec: any EncoderFactory],
-        survey: @escaping @Sendable () -> RenderNodeSurvey = { RenderNodeSurvey() }
+        survey: @escaping @Sendable () -> RenderNodeSurvey = { Self.machineSurvey }
     ) {
         self.software = software
         self.survey = survey

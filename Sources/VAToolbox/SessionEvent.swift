@@ -10,7 +10,7 @@ public struct EncoderDescription: Sendable {
     public var properties: EncoderProperties
     /// Why this one was chosen, in words for a person.
     public var reason: String
-    /// Those that would have come first, and why they were not taken.
+    /// Those that would have come first, and why they were not taken or, in this session, given up.
     public var rejected: [Rejection]
 
     /// An encoder that was not taken.
@@ -39,8 +39,8 @@ public enum SessionEvent: Sendable {
     case encoderFailed(EncoderIdentity, MediaError, framesToRepeat: Int)
     /// Another encoder takes over.
     case encoderChanged(from: EncoderIdentity, to: EncoderIdentity, MediaError)
-    /// Real-time mode dropped a frame before it was accepted.
-    case frameDropped(presentationTime: MediaTime)
+    /// Real-time mode dropped a frame before it was accepted; the token is what its caller gave along.
+    case frameDropped(presentationTime: MediaTime, token: (any Sendable)?)
     /// A setting is honoured differently from what was asked for.
     case adjusted(Adjustment)
 }

@@ -29,6 +29,8 @@ struct SessionMachine {
     var nextInstance = 0
     /// Why the candidate before this one was given up.
     var lastVerdict: MediaError?
+    /// Every candidate that was given up, in order.
+    var givenUp: [EncoderDescription.Rejection] = []
     var work = InstanceWork()
     var assembler: SampleAssembler?
 
@@ -43,6 +45,9 @@ struct SessionMachine {
     var isConsumerSlow = false
     var lastAcceptedTime: MediaTime?
     var lastForcedKeyFrame: MediaTime?
+    /// What the last accepted picture said of its colour, and which attachments were reported as lost.
+    var lastColorimetry: Colorimetry?
+    var reportedLosses: Set<EncoderOption> = []
 
     private var now: Instant
     /// When the encoder last returned anything, or was given work after it had none.
@@ -197,7 +202,10 @@ extension SessionMachine {
         statistics.failedEncoders += 1
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
         window.discardCoded()
-        if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) { lastVerdict = verdict }
+        if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) {
+            lastVerdict = verdict
+            givenUp.append(EncoderDescription.Rejection(name: identity.description, reason: verdict.message))
+        }
         guard window.isRepeatable else { return end(with: error, SamplesEnd.failed) }
         create()
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import MediaTypes
+import PixelConversion
 
 // MARK: - Calls of the user
 
@@ -33,23 +34,6 @@ extension SessionMachine {
             waiting.append(request)
             resume(waiter, .success(.waiting))
         }
-    }
-
-    /// What the configuration leaves to the first picture is fixed by it; the encoder, which has no frame yet, is made
-    /// anew if that changes anything.
-    private mutating func adoptPictureDescription(of buffer: PixelBuffer) {
-        guard statistics.acceptedFrames == 0, waiting.isEmpty else { return }
-        let before = configuration
-        if configuration.color == nil { configuration.color = buffer.color }
-        if configuration.pixelAspectRatio == nil {
-            let sameSize = (buffer.width, buffer.height) == (configuration.width, configuration.height)
-            configuration.pixelAspectRatio = sameSize ? buffer.pixelAspectRatio : .one
-        }
-        guard
-            before.color ?? .unspecified != configuration.color ?? .unspecified
-                || before.pixelAspectRatio ?? .one != configuration.pixelAspectRatio ?? .one
-        else { return }
-        refreshRequested = true
     }
 
     mutating func flush(_ waiter: WaiterID) {
@@ -148,13 +132,18 @@ extension SessionMachine {
     }
 
     private func refusal(of buffer: PixelBuffer) -> MediaError? {
-        guard !buffer.isMapped else { return nil }
-        return MediaError(
-            .unsupported,
-            "the encoder needs pictures that the CPU can reach",
-            given: buffer.storage.name,
-            allowed: "owned, caller's or shared memory"
-        )
+        guard buffer.isMapped else {
+            return MediaError(
+                .unsupported,
+                "the encoder needs pictures that the CPU can reach",
+                given: buffer.storage.name,
+                allowed: "owned, caller's or shared memory"
+            )
+        }
+        let formats = encoder?.properties.pixelFormats ?? []
+        guard let target = FrameAdapter.target(for: buffer.format, configuration(adopting: buffer), formats)
+        else { return nil }
+        return PixelConverter.refusal(of: buffer.pictureDescription, for: target)
     }
 }
 
@@ -173,6 +162,7 @@ extension SessionMachine {
         if frame.options.forceKeyFrame || lastForcedKeyFrame == nil { lastForcedKeyFrame = frame.presentationTime }
         lastAcceptedTime = frame.presentationTime
         statistics.acceptedFrames += 1
+        reportLosses(of: frame.buffer)
         window.append(frame, token: request.token)
         if case .running(let id) = phase { submit(frame, to: id) }
     }
@@ -217,6 +207,7 @@ extension SessionMachine {
 
     private mutating func drop(_ request: WaitingFrame) {
         statistics.droppedFrames += 1
-        actions.append(.report(.frameDropped(presentationTime: request.frame.presentationTime)))
+        let time = request.frame.presentationTime
+        actions.append(.report(.frameDropped(presentationTime: time, token: request.token)))
     }
 }

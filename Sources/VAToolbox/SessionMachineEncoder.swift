@@ -85,7 +85,7 @@ extension SessionMachine {
             identity: chosen.identity,
             properties: properties,
             reason: reason,
-            rejected: selection.rejected
+            rejected: selection.rejected + givenUp
         )
         encoder = description
         if let previous, previous != chosen.identity, let lastVerdict {

@@ -34,7 +34,7 @@ final class EncodeNarrator: Sendable {
             console.warning("\(identity) failed, \(Readable.count(frames, "frame")) to encode again: \(error)")
         case .encoderChanged(let old, let new, let error):
             console.warning("\(new) takes over from \(old): \(error)")
-        case .frameDropped(let time):
+        case .frameDropped(let time, _):
             if let text = state.withLock({ $0.drops.add(time, now: .now) }) { console.warning(text) }
         case .adjusted(let adjustment): tell(adjustment)
         }

@@ -216,7 +216,16 @@ func convert(
         let iCtCp = ColorDescription(matrix: .init(rawValue: 14), range: .limited)
         let picture = Picture.solid(.nv12, 16, 16, (100, 100, 100))
         #expect(try convert(picture, color: iCtCp, to: .i420, wanted: iCtCp).color == iCtCp)
+        func refusal(_ source: ColorDescription, _ output: ColorDescription) -> MediaError? {
+            PixelConverter.refusal(
+                of: .init(format: .nv12, width: 16, height: 16, color: source),
+                for: .init(format: .i420, width: 16, height: 16, color: output)
+            )
+        }
+        #expect(refusal(iCtCp, iCtCp) == nil)
+        #expect(refusal(iCtCp, .unspecified) == nil)
         for (source, output) in [(iCtCp, ColorDescription.bt709), (.bt709, iCtCp)] {
+            #expect(refusal(source, output)?.code == .unsupported)
             let error = #expect(throws: MediaError.self) {
                 try convert(picture, color: source, to: .i420, wanted: output)
             }

@@ -184,10 +184,11 @@ import Testing
         try await rig.session.finish()
         let kept = policy == .newest ? [0, 1, 2, 3] : [0, 1, 5, 6]
         expectContract(await rig.consume().value, accepted: rig.feeds(kept))
-        let dropped = await rig.events().compactMap { event in
-            if case .frameDropped(let time) = event { time.value } else { nil }
+        let dropped = await rig.events().compactMap { event -> (Int64, Int?)? in
+            if case .frameDropped(let time, let token) = event { (time.value, token as? Int) } else { nil }
         }
-        #expect(dropped == (policy == .newest ? [4, 5, 6] : [2, 3, 4]))
+        #expect(dropped.map(\.0) == (policy == .newest ? [4, 5, 6] : [2, 3, 4]))
+        #expect(dropped.map { Int64($0.1 ?? -1) } == dropped.map(\.0))
         #expect(await rig.session.statistics.droppedFrames == 3)
     }
 

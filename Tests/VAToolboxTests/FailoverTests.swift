@@ -280,6 +280,26 @@ import Testing
         #expect(rig.stage.attempts.count == 2)
     }
 
+    @Test func everyCandidateThatWasGivenUpIsNamedWithItsReason() async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { _ in shape.with { $0.creation = .failPermanently } },
+                { _ in shape.with { $0.steps = [1: .failPermanently] } },
+                { _ in shape.script },
+            ]
+        )
+        #expect(rig.session.encoder.rejected.map(\.name) == ["candidate 0"])
+        _ = try await rig.encode(0..<3)
+        try await rig.session.finish()
+        let encoder = rig.session.encoder
+        #expect(encoder.identity.name == "candidate 2")
+        #expect(encoder.rejected.map(\.name) == ["candidate 0", "candidate 1"])
+        #expect(encoder.rejected.last?.reason == "scripted refusal")
+        #expect(encoder.rejected.allSatisfy { !$0.reason.isEmpty })
+    }
+
     @Test func eventsTellWhatHappenedInOrder() async throws {
         let shape = Shape(reorderDepth: 1, isVariable: false)
         let rig = try await SessionRig(

@@ -121,7 +121,7 @@ struct RandomSequence: Sendable {
         var random = SplitMix(seed &+ 1)
         let events = Task { [events = rig.session.events] in
             for await event in events {
-                if case .frameDropped(let time) = event { log.note(dropped: time) }
+                if case .frameDropped(let time, _) = event { log.note(dropped: time) }
             }
         }
         let callers = (0...random.below(3)).map { _ in

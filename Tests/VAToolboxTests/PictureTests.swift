@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import MediaTypes
+import Testing
+
+@testable import VAToolbox
+
+/// What the first picture says about itself, and pictures that no encoder can be given.
+@Suite(.timeLimit(.minutes(2))) struct PictureTests {
+    private static let shape = Shape(reorderDepth: 0, isVariable: false)
+
+    @Test func aPictureThatCannotBeConvertedIsRefusedAndTheSessionGoesOn() async throws {
+        var configuration = Self.shape.configuration
+        configuration.color = .bt709
+        let rig = try await SessionRig(Self.shape, [{ _ in Self.shape.script }], configuration: configuration)
+        let ictcp = ColorDescription(primaries: .bt2020, transfer: .pq, matrix: .init(rawValue: 14), range: .limited)
+        let bad = try rig.bank.make(color: ictcp)
+        try await rig.encode(0)
+        let error = await MediaError.of {
+            try await rig.session.encode(bad, presentationTime: Self.shape.time(1).presentation)
+        }
+        #expect(error?.code == .unsupported)
+        let accepted = try await rig.encode(1..<4)
+        try await rig.session.finish()
+        expectContract(await rig.consume().value, accepted: rig.feeds(0..<1) + accepted)
+        #expect(await rig.session.statistics.failedEncoders == 0)
+    }
+
+    @Test(arguments: [
+        (PixelFormat.bgra, ColorDescription.sRGB, ColorDescription.Matrix.bt601Lines525),
+        (.bgra, .unspecified, .bt601Lines525),
+        (.nv12, .bt709, .bt709),
+    ])
+    func aRealStreamSaysWhatTheFirstPictureBecomes(
+        _ format: PixelFormat,
+        _ color: ColorDescription,
+        _ matrix: ColorDescription.Matrix
+    ) async throws {
+        let picture = PixelBuffer.Description(format: format, width: 64, height: 48, color: color)
+        let stream = try await Self.encodeReally(picture)
+        #expect(stream.matrix == matrix)
+        #expect(stream.range == .limited)
+        #expect(stream.primaries == color.primaries)
+        #expect(stream.transfer == color.transfer)
+    }
+
+    @Test func whatNoStreamCanSayDoesNotEndTheSession() async throws {
+        var color = ColorDescription.bt709
+        color.chromaLocation = .init(rawValue: 6)
+        let picture = PixelBuffer.Description(
+            format: .nv12,
+            width: 64,
+            height: 48,
+            color: color,
+            pixelAspectRatio: Rational(0, 1)
+        )
+        let stream = try await Self.encodeReally(picture)
+        #expect(stream.matrix == .bt709)
+        #expect((stream.chromaLocation ?? .left) == .left)
+    }
+
+    /// Encodes two pictures with x264.
+    ///
+    /// - Returns: The colour in the sequence parameter set, which the format description is made from.
+    private static func encodeReally(_ picture: PixelBuffer.Description) async throws -> ColorDescription {
+        let selection = try EncoderSelector().select(for: .init(width: 64, height: 48), policy: .requireSoftware)
+        let session = try await CompressionSession(configuration: .init(width: 64, height: 48), selection: selection)
+        let consumer = Task { [samples = session.samples] in await Consumed(samples) }
+        for index in 0..<2 {
+            let buffer = try PixelBuffer(picture)
+            try buffer.withPlanes { planes in
+                for (number, plane) in planes.enumerated() {
+                    let rows = picture.height / (number == 0 ? 1 : 2)
+                    let byteCount = plane.bytesPerRow * rows
+                    plane.baseAddress.initializeMemory(as: UInt8.self, repeating: 90, count: byteCount)
+                }
+            }
+            try await session.encode(buffer, presentationTime: MediaTime(value: Int64(index), timescale: 30))
+        }
+        try await session.finish()
+        let consumed = await consumer.value
+        #expect(consumed.error == nil)
+        #expect(consumed.samples.count == 2)
+        let format = try #require(consumed.samples.first?.formatDescription)
+        #expect(format.pixelAspectRatio == .one)
+        return format.color
+    }
+
+    @Test func aFirstPictureOfAnotherSizeGivesThePixelAspectRatioOfItsScaling() throws {
+        var machine = PictureMachine { $0.scaling = .stretch }
+        machine.encode(.init(format: .nv12, width: 32, height: 16))
+        #expect(machine.machine.configuration.pixelAspectRatio == Rational(2))
+    }
+
+    @Test func theFirstPictureGivesTheMetadataThatTheConfigurationDoesNot() throws {
+        let light = ContentLightLevel(maximumContentLightLevel: 1000, maximumFrameAverageLightLevel: 400)
+        var picture = PixelBuffer.Description(format: .nv12, width: 16, height: 16)
+        picture.attachments.contentLight = light
+        var machine = PictureMachine()
+        machine.encode(picture)
+        #expect(machine.machine.configuration.contentLight == light)
+        #expect(machine.created.last?.contentLight == light)
+
+        let other = ContentLightLevel(maximumContentLightLevel: 1, maximumFrameAverageLightLevel: 1)
+        var configured = PictureMachine { $0.contentLight = other }
+        configured.encode(picture)
+        #expect(configured.machine.configuration.contentLight == other)
+    }
+}
+
+/// A machine whose encoders are ready at once and code nothing.
+struct PictureMachine {
+    private(set) var machine: SessionMachine
+    private(set) var adjustments: [Adjustment] = []
+    /// What encoders were made for.
+    private(set) var created: [EncoderConfiguration] = []
+    private var calls: UInt64 = 0
+    private let supported: Set<EncoderOption>
+
+    init(supporting supported: Set<EncoderOption> = [], _ change: (inout EncoderConfiguration) -> Void = { _ in }) {
+        var configuration = EncoderConfiguration(width: 16, height: 16)
+        change(&configuration)
+        var options = SessionOptions()
+        options.limits.framesAhead = 100
+        machine = SessionMachine(
+            configuration: configuration,
+            selection: SessionRig.selection([{ _ in InstanceScript() }], Stage()),
+            options: options,
+            now: .now
+        )
+        self.supported = supported
+        input(.start(0))
+    }
+
+    mutating func encode(_ picture: PixelBuffer.Description) {
+        calls += 1
+        guard let buffer = try? PixelBuffer(picture) else { return }
+        let time = MediaTime(value: Int64(calls), timescale: 30)
+        input(.encode(EncoderFrame(number: 0, buffer: buffer, presentationTime: time), token: nil, calls))
+    }
+
+    private mutating func input(_ input: SessionMachine.Input) {
+        for action in machine.handle(input, at: .now) {
+            switch action {
+            case .create(let id, _, let configuration, _):
+                created.append(configuration)
+                self.input(.instance(id, .created(properties)))
+            case .report(.adjusted(let adjustment)): adjustments.append(adjustment)
+            default: break
+            }
+        }
+    }
+
+    private var properties: EncoderProperties {
+        EncoderProperties(
+            name: "simulated",
+            profile: "",
+            level: "",
+            reorderDepth: 0,
+            maximumDelay: 100,
+            pixelFormats: [.nv12],
+            supportedProperties: supported,
+            formatDescription: FormatDescription(codec: .h264, width: 16, height: 16, parameterSets: [])
+        )
+    }
+}
