@@ -88,9 +88,9 @@ public struct SessionLimits: Sendable, Hashable {
     /// How long an encoder that has work may stay without any progress, 1 ms to 1 day.
     public var frameDeadline = Duration.seconds(60)
     /// How many frames may be handed to an encoder ahead of the one it works on, 0...1000.
-    public var framesAhead = 3
+    public var framesAhead = 2
 
-    /// Makes the defaults: 5 attempts, 20 frames, 30 and 60 seconds, 3 frames ahead.
+    /// Makes the defaults: 5 attempts, 20 frames, 30 and 60 seconds, 2 frames ahead.
     public init() {}
 }
 

@@ -20,6 +20,7 @@ struct VAToolboxCommand: ParsableCommand {
 
     static func main() {
         Interruption.ignoreBrokenPipes()
+        giveBackPictures()
         switch prepare(Array(CommandLine.arguments.dropFirst())) {
         case .done(let status): leave(status)
         case .encode(let job):
@@ -28,6 +29,10 @@ struct VAToolboxCommand: ParsableCommand {
             interruption.wait(job.interrupt)
         }
     }
+
+    /// Has the C library return the memory of each picture at once. Left alone it raises its threshold with the first
+    /// picture that is freed, and then keeps some of them in every thread's arena.
+    private static func giveBackPictures() { _ = mallopt(M_MMAP_THRESHOLD, 1 << 20) }
 
     /// Lets the work go on on other threads; the process ends with it.
     private static func start(_ job: EncodeJob) {
