@@ -78,7 +78,7 @@ public protocol EncoderBackend: AnyObject {
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool
 
     /// Finishes every frame that was taken; all of them have been given to ``EncoderRequest/output`` when it returns. The
-    /// next frame after it becomes an IDR picture.
+    /// next frame may become an IDR picture: an encoder that had to empty its lookahead starts anew.
     func drain() throws(MediaError)
 }
 

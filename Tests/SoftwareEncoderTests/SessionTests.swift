@@ -39,7 +39,9 @@ import Testing
         }
         try recording.encoder.drain()
         #expect(recording.frames.map(\.number).sorted() == Array(0..<60))
-        #expect(Set([0, 13, 26, 39, 52]).isSubset(of: recording.frames.filter(\.isKeyFrame).map(\.number)))
+        // Only an encoder that was emptied starts anew. Scene changes of the clip make key frames besides.
+        let restarts = recording.frames.filter { $0.isKeyFrame && [13, 26, 39, 52].contains($0.number) }
+        #expect(restarts.count == (isLowLatency ? 0 : 4))
         #expect(recording.frames.allSatisfy { $0.formatDescription == nil })
         let pictures = try Scratch().decode(recording.annexB)
         #expect(psnr(pictures, clip.frames.flatMap { $0 }) > 30)
