@@ -145,7 +145,7 @@ extension X264Settings {
             parameters.rc.i_rc_method = X264_RC_CQP
             parameters.rc.i_qp_constant = Int32(clamping: quantizer + quantizerOffset)
         }
-        if let limit = configuration.rateControl.rateLimit(codec: .h264, bFrames: configuration.bFrames) {
+        if let limit = configuration.rateLimit(codec: .h264) {
             let isConstant = parameters.i_nal_hrd == X264_NAL_HRD_CBR
             parameters.rc.i_vbv_max_bitrate =
                 isConstant ? parameters.rc.i_bitrate : kilobits(limit.bitsPerSecond, "peak bitrate")

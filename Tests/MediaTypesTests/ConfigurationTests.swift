@@ -107,13 +107,23 @@ import Testing
     }
 
     @Test func peakIsOneAndAHalfTimesTheAverageWithoutBFramesOnly() {
-        let rate = RateControl.averageBitRate(1_000_001)
-        #expect(rate.rateLimit(codec: .h264, bFrames: .off)?.bitsPerSecond == 1_500_001)
-        #expect(rate.rateLimit(codec: .h264, bFrames: .off)?.bufferSize == 1_500_001)
-        #expect(rate.rateLimit(codec: .h264, bFrames: .automatic) == nil)
-        #expect(rate.rateLimit(codec: .hevc, bFrames: .off) == nil)
-        let limited = RateControl.averageBitRate(1_000_000, peak: .limit(2_000_000, window: 0.5))
-        #expect(limited.rateLimit(codec: .h264, bFrames: .automatic)?.bufferSize == 1_000_000)
+        var automatic = EncoderConfiguration()
+        automatic.rateControl = .averageBitRate(1_000_001)
+        #expect(automatic.rateLimit(codec: .h264) == nil)
+        let withoutBFrames: [(inout EncoderConfiguration) -> Void] = [
+            { $0.bFrames = .off }, { $0.isLowLatency = true }, { $0.software.tuning = .zerolatency },
+            { $0.profile = .h264Baseline },
+        ]
+        for change in withoutBFrames {
+            var configuration = automatic
+            change(&configuration)
+            #expect(configuration.rateLimit(codec: .h264)?.bitsPerSecond == 1_500_001)
+            #expect(configuration.rateLimit(codec: .h264)?.bufferSize == 1_500_001)
+            #expect(configuration.rateLimit(codec: .hevc) == nil)
+        }
+        var limited = EncoderConfiguration()
+        limited.rateControl = .averageBitRate(1_000_000, peak: .limit(2_000_000, window: 0.5))
+        #expect(limited.rateLimit(codec: .h264)?.bufferSize == 1_000_000)
     }
 
     @Test func keyFrameIntervalsTakeTheLimitThatIsMetFirst() {

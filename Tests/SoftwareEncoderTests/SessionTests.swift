@@ -158,7 +158,7 @@ import Testing
     /// Rises with the bits that a rate control spends on the clip.
     private static func spends(_ control: RateControl) -> Double {
         if let rate = control.bitsPerSecond { return Double(rate) }
-        let limit = control.rateLimit(codec: .h264, bFrames: .automatic).map { Double($0.bitsPerSecond) } ?? 0
+        let limit = fast(control).rateLimit(codec: .h264).map { Double($0.bitsPerSecond) } ?? 0
         if case .constantQuality(let quality, _) = control { return limit - quality }
         return limit
     }
