@@ -181,7 +181,7 @@ extension EncoderConfiguration {
                 allowed: "0...128, 0 for automatic"
             )
         }
-        if isLowLatency, case .maximum(let count) = bFrames {
+        if isLowLatency || software.tuning == .zerolatency, case .maximum(let count) = bFrames {
             throw MediaError(
                 .invalidArgument,
                 "low latency has no B-frames, which delay frames",

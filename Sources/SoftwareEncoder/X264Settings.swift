@@ -191,7 +191,6 @@ extension X264Settings {
         case .off: parameters.i_bframe = 0
         case .automatic: break
         }
-        if isZeroLatency { turnOffBFrames("low latency does not delay frames") }
     }
 
     /// How far frames can be reordered in the decoded picture buffer of the level that was asked for: x264 needs two

@@ -80,6 +80,14 @@ import Testing
             $0.profile = .h264Baseline
             $0.entropyMode = .cabac
         },
+        Refusal(testDescription: "B-frames without delay", given: "2", allowed: "off") {
+            $0.isLowLatency = true
+            $0.bFrames = .maximum(2)
+        },
+        Refusal(testDescription: "B-frames with the tuning for no delay", given: "2", allowed: "off") {
+            $0.software.tuning = .zerolatency
+            $0.bFrames = .maximum(2)
+        },
         Refusal(testDescription: "level", given: "8160 macroblocks", allowed: "level 4") {
             $0.level = H264Level(name: "3.1")
         },
