@@ -197,8 +197,7 @@ extension X264Settings {
     /// frames for B-frames and four for a pyramid.
     private var levelReorderDepth: Int {
         guard let level = configuration.level else { return .max }
-        let macroblocks = (configuration.width + 15) / 16 * ((configuration.height + 15) / 16)
-        let frames = level.maximumDPBMacroblocks / macroblocks
+        let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
         return frames < 2 ? 0 : frames < 4 ? 1 : .max
     }
 
@@ -234,9 +233,8 @@ extension X264Settings {
     /// As the command line does: a level that was asked for bounds the number of reference frames.
     private mutating func limitReferences() {
         guard let level = configuration.level else { return }
-        let macroblocks = (configuration.width + 15) / 16 * ((configuration.height + 15) / 16)
-        let frames = max(1, level.maximumDPBMacroblocks / macroblocks)
-        parameters.i_frame_reference = min(parameters.i_frame_reference, Int32(clamping: frames))
+        let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
+        parameters.i_frame_reference = min(parameters.i_frame_reference, Int32(clamping: max(1, frames)))
     }
 }
 

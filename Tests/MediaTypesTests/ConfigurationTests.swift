@@ -91,6 +91,33 @@ import Testing
         Refusal(testDescription: "level", given: "8160 macroblocks", allowed: "level 4") {
             $0.level = H264Level(name: "3.1")
         },
+        Refusal(testDescription: "rate beyond main's level", given: "20000001 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.profile = .h264Main
+            $0.rateControl = .averageBitRate(20_000_001)
+        },
+        Refusal(testDescription: "rate beyond high's level", given: "25000001 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.rateControl = .averageBitRate(25_000_001)
+        },
+        Refusal(testDescription: "rate beyond high10's level", given: "60000001 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.bitDepth = 10
+            $0.rateControl = .averageBitRate(60_000_001)
+        },
+        Refusal(testDescription: "automatic peak beyond the level", given: "30000000 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.bFrames = .off
+            $0.rateControl = .averageBitRate(20_000_000)
+        },
+        Refusal(testDescription: "buffer beyond the level", given: "buffer of 40000000 bits", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.rateControl = .constantBitRate(20_000_000, window: 2)
+        },
+        Refusal(testDescription: "buffer beyond all levels", given: "60000000000 bits", allowed: "within level 6.2") {
+            $0.level = H264Level(name: "6.2")
+            $0.rateControl = .constantQuality(20, peak: .limit(1_000_000_000, window: 60))
+        },
         Refusal(testDescription: "beyond all levels", given: "macroblocks", allowed: "6.2") {
             $0.width = 32768
             $0.height = 32768
@@ -171,3 +198,7 @@ import Testing
         #expect(throws: MediaError.self) { try EncoderConfiguration().applying(EncoderUpdate(quality: 20)) }
     }
 }
+        #expect(H264Level(name: "4")?.decodedPictures(width: 1920, height: 1080) == 4)
+        #expect(H264Level(name: "4")?.decodedPictures(width: 16, height: 16) == 16)
+        #expect(H264Level(name: "4")?.decodedPictures(width: .max, height: .max) == 0)
+        #expect(H264Level(name: "4")?.decodedPictures(width: 0, height: .min) == 0)
