@@ -118,14 +118,16 @@ public struct KeyFrameInterval: Sendable, Hashable {
         self.duration = duration
     }
 
-    /// The limit as frames of a constant rate, at least 1; `nil` if there is none.
+    /// The limit as whole frames of a constant rate, at least 1; `nil` if there is none. A duration that is invalid, or
+    /// a rate that is not positive, limits nothing.
     public func frameCount(at frameRate: Rational) -> Int? {
-        let byDuration = duration.map { max(1, Int(($0.seconds * frameRate.doubleValue).rounded(.down))) }
-        switch (frames, byDuration) {
-        case (let frames?, let byDuration?): return min(frames, byDuration)
-        case (let limit?, nil), (nil, let limit?): return limit
-        case (nil, nil): return nil
-        }
+        [frames, duration.flatMap { Self.frames(in: $0, at: frameRate) }].compactMap(\.self).min().map { max(1, $0) }
+    }
+
+    private static func frames(in duration: MediaTime, at frameRate: Rational) -> Int? {
+        guard duration.isValid, frameRate.isPositive else { return nil }
+        let top = Int128(duration.value) * Int128(frameRate.numerator)
+        return Int(clamping: top / (Int128(duration.timescale) * Int128(frameRate.denominator)))
     }
 }
 

@@ -169,6 +169,49 @@ import Testing
         #expect(KeyFrameInterval().frameCount(at: rate) == nil)
     }
 
+    @Test func keyFrameIntervalsAreExact() {
+        let interval = KeyFrameInterval(duration: MediaTime(value: 116, timescale: 100))
+        #expect(interval.frameCount(at: Rational(25)) == 29)
+    }
+
+    @Test func nonsenseThatNobodyValidatedDoesNotTrap() {
+        let endless = KeyFrameInterval(duration: MediaTime(value: .max, timescale: 1))
+        #expect(endless.frameCount(at: Rational(.max)) == .max)
+        #expect(endless.frameCount(at: Rational(1, 0)) == nil)
+        #expect(KeyFrameInterval(duration: .invalid).frameCount(at: Rational(25)) == nil)
+        #expect(KeyFrameInterval(frames: 7, duration: .invalid).frameCount(at: Rational(25)) == 7)
+        #expect(KeyFrameInterval(duration: MediaTime(value: .min, timescale: 1)).frameCount(at: Rational(25)) == 1)
+        var configuration = EncoderConfiguration()
+        for (window, size) in [(Double.infinity, Int.max), (1e300, .max), (-1, 0), (-.infinity, 0), (.nan, 0)] {
+            configuration.rateControl = .constantBitRate(1_000_000, window: window)
+            #expect(configuration.rateLimit(codec: .h264)?.bufferSize == size)
+        }
+        configuration.bFrames = .off
+        configuration.rateControl = .averageBitRate(.max)
+        #expect(configuration.rateLimit(codec: .h264)?.bitsPerSecond == .max)
+        #expect(configuration.rateLimit(codec: .h264)?.bufferSize == .max)
+        for size in [Int.min, -1, 0, 16, .max] {
+            for rate in [Rational(1, 0), Rational(0, 0), Rational(.max), Rational(-1, .min), Rational(25)] {
+                let level = H264Level.lowest(width: .max, height: size, frameRate: rate)
+                #expect(level == nil)
+            }
+        }
+        #expect(H264Level.lowest(width: 16, height: 16, frameRate: Rational(1, 0)) == nil)
+    }
+
+    @Test func aRateUpToThatOfTheLevelIsTaken() throws {
+        let rates: [(VideoProfile, Int)] = [
+            (.h264Baseline, 20_000_000), (.h264Main, 20_000_000), (.h264High, 25_000_000), (.h264High10, 60_000_000),
+        ]
+        for (profile, rate) in rates {
+            var configuration = EncoderConfiguration()
+            configuration.level = H264Level(name: "4")
+            configuration.profile = profile
+            configuration.rateControl = .constantBitRate(rate)
+            #expect(try configuration.validated(for: .h264).configuration == configuration)
+        }
+    }
+
     @Test func levelsAreFoundByNameAndBySize() {
         #expect(H264Level(name: "4.0")?.levelIDC == 40)
         #expect(H264Level(name: "1b")?.levelIDC == 9)
@@ -178,6 +221,10 @@ import Testing
         #expect(H264Level.lowest(width: 1920, height: 1080, frameRate: Rational(60))?.name == "4.2")
         #expect(H264Level.lowest(width: 176, height: 144, frameRate: Rational(15))?.name == "1")
         #expect(H264Level.lowest(width: 16000, height: 16, frameRate: Rational(1))?.name == "6")
+        #expect(H264Level(name: "4")?.decodedPictures(width: 1920, height: 1080) == 4)
+        #expect(H264Level(name: "4")?.decodedPictures(width: 16, height: 16) == 16)
+        #expect(H264Level(name: "4")?.decodedPictures(width: .max, height: .max) == 0)
+        #expect(H264Level(name: "4")?.decodedPictures(width: 0, height: .min) == 0)
     }
 }
 
@@ -198,7 +245,3 @@ import Testing
         #expect(throws: MediaError.self) { try EncoderConfiguration().applying(EncoderUpdate(quality: 20)) }
     }
 }
-        #expect(H264Level(name: "4")?.decodedPictures(width: 1920, height: 1080) == 4)
-        #expect(H264Level(name: "4")?.decodedPictures(width: 16, height: 16) == 16)
-        #expect(H264Level(name: "4")?.decodedPictures(width: .max, height: .max) == 0)
-        #expect(H264Level(name: "4")?.decodedPictures(width: 0, height: .min) == 0)
