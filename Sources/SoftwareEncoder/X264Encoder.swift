@@ -80,6 +80,9 @@ final class X264Encoder: EncoderBackend {
             new.copyRate(to: &parameters)
             try instance.reconfigure(parameters)
         }
+        for adjustment in new.adjustments where !settings.adjustments.contains(adjustment) {
+            logger.notice("\(adjustment)")
+        }
         settings = new
         return true
     }

@@ -177,6 +177,21 @@ import Testing
         #expect(throws: MediaError.self) { try recording.encoder.update(changed) }
     }
 
+    @Test func whatAnUpdateAdjustsIsLoggedOnce() throws {
+        let handler = LogRecorder()
+        let factory = X264EncoderFactory(logger: Logger(label: "test") { _ in handler })
+        let recording = try Recording(Self.fast(.averageBitRate(400_000, peak: .limit(400_000))), factory: factory)
+        let changed = Self.fast(.averageBitRate(300_500, peak: .limit(300_500)))
+        for _ in 0..<2 { #expect(try recording.encoder.update(changed)) }
+        let notices = handler.lines.filter { $0.level == .notice }.map(\.text)
+        #expect(
+            notices == [
+                "bitrate 300500 bit/s becomes 300000 bit/s: x264 counts in thousands",
+                "peak bitrate 300500 bit/s becomes 300000 bit/s: x264 counts in thousands",
+            ]
+        )
+    }
+
     @Test func anUpdateHoldsAcrossADrain() throws {
         var configuration = Self.fast(.constantQuality(20))
         let recording = try Recording(configuration)
