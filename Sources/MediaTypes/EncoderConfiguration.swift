@@ -37,7 +37,8 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var entropyMode = EntropyMode.automatic
     /// What the sample values of the coded video mean; `nil` for what the first picture says.
     public var color: ColorDescription?
-    /// Width to height of one coded pixel; `nil` for what the scaling mode makes of the first picture.
+    /// Width to height of one coded pixel; `nil` for that of the first picture if it
+    /// has the size of the video, else 1:1, to which pictures are then scaled.
     public var pixelAspectRatio: Rational?
     /// The display on which HDR content was mastered, written as SEI message.
     public var masteringDisplay: MasteringDisplay?
@@ -100,12 +101,12 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the profile has B-frames and CABAC.
+    /// Whether it is H.264 constrained baseline, which has neither B-frames nor CABAC.
     public var isBaseline: Bool { self == .h264Baseline }
 }
 
-/// How far key frames may be apart; whichever limit is met first counts. With none, only the first frame and forced
-/// ones are key frames.
+/// How far key frames may be apart; whichever limit is met first counts. Encoders may put key frames closer together,
+/// as x264 does where it sees a new scene; with no limit those, the first frame and forced ones are all.
 public struct KeyFrameInterval: Sendable, Hashable {
     /// At most so many frames from a key frame to the next, 1 for key frames only; `nil` for no limit.
     public var frames: Int?
