@@ -153,14 +153,36 @@ extension EncoderConfiguration {
                 allowed: "level 6.2: 139264 macroblocks of 16x16, 16711680 of them per second"
             )
         }
-        guard let level, let reason = level.reasonAgainst(width: width, height: height, frameRate: frameRate) else {
-            return
+        guard let level else { return }
+        if let reason = level.reasonAgainst(width: width, height: height, frameRate: frameRate) {
+            throw MediaError(
+                .invalidArgument,
+                "\(width)x\(height) at \(frameRate) frames per second is beyond level \(level)",
+                given: reason,
+                allowed: "level \(lowest) or higher"
+            )
+        }
+        try checkRate(level)
+    }
+
+    /// Without a profile the encoder may choose any of the bit depth, so the most generous one counts.
+    private func checkRate(_ level: H264Level) throws(MediaError) {
+        let profile = profile ?? (bitDepth == 10 ? .h264High10 : .h264High)
+        let limit = rateLimit(codec: .h264)
+        let rate = RateLimit(
+            bitsPerSecond: max(limit?.bitsPerSecond ?? 0, rateControl.bitsPerSecond ?? 0),
+            bufferSize: limit?.bufferSize ?? 0
+        )
+        guard let reason = level.reasonAgainst(rate, in: profile) else { return }
+        let sufficient = H264Level.all.first {
+            $0.reasonAgainst(rate, in: profile) == nil
+                && $0.reasonAgainst(width: width, height: height, frameRate: frameRate) == nil
         }
         throw MediaError(
             .invalidArgument,
-            "\(width)x\(height) at \(frameRate) frames per second is beyond level \(level)",
+            "the rate is beyond level \(level) in profile \(profile.rawValue)",
             given: reason,
-            allowed: "level \(lowest) or higher"
+            allowed: sufficient.map { "level \($0) or higher" } ?? "a rate and buffer within level 6.2"
         )
     }
 
@@ -181,7 +203,7 @@ extension EncoderConfiguration {
                 allowed: "0...128, 0 for automatic"
             )
         }
-        if isLowLatency, case .maximum(let count) = bFrames {
+        if isLowLatency || software.tuning == .zerolatency, case .maximum(let count) = bFrames {
             throw MediaError(
                 .invalidArgument,
                 "low latency has no B-frames, which delay frames",

@@ -74,11 +74,12 @@ public protocol EncoderBackend: AnyObject {
     ///
     /// - Parameter configuration: A validated configuration that differs from the present one in what an
     ///   ``EncoderUpdate`` can change.
-    /// - Returns: Whether it was done; `false` if only a new encoder can do it.
+    /// - Returns: Whether it was done; `false` if only a new encoder can do it. What is done differently from what was asked for
+    ///   is logged.
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool
 
     /// Finishes every frame that was taken; all of them have been given to ``EncoderRequest/output`` when it returns. The
-    /// next frame after it becomes an IDR picture.
+    /// next frame may become an IDR picture: an encoder that had to empty its lookahead starts anew.
     func drain() throws(MediaError)
 }
 

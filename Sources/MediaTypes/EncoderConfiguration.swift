@@ -37,7 +37,8 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var entropyMode = EntropyMode.automatic
     /// What the sample values of the coded video mean; `nil` for what the first picture says.
     public var color: ColorDescription?
-    /// Width to height of one coded pixel; `nil` for what the scaling mode makes of the first picture.
+    /// Width to height of one coded pixel; `nil` for that of the first picture if it
+    /// has the size of the video, else 1:1, to which pictures are then scaled.
     public var pixelAspectRatio: Rational?
     /// The display on which HDR content was mastered, written as SEI message.
     public var masteringDisplay: MasteringDisplay?
@@ -100,12 +101,12 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the profile has B-frames and CABAC.
+    /// Whether it is H.264 constrained baseline, which has neither B-frames nor CABAC.
     public var isBaseline: Bool { self == .h264Baseline }
 }
 
-/// How far key frames may be apart; whichever limit is met first counts. With none, only the first frame and forced
-/// ones are key frames.
+/// How far key frames may be apart; whichever limit is met first counts. Encoders may put key frames closer together,
+/// as x264 does where it sees a new scene; with no limit those, the first frame and forced ones are all.
 public struct KeyFrameInterval: Sendable, Hashable {
     /// At most so many frames from a key frame to the next, 1 for key frames only; `nil` for no limit.
     public var frames: Int?
@@ -118,14 +119,16 @@ public struct KeyFrameInterval: Sendable, Hashable {
         self.duration = duration
     }
 
-    /// The limit as frames of a constant rate, at least 1; `nil` if there is none.
+    /// The limit as whole frames of a constant rate, at least 1; `nil` if there is none. A duration that is invalid, or
+    /// a rate that is not positive, limits nothing.
     public func frameCount(at frameRate: Rational) -> Int? {
-        let byDuration = duration.map { max(1, Int(($0.seconds * frameRate.doubleValue).rounded(.down))) }
-        switch (frames, byDuration) {
-        case (let frames?, let byDuration?): return min(frames, byDuration)
-        case (let limit?, nil), (nil, let limit?): return limit
-        case (nil, nil): return nil
-        }
+        [frames, duration.flatMap { Self.frames(in: $0, at: frameRate) }].compactMap(\.self).min().map { max(1, $0) }
+    }
+
+    private static func frames(in duration: MediaTime, at frameRate: Rational) -> Int? {
+        guard duration.isValid, frameRate.isPositive else { return nil }
+        let top = Int128(duration.value) * Int128(frameRate.numerator)
+        return Int(clamping: top / (Int128(duration.timescale) * Int128(frameRate.denominator)))
     }
 }
 

@@ -77,7 +77,9 @@ extension MediaTime {
             bottom /= Int128(divisor)
         }
         if let timescale = Int32(exactly: bottom) { return make(top, timescale) }
-        return make(divide(top * 1_000_000, by: bottom, .nearest), 1_000_000)
+        // A product beyond 128 bits has a quotient beyond 64.
+        let (microseconds, overflow) = top.multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? .invalid : make(divide(microseconds, by: bottom, .nearest), 1_000_000)
     }
 
     private static func make(_ ticks: Int128, _ timescale: Int32) -> MediaTime {

@@ -30,7 +30,8 @@ public enum RateControl: Sendable, Hashable {
 /// A limit on how far the rate may rise above its average for a while: the VBV of encoders, `DataRateLimits` of
 /// VideoToolbox.
 public enum PeakBitRate: Sendable, Hashable {
-    /// 1.5 times the average over one second for H.264 without B-frames, else none.
+    /// 1.5 times the average over one second for H.264 that is not reordered
+    /// (``EncoderConfiguration/allowsReordering``), else none.
     case automatic
     /// No limit.
     case unlimited
@@ -43,25 +44,38 @@ public enum PeakBitRate: Sendable, Hashable {
 public struct RateLimit: Sendable, Hashable {
     /// Bits per second at which the decoder's buffer fills.
     public var bitsPerSecond: Int
-    /// The size of that buffer in bits.
+    /// The size of that buffer in bits: at most `Int.max`, and 0 for a window that is not a number.
     public var bufferSize: Int
 
-    init(_ bitsPerSecond: Int, window: Double) {
+    /// Describes a limit.
+    public init(bitsPerSecond: Int, bufferSize: Int) {
         self.bitsPerSecond = bitsPerSecond
-        bufferSize = Int((Double(bitsPerSecond) * window).rounded())
+        self.bufferSize = bufferSize
+    }
+
+    fileprivate init(_ bitsPerSecond: Int, window: Double) {
+        let bits = (Double(bitsPerSecond) * window).rounded()
+        self.init(bitsPerSecond: bitsPerSecond, bufferSize: bits > 0 ? Int(exactly: bits) ?? .max : 0)
+    }
+}
+
+extension EncoderConfiguration {
+    /// The limit on peaks that an encoder of that codec has to obey, with ``PeakBitRate/automatic`` resolved; `nil` if
+    /// there is none.
+    public func rateLimit(codec: VideoCodec) -> RateLimit? {
+        rateControl.rateLimit(codec: codec, allowsReordering: allowsReordering)
     }
 }
 
 extension RateControl {
-    /// The limit that an encoder of that codec has to obey, with `automatic` resolved.
-    public func rateLimit(codec: VideoCodec, bFrames: BFrames) -> RateLimit? {
+    fileprivate func rateLimit(codec: VideoCodec, allowsReordering: Bool) -> RateLimit? {
         switch self {
         case .constantBitRate(let rate, let window): return RateLimit(rate, window: window)
         case .constantQuantizer: return nil
         case .averageBitRate(_, .limit(let rate, let window)), .constantQuality(_, .limit(let rate, let window)):
             return RateLimit(rate, window: window)
-        case .averageBitRate(let rate, .automatic) where codec == .h264 && bFrames == .off:
-            return RateLimit(rate / 2 * 3 + rate % 2, window: 1)
+        case .averageBitRate(let rate, .automatic) where codec == .h264 && !allowsReordering:
+            return RateLimit(Int(clamping: Int128(rate) * 3 / 2), window: 1)
         case .averageBitRate, .constantQuality: return nil
         }
     }

@@ -59,13 +59,17 @@ extension X264Settings {
     }
 
     /// Whether the limit on peaks keeps to the level that the stream has declared; one that the user chose counts as
-    /// chosen for all rates. H.264 A.3.1 and A.3.3: in high profiles the limits are 1.25 and 3 times as high.
+    /// chosen for all rates.
     private func fits(level: Int32) -> Bool {
         guard configuration.level == nil, hasLimit, let level = H264Level(levelIDC: UInt8(clamping: level)) else {
             return true
         }
-        let quarters = configuration.bitDepth == 10 ? 12 : parameters.analyse.b_transform_8x8 != 0 ? 5 : 4
-        return Int(parameters.rc.i_vbv_max_bitrate) <= level.maximumBitRate * quarters / 4
-            && Int(parameters.rc.i_vbv_buffer_size) <= level.maximumCPBSize * quarters / 4
+        let limit = RateLimit(
+            bitsPerSecond: Int(parameters.rc.i_vbv_max_bitrate) * 1000,
+            bufferSize: Int(parameters.rc.i_vbv_buffer_size) * 1000
+        )
+        let usesHigh = parameters.analyse.b_transform_8x8 != 0
+        let profile: VideoProfile = configuration.bitDepth == 10 ? .h264High10 : usesHigh ? .h264High : .h264Main
+        return level.reasonAgainst(limit, in: profile) == nil
     }
 }

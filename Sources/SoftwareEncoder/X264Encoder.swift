@@ -18,10 +18,9 @@ final class X264Encoder: EncoderBackend {
     private let quantizers: ClosedRange<Int>
 
     private var settings: X264Settings
-    /// `nil` from a drain to the next frame: x264 takes no frames after it was flushed.
+    /// `nil` from a drain that had something to finish to the next frame: x264 takes no frames after it was flushed.
     private var instance: X264Instance?
     private var clock: PresentationClock
-    private var nextIsKeyFrame = false
     private var format: FormatDescription
 
     init(_ request: EncoderRequest, logger: Logger) throws(MediaError) {
@@ -62,7 +61,7 @@ final class X264Encoder: EncoderBackend {
         x264_picture_init(&picture)
         picture.i_pts = try clock.tick(at: frame.presentationTime)
         picture.opaque = UnsafeMutableRawPointer(bitPattern: Int(truncatingIfNeeded: frame.number))
-        if frame.options.forceKeyFrame || nextIsKeyFrame { picture.i_type = X264_TYPE_IDR }
+        if frame.options.forceKeyFrame { picture.i_type = X264_TYPE_IDR }
         if let quantizer = frame.options.quantizer {
             picture.i_qpplus1 = Int32(clamping: quantizer + settings.quantizerOffset + 1)
         }
@@ -70,7 +69,6 @@ final class X264Encoder: EncoderBackend {
             picture.img = image(of: frame.buffer.format, planes)
             try instance.encode(&picture, deliver)
         }
-        nextIsKeyFrame = false
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
@@ -82,12 +80,14 @@ final class X264Encoder: EncoderBackend {
             new.copyRate(to: &parameters)
             try instance.reconfigure(parameters)
         }
+        for adjustment in new.adjustments where !settings.adjustments.contains(adjustment) {
+            logger.notice("\(adjustment)")
+        }
         settings = new
         return true
     }
 
     func drain() throws(MediaError) {
-        nextIsKeyFrame = true
         guard let instance, instance.delayedFrames > 0 else { return }
         while instance.delayedFrames > 0 {
             try instance.encode(nil, deliver)

@@ -145,7 +145,7 @@ extension X264Settings {
             parameters.rc.i_rc_method = X264_RC_CQP
             parameters.rc.i_qp_constant = Int32(clamping: quantizer + quantizerOffset)
         }
-        if let limit = configuration.rateControl.rateLimit(codec: .h264, bFrames: configuration.bFrames) {
+        if let limit = configuration.rateLimit(codec: .h264) {
             let isConstant = parameters.i_nal_hrd == X264_NAL_HRD_CBR
             parameters.rc.i_vbv_max_bitrate =
                 isConstant ? parameters.rc.i_bitrate : kilobits(limit.bitsPerSecond, "peak bitrate")
@@ -191,15 +191,13 @@ extension X264Settings {
         case .off: parameters.i_bframe = 0
         case .automatic: break
         }
-        if isZeroLatency { turnOffBFrames("low latency does not delay frames") }
     }
 
     /// How far frames can be reordered in the decoded picture buffer of the level that was asked for: x264 needs two
     /// frames for B-frames and four for a pyramid.
     private var levelReorderDepth: Int {
         guard let level = configuration.level else { return .max }
-        let macroblocks = (configuration.width + 15) / 16 * ((configuration.height + 15) / 16)
-        let frames = level.maximumDPBMacroblocks / macroblocks
+        let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
         return frames < 2 ? 0 : frames < 4 ? 1 : .max
     }
 
@@ -235,9 +233,8 @@ extension X264Settings {
     /// As the command line does: a level that was asked for bounds the number of reference frames.
     private mutating func limitReferences() {
         guard let level = configuration.level else { return }
-        let macroblocks = (configuration.width + 15) / 16 * ((configuration.height + 15) / 16)
-        let frames = max(1, level.maximumDPBMacroblocks / macroblocks)
-        parameters.i_frame_reference = min(parameters.i_frame_reference, Int32(clamping: frames))
+        let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
+        parameters.i_frame_reference = min(parameters.i_frame_reference, Int32(clamping: max(1, frames)))
     }
 }
 

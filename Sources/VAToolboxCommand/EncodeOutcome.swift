@@ -25,11 +25,7 @@ struct EncodeOutcome {
 
     /// The limit on peaks that applied, in bits per second.
     var peakBitRate: Int? {
-        let configuration = report.configuration
-        return configuration.rateControl.rateLimit(
-            codec: report.encoder.identity.codec,
-            bFrames: configuration.bFrames
-        )?.bitsPerSecond
+        report.configuration.rateLimit(codec: report.encoder.identity.codec)?.bitsPerSecond
     }
 }
 

@@ -80,8 +80,43 @@ import Testing
             $0.profile = .h264Baseline
             $0.entropyMode = .cabac
         },
+        Refusal(testDescription: "B-frames without delay", given: "2", allowed: "off") {
+            $0.isLowLatency = true
+            $0.bFrames = .maximum(2)
+        },
+        Refusal(testDescription: "B-frames with the tuning for no delay", given: "2", allowed: "off") {
+            $0.software.tuning = .zerolatency
+            $0.bFrames = .maximum(2)
+        },
         Refusal(testDescription: "level", given: "8160 macroblocks", allowed: "level 4") {
             $0.level = H264Level(name: "3.1")
+        },
+        Refusal(testDescription: "rate beyond main's level", given: "20000001 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.profile = .h264Main
+            $0.rateControl = .averageBitRate(20_000_001)
+        },
+        Refusal(testDescription: "rate beyond high's level", given: "25000001 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.rateControl = .averageBitRate(25_000_001)
+        },
+        Refusal(testDescription: "rate beyond high10's level", given: "60000001 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.bitDepth = 10
+            $0.rateControl = .averageBitRate(60_000_001)
+        },
+        Refusal(testDescription: "automatic peak beyond the level", given: "30000000 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.bFrames = .off
+            $0.rateControl = .averageBitRate(20_000_000)
+        },
+        Refusal(testDescription: "buffer beyond the level", given: "buffer of 40000000 bits", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.rateControl = .constantBitRate(20_000_000, window: 2)
+        },
+        Refusal(testDescription: "buffer beyond all levels", given: "60000000000 bits", allowed: "within level 6.2") {
+            $0.level = H264Level(name: "6.2")
+            $0.rateControl = .constantQuality(20, peak: .limit(1_000_000_000, window: 60))
         },
         Refusal(testDescription: "beyond all levels", given: "macroblocks", allowed: "6.2") {
             $0.width = 32768
@@ -107,13 +142,23 @@ import Testing
     }
 
     @Test func peakIsOneAndAHalfTimesTheAverageWithoutBFramesOnly() {
-        let rate = RateControl.averageBitRate(1_000_001)
-        #expect(rate.rateLimit(codec: .h264, bFrames: .off)?.bitsPerSecond == 1_500_001)
-        #expect(rate.rateLimit(codec: .h264, bFrames: .off)?.bufferSize == 1_500_001)
-        #expect(rate.rateLimit(codec: .h264, bFrames: .automatic) == nil)
-        #expect(rate.rateLimit(codec: .hevc, bFrames: .off) == nil)
-        let limited = RateControl.averageBitRate(1_000_000, peak: .limit(2_000_000, window: 0.5))
-        #expect(limited.rateLimit(codec: .h264, bFrames: .automatic)?.bufferSize == 1_000_000)
+        var automatic = EncoderConfiguration()
+        automatic.rateControl = .averageBitRate(1_000_001)
+        #expect(automatic.rateLimit(codec: .h264) == nil)
+        let withoutBFrames: [(inout EncoderConfiguration) -> Void] = [
+            { $0.bFrames = .off }, { $0.isLowLatency = true }, { $0.software.tuning = .zerolatency },
+            { $0.profile = .h264Baseline },
+        ]
+        for change in withoutBFrames {
+            var configuration = automatic
+            change(&configuration)
+            #expect(configuration.rateLimit(codec: .h264)?.bitsPerSecond == 1_500_001)
+            #expect(configuration.rateLimit(codec: .h264)?.bufferSize == 1_500_001)
+            #expect(configuration.rateLimit(codec: .hevc) == nil)
+        }
+        var limited = EncoderConfiguration()
+        limited.rateControl = .averageBitRate(1_000_000, peak: .limit(2_000_000, window: 0.5))
+        #expect(limited.rateLimit(codec: .h264)?.bufferSize == 1_000_000)
     }
 
     @Test func keyFrameIntervalsTakeTheLimitThatIsMetFirst() {
@@ -122,6 +167,49 @@ import Testing
         #expect(KeyFrameInterval(duration: MediaTime(value: 5, timescale: 1)).frameCount(at: rate) == 149)
         #expect(KeyFrameInterval(duration: MediaTime(value: 1, timescale: 1000)).frameCount(at: rate) == 1)
         #expect(KeyFrameInterval().frameCount(at: rate) == nil)
+    }
+
+    @Test func keyFrameIntervalsAreExact() {
+        let interval = KeyFrameInterval(duration: MediaTime(value: 116, timescale: 100))
+        #expect(interval.frameCount(at: Rational(25)) == 29)
+    }
+
+    @Test func nonsenseThatNobodyValidatedDoesNotTrap() {
+        let endless = KeyFrameInterval(duration: MediaTime(value: .max, timescale: 1))
+        #expect(endless.frameCount(at: Rational(.max)) == .max)
+        #expect(endless.frameCount(at: Rational(1, 0)) == nil)
+        #expect(KeyFrameInterval(duration: .invalid).frameCount(at: Rational(25)) == nil)
+        #expect(KeyFrameInterval(frames: 7, duration: .invalid).frameCount(at: Rational(25)) == 7)
+        #expect(KeyFrameInterval(duration: MediaTime(value: .min, timescale: 1)).frameCount(at: Rational(25)) == 1)
+        var configuration = EncoderConfiguration()
+        for (window, size) in [(Double.infinity, Int.max), (1e300, .max), (-1, 0), (-.infinity, 0), (.nan, 0)] {
+            configuration.rateControl = .constantBitRate(1_000_000, window: window)
+            #expect(configuration.rateLimit(codec: .h264)?.bufferSize == size)
+        }
+        configuration.bFrames = .off
+        configuration.rateControl = .averageBitRate(.max)
+        #expect(configuration.rateLimit(codec: .h264)?.bitsPerSecond == .max)
+        #expect(configuration.rateLimit(codec: .h264)?.bufferSize == .max)
+        for size in [Int.min, -1, 0, 16, .max] {
+            for rate in [Rational(1, 0), Rational(0, 0), Rational(.max), Rational(-1, .min), Rational(25)] {
+                let level = H264Level.lowest(width: .max, height: size, frameRate: rate)
+                #expect(level == nil)
+            }
+        }
+        #expect(H264Level.lowest(width: 16, height: 16, frameRate: Rational(1, 0)) == nil)
+    }
+
+    @Test func aRateUpToThatOfTheLevelIsTaken() throws {
+        let rates: [(VideoProfile, Int)] = [
+            (.h264Baseline, 20_000_000), (.h264Main, 20_000_000), (.h264High, 25_000_000), (.h264High10, 60_000_000),
+        ]
+        for (profile, rate) in rates {
+            var configuration = EncoderConfiguration()
+            configuration.level = H264Level(name: "4")
+            configuration.profile = profile
+            configuration.rateControl = .constantBitRate(rate)
+            #expect(try configuration.validated(for: .h264).configuration == configuration)
+        }
     }
 
     @Test func levelsAreFoundByNameAndBySize() {
@@ -133,6 +221,10 @@ import Testing
         #expect(H264Level.lowest(width: 1920, height: 1080, frameRate: Rational(60))?.name == "4.2")
         #expect(H264Level.lowest(width: 176, height: 144, frameRate: Rational(15))?.name == "1")
         #expect(H264Level.lowest(width: 16000, height: 16, frameRate: Rational(1))?.name == "6")
+        #expect(H264Level(name: "4")?.decodedPictures(width: 1920, height: 1080) == 4)
+        #expect(H264Level(name: "4")?.decodedPictures(width: 16, height: 16) == 16)
+        #expect(H264Level(name: "4")?.decodedPictures(width: .max, height: .max) == 0)
+        #expect(H264Level(name: "4")?.decodedPictures(width: 0, height: .min) == 0)
     }
 }
 

@@ -72,6 +72,22 @@ import Testing
         #expect(MediaTime.rational(1, numerator: 1, denominator: 0) == .invalid)
     }
 
+    @Test(arguments: [Int64.min, -1, 0, 1, .max])
+    func rationalsOfHugeNumbersAreRightOrInvalid(ticks: Int64) {
+        for numerator in [Int64.min, -3, 0, 1, .max] {
+            for denominator in [Int64.min, -1, 3, 3_000_000_007, .max] {
+                let time = MediaTime.rational(ticks, numerator: numerator, denominator: denominator)
+                let exact = Double(ticks) * Double(numerator) / Double(denominator)
+                if time.isValid {
+                    #expect(abs(time.seconds - exact) <= abs(exact) * 1e-9 + 1e-6)
+                } else {
+                    #expect(abs(exact) > 9e12)
+                }
+            }
+        }
+        #expect(MediaTime.rational(.max, numerator: .max, denominator: .max - 1) == .invalid)
+    }
+
     @Test func additionUndoesSubtractionForRandomTimes() {
         var generator = SystemRandomNumberGenerator()
         let timescales: [Int32] = [1, 25, 600, 30000, 90000, 1_000_000]

@@ -64,6 +64,14 @@ import Testing
             $0.rateControl = .averageBitRate(300_000)
             $0.bFrames = .off
         },
+        Options("--bitrate 300 --vbv-maxrate 450 --vbv-bufsize 450 --tune zerolatency") {
+            $0.rateControl = .averageBitRate(300_000)
+            $0.isLowLatency = true
+        },
+        Options("--bitrate 300 --vbv-maxrate 450 --vbv-bufsize 450 --profile baseline") {
+            $0.rateControl = .averageBitRate(300_000)
+            $0.profile = .h264Baseline
+        },
         Options("--bitrate 500 --vbv-maxrate 500 --vbv-bufsize 250 --nal-hrd cbr") {
             $0.rateControl = .constantBitRate(500_000, window: 0.5)
         },

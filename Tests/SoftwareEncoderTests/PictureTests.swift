@@ -152,13 +152,6 @@ import Testing
         )
         #expect(
             try adjustments {
-                $0.bFrames = .maximum(2)
-                $0.software.tuning = .zerolatency
-                $0.software.threads = 1
-            } == ["b-frames: 2 -> 0"]
-        )
-        #expect(
-            try adjustments {
                 $0.profile = .h264High
                 $0.software.preset = .ultrafast
             } == ["profile: high -> Constrained Baseline"]

@@ -71,18 +71,12 @@ extension H264SequenceParameterSet {
     ///
     /// H.264 A.3.1.
     public var maxDpbFrames: Int {
-        guard let macroblocks = isLevel1b ? 396 : Self.maxDpbMbs[levelIdc] else { return 16 }
-        return min(macroblocks / (codedSize.width / 16) / (codedSize.height / 16), 16)
+        let limits = H264LevelLimits(levelIdc: isLevel1b ? 9 : UInt8(clamping: levelIdc))
+        return limits?.maxDpbFrames(columns: codedSize.width / 16, rows: codedSize.height / 16) ?? 16
     }
 
     private var isLevel1b: Bool { levelIdc == 11 && constraintSet3Flag && [66, 77, 88].contains(profileIdc) }
     private var rowsPerMapUnit: Int { frameMbsOnlyFlag ? 1 : 2 }
-
-    /// `MaxDpbMbs` by `level_idc`: H.264 table A-1.
-    private static let maxDpbMbs: [UInt32: Int] = [
-        9: 396, 10: 396, 11: 900, 12: 2376, 13: 2376, 20: 2376, 21: 4752, 22: 8100, 30: 8100, 31: 18000, 32: 20480,
-        40: 32768, 41: 32768, 42: 34816, 50: 110_400, 51: 184_320, 52: 184_320, 60: 696_320, 61: 696_320, 62: 696_320,
-    ]
 
     private static func offset(
         _ name: String,
