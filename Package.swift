@@ -70,8 +70,8 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "BitstreamSyntax", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding", "VAAPI",
-                "VAToolbox", arguments, logging,
+                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding",
+                "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,4 +56,8 @@ ssize_t linux_writev_without_signal(int fd, const struct iovec *pieces, int coun
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return written;
+}
+
+void linux_return_blocks_from(int bytes) {
+    mallopt(M_MMAP_THRESHOLD, bytes);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import ArgumentParser
+import CLinux
 import Glibc
 import Logging
 import MediaIO
@@ -32,7 +33,7 @@ struct VAToolboxCommand: ParsableCommand {
 
     /// Has the C library return the memory of each picture at once. Left alone it raises its threshold with the first
     /// picture that is freed, and then keeps some of them in every thread's arena.
-    private static func giveBackPictures() { _ = mallopt(M_MMAP_THRESHOLD, 1 << 20) }
+    private static func giveBackPictures() { linux_return_blocks_from(1 << 20) }
 
     /// Lets the work go on on other threads; the process ends with it.
     private static func start(_ job: EncodeJob) {

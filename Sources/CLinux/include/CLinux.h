@@ -29,4 +29,8 @@ int linux_rename_without_replacing(const char *_Nonnull from, const char *_Nonnu
 /// the error is EPIPE or EFBIG, and that is all.
 ssize_t linux_writev_without_signal(int fd, const struct iovec *_Nonnull pieces, int count);
 
+/// mallopt(3) with M_MMAP_THRESHOLD: blocks of at least so many bytes go back to the system when they are freed. Without
+/// the call the C library raises that size by itself.
+void linux_return_blocks_from(int bytes);
+
 #endif
