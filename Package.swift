@@ -104,7 +104,7 @@ let package = Package(
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
         .testTarget(
             name: "SoftwareEncoderTests",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "SoftwareEncoder", "CX264", logging],
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "SoftwareEncoder", "CX264", logging],
             swiftSettings: strict
         ),
         .testTarget(

@@ -37,8 +37,7 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var entropyMode = EntropyMode.automatic
     /// What the sample values of the coded video mean; `nil` for what the first picture says.
     public var color: ColorDescription?
-    /// Width to height of one coded pixel; `nil` for that of the first picture if it
-    /// has the size of the video, else 1:1, to which pictures are then scaled.
+    /// Width to height of one coded pixel; `nil` for what the scaling mode makes of the first picture.
     public var pixelAspectRatio: Rational?
     /// The display on which HDR content was mastered, written as SEI message.
     public var masteringDisplay: MasteringDisplay?

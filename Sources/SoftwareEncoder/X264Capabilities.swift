@@ -11,8 +11,8 @@ extension X264Settings {
     var supportedProperties: Set<EncoderOption> {
         var options: Set<EncoderOption> = [
             .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
-            .openGOP, .entropyMode, .forceKeyFrame, .accessUnitDelimiters, .hdrMetadata, .lowLatency,
-            .softwareOptions,
+            .openGOP, .entropyMode, .forceKeyFrame, .accessUnitDelimiters, .hdrMetadata, .captions,
+            .lowLatency, .softwareOptions,
         ]
         if X264EncoderFactory.bitDepths.contains(10) { options.insert(.tenBit) }
         if parameters.rc.i_rc_method != X264_RC_CQP { options.insert(.frameQuantizer) }

@@ -21,6 +21,8 @@ final class X264Encoder: EncoderBackend {
     /// `nil` from a drain that had something to finish to the next frame: x264 takes no frames after it was flushed.
     private var instance: X264Instance?
     private var clock: PresentationClock
+    /// The captions of frames in x264, by the numbers of the frames.
+    private var captions: [Int64: CaptionMessages] = [:]
     private var format: FormatDescription
 
     init(_ request: EncoderRequest, logger: Logger) throws(MediaError) {
@@ -65,6 +67,10 @@ final class X264Encoder: EncoderBackend {
         if let quantizer = frame.options.quantizer {
             picture.i_qpplus1 = Int32(clamping: quantizer + settings.quantizerOffset + 1)
         }
+        if let messages = CaptionMessages(frame.buffer.attachments.captions) {
+            picture.extra_sei = messages.reference
+            captions[frame.number] = messages
+        }
         try frame.buffer.withPlanes { (planes) throws(MediaError) in
             picture.img = image(of: frame.buffer.format, planes)
             try instance.encode(&picture, deliver)
@@ -104,6 +110,7 @@ final class X264Encoder: EncoderBackend {
     }
 
     private func deliver(_ access: X264AccessUnit, number: Int64) {
+        captions[number] = nil
         let isKeyFrame = access.isIDR
         var frame = CodedFrame(
             number: number,
