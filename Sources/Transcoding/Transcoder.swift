@@ -184,10 +184,14 @@ public final class Transcoder: Sendable {
             case .packet(let packet):
                 if copied.contains(packet.track.index) { try await writer.write(packet) }
             case .frame(let frame):
-                for frame in converter?.convert(frame) ?? [frame] { try await encode(frame, session, &pace) }
+                if converter == nil {
+                    try await encode(frame, session, &pace)
+                } else {
+                    try await encode(converter?.convert(frame), session, &pace)
+                }
             }
         }
-        for frame in converter?.finish() ?? [] { try await encode(frame, session, &pace) }
+        try await encode(converter?.finish(), session, &pace)
         try await session.finish()
     }
 
@@ -197,6 +201,19 @@ public final class Transcoder: Sendable {
             return try await reader.next()
         } catch  where error.code == .cancelled && isStopped.load(ordering: .sequentiallyConsistent) {
             return nil
+        }
+    }
+
+    /// Encodes frames of a converter until somebody stops.
+    private func encode(
+        _ frames: FrameRateConverter.Frames?,
+        _ session: CompressionSession,
+        _ pace: inout Pace?
+    ) async throws(MediaError) {
+        guard let frames else { return }
+        for frame in frames {
+            try await encode(frame, session, &pace)
+            if isStopped.load(ordering: .sequentiallyConsistent) { return }
         }
     }
 
