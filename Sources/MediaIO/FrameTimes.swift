@@ -43,27 +43,48 @@ struct FrameTimes {
 
 /// Closes the jumps in the times of formats that may jump, such as MPEG transport streams joined end to end.
 ///
-/// When a track's decode time differs by more than ``threshold`` from what the packet before leads to expect, all
-/// tracks are shifted from there on so that this track goes on without a gap; tracks stay in sync because they share
-/// the shift. All in microseconds.
+/// Where a track's decode time lies more than ``threshold`` away from what the packet before leads to expect, or goes
+/// back by more than ``backwardThreshold``, the track is shifted so that it goes on without a gap. The other tracks
+/// follow with the same shift where they jump in their turn, so that all stay in sync; until then their packets are of
+/// the time before the jump. All in microseconds.
 struct Discontinuities {
     /// The smallest difference taken for a jump rather than a pause.
     static let threshold: Int64 = 10_000_000
+    /// The smallest step back taken for a jump rather than for disorder: decode times never go back.
+    static let backwardThreshold: Int64 = 100_000
 
-    private var expected: [Int: Int64] = [:]
-    /// What is added to times now.
+    private struct Track {
+        var shift: Int64
+        var last: Int64
+        var expected: Int64
+
+        func isJump(to time: Int64) -> Bool {
+            (time &- expected).magnitude > Discontinuities.threshold.magnitude
+                || time < last &- Discontinuities.backwardThreshold
+        }
+    }
+
+    private var tracks: [Int: Track] = [:]
+    /// What is added to times after the latest jump.
     private(set) var shift: Int64 = 0
     /// How many jumps were closed.
     private(set) var count = 0
 
     /// Takes note of a packet, before its times are shifted.
-    mutating func note(track: Int, decodeTime: Int64, duration: Int64) {
-        guard decodeTime.magnitude <= FrameTimes.largest.magnitude else { return }
-        let time = decodeTime &+ shift
-        if let expected = expected[track], (time &- expected).magnitude > Self.threshold.magnitude {
-            shift = shift &+ (expected &- time)
-            count += 1
+    ///
+    /// - Returns: What to add to its times.
+    mutating func note(track index: Int, decodeTime: Int64, duration: Int64) -> Int64 {
+        var shift = tracks[index]?.shift ?? shift
+        guard decodeTime.magnitude <= FrameTimes.largest.magnitude else { return shift }
+        if let track = tracks[index], track.isJump(to: decodeTime &+ shift) {
+            if track.isJump(to: decodeTime &+ self.shift) {
+                self.shift = track.expected &- decodeTime
+                count += 1
+            }
+            shift = self.shift
         }
-        expected[track] = decodeTime &+ shift &+ min(max(duration, 0), Self.threshold)
+        let time = decodeTime &+ shift
+        tracks[index] = Track(shift: shift, last: time, expected: time &+ min(max(duration, 0), Self.threshold))
+        return shift
     }
 }

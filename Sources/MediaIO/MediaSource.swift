@@ -12,7 +12,8 @@ public import MediaTypes
 /// used, or ``Options/start`` after that; audio and video keep their offset. Times come from the container and are
 /// exact in its time base. Variable frame rate stays as it is. A frame whose time is missing, or not after that of
 /// the frame before, is placed one frame duration after it; ``problems`` counts these. In formats where the clock may
-/// jump, such as MPEG transport streams, jumps of more than 10 s are closed for all streams alike. Edit lists are
+/// jump, such as MPEG transport streams, jumps of more than 10 s, and back by more than 0.1 s, are closed for all
+/// streams alike. Edit lists are
 /// obeyed. Packets of copied tracks may come before zero: the priming of an audio encoder does.
 ///
 /// **Pictures** come out upright and, unless the options say otherwise, progressive. Where the decoder's format is one
@@ -89,6 +90,10 @@ public final class MediaSource: @unchecked Sendable {
     /// - Throws: `cancelled`, `outOfMemory`. Damage is no error; see ``problems``.
     public func next() throws(MediaError) -> Event? { try reader.next() }
 
+    /// Takes the input for ended here: ``next()`` gives the frames that the decoder still holds and then `nil`, also
+    /// after ``cancel()``.
+    public func endInput() { reader.endInput() }
+
     /// Ends a call that blocks now, and all later ones, with the error `cancelled`. Safe on any thread.
     public func cancel() { cancellation.cancel() }
 }
@@ -111,7 +116,12 @@ struct StreamSelection {
             )
         }
         self.video = video
+        let hasChapters = !demuxer.chapters.isEmpty
         for stream in demuxer.streams where stream != video {
+            if hasChapters, Self.mayNameChapters(stream) {
+                stream.pointee.discard = AVDISCARD_ALL
+                continue
+            }
             if let reason = Self.reasonToIgnore(stream) {
                 stream.pointee.discard = AVDISCARD_ALL
                 ignored.append(
@@ -130,6 +140,12 @@ struct StreamSelection {
 
     private static func kind(of stream: UnsafePointer<AVStream>) -> String {
         av_get_media_type_string(stream.pointee.codecpar.pointee.codec_type).map { String(cString: $0) } ?? "unknown"
+    }
+
+    /// QuickTime keeps the titles of chapters in a text track, which libavformat reads and then calls binary data.
+    private static func mayNameChapters(_ stream: UnsafePointer<AVStream>) -> Bool {
+        let parameters = stream.pointee.codecpar.pointee
+        return parameters.codec_type == AVMEDIA_TYPE_DATA && parameters.codec_id == AV_CODEC_ID_BIN_DATA
     }
 
     private static func reasonToIgnore(_ stream: UnsafePointer<AVStream>) -> String? {
@@ -163,6 +179,7 @@ extension VideoTrack {
         codecName = avcodec_get_name(stream.codecpar.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
         pixelFormatName = first.decoded.name
         bitDepth = first.decoded.bitDepth
+        fitsChroma420 = first.decoded.fitsChroma420
         color = buffer.color
         pixelAspectRatio = buffer.pixelAspectRatio
         attachments = buffer.attachments

@@ -9,6 +9,8 @@ struct PictureLayout: Equatable {
     let name: String
     /// Bits of each sample; the most if they differ.
     let bitDepth: Int
+    /// Whether 4:2:0 holds all its colour: it is 4:2:0, or has no colour at all.
+    let fitsChroma420: Bool
     /// Whether samples are red, green and blue, or become so, as a palette's do.
     let isRGB: Bool
     /// One of the old `yuvj` formats, whose name says full range.
@@ -30,6 +32,8 @@ struct PictureLayout: Equatable {
         // to RGB.
         isRGB =
             has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL) || name.hasPrefix("mono") || name.hasPrefix("xyz")
+        let isGray = descriptor.nb_components <= 2 && !isRGB
+        fitsChroma420 = isGray || !isRGB && descriptor.log2_chroma_w == 1 && descriptor.log2_chroma_h == 1
         isFullRangeYCbCr = name.hasPrefix("yuvj")
         // What an alpha plane adds behind the others, and what stands in the place of alpha, is not looked at.
         equivalent =

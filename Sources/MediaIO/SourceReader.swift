@@ -185,6 +185,10 @@ extension SourceReader {
         }
     }
 
+    /// Ends the input here: what follows is what the decoder still holds. Nothing is read any more, so this works
+    /// after a cancellation.
+    func endInput() { isAtEnd = true }
+
     private func read() throws(MediaError) -> Item? {
         while true {
             switch try pipeline.receive() {
@@ -242,16 +246,16 @@ extension SourceReader {
         let kind = stream.pointee.codecpar.pointee.codec_type
         let microseconds = AVRational(num: 1, den: Int32(AV_TIME_BASE))
         let timeBase = stream.pointee.time_base
+        var shift = discontinuities.shift
         if packet.pointee.dts != ffmpeg_no_pts, [AVMEDIA_TYPE_VIDEO, AVMEDIA_TYPE_AUDIO].contains(kind) {
-            discontinuities.note(
+            shift = discontinuities.note(
                 track: Int(packet.pointee.stream_index),
                 decodeTime: av_rescale_q(packet.pointee.dts, timeBase, microseconds),
                 duration: av_rescale_q(packet.pointee.duration, timeBase, microseconds)
             )
             pipeline.problems.discontinuities = discontinuities.count
         }
-        guard discontinuities.shift != 0 else { return }
-        packet.shift(by: av_rescale_q(discontinuities.shift, microseconds, timeBase))
+        if shift != 0 { packet.shift(by: av_rescale_q(shift, microseconds, timeBase)) }
     }
 }
 
@@ -266,11 +270,9 @@ extension SourceReader {
         } else if let rate = pipeline.rate.rate {
             duration = MediaTime(value: Int64(rate.denominator), timescale: rate.numerator)
         }
-        return VideoFrame(
-            buffer: picture.buffer,
-            presentationTime: MediaTime(picture.time, in: timeBase) - origin,
-            duration: duration
-        )
+        let time = MediaTime(picture.time, in: timeBase) - origin
+        if let whole = options.duration, duration.isValid { duration = min(duration, max(whole - time, .zero)) }
+        return VideoFrame(buffer: picture.buffer, presentationTime: time, duration: duration)
     }
 
     /// Moves a packet to the output; `nil` if it lies outside of what was asked for.

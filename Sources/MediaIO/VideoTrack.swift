@@ -18,6 +18,8 @@ public struct VideoTrack: Sendable, Hashable {
     public var pixelFormatName: String
     /// Bits of each sample that the decoder gives. Frames come out with 8 or 10.
     public var bitDepth: Int
+    /// Whether 4:2:0 holds all the colour that the decoder gives: its format is 4:2:0, or grey.
+    public var fitsChroma420: Bool
     /// What the samples of the frames mean, as they come out.
     public var color: ColorDescription
     /// Width to height of one pixel, as shown.
@@ -82,14 +84,33 @@ public struct SourceProblems: Sendable, Hashable {
     public internal(set) var repairedTimes = 0
     /// Jumps of the input's clock that were closed.
     public internal(set) var discontinuities = 0
+    /// Packets of copied tracks that were read but are too damaged to be written. The reader does not count them.
+    public private(set) var lostPackets = 0
     /// The first few, in words for a person.
     public internal(set) var descriptions: [String] = []
 
     /// No problems.
     public init() {}
 
-    /// Whether pictures may be missing or damaged. Repaired times alone are no loss.
-    public var isLossy: Bool { decodeErrors + damagedFrames + readErrors > 0 }
+    /// Whether pictures or packets may be missing or damaged. Repaired times alone are no loss.
+    public var isLossy: Bool { decodeErrors + damagedFrames + readErrors + lostPackets > 0 }
+
+    /// Takes note of a packet that the output refused as damaged.
+    public mutating func noteLostPacket(_ error: MediaError) {
+        lostPackets += 1
+        describe("a packet cannot be copied: \(error)")
+    }
+
+    /// Adds what somebody else found.
+    public mutating func add(_ other: SourceProblems) {
+        decodeErrors += other.decodeErrors
+        damagedFrames += other.damagedFrames
+        readErrors += other.readErrors
+        repairedTimes += other.repairedTimes
+        discontinuities += other.discontinuities
+        lostPackets += other.lostPackets
+        for text in other.descriptions { describe(text) }
+    }
 
     mutating func describe(_ text: @autoclosure () -> String) {
         if descriptions.count < Self.describedCount { descriptions.append(text()) }

@@ -9,38 +9,51 @@ import MediaTypes
 /// one tick the nearest is kept; a tick that has none repeats the frame before. Pictures are not blended, and repeated
 /// ones share their memory.
 struct FrameRateConverter {
+    /// One frame at the ticks of a range, made as they are asked for: a gap in the input may be hours long.
+    typealias Frames = LazyMapSequence<Range<Int64>, VideoFrame>
+
     let frameRate: Rational
     private var held: (frame: VideoFrame, tick: Int64, distance: MediaTime)?
+    private var hasGivenAny = false
+    /// Where the newest frame ends, whether it was kept or not; invalid if it does not say.
+    private var end = MediaTime.invalid
 
     init(frameRate: Rational) { self.frameRate = frameRate }
 
     /// The output frames that are certain once `frame` is known.
-    mutating func convert(_ frame: VideoFrame) -> [VideoFrame] {
+    mutating func convert(_ frame: VideoFrame) -> Frames? {
         let (tick, distance) = nearestTick(to: frame.presentationTime)
+        end = frame.presentationTime + frame.duration
         guard let held, tick <= held.tick else {
             defer { self.held = (frame, tick, distance) }
             return frames(upTo: tick)
         }
         if distance < held.distance { self.held = (frame, held.tick, distance) }
-        return []
+        return nil
     }
 
-    /// The rest: the last frame, for as long as it is shown.
-    mutating func finish() -> [VideoFrame] {
-        guard let held else { return [] }
+    /// The rest: the last frame, for as long as it is shown. An input that has a frame gives at least one.
+    mutating func finish() -> Frames? {
+        guard let held else { return nil }
+        let endTick = nearestTick(to: end).tick
         defer { self.held = nil }
-        let end = held.frame.presentationTime + held.frame.duration
-        return frames(upTo: max(nearestTick(to: end).tick, held.tick + 1))
+        return frames(upTo: hasGivenAny && end.isValid ? endTick : max(endTick, held.tick &+ 1))
     }
 
-    private func frames(upTo end: Int64) -> [VideoFrame] {
-        guard let held, held.tick < end else { return [] }
-        return (held.tick..<end).map { tick in
-            VideoFrame(buffer: held.frame.buffer, presentationTime: time(tick), duration: time(1))
+    private mutating func frames(upTo end: Int64) -> Frames? {
+        guard let held, held.tick < end else { return nil }
+        hasGivenAny = true
+        let (buffer, frameRate) = (held.frame.buffer, frameRate)
+        return (held.tick..<end).lazy.map { tick in
+            VideoFrame(
+                buffer: buffer,
+                presentationTime: Self.time(tick, frameRate),
+                duration: Self.time(1, frameRate)
+            )
         }
     }
 
-    private func time(_ tick: Int64) -> MediaTime {
+    private static func time(_ tick: Int64, _ frameRate: Rational) -> MediaTime {
         .rational(tick, numerator: Int64(frameRate.denominator), denominator: Int64(frameRate.numerator))
     }
 

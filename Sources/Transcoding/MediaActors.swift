@@ -37,6 +37,8 @@ actor MediaReader {
 
     func next() throws(MediaError) -> MediaSource.Event? { try source?.next() }
 
+    func endInput() { source?.endInput() }
+
     var problems: SourceProblems { source?.problems ?? SourceProblems() }
 
     func close() { source = nil }

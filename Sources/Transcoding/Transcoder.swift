@@ -59,6 +59,8 @@ public final class Transcoder: Sendable {
     private let cancellation = Cancellation()
     private let isStopped = Atomic(false)
     private let state = Mutex(TranscodeProgress())
+    /// What the output refused as damaged.
+    private let losses = Mutex(SourceProblems())
 
     /// Makes a transcoder.
     ///
@@ -82,15 +84,14 @@ public final class Transcoder: Sendable {
     ///
     /// - Throws: The first error of input, encoder or output; then there is no output under its name.
     public func run() async throws(MediaError) -> TranscodeReport {
-        do {
-            let report = try await transcode()
-            await reader.close()
-            return report
-        } catch {
-            await writer.abort()
-            await reader.close()
-            throw error
+        let result = await withTaskCancellationHandler {
+            await Self.result { () async throws(MediaError) in try await transcode() }
+        } onCancel: {
+            cancellation.cancel()
         }
+        if case .failure = result { await writer.abort() }
+        await reader.close()
+        return try result.get()
     }
 
     private func transcode() async throws(MediaError) -> TranscodeReport {
@@ -98,22 +99,25 @@ public final class Transcoder: Sendable {
         let (configuration, lost) = request.video.configuration(for: contents.video)
         let (copied, refusals) = try await openOutput(contents, configuration)
         let omissions = refusals + contents.ignored.map { "\($0.kind) stream \($0.index): \($0.reason)" }
-        omissions.forEach { notify(.omission($0)) }
-        lost.forEach { notify(.session(.adjusted($0))) }
-
         let session = try await CompressionSession(configuration: configuration, options: request.session)
         notify(.started(contents.video, session.encoder))
+        omissions.forEach { notify(.omission($0)) }
+        lost.forEach { notify(.session(.adjusted($0))) }
         let events = Task { for await event in session.events { notify(.session(event)) } }
-        defer { events.cancel() }
         state.withLock {
-            $0.expectedDuration = request.source.duration ?? contents.video.duration
+            $0.expectedDuration = contents.video.duration
             $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
         }
-        try await work(session, copied: copied)
+        let failure = await work(session, copied: copied)
+        session.cancel()  // ends the events also where the work failed
+        await events.value
+        if let failure { throw failure }
 
         guard let summary = try await writer.finish() else {
             throw MediaError(.invalidState, "a transcoder runs once")
         }
+        var problems = await reader.problems
+        problems.add(losses.withLock { $0 })
         return TranscodeReport(
             video: contents.video,
             configuration: configuration,
@@ -121,7 +125,7 @@ public final class Transcoder: Sendable {
             output: summary,
             videoByteCount: progress.bytesOut,
             statistics: await session.statistics,
-            problems: await reader.problems,
+            problems: problems,
             adjustments: lost + session.adjustments + session.encoder.properties.adjustments,
             omissions: omissions,
             wasStopped: isStopped.load(ordering: .sequentiallyConsistent)
@@ -139,8 +143,8 @@ public final class Transcoder: Sendable {
     }
 
     /// Feeds the session and empties it, side by side, until the input ends or either side fails.
-    private func work(_ session: CompressionSession, copied: Set<Int>) async throws(MediaError) {
-        let failure = await withTaskGroup(of: MediaError?.self) { group in
+    private func work(_ session: CompressionSession, copied: Set<Int>) async -> MediaError? {
+        await withTaskGroup(of: MediaError?.self) { group in
             group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.feed(session, copied) } }
             group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.drain(session) } }
             var first: MediaError?
@@ -153,7 +157,6 @@ public final class Transcoder: Sendable {
             }
             return first
         }
-        if let failure { throw failure }
     }
 
     private static func errorOf(_ body: () async throws(MediaError) -> Void) async -> MediaError? {
@@ -163,6 +166,12 @@ public final class Transcoder: Sendable {
         } catch {
             return error
         }
+    }
+
+    private static func result<Value>(
+        _ body: () async throws(MediaError) -> Value
+    ) async -> Result<Value, MediaError> {
+        do { return .success(try await body()) } catch { return .failure(error) }
     }
 
     private func drain(_ session: CompressionSession) async throws(MediaError) {
@@ -182,21 +191,51 @@ public final class Transcoder: Sendable {
         while let event = try await nextEvent() {
             switch event {
             case .packet(let packet):
-                if copied.contains(packet.track.index) { try await writer.write(packet) }
+                if copied.contains(packet.track.index) { try await copy(packet) }
             case .frame(let frame):
-                for frame in converter?.convert(frame) ?? [frame] { try await encode(frame, session, &pace) }
+                if converter == nil {
+                    try await encode(frame, session, &pace)
+                } else {
+                    try await encode(converter?.convert(frame), session, &pace)
+                }
             }
         }
-        for frame in converter?.finish() ?? [] { try await encode(frame, session, &pace) }
+        try await encode(converter?.finish(), session, &pace)
         try await session.finish()
     }
 
-    private func nextEvent() async throws(MediaError) -> MediaSource.Event? {
-        if isStopped.load(ordering: .sequentiallyConsistent) { return nil }
+    /// A packet that is too damaged for the container costs itself, not the whole.
+    private func copy(_ packet: MediaPacket) async throws(MediaError) {
         do {
-            return try await reader.next()
-        } catch  where error.code == .cancelled && isStopped.load(ordering: .sequentiallyConsistent) {
-            return nil
+            try await writer.write(packet)
+        } catch  where error.code == .malformedData {
+            losses.withLock { $0.noteLostPacket(error) }
+        }
+    }
+
+    /// The next event; after a stop, those that are still inside of the decoder.
+    private func nextEvent() async throws(MediaError) -> MediaSource.Event? {
+        if !isStopped.load(ordering: .sequentiallyConsistent) {
+            do {
+                return try await reader.next()
+            } catch {
+                guard error.code == .cancelled, isStopped.load(ordering: .sequentiallyConsistent) else { throw error }
+            }
+        }
+        await reader.endInput()
+        return try await reader.next()
+    }
+
+    /// Encodes frames of a converter until somebody stops.
+    private func encode(
+        _ frames: FrameRateConverter.Frames?,
+        _ session: CompressionSession,
+        _ pace: inout Pace?
+    ) async throws(MediaError) {
+        guard let frames else { return }
+        for frame in frames {
+            try await encode(frame, session, &pace)
+            if isStopped.load(ordering: .sequentiallyConsistent) { return }
         }
     }
 

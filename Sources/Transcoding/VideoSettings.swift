@@ -48,6 +48,16 @@ public struct VideoSettings: Sendable {
                 )
             )
         }
+        if !track.fitsChroma420 {
+            adjustments.append(
+                Adjustment(
+                    property: "chroma",
+                    requested: track.pixelFormatName,
+                    used: "4:2:0",
+                    reason: "the encoders have 4:2:0 only"
+                )
+            )
+        }
         return (result, adjustments)
     }
 

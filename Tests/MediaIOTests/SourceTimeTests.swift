@@ -188,6 +188,41 @@ import Testing
         // The first recording's sound is a little longer than its pictures.
         #expect(zip(sound, sound.dropFirst()).allSatisfy { abs($1 - $0) < 0.1 })
     }
+
+    /// The same recording twice, by `cat`: the clock goes back by seconds only.
+    @Test func smallStepsBackAreClosed() throws {
+        try folder.ffmpeg("\(Self.video) \(Self.audio) \(Self.coding) a.ts")
+        let path = try folder.write("b.ts", folder.contents("a.ts") + folder.contents("a.ts"))
+        let source = try MediaSource(path: path)
+        let reading = try Reading(source)
+        #expect(reading.frames.count == 200)
+        #expect(source.problems.discontinuities == 1)
+        let steps = zip(reading.seconds, reading.seconds.dropFirst()).map { $1 - $0 }
+        #expect(steps.allSatisfy { $0 > 0.01 && $0 < 0.15 })
+        let sound = reading.packets.map(\.presentationTime.seconds)
+        #expect(zip(sound, sound.dropFirst()).allSatisfy { abs($1 - $0) < 0.15 })
+    }
+
+    @Test func lastFrameEndsWithTheDuration() throws {
+        let path = try folder.ffmpeg("\(Self.video) \(Self.coding) a.mp4")
+        let reading = try Reading(path, .init(duration: MediaTime(value: 1010, timescale: 1000)))
+        let last = try #require(reading.frames.last)
+        #expect(last.presentationTime == MediaTime(value: 1, timescale: 1))
+        #expect(last.duration == MediaTime(value: 1, timescale: 100))
+    }
+
+    /// Frame threads hold several pictures; all that was read comes out.
+    @Test func endOfTheInputGivesWhatTheDecoderHolds() throws {
+        let path = try folder.ffmpeg("\(Self.video) \(Self.coding) a.mp4")
+        let source = try MediaSource(path: path, options: .init(threads: 4))
+        for _ in 0..<10 { _ = try #require(try source.next()) }
+        source.cancel()
+        source.endInput()
+        let rest = try Reading(source).seconds
+        #expect(rest.count >= 3 && rest.count < 50)
+        #expect(rest.first.map { abs($0 - 0.4) < 0.001 } == true)
+        #expect(!source.problems.isLossy)
+    }
 }
 
 @Suite struct FrameTimesTests {
@@ -220,16 +255,34 @@ import Testing
     @Test func jumpsAreClosedForAllTracksAlike() {
         var jumps = Discontinuities()
         let second: Int64 = 1_000_000
-        jumps.note(track: 0, decodeTime: 100 * second, duration: second)
-        jumps.note(track: 1, decodeTime: 100 * second, duration: second)
-        jumps.note(track: 0, decodeTime: 105 * second, duration: second)
+        _ = jumps.note(track: 0, decodeTime: 100 * second, duration: second)
+        _ = jumps.note(track: 1, decodeTime: 100 * second, duration: second)
+        _ = jumps.note(track: 0, decodeTime: 105 * second, duration: second)
         #expect(jumps.shift == 0)
-        jumps.note(track: 0, decodeTime: 3 * second, duration: second)
+        _ = jumps.note(track: 0, decodeTime: 3 * second, duration: second)
         #expect(jumps.shift == 103 * second)
-        jumps.note(track: 1, decodeTime: 3 * second, duration: second)
+        _ = jumps.note(track: 1, decodeTime: 3 * second, duration: second)
         #expect(jumps.shift == 103 * second)
         #expect(jumps.count == 1)
-        jumps.note(track: 0, decodeTime: .min + 1, duration: .max)
+        _ = jumps.note(track: 0, decodeTime: .min + 1, duration: .max)
+        #expect(jumps.count == 1)
+    }
+
+    @Test func stepsBackAreJumpsAndLatePacketsKeepTheirClock() {
+        var jumps = Discontinuities()
+        let tenth: Int64 = 100_000
+        func note(_ track: Int, _ tenths: Int64) -> Int64 {
+            jumps.note(track: track, decodeTime: tenths * tenth, duration: tenth) / tenth
+        }
+        #expect((0..<10).map { note(0, $0) } == Array(repeating: 0, count: 10))
+        #expect((0..<9).map { note(1, $0) } == Array(repeating: 0, count: 9))
+        // A pause and a little disorder are none.
+        #expect(note(0, 60) == 0)
+        #expect(note(0, 59) == 0)
+        #expect(note(0, 0) == 60)
+        // Of before the jump, read after it.
+        #expect(note(1, 59) == 0)
+        #expect(note(1, 0) == 60)
         #expect(jumps.count == 1)
     }
 

@@ -20,9 +20,10 @@ import Testing
                 presentationTime: MediaTime(value: time, timescale: 1000),
                 duration: MediaTime(value: duration, timescale: 1000)
             )
-            frames += converter.convert(frame)
+            if let converted = converter.convert(frame) { frames += converted }
         }
-        return (frames + converter.finish()).map(\.presentationTime)
+        if let rest = converter.finish() { frames += rest }
+        return frames.map(\.presentationTime)
     }
 
     private func ticks(_ range: Range<Int64>, _ rate: Rational) -> [MediaTime] {
@@ -47,5 +48,24 @@ import Testing
     @Test func oneFrameIsShownForItsDuration() {
         #expect(convert([0], duration: 1000, to: Rational(10)).count == 10)
         #expect(convert([], duration: 1, to: Rational(10)).isEmpty)
+    }
+
+    /// The last frame is nearer to the end than to any tick before it.
+    @Test func lastFrameAddsNothingBeyondTheEnd() {
+        let times = (0..<150).map { Int64($0 * 40) }
+        #expect(convert(times, duration: 40, to: Rational(10)) == ticks(0..<60, Rational(10)))
+        #expect(convert([0], duration: 1, to: Rational(10)).count == 1)
+    }
+
+    @Test func framesOfALongGapAreMadeOneByOne() throws {
+        var converter = FrameRateConverter(frameRate: Rational(1_000_000))
+        let hours = MediaTime(value: 300 * 3600, timescale: 1)
+        let tick = MediaTime(value: 1, timescale: 1_000_000)
+        let first = converter.convert(VideoFrame(buffer: buffer, presentationTime: .zero, duration: tick))
+        #expect(first?.count == nil)
+        let next = converter.convert(VideoFrame(buffer: buffer, presentationTime: hours, duration: tick))
+        let gap = try #require(next)
+        #expect(gap.count == 1_080_000_000_000)
+        #expect(gap.prefix(2).map(\.presentationTime) == [.zero, tick])
     }
 }
