@@ -4,7 +4,7 @@ internal import CFFmpeg
 internal import MediaTypes
 internal import Synchronization
 
-/// Ends blocking reads and writes from another thread.
+/// Ends blocking reads from another thread. Writes are not ended by it: a ``MediaSink`` waits for its reader.
 ///
 /// Give one to a ``MediaSource`` when it is made: opening a pipe blocks until somebody writes to it, and this is what
 /// ends the wait. Once cancelled it stays so.
@@ -25,7 +25,7 @@ public final class Cancellation: Sendable {
         if isCancelled { throw Self.error }
     }
 
-    static var error: MediaError { MediaError(.cancelled, "reading or writing was cancelled") }
+    static var error: MediaError { MediaError(.cancelled, "reading was cancelled") }
 
     /// What libavformat's network protocols ask while they wait. The object must outlive the context that asks.
     var interruptCallback: AVIOInterruptCB {

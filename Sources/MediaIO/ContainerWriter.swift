@@ -29,6 +29,10 @@ final class ContainerWriter: SampleWriter {
     private let tracks: [MediaTrack]
     private var clocks: [TickClock] = []
 
+    /// How far the clock of a transport stream (PCR, ISO/IEC 13818-1 2.4.3.5) is behind the first decode time, in
+    /// microseconds: the time in which a decoder's buffer fills. As ffmpeg's `-muxdelay`.
+    private static let decoderDelay: Int32 = 700_000
+
     /// Sets up the streams and writes the header.
     ///
     /// - Parameters:
@@ -54,10 +58,12 @@ final class ContainerWriter: SampleWriter {
         if let frameRate = contents.frameRate, frameRate.isPositive {
             video.pointee.avg_frame_rate = AVRational(num: frameRate.numerator, den: frameRate.denominator)
         }
+        video.pointee.disposition = AV_DISPOSITION_DEFAULT
         if let encoder = contents.encoderName { av_dict_set(&video.pointee.metadata, "encoder", encoder, 0) }
-        for track in tracks { try muxer.addStream().copy(track, to: muxer.context) }
+        for track in tracks { try muxer.addStream().copy(track, in: format, to: muxer.context) }
         try muxer.setChapters(contents.chapters)
         for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }
+        if format == .ts { muxer.context.pointee.max_delay = Self.decoderDelay }
         try muxer.writeHeader(options)
         clocks = (0...tracks.count).map(makeClock)
     }
@@ -83,15 +89,19 @@ final class ContainerWriter: SampleWriter {
         }
         let (presentation, decode) = try packet.times()
         let delay = format == .mkv ? packet.track.matroskaDelay : .zero
-        let times = try clocks[index + 1].ticks(presentation: presentation + delay, decode: decode + delay)
         let timeBase = AVRational(num: 1, den: clocks[index + 1].timescale)
-        try muxer.write { (copy) throws(MediaError) in
-            try check(av_packet_ref(copy, packet.packet), "av_packet_ref", "no memory for a packet")
-            copy.pointee.duration = av_rescale_q(copy.pointee.duration, packet.track.timeBase, timeBase)
-            copy.pointee.stream_index = Int32(index + 1)
-            copy.pointee.pts = times.pts
-            copy.pointee.dts = times.dts
-            copy.pointee.pos = -1
+        do {
+            let times = try clocks[index + 1].ticks(presentation: presentation + delay, decode: decode + delay)
+            try muxer.write { (copy) throws(MediaError) in
+                try check(av_packet_ref(copy, packet.packet), "av_packet_ref", "no memory for a packet")
+                copy.pointee.duration = av_rescale_q(copy.pointee.duration, packet.track.timeBase, timeBase)
+                copy.pointee.stream_index = Int32(index + 1)
+                copy.pointee.pts = times.pts
+                copy.pointee.dts = times.dts
+                copy.pointee.pos = -1
+            }
+        } catch  where error.code == .malformedData || isAboutData(error) {
+            throw error.about(packet)
         }
     }
 
@@ -115,6 +125,11 @@ extension ContainerWriter {
                 : ["movflags": "faststart"]
         case .mkv, .ts, .h264, .hevc, .null: [:]
         }
+    }
+
+    /// Whether the muxer, or a bitstream filter of its choice, did not understand a packet, and the file is in order.
+    private func isAboutData(_ error: MediaError) -> Bool {
+        muxer.file?.failure == nil && error.status == Int(ffmpeg_error_invalid_data)
     }
 
     private func framed(_ sample: SampleBuffer, withParameterSets: Bool) throws(MediaError) -> CodedData {

@@ -58,6 +58,8 @@ public final class MediaSink {
         public let sampleCount: Int
         /// From the first picture's presentation to the end of the last one's.
         public let duration: MediaTime
+        /// Why packets are missing that were taken before the first video sample and turned out to be malformed.
+        public let packetErrors: [MediaError]
     }
 
     /// The container.
@@ -77,6 +79,7 @@ public final class MediaSink {
     private var writer: (any SampleWriter)?
     private var waiting = WaitingPackets()
     private var video = VideoSequence()
+    private var packetErrors: [MediaError] = []
     private var isOpen = true
 
     /// Opens an output; every check that needs no sample is made here.
@@ -87,15 +90,33 @@ public final class MediaSink {
     /// - Throws: `invalidArgument` if the format is unknown, the folder is missing, the output exists and may not be
     ///   overwritten, is a folder, a terminal or the input; `inputOutput` if the system refuses to make the file.
     public init(path: String, options: Options = Options()) throws(MediaError) {
-        let format = if let format = options.format { format } else { try ContainerFormat(name: nil, path: path) }
+        let (format, target) = try Self.target(path: path, options: options)
         self.path = path
         self.format = format
         self.options = options
-        guard format != .null else {
+        guard let target else {
             file = nil
             isFragmented = false
             return
         }
+        let file = try OutputFile(target)
+        self.file = file
+        isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
+    }
+
+    /// Makes the checks of ``init(path:options:)`` and opens nothing: for those who have long work to do before.
+    ///
+    /// - Throws: as ``init(path:options:)``.
+    public static func validate(path: String, options: Options = Options()) throws(MediaError) {
+        _ = try target(path: path, options: options)
+    }
+
+    private static func target(
+        path: String,
+        options: Options
+    ) throws(MediaError) -> (format: ContainerFormat, target: OutputTarget?) {
+        let format = if let format = options.format { format } else { try ContainerFormat(name: nil, path: path) }
+        guard format != .null else { return (format, nil) }
         guard format.canBeFragmented || !options.isFragmented else {
             throw MediaError(
                 .invalidArgument,
@@ -105,9 +126,7 @@ public final class MediaSink {
             )
         }
         let target = try OutputTarget(path: path, overwrite: options.overwrite, inputPaths: options.inputPaths)
-        let file = try OutputFile(target)
-        self.file = file
-        isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
+        return (format, target)
     }
 
     deinit { abort() }
@@ -179,8 +198,9 @@ public final class MediaSink {
     /// Writes the next packet of a track that was accepted. Packets of one track come in decode order; those that come
     /// before the first video sample wait for it, up to 64 MiB.
     ///
-    /// - Throws: `invalidArgument` if the track was not added; `malformedData` if the packet has no times or goes back
-    ///   in time; `inputOutput` if writing fails, after which nothing more can be written.
+    /// - Throws: `invalidArgument` if the track was not added; `malformedData` if the packet has no times, goes back in
+    ///   time or is not what its codec says, and then only this packet is left out; `inputOutput` if writing fails, after
+    ///   which nothing more can be written.
     public func write(_ packet: MediaPacket) throws(MediaError) {
         try checkIsOpen()
         guard contents.tracks.contains(where: { $0 === packet.track }) else {
@@ -210,7 +230,12 @@ public final class MediaSink {
         }
         try writer.finish(parameterSetsHaveChanged: video.parameterSetsHaveChanged)
         let byteCount = try file?.commit() ?? 0
-        return Summary(byteCount: byteCount, sampleCount: video.count, duration: video.duration)
+        return Summary(
+            byteCount: byteCount,
+            sampleCount: video.count,
+            duration: video.duration,
+            packetErrors: packetErrors
+        )
     }
 
     /// Gives the output up: nothing is left of it. Does nothing after ``finish()``.
@@ -226,7 +251,13 @@ extension MediaSink {
     private func begin(with sample: SampleBuffer) throws(MediaError) -> any SampleWriter {
         do {
             let writer = try makeWriter(for: sample)
-            for packet in waiting.take() { try writer.write(packet) }
+            for packet in waiting.take() {
+                do throws(MediaError) {
+                    try writer.write(packet)
+                } catch  where error.code == .malformedData {
+                    packetErrors.append(error)
+                }
+            }
             self.writer = writer
             return writer
         } catch {

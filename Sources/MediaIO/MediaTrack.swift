@@ -23,6 +23,8 @@ public final class MediaTrack: @unchecked Sendable {
     public let codecName: String
     /// The language as in the input (mostly ISO 639-2), if it has one.
     public let language: String?
+    /// The title as in the input, for example `Commentary`, if it has one.
+    public let title: String?
 
     /// An owned copy of the stream's parameters; never changed after `init`, so reading it from any thread is safe.
     let parameters: UnsafeMutablePointer<AVCodecParameters>
@@ -56,6 +58,7 @@ public final class MediaTrack: @unchecked Sendable {
         }
         codecName = avcodec_get_name(parameters.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
         language = av_dict_get(source.metadata, "language", nil, 0).map { String(cString: $0.pointee.value) }
+        title = av_dict_get(source.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) }
         timeBase = source.time_base
         disposition = source.disposition
     }

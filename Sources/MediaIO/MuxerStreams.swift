@@ -53,7 +53,11 @@ extension UnsafeMutablePointer<AVStream> {
     }
 
     /// Describes a stream that is copied.
-    func copy(_ track: MediaTrack, to context: UnsafePointer<AVFormatContext>) throws(MediaError) {
+    func copy(
+        _ track: MediaTrack,
+        in container: ContainerFormat,
+        to context: UnsafePointer<AVFormatContext>
+    ) throws(MediaError) {
         let parameters: UnsafeMutablePointer<AVCodecParameters> = pointee.codecpar
         try check(
             avcodec_parameters_copy(parameters, track.parameters),
@@ -73,6 +77,11 @@ extension UnsafeMutablePointer<AVStream> {
         pointee.time_base = rate > 0 ? AVRational(num: 1, den: rate) : track.timeBase
         pointee.disposition = track.disposition
         if let language = track.language { av_dict_set(&pointee.metadata, "language", language, 0) }
+        if let title = track.title {
+            av_dict_set(&pointee.metadata, "title", title, 0)
+            // What players show of an MP4 track: ISO/IEC 14496-12 8.4.3. Other muxers do not know the key.
+            if container.canBeFragmented { av_dict_set(&pointee.metadata, "handler_name", title, 0) }
+        }
     }
 
     /// SMPTE ST 2086 and CTA-861.3, as the boxes `mdcv` and `clli` and Matroska's elements have them.
@@ -204,6 +213,18 @@ extension UnsafeMutablePointer<AVPacket> {
         pointee.buf = buffer
         pointee.data = bytes
         pointee.size = size
+    }
+}
+
+extension MediaError {
+    /// The same error as one of malformed data, with the packet as the value at fault.
+    func about(_ packet: MediaPacket) -> MediaError {
+        var error = self
+        let track = packet.track
+        error.code = .malformedData
+        error.message = "a packet cannot be copied: \(message)"
+        error.given = "track \(track.index) (\(track.codecName)) at \(packet.presentationTime)"
+        return error
     }
 }
 

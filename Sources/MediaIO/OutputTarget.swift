@@ -48,6 +48,10 @@ enum OutputTarget: Equatable {
                     allowed: "a pipe or a file as standard output"
                 )
             }
+            var status = stat()
+            if fstat(STDOUT_FILENO, &status) == 0 {
+                try Self.checkIsNotInput(status, path: path, inputPaths: inputPaths)
+            }
             self = .standardOutput
             return
         }

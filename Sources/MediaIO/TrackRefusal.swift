@@ -27,7 +27,7 @@ extension ContainerFormat {
             guard avformat_query_codec(muxer.context.pointee.oformat, codec, FF_COMPLIANCE_NORMAL) == 1 else {
                 return refusal
             }
-            try muxer.addStream().copy(track, to: muxer.context)
+            try muxer.addStream().copy(track, in: self, to: muxer.context)
             try muxer.writeHeader(canBeFragmented && !isSeekable ? ["movflags": "delay_moov"] : [:])
             return nil
         } catch {

@@ -118,6 +118,7 @@ public final class Transcoder: Sendable {
         }
         var problems = await reader.problems
         problems.add(losses.withLock { $0 })
+        summary.packetErrors.forEach { problems.noteLostPacket($0) }
         return TranscodeReport(
             video: contents.video,
             configuration: configuration,

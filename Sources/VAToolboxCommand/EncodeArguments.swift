@@ -42,13 +42,13 @@ struct OutputArguments: ParsableArguments, Sendable {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write (.mp4 .mov .mkv .ts .h264), - for standard output, null for nothing.",
+            "The file to write (\(OutputArguments.extensions)), - for standard output, null for nothing.",
             valueName: "path"
         )
     )
     var output: String
 
-    @Option(help: ArgumentHelp("mp4, mov, mkv, ts, h264 or null (default: by extension).", valueName: "name"))
+    @Option(help: ArgumentHelp("\(OutputArguments.formats) (default: by extension).", valueName: "name"))
     var format: String?
 
     @Flag(help: "Write MP4 and MOV in fragments, playable while they grow.")
@@ -56,6 +56,10 @@ struct OutputArguments: ParsableArguments, Sendable {
 
     @Flag(help: "Replace an existing output.")
     var overwrite = false
+
+    private static let formats = ContainerFormat.allCases.map(\.rawValue).joined(separator: ", ")
+    private static let extensions =
+        ContainerFormat.allCases.compactMap(\.fileExtensions.first).map { ".\($0)" }.joined(separator: " ")
 }
 
 /// How bits are spent.

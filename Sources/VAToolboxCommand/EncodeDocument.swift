@@ -105,6 +105,7 @@ extension EncodeOutcome {
             "decodeErrors": .integer(problems.decodeErrors),
             "damagedFrames": .integer(problems.damagedFrames),
             "readErrors": .integer(problems.readErrors),
+            "lostPackets": .integer(problems.lostPackets),
             "repairedTimes": .integer(problems.repairedTimes),
             "discontinuities": .integer(problems.discontinuities),
             "descriptions": JSON(problems.descriptions),

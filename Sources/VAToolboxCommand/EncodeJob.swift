@@ -30,7 +30,8 @@ final class EncodeJob: Sendable {
         let start = clock.now
         do throws(MediaError) {
             let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
-            let narrator = EncodeNarrator(console: console)
+            try MediaSink.validate(path: request.output, options: request.sink)
+            let narrator = EncodeNarrator(console: console, policy: request.session.policy)
             let transcoder = Transcoder(request) { narrator.tell($0) }
             begin(transcoder)
             let report = try await watching(transcoder) { () async throws(MediaError) in try await transcoder.run() }
@@ -41,20 +42,23 @@ final class EncodeJob: Sendable {
                 wasInterrupted: wasInterrupted
             )
             narrator.finish(outcome)
-            deliver(outcome.document)
-            return outcome.status
+            return deliver(outcome.document) ? outcome.status : .failed
         } catch {
             let status = wasInterrupted ? .interrupted : ExitStatus(error)
-            if !(command.report.json && command.usesStandardOutput) { console.error("\(error)") }
-            deliver(.failure(error, status))
-            return status
+            if !(command.report.json && command.usesStandardOutput) { console.error(error.readable) }
+            return deliver(.failure(error, status)) ? status : .failed
         }
     }
 
-    private func deliver(_ document: @autoclosure () -> JSON) {
-        guard command.report.json else { return }
+    /// Prints the document if one is wanted.
+    ///
+    /// - Returns: Whether whoever wanted it has it.
+    private func deliver(_ document: @autoclosure () -> JSON) -> Bool {
+        guard command.report.json else { return true }
         let descriptor = command.usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
-        Terminal.write(document().text + "\n", to: descriptor)
+        if Terminal.write(document().text + "\n", to: descriptor) { return true }
+        if !command.usesStandardOutput { console.error("the document cannot be written to standard output") }
+        return false
     }
 
     /// What a signal leads to: the first one ends the reading, so that the output is closed in good order; the second

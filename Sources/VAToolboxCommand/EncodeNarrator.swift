@@ -9,6 +9,7 @@ import VAToolbox
 /// Tells on the console what happens while the work goes on, and what came of it.
 final class EncodeNarrator: Sendable {
     private let console: Console
+    private let policy: EncoderPolicy
     private let state = Mutex(State())
 
     private struct State {
@@ -16,12 +17,19 @@ final class EncodeNarrator: Sendable {
         var drops = DropCount()
     }
 
-    init(console: Console) { self.console = console }
+    /// - Parameter policy: Which encoders were asked for.
+    init(console: Console, policy: EncoderPolicy) {
+        self.console = console
+        self.policy = policy
+    }
 
     /// Tells what happened just now. Safe on any thread.
     func tell(_ notice: Transcoder.Notice) {
         switch notice {
-        case .started: break
+        case .started(_, let encoder):
+            guard case .devices(let devices, _) = policy, encoder.identity.device == nil else { break }
+            let reasons = ([encoder.reason] + encoder.rejected.map(\.description)).joined(separator: "; ")
+            console.warning("\(devices.joined(separator: ", ")) is not used: \(reasons)")
         case .omission(let text): console.warning("left out: \(text)")
         case .session(let event): tell(event)
         }
@@ -31,9 +39,9 @@ final class EncodeNarrator: Sendable {
         switch event {
         case .encoderCreated: break
         case .encoderFailed(let identity, let error, let frames):
-            console.warning("\(identity) failed, \(Readable.count(frames, "frame")) to encode again: \(error)")
+            console.warning("\(identity) failed, \(Readable.count(frames, "frame")) to encode again: \(error.readable)")
         case .encoderChanged(let old, let new, let error):
-            console.warning("\(new) takes over from \(old): \(error)")
+            console.warning("\(new) takes over from \(old): \(error.readable)")
         case .frameDropped(let time, _):
             if let text = state.withLock({ $0.drops.add(time, now: .now) }) { console.warning(text) }
         case .adjusted(let adjustment): tell(adjustment)

@@ -63,7 +63,7 @@ extension EncodeOutcome {
         guard problems.isLossy else { return nil }
         let counts = [
             (problems.decodeErrors, "undecodable packet"), (problems.damagedFrames, "damaged frame"),
-            (problems.readErrors, "read error"),
+            (problems.readErrors, "read error"), (problems.lostPackets, "lost packet"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { Readable.count($0.0, $0.1) }
         let first = problems.descriptions.first.map { "; first: \($0)" } ?? ""

@@ -16,6 +16,7 @@ extension EncodeCommand {
         var request = TranscodeRequest(input: input, output: output.output)
         request.source = try source.options()
         request.sink = try output.options()
+        request.sink.inputPaths = [input == "-" ? "/dev/stdin" : input]
         request.video = try videoSettings()
         if let codec = request.sink.format?.requiredCodec {
             // An output that holds one codec only decides what `auto` means.
@@ -49,6 +50,7 @@ extension EncodeCommand {
 
     private func checkContradictions() throws(MediaError) {
         if report.quiet, report.verbose { throw contradiction("--quiet", "--verbose") }
+        if report.json, report.verbose { throw contradiction("--json", "--verbose") }
     }
 }
 
@@ -98,7 +100,11 @@ extension InputArguments {
 extension OutputArguments {
     func options() throws(MediaError) -> MediaSink.Options {
         var options = MediaSink.Options()
-        options.format = try ContainerFormat(name: format, path: output)
+        let container = try ContainerFormat(name: format, path: output)
+        if let format, output == ContainerFormat.null.rawValue, container != .null {
+            throw contradiction("-o \(output)", "--format \(format)", allowed: "-o ./\(output) for a file of that name")
+        }
+        options.format = container
         options.isFragmented = fragmented
         options.overwrite = overwrite
         return options
@@ -145,7 +151,17 @@ extension RateControlArguments {
 extension PictureArguments {
     func apply(to settings: inout VideoSettings) throws(MediaError) {
         if let size = try size?.value(of: "--size") { settings.size = (size.width, size.height) }
-        if let fit { settings.base.scaling = try fit.value(of: "--fit") }
+        if let fit {
+            settings.base.scaling = try fit.value(of: "--fit")
+            guard size != nil else {
+                throw MediaError(
+                    .invalidArgument,
+                    "there is no size to fit into",
+                    given: "--fit \(fit.text)",
+                    allowed: "with --size"
+                )
+            }
+        }
         settings.frameRate = try fps?.value(of: "--fps")
         if let bitDepth {
             settings.base.bitDepth = try bitDepth.value(of: "--bit-depth").value

@@ -73,6 +73,24 @@ import Testing
 
     private func ticks(_ time: MediaTime) -> Int64 { time.converted(to: 90000).value }
 
+    @Test func transportStreamsLeaveDecodersTimeToFillTheirBuffers() throws {
+        let folder = try SinkFolder()
+        try writeSamples(EncodedVideo.standard.get().samples, to: folder.path("a.ts"))
+        let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: folder.path("a.ts"))))
+        // The first adaptation field with a PCR, ISO/IEC 13818-1 2.4.3.4.
+        let starts = Array(stride(from: 0, to: bytes.count, by: 188))
+        func hasClock(_ start: Int) -> Bool {
+            guard bytes[start + 3] & 0x20 != 0, bytes[start + 4] > 6 else { return false }
+            return bytes[start + 5] & 0x10 != 0
+        }
+        let start = try #require(starts.first(where: hasClock))
+        var clock: Int64 = 0
+        for byte in bytes[start + 6..<start + 10] { clock = clock << 8 | Int64(byte) }
+        clock <<= 1
+        let decodeTime = try #require(Probe(folder.path("a.ts")).packets.first?.dts)
+        #expect((45_000...126_000).contains(decodeTime - clock), "\(decodeTime) - \(clock)")
+    }
+
     @Test func variableFrameRateKeepsItsTimes() throws {
         let folder = try SinkFolder()
         let video = try EncodedVideo(options: ["-bf", "0", "-g", "4"])

@@ -150,7 +150,7 @@ import Testing
         let path = try makeInput(
             "a.mkv",
             "-map 1 -map 1 -map 2 -c:a aac -c:s srt -metadata:s:a:0 language=deu -metadata:s:a:1 language=fra"
-                + " -disposition:a:0 0 -disposition:a:1 default",
+                + " -metadata:s:a:1 title=Commentary -disposition:a:0 0 -disposition:a:1 default",
             in: folder
         )
         let answers = try copy(from: path, to: folder.path("x.mkv"), samples: video.samples)
@@ -161,7 +161,12 @@ import Testing
             streams.map { $0.tags?["language"] }[1...2] == ["ger", "fre"]
                 || streams.map { $0.tags?["language"] }[1...2] == ["deu", "fra"]
         )
-        #expect(streams.map { $0.disposition?["default"] }[1...2] == [0, 1])
+        #expect(streams.map { $0.disposition?["default"] }[0...2] == [1, 0, 1])
+        #expect(streams[2].tags?["title"] == "Commentary")
+        _ = try copy(from: path, to: folder.path("x.mp4"), samples: video.samples)
+        let inMP4 = try Probe(folder.path("x.mp4")).streams
+        #expect(inMP4.map { $0.disposition?["default"] } == [1, 0, 1])
+        #expect(inMP4[2].tags?["handler_name"] == "Commentary")
     }
 
     @Test(arguments: [ContainerFormat.mp4, .mov, .mkv, .ts], ["a.mp4", "a.ts"])
@@ -216,5 +221,53 @@ import Testing
         for packet in packets.dropFirst(20) { try sink.write(packet) }
         _ = try sink.finish()
         #expect(try times(of: folder.path("x.mp4"), stream: 1) == times(of: path, stream: 1))
+    }
+
+    /// Where packets of a transport stream were lost, the filter that takes ADTS headers off finds none in the remains.
+    @Test(arguments: [false, true])
+    func malformedPacketsAreLeftOutAndTheRestIsWritten(packetsComeFirst: Bool) throws {
+        let video = try EncodedVideo.standard.get()
+        let folder = try SinkFolder()
+        let path = try makeInput("a.ts", "-map 1 -c:a aac", in: folder)
+        try dropEveryThirdPacket(of: 0x101, in: path)
+        let source = try MediaSource(path: path)
+        let sink = try MediaSink(path: folder.path("x.mp4"))
+        #expect(try sink.addTrack(source.tracks[0]) == .accepted)
+        var errors: [MediaError] = []
+        var written = 0
+        if !packetsComeFirst { try sink.write(video.samples[0]) }
+        while let event = try source.next() {
+            guard case .packet(let packet) = event else { continue }
+            do throws(MediaError) {
+                try sink.write(packet)
+                written += 1
+            } catch {
+                errors.append(error)
+            }
+        }
+        for sample in video.samples.dropFirst(packetsComeFirst ? 0 : 1) { try sink.write(sample) }
+        let summary = try sink.finish()
+        #expect(packetsComeFirst ? errors.isEmpty : summary.packetErrors.isEmpty)
+        errors += summary.packetErrors
+        #expect(!errors.isEmpty)
+        #expect(errors.allSatisfy { $0.code == .malformedData })
+        #expect(errors.allSatisfy { $0.given?.hasPrefix("track 1 (aac) at ") == true }, "\(errors)")
+        #expect(try Probe(folder.path("x.mp4")).packets(ofStream: 1).count == written - summary.packetErrors.count)
+        #expect(try frameHashes(of: folder.path("x.mp4")) == video.hashes)
+    }
+
+    /// Loses packets of 188 bytes, ISO/IEC 13818-1 2.4.3.2.
+    private func dropEveryThirdPacket(of pid: Int, in path: String) throws {
+        let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+        var count = 0
+        var kept: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count - 187, by: 188) {
+            if Int(bytes[start + 1] & 0x1F) << 8 | Int(bytes[start + 2]) == pid {
+                count += 1
+                if count % 3 == 0 { continue }
+            }
+            kept += bytes[start..<start + 188]
+        }
+        try Data(kept).write(to: URL(fileURLWithPath: path))
     }
 }

@@ -67,6 +67,7 @@ import Testing
         Case(arguments: ["--start", "1:75"], given: "1:75", allowed: "[HH:]MM:SS"),
         Case(arguments: ["--duration", "0"], given: "0", allowed: "above zero"),
         Case(arguments: ["--input-size", "16x16"], given: "--input-size", allowed: "--input-pixel-format together"),
+        Case(arguments: ["--fit", "stretch"], given: "--fit stretch", allowed: "with --size"),
         Case(arguments: ["--quiet", "--verbose"], given: "--quiet and --verbose", allowed: "one of them"),
         Case(arguments: ["--format", "avi"], given: "avi", allowed: "mp4, mov, mkv, ts"),
         Case(arguments: ["--codec", "vp9"], given: "vp9", allowed: "auto, h264, hevc"),
@@ -202,6 +203,7 @@ import Testing
         Case(arguments: ["clip.y4m", "--format", "ts"], given: "clip.y4m", allowed: "another file"),
         Case(arguments: ["there.mp4"], given: "there.mp4", allowed: "overwrite"),
         Case(arguments: ["."], given: ".", allowed: ".mp4"),
+        Case(arguments: ["null", "--format", "mp4"], given: "-o null and --format mp4", allowed: "./null"),
     ]
 
     @Test(arguments: outputs)
@@ -213,6 +215,63 @@ import Testing
         expectOneLine(result, wrong)
         #expect(scratch.names == ["clip.y4m", "there.mp4"])
         #expect(scratch.text("there.mp4") == "old")
+    }
+
+    @Test func existingOutputIsRefusedBeforeTheInputIsOpened() throws {
+        let scratch = try Scratch()
+        try scratch.write("there.mp4", "old")
+        let result = try scratch.vatoolbox("encode", "missing.mp4", "-o", "there.mp4")
+        #expect(result.status == 2 && result.errors.contains("the output exists"), "\(result.errors)")
+    }
+
+    @Test(arguments: ["clip.ts", "-"])
+    func standardOutputIsNotTheInput(input: String) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.ts", seconds: 0.2)
+        let before = try scratch.data("clip.ts")
+        let command = "exec \(Scratch.vatoolbox) encode \(input) -o - --format ts < clip.ts >> clip.ts"
+        let result = try scratch.run("bash", "-c", command)
+        #expect(result.status == 2 && result.errors.contains("same file as the input"), "\(result.errors)")
+        #expect(try scratch.data("clip.ts") == before)
+    }
+
+    @Test func documentThatCannotBeWrittenIsAFailure() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 0.08, size: "32x32")
+        let command = "exec \(Scratch.vatoolbox) encode clip.y4m -o out.mp4 --json > /dev/full"
+        let result = try scratch.run("bash", "-c", command)
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(result.errors.contains("vatoolbox: error: the document cannot be written"))
+    }
+
+    @Test func errorsForPeopleHaveNoNumbersOfLibraries() throws {
+        let scratch = try Scratch()
+        try scratch.write("text.mp4", "neither video nor sound")
+        let result = try scratch.vatoolbox("encode", "text.mp4", "-o", "out.mp4")
+        #expect(result.status == 1 && !result.errors.contains("returned"), "\(result.errors)")
+        let document = try scratch.document("encode", "text.mp4", "-o", "out.mp4")
+        let error = try #require(document["error"] as? [String: Any])
+        #expect(try #require(error["callStatus"] as? Int) < 0)
+    }
+
+    @Test func documentAndLogContradictEachOther() throws {
+        let result = try Scratch().vatoolbox("encode", "clip.y4m", "-o", "out.mp4", "--json", "--verbose")
+        #expect(result.status == 2 && result.errors.contains("--json and --verbose"), "\(result.errors)")
+    }
+
+    @Test func renderNodeThatIsNotUsedIsAWarning() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 0.08, size: "32x32")
+        let result = try scratch.encode(
+            "clip.y4m",
+            "-o",
+            "out.mp4",
+            "--quiet",
+            "--device",
+            "/dev/dri/no-such-node"
+        )
+        #expect(result.errorLines.count == 1, "\(result.errors)")
+        #expect(result.errors.hasPrefix("vatoolbox: warning: /dev/dri/no-such-node is not used: "))
     }
 
     @Test func overwriteReplacesOnlyBySuccess() throws {
