@@ -125,12 +125,12 @@ struct WaitingPackets {
 
     /// Keeps a packet.
     ///
-    /// - Throws: `malformedData` if the packets that wait are too large together.
+    /// - Throws: `unsupported` if the packets that wait are too large together.
     mutating func append(_ packet: MediaPacket) throws(MediaError) {
         byteCount += Int(packet.packet.pointee.size)
         guard byteCount <= Self.largestByteCount else {
             throw MediaError(
-                .malformedData,
+                .unsupported,
                 "too much of the other tracks comes before the first video sample",
                 given: "\(byteCount) bytes",
                 allowed: "at most \(Self.largestByteCount) bytes"
