@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The judge: whether what an application handed to the driver for one H.264 encode is consistent, in itself, with
+ * what came before it in the context, with the config it made and with the standard. Pure bookkeeping: it never
+ * touches libva or pixels, and speaks only through journal_finding. */
+#ifndef DRIVERS_CHECKS_CHECKS_H
+#define DRIVERS_CHECKS_CHECKS_H
+
+#include "../common/journal.h"
+#include "../h264/syntax.h"
+
+#include <va/va.h>
+#include <va/va_enc_h264.h>
+
+/* What the driver advertised for a profile and entrypoint (the persona, after its limits). */
+struct persona_limits {
+    uint32_t rate_controls;     /* VA_RC_* bits */
+    uint32_t packed_headers;    /* VA_ENC_PACKED_HEADER_* bits */
+    uint32_t maximum_references[2]; /* list 0, list 1 (0: no B slices) */
+    uint32_t maximum_slices;
+    uint32_t slice_structures;  /* VA_ENC_SLICE_STRUCTURE_* bits */
+    uint32_t maximum_quality_level; /* 1 or less: quality levels are not supported */
+    uint32_t minimum_width, minimum_height, maximum_width, maximum_height;
+    uint32_t maximum_roi_regions;
+    bool intra_refresh, maximum_frame_size, trellis;
+};
+
+struct submitted_config {
+    VAProfile profile;
+    VAEntrypoint entrypoint;
+    uint32_t rate_control;    /* exactly one VA_RC_* bit (0 when the application gave none: driver's default, CQP) */
+    uint32_t packed_headers;  /* bits the application asked for */
+    struct persona_limits limits;
+};
+
+/* One buffer of vaRenderPicture, in the order rendered. Data are the application's bytes at vaRenderPicture. */
+struct submitted_buffer {
+    VABufferID id;
+    VABufferType type;
+    uint32_t size, count; /* bytes per element and elements, as in vaCreateBuffer */
+    const void *data;
+};
+
+/* What is known of a surface that the application names. */
+struct submitted_surface {
+    VASurfaceID id;
+    uint32_t width, height; /* as created */
+    uint32_t rt_format, fourcc;
+    bool valid;             /* created and not destroyed */
+    bool in_context;        /* among the render targets of vaCreateContext, or that list was empty */
+};
+
+struct submission {
+    struct journal_place place;
+    VAContextID context;
+    uint32_t context_width, context_height; /* of vaCreateContext */
+    struct submitted_surface input;         /* vaBeginPicture's target */
+    const struct submitted_buffer *buffers;
+    uint32_t buffer_count;
+    /* Looks a surface up by id; never NULL. */
+    struct submitted_surface (*surface)(void *token, VASurfaceID id);
+    /* Size in bytes of the coded buffer, and whether it is one: 0 when it is not. */
+    uint32_t (*coded_buffer_size)(void *token, VABufferID id);
+    void *token;
+};
+
+#define CHECKS_MAXIMUM_SLICES 256
+
+/* What the driver needs to code the picture: the checker reads it out of the buffers once. Misc parameters persist
+ * over pictures as VA-API says; parameter sets too. */
+struct understood_slice {
+    VAEncSliceParameterBufferH264 parameters;
+    struct h264_slice_header header; /* from the packed slice header, else made of the VA parameters */
+    struct bits nal;                 /* NAL header and slice header, unescaped; owned by the checker until the next
+                                        call for the same checker */
+    const struct bits *prefix;       /* raw packed data that stand directly before this slice, byte-aligned, escaped
+                                        with start codes as it shall appear in the stream, or NULL */
+};
+
+struct understood_rate {
+    uint32_t rate_control;        /* VA_RC_* */
+    uint32_t bits_per_second;     /* maximum (VAEncMiscParameterRateControl.bits_per_second), after sequence's */
+    uint32_t target_percentage;   /* 1 to 100 */
+    uint32_t window_milliseconds;
+    uint32_t initial_qp, minimum_qp, maximum_qp, icq_quality, qvbr_quality; /* 0: not given */
+    uint32_t frame_rate_numerator, frame_rate_denominator;
+    uint32_t hrd_buffer_size, hrd_initial_fullness; /* bits; 0: not given */
+    uint32_t maximum_frame_size;  /* bytes; 0: none */
+    uint32_t quality_level;
+    bool changed;                 /* by this picture's buffers */
+};
+
+struct understood_picture {
+    bool codable; /* false: sequence, picture or slice buffer missing, or headers that cannot be read */
+    VAStatus refusal; /* status for vaEndPicture when not codable */
+    VAEncSequenceParameterBufferH264 sequence; /* the latest */
+    VAEncPictureParameterBufferH264 picture;
+    struct h264_sps sps; /* from the packed SPS, else made of the VA parameters */
+    struct h264_pps pps;
+    bool idr, reference;
+    struct bits headers; /* what goes before the first slice: AUD, SPS, PPS, SEI as the application packed them (start
+                            codes and escapes added where it said that they are missing), or own SPS/PPS at an IDR
+                            when the persona or the config takes none */
+    struct understood_slice *slices;
+    uint32_t slice_count;
+    struct understood_rate rate;
+};
+
+struct checker;
+
+/* One per context. The config is copied. */
+struct checker *checker_create(const struct submitted_config *config, struct journal_place place);
+void checker_destroy(struct checker *checker);
+
+/* Judges a picture (called from vaEndPicture) and says what it means. The result belongs to the checker and is valid
+ * until its next call. Never NULL once created. Judging goes by journal_judging; understanding always happens.
+ * Buffers' bytes may be hostile: sizes are checked before every read. */
+const struct understood_picture *checker_picture(struct checker *checker, const struct submission *submission);
+
+/* Drops the picture from the model of the DPB when its coding failed after checker_picture. */
+void checker_picture_failed(struct checker *checker);
+
+#endif
