@@ -43,6 +43,12 @@ struct h264_vui {
     uint32_t max_num_reorder_frames, max_dec_frame_buffering;
 };
 
+/* Scaling lists as coded, so that they can be written again: 7.3.2.1.1.1. Lists 0 to 5 are 4x4, the others 8x8. */
+struct h264_scaling_lists {
+    uint32_t present_flag[12];
+    int32_t delta_scale[12][64];
+};
+
 struct h264_sps {
     uint32_t nal_ref_idc;
     uint32_t profile_idc;
@@ -51,6 +57,7 @@ struct h264_sps {
     uint32_t level_idc, seq_parameter_set_id;
     uint32_t chroma_format_idc, separate_colour_plane_flag, bit_depth_luma_minus8, bit_depth_chroma_minus8;
     uint32_t qpprime_y_zero_transform_bypass_flag, seq_scaling_matrix_present_flag;
+    struct h264_scaling_lists scaling_lists;
     uint32_t log2_max_frame_num_minus4, pic_order_cnt_type, log2_max_pic_order_cnt_lsb_minus4;
     uint32_t delta_pic_order_always_zero_flag;
     int32_t offset_for_non_ref_pic, offset_for_top_to_bottom_field;
@@ -75,6 +82,7 @@ struct h264_pps {
     uint32_t deblocking_filter_control_present_flag, constrained_intra_pred_flag, redundant_pic_cnt_present_flag;
     uint32_t extension_present; /* transform_8x8_mode_flag and what follows are in the bits (more_rbsp_data) */
     uint32_t transform_8x8_mode_flag, pic_scaling_matrix_present_flag;
+    struct h264_scaling_lists scaling_lists;
     int32_t second_chroma_qp_index_offset; /* inferred: chroma_qp_index_offset */
 };
 
@@ -99,7 +107,8 @@ struct h264_weight {
 struct h264_slice_header {
     uint32_t nal_ref_idc, nal_unit_type;
     uint32_t first_mb_in_slice, slice_type; /* slice_type as coded, 0 to 9 */
-    uint32_t pic_parameter_set_id, frame_num, field_pic_flag, bottom_field_flag, idr_pic_id, pic_order_cnt_lsb;
+    uint32_t pic_parameter_set_id, colour_plane_id, frame_num, field_pic_flag, bottom_field_flag;
+    uint32_t idr_pic_id, pic_order_cnt_lsb;
     int32_t delta_pic_order_cnt_bottom, delta_pic_order_cnt[2];
     uint32_t redundant_pic_cnt, direct_spatial_mv_pred_flag, num_ref_idx_active_override_flag;
     uint32_t num_ref_idx_active_minus1[2]; /* as coded, else the PPS's defaults */
@@ -155,7 +164,10 @@ struct syntax_options {
 
 /* Readers take one NAL unit from its header byte on, emulation prevention already removed, `bit_count` bits long.
  * They return false and fill `error` when an element is cut off or out of its range (7.4). `end`, where given,
- * receives the bit after the last element (before the trailing bits, or the slice data). Options may be NULL. */
+ * receives the bit after the last element (before the trailing bits, or the slice data). Options, `end` and `error`
+ * may be NULL. Slice groups, SP and SI slices and the header extensions of scalable and multiview coding are refused:
+ * Constrained Baseline, Main and High have none. 8x8 scaling lists of a PPS are read as for chroma formats other than
+ * 4:4:4. */
 bool h264_read_sps(struct h264_sps *sps, const uint8_t *nal, size_t bit_count, size_t *end,
                    const struct syntax_options *options, struct syntax_error *error);
 bool h264_read_pps(struct h264_pps *pps, const uint8_t *nal, size_t bit_count, size_t *end,
@@ -163,6 +175,9 @@ bool h264_read_pps(struct h264_pps *pps, const uint8_t *nal, size_t bit_count, s
 bool h264_read_slice_header(struct h264_slice_header *header, const struct h264_sps *sps, const struct h264_pps *pps,
                             const uint8_t *nal, size_t bit_count, size_t *end, const struct syntax_options *options,
                             struct syntax_error *error);
+
+/* Which PPS a slice header names, so that it can be read; false when the header is cut off before. */
+bool h264_read_slice_pps_id(const uint8_t *nal, size_t bit_count, uint32_t *pic_parameter_set_id);
 
 /* Writers append the NAL unit's header byte and elements, without trailing bits and emulation prevention. */
 void h264_write_sps(struct bits *bits, const struct h264_sps *sps);
