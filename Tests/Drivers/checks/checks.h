@@ -67,8 +67,19 @@ struct submission {
 
 /* What the driver needs to code the picture: the checker reads it out of the buffers once. Misc parameters persist
  * over pictures as VA-API says; parameter sets too. */
+struct understood_reference {
+    VASurfaceID surface;          /* valid when the picture is codable */
+    int32_t picture_order_count;  /* of the frame, as its own headers said */
+    bool long_term;
+};
+
 struct understood_slice {
     VAEncSliceParameterBufferH264 parameters;
+    /* RefPicList0 and 1, as many as the header's num_ref_idx_active says (0 for lists the slice does not use). They
+     * are the application's lists, even where the headers lead a decoder to others: that is a finding. */
+    struct understood_reference references[2][H264_MAXIMUM_REFERENCES];
+    uint32_t reference_count[2];
+    uint32_t macroblock_count;    /* from header.first_mb_in_slice on, within the picture when it is codable */
     struct h264_slice_header header; /* from the packed slice header, else made of the VA parameters */
     struct bits nal;                 /* NAL header and slice header, unescaped; owned by the checker until the next
                                         call for the same checker */
@@ -97,6 +108,8 @@ struct understood_picture {
     struct h264_sps sps; /* from the packed SPS, else made of the VA parameters */
     struct h264_pps pps;
     bool idr, reference;
+    int32_t picture_order_count; /* PicOrderCnt of the frame (8.2.1), from the headers */
+    bool long_term;              /* the picture becomes a long-term reference */
     struct bits headers; /* what goes before the first slice: AUD, SPS, PPS, SEI as the application packed them (start
                             codes and escapes added where it said that they are missing), or own SPS/PPS at an IDR
                             when the persona or the config takes none */
