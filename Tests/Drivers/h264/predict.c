@@ -34,12 +34,12 @@ void samples_store(const struct samples *samples, struct h264_frame *frame, uint
 }
 
 /* 8.3.3.3: Intra_16x16_DC. */
-static int predict_luma_dc(const uint8_t *luma, size_t pitch, bool left, bool above)
+static int predict_luma_dc(const uint8_t *luma, ptrdiff_t pitch, bool left, bool above)
 {
     int sum = 0;
-    for (size_t index = 0; index < 16 && above; index++)
+    for (ptrdiff_t index = 0; index < 16 && above; index++)
         sum += luma[index - pitch];
-    for (size_t index = 0; index < 16 && left; index++)
+    for (ptrdiff_t index = 0; index < 16 && left; index++)
         sum += luma[index * pitch - 1];
     if (left && above)
         return (sum + 16) >> 5;
@@ -47,16 +47,16 @@ static int predict_luma_dc(const uint8_t *luma, size_t pitch, bool left, bool ab
 }
 
 /* 8.3.4.1 to 8.3.4.3: Intra_Chroma_DC of one component's 4x4 block, x and y of which are 0 or 4. */
-static int predict_chroma_dc(const uint8_t *chroma, size_t pitch, unsigned x, unsigned y, bool left, bool above)
+static int predict_chroma_dc(const uint8_t *chroma, ptrdiff_t pitch, int x, int y, bool left, bool above)
 {
     if (left && above && x != y) {
         left = x == 0;
         above = y == 0;
     }
     int sum = 0;
-    for (size_t index = 0; index < 4 && above; index++)
+    for (ptrdiff_t index = 0; index < 4 && above; index++)
         sum += chroma[2 * (x + index) - pitch];
-    for (size_t index = 0; index < 4 && left; index++)
+    for (ptrdiff_t index = 0; index < 4 && left; index++)
         sum += chroma[(y + index) * pitch - 2];
     if (left && above)
         return (sum + 4) >> 3;
@@ -68,13 +68,12 @@ static int predict_chroma_dc(const uint8_t *chroma, size_t pitch, unsigned x, un
 void predict_intra(const struct h264_frame *frame, uint32_t column, uint32_t row, bool left, bool above,
                    struct samples *out)
 {
-    memset(out->luma, predict_luma_dc(luma_at(frame, column, row), frame->luma_pitch, left, above),
-           sizeof out->luma);
-    const uint8_t *chroma = chroma_at(frame, column, row);
-    for (unsigned block = 0; block < 8; block++) {
-        unsigned component = block / 4, x = block % 2 * 4, y = block / 2 % 2 * 4;
-        int value = predict_chroma_dc(chroma + component, frame->chroma_pitch, x, y, left, above);
-        for (unsigned index = 0; index < 16; index++)
+    const uint8_t *luma = luma_at(frame, column, row), *chroma = chroma_at(frame, column, row);
+    memset(out->luma, predict_luma_dc(luma, (ptrdiff_t)frame->luma_pitch, left, above), sizeof out->luma);
+    for (int block = 0; block < 8; block++) {
+        int component = block / 4, x = block % 2 * 4, y = block / 2 % 2 * 4;
+        int value = predict_chroma_dc(chroma + component, (ptrdiff_t)frame->chroma_pitch, x, y, left, above);
+        for (int index = 0; index < 16; index++)
             out->chroma[(y + index / 4) * 16 + (x + index % 4) * 2 + component] = (uint8_t)value;
     }
 }
