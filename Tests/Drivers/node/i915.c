@@ -91,7 +91,7 @@ static int set_tiling(struct drm_file *file, struct drm_i915_gem_set_tiling *til
 
     if (object == NULL)
         return ENOENT;
-    if (file->node->chip->intel.graphics_version >= 12)
+    if (file->node->chip->intel.local_memory > 0)
         return EOPNOTSUPP; /* no fences that would detile */
     object->tiling = tiling->tiling_mode;
     object->stride = tiling->stride;
@@ -105,7 +105,7 @@ static int get_tiling(struct drm_file *file, struct drm_i915_gem_get_tiling *til
 
     if (object == NULL)
         return ENOENT;
-    if (file->node->chip->intel.graphics_version >= 12)
+    if (file->node->chip->intel.local_memory > 0)
         return EOPNOTSUPP;
     tiling->tiling_mode = object->tiling;
     tiling->swizzle_mode = tiling->phys_swizzle_mode = I915_BIT_6_SWIZZLE_NONE;

@@ -273,7 +273,9 @@ static unsigned length_of(uint32_t header)
 
     switch (header >> 29) {
     case 0: /* memory interface */
-        return opcode < FIRST_OPCODE_WITH_LENGTH ? 1 : (header & 0xff) + 2;
+        if (opcode < FIRST_OPCODE_WITH_LENGTH)
+            return 1;
+        return (header & (opcode == FLUSH ? 0x3f : 0xff)) + 2; /* a flush has flags in bits 6 and 7 */
     case 2: /* copy engine */
         return (header & 0xff) + 2;
     case 3:
@@ -299,8 +301,9 @@ void i915_run_batch(const struct i915_batch *batch)
         unsigned length = command != NULL ? length_of(command[0]) : 0;
 
         if (length == 0 || memory_at(batch, streamer.next, 4 * length) == NULL) {
-            trace("batch ends with what is no command at 0x%llx", (unsigned long long)streamer.next);
-            return;
+            trace("batch has no command at 0x%llx, level %u", (unsigned long long)streamer.next, streamer.level);
+            leave_batch(&streamer);
+            continue;
         }
         streamer.next += 4 * length;
         if (command[0] >> 29 == 0)
