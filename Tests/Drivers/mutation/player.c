@@ -28,7 +28,7 @@ bool driver_load(struct driver *driver, const char *path)
         snprintf(name, sizeof(name), "__vaDriverInit_%d_%d", VA_MAJOR_VERSION, minor);
         *(void **)&driver->initialise = dlsym(library, name);
     }
-    *(void **)&driver->listen = dlsym(library, "reference_driver_journal_listen");
+    *(void **)&driver->listen = dlsym(library, "reference_driver_listen");
     if (!driver->initialise || !driver->listen) {
         fprintf(stderr, "%s: no VA driver that tells its findings\n", path);
         return false;

@@ -35,7 +35,7 @@ struct play {
 /* A driver's library, loaded but not initialised. */
 struct driver {
     VADriverInit initialise;
-    void (*listen)(journal_listener listener, void *token); /* reference_driver_journal_listen */
+    void (*listen)(journal_listener listener, void *token); /* reference_driver_listen */
 };
 
 /* False, with a sentence on stderr: no driver, or one that does not tell its findings. */
