@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+/* Entry points that reach a device behind its descriptor. */
+#include "drm_core.h"
+#include "nodes.h"
+#include "real.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+
+#include <libdrm/drm.h>
+
+HOOK int ioctl(int descriptor, unsigned long request, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, request);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (_IOC_TYPE(request) == DRM_IOCTL_BASE && shim_is_active() && node_of_descriptor(descriptor) != NULL) {
+        int error = drm_request(descriptor, request, argument);
+
+        if (error == 0)
+            return 0;
+        errno = error;
+        return -1;
+    }
+    return REAL(int (*)(int, unsigned long, ...), "ioctl")(descriptor, request, argument);
+}
