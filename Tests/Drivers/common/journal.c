@@ -153,6 +153,12 @@ bool journal_judging(void)
     return journal.judging;
 }
 
+bool journal_is_kept(void)
+{
+    pthread_once(&journal.once, journal_open);
+    return journal.file >= 0;
+}
+
 uint64_t journal_finding_count(void)
 {
     return atomic_load(&journal.findings);

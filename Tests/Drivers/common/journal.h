@@ -34,6 +34,9 @@ void journal_event(const char *kind, const char *fields, ...) __attribute__((for
 /* False when REFERENCE_DRIVER_JUDGE is "off": checks need not run. Read once. */
 bool journal_judging(void);
 
+/* False when no file is named: what only serves the journal need not be computed. */
+bool journal_is_kept(void);
+
 /* Findings so far in this process; the replayer of mutations reads and resets it through the driver. */
 uint64_t journal_finding_count(void);
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Makes room for `count` more bits and keeps what lies beyond the end zero. */
-static bool reserve(struct bits *bits, size_t count) {
+static bool reserve(struct bits *bits, size_t count)
+{
     if (bits->failed)
         return false;
     if (count > SIZE_MAX / 2 - bits->count) {
@@ -31,7 +32,8 @@ static bool reserve(struct bits *bits, size_t count) {
 }
 
 /* As bits_put, where room was made already. */
-static void put_reserved(struct bits *bits, uint32_t value, unsigned count) {
+static void put_reserved(struct bits *bits, uint32_t value, unsigned count)
+{
     while (count > 0) {
         unsigned used = bits->count & 7;
         unsigned now = 8 - used < count ? 8 - used : count;
@@ -46,24 +48,28 @@ static void put_reserved(struct bits *bits, uint32_t value, unsigned count) {
     }
 }
 
-void bits_put(struct bits *bits, uint32_t value, unsigned count) {
+void bits_put(struct bits *bits, uint32_t value, unsigned count)
+{
     if (reserve(bits, count))
         put_reserved(bits, value, count);
 }
 
-void bits_put_ue(struct bits *bits, uint32_t value) {
+void bits_put_ue(struct bits *bits, uint32_t value)
+{
     uint32_t code = value + 1;
     unsigned length = 32 - (unsigned)__builtin_clz(code | 1);
     bits_put(bits, 0, length - 1);
     bits_put(bits, code, length);
 }
 
-void bits_put_se(struct bits *bits, int32_t value) {
+void bits_put_se(struct bits *bits, int32_t value)
+{
     int64_t wide = value;
     bits_put_ue(bits, (uint32_t)(wide > 0 ? 2 * wide - 1 : -2 * wide));
 }
 
-void bits_append(struct bits *bits, const uint8_t *bytes, size_t first_bit, size_t bit_count) {
+void bits_append(struct bits *bits, const uint8_t *bytes, size_t first_bit, size_t bit_count)
+{
     if (!reserve(bits, bit_count))
         return;
     if (bits->count % 8 == 0 && first_bit % 8 == 0) {
@@ -84,18 +90,21 @@ void bits_append(struct bits *bits, const uint8_t *bytes, size_t first_bit, size
     }
 }
 
-void bits_trail(struct bits *bits) {
+void bits_trail(struct bits *bits)
+{
     bits_put(bits, 1, 1);
     bits_put(bits, 0, (8 - (bits->count & 7)) & 7);
 }
 
-void bits_release(struct bits *bits) {
+void bits_release(struct bits *bits)
+{
     free(bits->bytes);
     *bits = (struct bits){0};
 }
 
 /* H.264 Annex B and 7.4.1. */
-void h264_frame_nal_unit(struct bits *out, const struct bits *nal) {
+void h264_frame_nal_unit(struct bits *out, const struct bits *nal)
+{
     size_t size = nal->count / 8, zeros = 0;
     if (nal->failed)
         out->failed = true;
@@ -116,7 +125,8 @@ void h264_frame_nal_unit(struct bits *out, const struct bits *nal) {
         put_reserved(out, 3, 8);
 }
 
-size_t h264_remove_emulation(uint8_t *out, const uint8_t *bytes, size_t size) {
+size_t h264_remove_emulation(uint8_t *out, const uint8_t *bytes, size_t size)
+{
     size_t written = 0, zeros = 0;
     for (size_t index = 0; index < size; index++) {
         uint8_t byte = bytes[index];

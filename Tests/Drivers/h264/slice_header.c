@@ -12,13 +12,15 @@ struct slice {
 };
 
 /* H.264 7.4.3: as the slice's macroblocks are counted, frames or fields. */
-static uint32_t first_mb_maximum(const struct h264_sps *sps) {
+static uint32_t first_mb_maximum(const struct h264_sps *sps)
+{
     return (sps->pic_width_in_mbs_minus1 + 1) * (sps->pic_height_in_map_units_minus1 + 1) *
                (2 - sps->frame_mbs_only_flag) - 1;
 }
 
 /* H.264 7.3.3, picture order count */
-static void picture_order_count(struct syntax *s, const struct slice *slice) {
+static void picture_order_count(struct syntax *s, const struct slice *slice)
+{
     struct h264_slice_header *v = slice->header;
     bool both_fields = slice->pps->bottom_field_pic_order_in_frame_present_flag && !v->field_pic_flag;
     if (slice->sps->pic_order_cnt_type == 0) {
@@ -33,7 +35,8 @@ static void picture_order_count(struct syntax *s, const struct slice *slice) {
 }
 
 /* H.264 7.3.3, num_ref_idx_active_override_flag and what depends on it */
-static void reference_counts(struct syntax *s, const struct slice *slice) {
+static void reference_counts(struct syntax *s, const struct slice *slice)
+{
     struct h264_slice_header *v = slice->header;
     uint32_t maximum = v->field_pic_flag ? 31 : 15;
     if (!s->out) {
@@ -55,7 +58,8 @@ static void reference_counts(struct syntax *s, const struct slice *slice) {
 }
 
 /* H.264 7.3.3.1, one list; 7.4.3.1 for how many operations there may be */
-static void list_modification(struct syntax *s, const struct slice *slice, unsigned list) {
+static void list_modification(struct syntax *s, const struct slice *slice, unsigned list)
+{
     struct h264_slice_header *v = slice->header;
     uint32_t maximum_picture = (2u << (slice->sps->log2_max_frame_num_minus4 + 4)) - 1;
     u(s, indexed(s, "ref_pic_list_modification_flag_l%u", list), &v->ref_pic_list_modification_flag[list], 1);
@@ -77,7 +81,8 @@ static void list_modification(struct syntax *s, const struct slice *slice, unsig
 }
 
 /* H.264 7.3.3.2, one entry of one list */
-static void weight(struct syntax *s, const struct slice *slice, unsigned list, unsigned i) {
+static void weight(struct syntax *s, const struct slice *slice, unsigned list, unsigned i)
+{
     const struct h264_slice_header *header = slice->header;
     struct h264_weight *v = &slice->header->weight[list][i];
     u(s, indexed(s, "weight[%u][%u].luma_weight_flag", list, i), &v->luma_weight_flag, 1);
@@ -100,7 +105,8 @@ static void weight(struct syntax *s, const struct slice *slice, unsigned list, u
 }
 
 /* H.264 7.3.3.2 */
-static void weight_table(struct syntax *s, const struct slice *slice) {
+static void weight_table(struct syntax *s, const struct slice *slice)
+{
     struct h264_slice_header *v = slice->header;
     ue(s, "luma_log2_weight_denom", &v->luma_log2_weight_denom, 7);
     if (slice->sps->chroma_format_idc != 0 && !slice->sps->separate_colour_plane_flag)
@@ -111,7 +117,8 @@ static void weight_table(struct syntax *s, const struct slice *slice) {
 }
 
 /* H.264 7.3.3.3, one operation */
-static void memory_management(struct syntax *s, struct h264_memory_management *v, unsigned i) {
+static void memory_management(struct syntax *s, struct h264_memory_management *v, unsigned i)
+{
     uint32_t operation = v->memory_management_control_operation;
     if (operation == 1 || operation == 3)
         ue(s, indexed(s, "marking[%u].difference_of_pic_nums_minus1", i), &v->difference_of_pic_nums_minus1, 131071);
@@ -124,7 +131,8 @@ static void memory_management(struct syntax *s, struct h264_memory_management *v
 }
 
 /* H.264 7.3.3.3 */
-static void reference_marking(struct syntax *s, const struct slice *slice) {
+static void reference_marking(struct syntax *s, const struct slice *slice)
+{
     struct h264_slice_header *v = slice->header;
     if (slice->idr) {
         u(s, "no_output_of_prior_pics_flag", &v->no_output_of_prior_pics_flag, 1);
@@ -145,7 +153,8 @@ static void reference_marking(struct syntax *s, const struct slice *slice) {
 }
 
 /* H.264 7.3.3, first_mb_in_slice to redundant_pic_cnt */
-static void slice_place(struct syntax *s, struct slice *slice) {
+static void slice_place(struct syntax *s, struct slice *slice)
+{
     struct h264_slice_header *v = slice->header;
     ue(s, "first_mb_in_slice", &v->first_mb_in_slice, first_mb_maximum(slice->sps));
     ue(s, "slice_type", &v->slice_type, 9);
@@ -171,7 +180,8 @@ static void slice_place(struct syntax *s, struct slice *slice) {
 }
 
 /* H.264 7.3.3 */
-static void slice_header(struct syntax *s, struct slice *slice) {
+static void slice_header(struct syntax *s, struct slice *slice)
+{
     struct h264_slice_header *v = slice->header;
     slice_place(s, slice);
     if (slice->type == H264_SLICE_B)
@@ -201,7 +211,8 @@ static void slice_header(struct syntax *s, struct slice *slice) {
 
 /* The NAL unit header, then the slice header. */
 static void slice_nal_unit(struct syntax *s, struct h264_slice_header *header, const struct h264_sps *sps,
-                           const struct h264_pps *pps) {
+                           const struct h264_pps *pps)
+{
     struct slice slice = {.header = header, .sps = sps, .pps = pps};
     nal_unit_header(s, &header->nal_ref_idc, &header->nal_unit_type);
     if (header->nal_unit_type != H264_NAL_SLICE && header->nal_unit_type != H264_NAL_IDR_SLICE)
@@ -221,7 +232,8 @@ bool h264_read_slice_header(struct h264_slice_header *header, const struct h264_
     return !s.failed;
 }
 
-bool h264_read_slice_pps_id(const uint8_t *nal, size_t bit_count, uint32_t *pic_parameter_set_id) {
+bool h264_read_slice_pps_id(const uint8_t *nal, size_t bit_count, uint32_t *pic_parameter_set_id)
+{
     struct syntax s = syntax_reader(nal, bit_count, NULL, NULL);
     uint32_t nal_ref_idc, nal_unit_type, first_mb_in_slice, slice_type;
     nal_unit_header(&s, &nal_ref_idc, &nal_unit_type);
@@ -232,7 +244,8 @@ bool h264_read_slice_pps_id(const uint8_t *nal, size_t bit_count, uint32_t *pic_
 }
 
 void h264_write_slice_header(struct bits *bits, const struct h264_slice_header *header, const struct h264_sps *sps,
-                             const struct h264_pps *pps) {
+                             const struct h264_pps *pps)
+{
     struct syntax s = syntax_writer(bits);
     struct h264_slice_header copy = *header;
     slice_nal_unit(&s, &copy, sps, pps);

@@ -9,7 +9,8 @@
 #define MAXIMUM_SIDE_IN_MBS 1055
 
 /* H.264 7.3.2.1.1.1 */
-static void scaling_list(struct syntax *s, struct h264_scaling_lists *v, unsigned list) {
+static void scaling_list(struct syntax *s, struct h264_scaling_lists *v, unsigned list)
+{
     int last_scale = 8, next_scale = 8;
     for (unsigned j = 0; j < (list < 6 ? 16u : 64u) && !s->failed; j++) {
         if (next_scale != 0) {
@@ -21,7 +22,8 @@ static void scaling_list(struct syntax *s, struct h264_scaling_lists *v, unsigne
 }
 
 /* H.264 7.3.2.1.1 and 7.3.2.2, from the flags of the lists on. */
-static void scaling_lists(struct syntax *s, struct h264_scaling_lists *v, unsigned count, const char *flag_format) {
+static void scaling_lists(struct syntax *s, struct h264_scaling_lists *v, unsigned count, const char *flag_format)
+{
     for (unsigned list = 0; list < count && !s->failed; list++) {
         char flag[64];
         strncpy(flag, flag_format, sizeof flag - 8);
@@ -33,7 +35,8 @@ static void scaling_lists(struct syntax *s, struct h264_scaling_lists *v, unsign
 }
 
 /* H.264 E.1.2 */
-static void hrd_parameters(struct syntax *s, struct h264_hrd *v) {
+static void hrd_parameters(struct syntax *s, struct h264_hrd *v)
+{
     ue(s, "cpb_cnt_minus1", &v->cpb_cnt_minus1, 31);
     u(s, "bit_rate_scale", &v->bit_rate_scale, 4);
     u(s, "cpb_size_scale", &v->cpb_size_scale, 4);
@@ -49,7 +52,8 @@ static void hrd_parameters(struct syntax *s, struct h264_hrd *v) {
 }
 
 /* H.264 E.1.1, aspect ratio to chroma location */
-static void vui_picture(struct syntax *s, struct h264_vui *v) {
+static void vui_picture(struct syntax *s, struct h264_vui *v)
+{
     u(s, "aspect_ratio_info_present_flag", &v->aspect_ratio_info_present_flag, 1);
     if (v->aspect_ratio_info_present_flag) {
         u(s, "aspect_ratio_idc", &v->aspect_ratio_idc, 8);
@@ -80,7 +84,8 @@ static void vui_picture(struct syntax *s, struct h264_vui *v) {
 }
 
 /* H.264 E.1.1 */
-static void vui_parameters(struct syntax *s, struct h264_vui *v) {
+static void vui_parameters(struct syntax *s, struct h264_vui *v)
+{
     vui_picture(s, v);
     u(s, "timing_info_present_flag", &v->timing_info_present_flag, 1);
     if (v->timing_info_present_flag) {
@@ -116,13 +121,15 @@ static void vui_parameters(struct syntax *s, struct h264_vui *v) {
 }
 
 /* H.264 7.3.2.1.1: the profiles whose parameter sets state a chroma format. */
-static bool states_chroma_format(uint32_t profile_idc) {
+static bool states_chroma_format(uint32_t profile_idc)
+{
     static const uint8_t profiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
     return profile_idc <= 255 && memchr(profiles, (int)profile_idc, sizeof profiles) != NULL;
 }
 
 /* H.264 7.3.2.1.1, what profiles from High on state */
-static void sps_chroma_format(struct syntax *s, struct h264_sps *v) {
+static void sps_chroma_format(struct syntax *s, struct h264_sps *v)
+{
     ue(s, "chroma_format_idc", &v->chroma_format_idc, 3);
     if (v->chroma_format_idc == 3)
         u(s, "separate_colour_plane_flag", &v->separate_colour_plane_flag, 1);
@@ -135,7 +142,8 @@ static void sps_chroma_format(struct syntax *s, struct h264_sps *v) {
 }
 
 /* H.264 7.3.2.1.1, picture order count */
-static void sps_picture_order_count(struct syntax *s, struct h264_sps *v) {
+static void sps_picture_order_count(struct syntax *s, struct h264_sps *v)
+{
     ue(s, "pic_order_cnt_type", &v->pic_order_cnt_type, 2);
     if (v->pic_order_cnt_type == 0) {
         ue(s, "log2_max_pic_order_cnt_lsb_minus4", &v->log2_max_pic_order_cnt_lsb_minus4, 12);
@@ -150,7 +158,8 @@ static void sps_picture_order_count(struct syntax *s, struct h264_sps *v) {
 }
 
 /* H.264 7.3.2.1.1, frame_cropping_flag on; 7.4.2.1.1 for what the offsets may be */
-static void sps_cropping(struct syntax *s, struct h264_sps *v) {
+static void sps_cropping(struct syntax *s, struct h264_sps *v)
+{
     u(s, "frame_cropping_flag", &v->frame_cropping_flag, 1);
     if (!v->frame_cropping_flag)
         return;
@@ -166,7 +175,8 @@ static void sps_cropping(struct syntax *s, struct h264_sps *v) {
 }
 
 /* H.264 7.3.2.1.1 */
-static void sps(struct syntax *s, struct h264_sps *v) {
+static void sps(struct syntax *s, struct h264_sps *v)
+{
     u(s, "profile_idc", &v->profile_idc, 8);
     for (unsigned n = 0; n < 6; n++) {
         uint32_t flag = v->constraint_set_flags >> n & 1;
@@ -196,7 +206,8 @@ static void sps(struct syntax *s, struct h264_sps *v) {
 }
 
 /* H.264 7.3.2.2 */
-static void pps(struct syntax *s, struct h264_pps *v) {
+static void pps(struct syntax *s, struct h264_pps *v)
+{
     ue(s, "pic_parameter_set_id", &v->pic_parameter_set_id, 255);
     ue(s, "seq_parameter_set_id", &v->seq_parameter_set_id, 31);
     u(s, "entropy_coding_mode_flag", &v->entropy_coding_mode_flag, 1);
@@ -226,7 +237,8 @@ static void pps(struct syntax *s, struct h264_pps *v) {
 }
 
 /* Reads or writes the NAL unit header of a parameter set, whose type is given. */
-static void parameter_set_header(struct syntax *s, uint32_t *nal_ref_idc, uint32_t expected_type) {
+static void parameter_set_header(struct syntax *s, uint32_t *nal_ref_idc, uint32_t expected_type)
+{
     uint32_t nal_unit_type = expected_type;
     nal_unit_header(s, nal_ref_idc, &nal_unit_type);
     if (nal_unit_type != expected_type)
@@ -234,7 +246,8 @@ static void parameter_set_header(struct syntax *s, uint32_t *nal_ref_idc, uint32
 }
 
 bool h264_read_sps(struct h264_sps *value, const uint8_t *nal, size_t bit_count, size_t *end,
-                   const struct syntax_options *options, struct syntax_error *error) {
+                   const struct syntax_options *options, struct syntax_error *error)
+{
     struct syntax s = syntax_reader(nal, bit_count, options, error);
     *value = (struct h264_sps){.chroma_format_idc = 1};
     parameter_set_header(&s, &value->nal_ref_idc, H264_NAL_SPS);
@@ -245,7 +258,8 @@ bool h264_read_sps(struct h264_sps *value, const uint8_t *nal, size_t bit_count,
 }
 
 bool h264_read_pps(struct h264_pps *value, const uint8_t *nal, size_t bit_count, size_t *end,
-                   const struct syntax_options *options, struct syntax_error *error) {
+                   const struct syntax_options *options, struct syntax_error *error)
+{
     struct syntax s = syntax_reader(nal, bit_count, options, error);
     *value = (struct h264_pps){0};
     parameter_set_header(&s, &value->nal_ref_idc, H264_NAL_PPS);
@@ -255,14 +269,16 @@ bool h264_read_pps(struct h264_pps *value, const uint8_t *nal, size_t bit_count,
     return !s.failed;
 }
 
-void h264_write_sps(struct bits *bits, const struct h264_sps *value) {
+void h264_write_sps(struct bits *bits, const struct h264_sps *value)
+{
     struct syntax s = syntax_writer(bits);
     struct h264_sps copy = *value;
     parameter_set_header(&s, &copy.nal_ref_idc, H264_NAL_SPS);
     sps(&s, &copy);
 }
 
-void h264_write_pps(struct bits *bits, const struct h264_pps *value) {
+void h264_write_pps(struct bits *bits, const struct h264_pps *value)
+{
     struct syntax s = syntax_writer(bits);
     struct h264_pps copy = *value;
     parameter_set_header(&s, &copy.nal_ref_idc, H264_NAL_PPS);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *indexed(struct syntax *s, const char *format, ...) {
+const char *indexed(struct syntax *s, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(s->name, sizeof s->name, format, arguments);
@@ -13,9 +14,13 @@ const char *indexed(struct syntax *s, const char *format, ...) {
     return s->name;
 }
 
-static size_t place(const struct syntax *s) { return s->out ? s->out->count - s->start : s->position; }
+static size_t place(const struct syntax *s)
+{
+    return s->out ? s->out->count - s->start : s->position;
+}
 
-void refuse(struct syntax *s, const char *name, const char *format, ...) {
+void refuse(struct syntax *s, const char *name, const char *format, ...)
+{
     if (s->failed)
         return;
     s->failed = true;
@@ -29,7 +34,8 @@ void refuse(struct syntax *s, const char *name, const char *format, ...) {
     va_end(arguments);
 }
 
-static void report(struct syntax *s, const char *name, int64_t value) {
+static void report(struct syntax *s, const char *name, int64_t value)
+{
     if (s->failed || !s->options || !s->options->tracer)
         return;
     char full[128];
@@ -38,7 +44,8 @@ static void report(struct syntax *s, const char *name, int64_t value) {
 }
 
 /* Reads `count` bits (0 to 32); false when fewer are left. */
-static bool take(struct syntax *s, unsigned count, uint32_t *value) {
+static bool take(struct syntax *s, unsigned count, uint32_t *value)
+{
     if (count > s->count - s->position)
         return false;
     uint64_t result = 0;
@@ -54,7 +61,8 @@ static bool take(struct syntax *s, unsigned count, uint32_t *value) {
 }
 
 /* H.264 9.1, values 0 to 2^32 - 2; states the failure when there is none. */
-static bool take_ue(struct syntax *s, const char *name, uint32_t *value) {
+static bool take_ue(struct syntax *s, const char *name, uint32_t *value)
+{
     unsigned zeros = 0;
     uint32_t bit = 0, rest = 0;
     for (;;) {
@@ -77,7 +85,8 @@ static bool take_ue(struct syntax *s, const char *name, uint32_t *value) {
     return true;
 }
 
-void u_in(struct syntax *s, const char *name, uint32_t *value, unsigned count, uint32_t minimum, uint32_t maximum) {
+void u_in(struct syntax *s, const char *name, uint32_t *value, unsigned count, uint32_t minimum, uint32_t maximum)
+{
     if (s->failed)
         return;
     s->first = place(s);
@@ -98,11 +107,13 @@ void u_in(struct syntax *s, const char *name, uint32_t *value, unsigned count, u
     report(s, name, *value);
 }
 
-void u(struct syntax *s, const char *name, uint32_t *value, unsigned count) {
+void u(struct syntax *s, const char *name, uint32_t *value, unsigned count)
+{
     u_in(s, name, value, count, 0, UINT32_MAX);
 }
 
-void ue_in(struct syntax *s, const char *name, uint32_t *value, uint32_t minimum, uint32_t maximum) {
+void ue_in(struct syntax *s, const char *name, uint32_t *value, uint32_t minimum, uint32_t maximum)
+{
     if (s->failed)
         return;
     s->first = place(s);
@@ -121,11 +132,13 @@ void ue_in(struct syntax *s, const char *name, uint32_t *value, uint32_t minimum
     report(s, name, *value);
 }
 
-void ue(struct syntax *s, const char *name, uint32_t *value, uint32_t maximum) {
+void ue(struct syntax *s, const char *name, uint32_t *value, uint32_t maximum)
+{
     ue_in(s, name, value, 0, maximum);
 }
 
-void se(struct syntax *s, const char *name, int32_t *value, int32_t minimum, int32_t maximum) {
+void se(struct syntax *s, const char *name, int32_t *value, int32_t minimum, int32_t maximum)
+{
     if (s->failed)
         return;
     s->first = place(s);
@@ -145,7 +158,8 @@ void se(struct syntax *s, const char *name, int32_t *value, int32_t minimum, int
     report(s, name, *value);
 }
 
-bool more_rbsp_data(const struct syntax *s) {
+bool more_rbsp_data(const struct syntax *s)
+{
     for (size_t last = s->count; last > s->position; last--)
         if (s->bytes[(last - 1) >> 3] >> (7 - ((last - 1) & 7)) & 1)
             return last - 1 > s->position;
@@ -153,17 +167,20 @@ bool more_rbsp_data(const struct syntax *s) {
 }
 
 struct syntax syntax_reader(const uint8_t *nal, size_t bit_count, const struct syntax_options *options,
-                            struct syntax_error *error) {
+                            struct syntax_error *error)
+{
     if (error)
         *error = (struct syntax_error){0};
     return (struct syntax){.bytes = nal, .count = bit_count, .options = options, .error = error, .scope = ""};
 }
 
-struct syntax syntax_writer(struct bits *out) {
+struct syntax syntax_writer(struct bits *out)
+{
     return (struct syntax){.out = out, .start = out->count, .scope = ""};
 }
 
-void nal_unit_header(struct syntax *s, uint32_t *nal_ref_idc, uint32_t *nal_unit_type) {
+void nal_unit_header(struct syntax *s, uint32_t *nal_ref_idc, uint32_t *nal_unit_type)
+{
     uint32_t forbidden_zero_bit = 0;
     u_in(s, "forbidden_zero_bit", &forbidden_zero_bit, 1, 0, 0);
     u(s, "nal_ref_idc", nal_ref_idc, 2);

@@ -20,7 +20,7 @@ struct change {
 
 struct played_finding {
     char name[64];
-    uint64_t digest; /* of place, name, clause and detail */
+    uint64_t digest; /* of picture, slice, name, clause and detail, the latter with the trace's ids */
 };
 
 /* What came of one play. */
@@ -35,7 +35,7 @@ struct play {
 /* A driver's library, loaded but not initialised. */
 struct driver {
     VADriverInit initialise;
-    void (*listen)(journal_listener listener, void *token); /* reference_driver_journal_listen */
+    void (*listen)(journal_listener listener, void *token); /* reference_driver_listen */
 };
 
 /* False, with a sentence on stderr: no driver, or one that does not tell its findings. */

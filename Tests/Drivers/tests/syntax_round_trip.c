@@ -16,18 +16,21 @@ static struct h264_pps parameter_set_pps[256];
 static unsigned read_units, damaged_units, damaged_accepted;
 static bool tracing;
 
-static void die(const char *reason) {
+static void die(const char *reason)
+{
     fprintf(stderr, "%s\n", reason);
     exit(1);
 }
 
-static void print_element(void *token, const char *name, size_t first_bit, size_t bit_count, int64_t value) {
+static void print_element(void *token, const char *name, size_t first_bit, size_t bit_count, int64_t value)
+{
     (void)token;
     printf("%s %zu %zu %" PRId64 "\n", name, first_bit, bit_count, value);
 }
 
 /* Elements must follow each other without gap from the first bit to the last. */
-static void follow_element(void *token, const char *name, size_t first_bit, size_t bit_count, int64_t value) {
+static void follow_element(void *token, const char *name, size_t first_bit, size_t bit_count, int64_t value)
+{
     size_t *next = token;
     (void)value;
     if (first_bit != *next) {
@@ -39,7 +42,8 @@ static void follow_element(void *token, const char *name, size_t first_bit, size
 
 /* Reads one unit of any known type and writes it; true when it could be read. */
 static bool visit(const uint8_t *nal, size_t bit_count, size_t *end, struct bits *again, struct syntax_error *error,
-                  const struct syntax_options *options, bool keep) {
+                  const struct syntax_options *options, bool keep)
+{
     unsigned type = bit_count < 8 ? 0 : nal[0] & 31;
     if (type == H264_NAL_SPS) {
         static struct h264_sps sps;
@@ -71,14 +75,16 @@ static bool visit(const uint8_t *nal, size_t bit_count, size_t *end, struct bits
     return true;
 }
 
-static bool same_bits(const struct bits *bits, const uint8_t *bytes, size_t count) {
+static bool same_bits(const struct bits *bits, const uint8_t *bytes, size_t count)
+{
     if (bits->count != count || memcmp(bits->bytes, bytes, count / 8))
         return false;
     return count % 8 == 0 || !((bits->bytes[count / 8] ^ bytes[count / 8]) >> (8 - count % 8));
 }
 
 /* Reads a damaged unit: it may be refused, or be read; what was read must survive being written and read. */
-static void visit_damaged(const uint8_t *nal, size_t bit_count) {
+static void visit_damaged(const uint8_t *nal, size_t bit_count)
+{
     /* A copy of exactly the size, so that the sanitizer sees a read behind the end. */
     size_t size = (bit_count + 7) / 8;
     uint8_t *copy = malloc(size ? size : 1);
@@ -100,7 +106,8 @@ static void visit_damaged(const uint8_t *nal, size_t bit_count) {
     free(copy);
 }
 
-static void damage(const uint8_t *nal, size_t bit_count, size_t end) {
+static void damage(const uint8_t *nal, size_t bit_count, size_t end)
+{
     size_t size = (bit_count + 7) / 8;
     uint8_t *copy = malloc(size);
     for (size_t count = 0; count < end; count++) {
@@ -124,7 +131,8 @@ static void damage(const uint8_t *nal, size_t bit_count, size_t end) {
     free(copy);
 }
 
-static void round_trip(uint8_t *nal, size_t size) {
+static void round_trip(uint8_t *nal, size_t size)
+{
     unsigned type = nal[0] & 31;
     if (type != H264_NAL_SLICE && type != H264_NAL_IDR_SLICE && type != H264_NAL_SPS && type != H264_NAL_PPS)
         return;
@@ -155,7 +163,8 @@ static void round_trip(uint8_t *nal, size_t size) {
         damage(nal, head * 8, end);
 }
 
-static void check_stream(const char *path) {
+static void check_stream(const char *path)
+{
     FILE *file = fopen(path, "rb");
     if (!file)
         die("cannot open the stream");
@@ -184,7 +193,8 @@ static void check_stream(const char *path) {
 }
 
 /* The framing against a naive one that looks at each three bytes of the output. */
-static void check_framing(unsigned seed) {
+static void check_framing(unsigned seed)
+{
     srand(seed);
     for (unsigned round = 0; round < 20000; round++) {
         uint8_t raw[96], naive[320];
@@ -226,7 +236,8 @@ static void check_framing(unsigned seed) {
     }
 }
 
-int main(int count, char **arguments) {
+int main(int count, char **arguments)
+{
     if (count != 3)
         die("usage: syntax_round_trip check|trace FILE | framing SEED");
     if (!strcmp(arguments[1], "framing")) {

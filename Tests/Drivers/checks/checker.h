@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this folder share. checker.c leads a picture through them in this order: collect.c takes the
+ * buffers apart, packed.c the packed headers, rate.c the rate control; understand.c derives the parameter sets and
+ * slices (own_headers.c makes those that the application leaves to the driver); then the checks compare. */
+#ifndef DRIVERS_CHECKS_CHECKER_H
+#define DRIVERS_CHECKS_CHECKER_H
+
+#include "../h264/dpb.h"
+#include "checks.h"
+
+/* One NAL unit of a packed header buffer. */
+struct packed_unit {
+    uint32_t header;     /* index of the packed header it came in */
+    uint32_t type;       /* nal_unit_type; UINT32_MAX: there was no NAL unit header */
+    size_t first, size;  /* bytes in the packed header's data, start code included */
+    uint8_t *bytes;      /* NAL unit header and payload without emulation prevention; owned */
+    size_t bit_count;
+};
+
+/* A packed header parameter buffer with its data. */
+struct packed_header {
+    VAEncPackedHeaderParameterBuffer parameters;
+    const uint8_t *data; /* the application's, valid during the call */
+    size_t size;         /* bytes of `data` that bit_length covers and that are there */
+    size_t bit_count;    /* bit_length, cut to the data */
+    bool taken;          /* the persona takes this kind: it goes into the stream */
+    bool before_slices;  /* no slice parameter buffer and no packed slice header came before */
+    uint32_t first_unit, unit_count;
+};
+
+/* One element of the slice parameter buffers, with the packed units that belong to it. */
+struct collected_slice {
+    uint32_t packed; /* index of its packed slice header, UINT32_MAX: none */
+};
+
+/* A packed header that is waiting for its data, while buffers are collected. */
+struct collected {
+    bool sequence, picture; /* received with this picture */
+    uint32_t sequence_count, picture_count, slice_buffer_count;
+    bool slices_ignored;    /* more slices than are handled */
+    uint32_t misc_kinds;    /* bit n: a misc buffer of type n came */
+    struct packed_header *headers;
+    uint32_t header_count, header_capacity;
+    struct packed_unit *units;
+    uint32_t unit_count, unit_capacity;
+    struct collected_slice slices[CHECKS_MAXIMUM_SLICES];
+    uint32_t slice_count;
+    bool out_of_memory;
+};
+
+/* Why a picture cannot be coded: the first reason, for the journal. */
+#define CHECKS_REASON_SIZE 160
+
+/* What is remembered of the pictures before, for checks over several pictures. */
+#define CHECKS_ORDER_COUNTS 64
+struct history {
+    bool any, previous_was_idr, end_of_sequence;
+    uint32_t previous_idr_pic_id;
+    uint32_t since_intra, since_idr, since_anchor; /* pictures since the last I, IDR, and I or P picture */
+    int32_t order_counts[CHECKS_ORDER_COUNTS];     /* of the coded video sequence, a ring */
+    uint32_t order_count_count;
+    uint32_t active_sps; /* id of the SPS that the latest IDR picture activated */
+    bool has_active_sps;
+    struct h264_sps active; /* as it was then */
+};
+
+struct checker {
+    struct submitted_config config;
+    struct journal_place place;
+    const struct submission *submission; /* the current one */
+    bool judging;
+    struct collected collected;
+    /* Latest parameter sets as the stream carries them; owned, NULL: never sent. */
+    struct h264_sps *sps[32];
+    struct h264_pps *pps[256];
+    bool sps_sent_now[32], pps_sent_now[256]; /* with this picture */
+    bool have_sequence;  /* a usable sequence buffer came, now or before */
+    VAEncSequenceParameterBufferH264 previous_sequence; /* before this picture */
+    bool had_sequence;
+    struct bits own_sps, own_pps; /* framed NAL units that the driver made and sent last */
+    struct understood_picture picture;
+    struct bits prefixes[CHECKS_MAXIMUM_SLICES];
+    uint32_t slice_capacity;
+    uint32_t slice_pps[CHECKS_MAXIMUM_SLICES];
+    struct understood_rate rate; /* persists */
+    bool rate_control_given;     /* a rate control buffer came, ever */
+    bool frame_rate_given;       /* likewise a frame rate buffer */
+    struct h264_dpb dpb, dpb_before; /* `dpb` includes the latest picture once it was judged */
+    struct history history, history_before;
+    struct h264_order_count order_count;
+};
+
+/* States a finding at the checker's place; `slice_finding` at a slice of it. */
+void finding(struct checker *checker, const char *name, const char *clause, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void slice_finding(struct checker *checker, uint32_t slice, const char *name, const char *clause, const char *format,
+                   ...) __attribute__((format(printf, 5, 6)));
+
+/* A finding unless the values are equal. */
+void expect(struct checker *checker, const char *name, const char *clause, int64_t given, int64_t expected);
+void slice_expect(struct checker *checker, uint32_t slice, const char *name, const char *clause, int64_t given,
+                  int64_t expected);
+
+/* A finding unless minimum <= given <= maximum. */
+void expect_range(struct checker *checker, const char *name, const char *clause, int64_t given, int64_t minimum,
+                  int64_t maximum);
+
+/* A finding unless the words (va_reserved) are all zero. */
+void expect_reserved(struct checker *checker, const char *name, const char *clause, const uint32_t *words,
+                     size_t count);
+
+/* Ends the codability of the picture, and says why; a finding "picture-not-codable" goes with the first. */
+void refuse_picture(struct checker *checker, VAStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Enlarges an owned array to hold `count` + 1 elements of `size` bytes; false when memory is out. */
+bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size);
+
+/* collect.c: buffers to checker->collected, picture.sequence, picture.picture, picture.slices[].parameters. */
+void collect_buffers(struct checker *checker);
+void forget_collected(struct checker *checker);
+
+/* packed.c: packed headers to NAL units, parameter sets to checker->sps and pps. */
+void read_packed_headers(struct checker *checker);
+bool packed_kind_taken(const struct checker *checker, uint32_t type);
+bool packed_kind_configured(const struct checker *checker, uint32_t type);
+
+/* rate.c */
+void understand_rate(struct checker *checker, const struct submitted_buffer *buffer);
+void understand_sequence_rate(struct checker *checker);
+void check_rate(struct checker *checker);
+
+/* own_headers.c: parameter sets and slice headers from the VA parameters, as they would be coded; false when they
+ * cannot be (out of range; refuse_picture was called). */
+bool make_sps(struct checker *checker, struct h264_sps *sps);
+bool make_pps(struct checker *checker, const struct h264_sps *sps, struct h264_pps *pps);
+bool make_slice_header(struct checker *checker, uint32_t slice, struct h264_slice_header *header);
+
+/* understand.c: fills checker->picture; commit_picture enters it into the DPB and the history. */
+void understand_picture(struct checker *checker);
+void commit_picture(struct checker *checker);
+
+/* The checks proper. */
+void check_everything(struct checker *checker);
+void check_sequence(struct checker *checker);
+void check_sequence_sps(struct checker *checker);
+void check_vui(struct checker *checker);
+void check_picture(struct checker *checker);
+void check_picture_pps(struct checker *checker);
+void check_order(struct checker *checker);
+void check_references(struct checker *checker);
+void check_slices(struct checker *checker);
+void check_slice_header(struct checker *checker, uint32_t slice);
+void check_profile(struct checker *checker);
+void check_levels(struct checker *checker);
+void check_surfaces(struct checker *checker);
+void check_access_unit(struct checker *checker);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A context's worker: codes its pictures in the order of vaEndPicture and fills their coded buffers. */
+#include "faults.h"
+#include "jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_PASSES 6
+
+/* The input, in whole macroblocks: the surface itself, or a copy where its memory ends earlier. */
+struct source {
+    struct h264_frame frame;
+    uint8_t *copy; /* or NULL */
+};
+
+static void copy_plane(uint8_t *to, size_t to_pitch, size_t to_rows, const struct surface *surface, unsigned plane)
+{
+    const struct surface_memory *memory = &surface->memory;
+    size_t bytes = memory->columns < to_pitch ? memory->columns : to_pitch;
+    size_t rows = (memory->rows + plane) / (plane + 1);
+    memset(to, plane ? POISON_CHROMA : POISON_LUMA, to_pitch * to_rows);
+    for (size_t row = 0; row < rows && row < to_rows; row++)
+        memcpy(to + row * to_pitch, memory_plane(memory, plane) + row * memory->plane_pitch[plane], bytes);
+}
+
+static bool open_source(const struct driver *driver, const struct job *job, struct source *source)
+{
+    struct surface *surface = job->input;
+    *source = (struct source){.frame = surface->frame};
+    source->frame.motion = NULL;
+    if (driver->effort == H264_EFFORT_SKIP)
+        return true;
+    memory_poison_border(&surface->memory, surface->width, surface->height);
+    size_t columns = job->width_in_mbs * 16, rows = job->height_in_mbs * 16;
+    if (surface->memory.columns >= columns && surface->memory.rows >= rows)
+        return true;
+    source->copy = malloc(columns * rows * 3 / 2);
+    if (!source->copy)
+        return false;
+    copy_plane(source->copy, columns, rows, surface, 0);
+    copy_plane(source->copy + columns * rows, columns, rows / 2, surface, 1);
+    source->frame.luma = source->copy;
+    source->frame.chroma = source->copy + columns * rows;
+    source->frame.luma_pitch = source->frame.chroma_pitch = columns;
+    return true;
+}
+
+static int header_qp(const struct job *job, const struct job_slice *slice)
+{
+    return 26 + job->pps.pic_init_qp_minus26 + slice->header.slice_qp_delta;
+}
+
+/* The frames that a slice predicts from, as they are when its picture's turn has come. */
+struct slice_references {
+    struct h264_frame frames[2][H264_MAXIMUM_REFERENCES];
+};
+
+static void open_references(const struct job_slice *slice, struct slice_references *references,
+                            struct h264_slice_request *request)
+{
+    for (unsigned list = 0; list < 2; list++) {
+        for (unsigned i = 0; i < H264_MAXIMUM_REFERENCES && slice->references[list][i].surface; i++) {
+            struct h264_frame *frame = &references->frames[list][i];
+            *frame = slice->references[list][i].surface->frame;
+            frame->picture_order_count = slice->references[list][i].order_count;
+            frame->long_term = slice->references[list][i].long_term;
+            request->references[list][i] = frame;
+        }
+    }
+}
+
+static bool code_slice(struct context *context, const struct job *job, const struct job_slice *slice, int qp,
+                       struct bits *stream)
+{
+    struct slice_references references;
+    struct h264_slice_request request = {
+        .header = &slice->header,
+        .nal = slice->nal,
+        .macroblock_count = slice->macroblock_count,
+        .qp = qp >= 0 ? qp : header_qp(job, slice),
+    };
+    open_references(slice, &references, &request);
+    if (slice->prefix.count)
+        bits_append(stream, slice->prefix.bytes, 0, slice->prefix.count);
+    return h264_coder_slice(context->coder, &request, stream);
+}
+
+/* One pass over the picture; qp below 0: each slice's own. */
+static bool code_pass(const struct driver *driver, struct context *context, const struct job *job,
+                      const struct source *source, int qp, struct job_result *result)
+{
+    struct h264_coder *coder = context->coder;
+    result->stream.count = 0;
+    bits_append(&result->stream, job->headers.bytes, 0, job->headers.count);
+    job->reconstruction->frame.picture_order_count = job->order_count;
+    job->reconstruction->frame.long_term = job->long_term;
+    if (!h264_coder_begin(coder, &job->sps, &job->pps, &source->frame, &job->reconstruction->frame, driver->effort))
+        return false;
+    bool coded = true;
+    for (uint32_t i = 0; coded && i < job->slice_count; i++)
+        coded = code_slice(context, job, &job->slices[i], qp, &result->stream);
+    return h264_coder_end(coder) && coded && !result->stream.failed;
+}
+
+/* H.264 7.3.2.7 */
+static void append_filler(struct bits *stream, uint32_t bytes)
+{
+    static const uint8_t start[5] = {0, 0, 0, 1, H264_NAL_FILLER};
+    bits_append(stream, start, 0, 8 * sizeof(start));
+    for (uint32_t i = FILLER_SMALLEST; i < bytes; i++)
+        bits_put(stream, 0xff, 8);
+    bits_put(stream, 0x80, 8);
+}
+
+static void code_passes(const struct driver *driver, struct context *context, const struct job *job,
+                        const struct source *source, struct job_result *result)
+{
+    const struct rate_picture picture = {
+        .type = job_type(job),
+        .header_qp = header_qp(job, &job->slices[0]),
+        .macroblocks = job->width_in_mbs * job->height_in_mbs,
+    };
+    int qp = rate_control_qp(context->rate_control, &job->rate, &picture);
+    for (;;) {
+        result->failed = !code_pass(driver, context, job, source, qp, result);
+        result->passes++;
+        int smaller = rate_control_smaller(context->rate_control, qp, result->stream.count);
+        if (result->failed || smaller < 0 || result->passes == MOST_PASSES)
+            break;
+        qp = smaller;
+    }
+    result->qp = qp >= 0 ? qp : picture.header_qp;
+    result->filler = rate_control_coded(context->rate_control, qp, result->stream.count);
+    if (result->filler && !result->failed)
+        append_filler(&result->stream, result->filler);
+}
+
+static void code_picture(const struct driver *driver, struct context *context, const struct job *job,
+                         struct job_result *result)
+{
+    struct source source;
+    *result = (struct job_result){.started = microseconds_now(), .failure = "out of memory"};
+    result->failed = !open_source(driver, job, &source);
+    if (!result->failed) {
+        code_passes(driver, context, job, &source, result);
+        if (result->failed)
+            result->failure = h264_coder_failure(context->coder);
+        free(source.copy);
+    }
+    result->ended = microseconds_now();
+}
+
+static uint32_t segment_status(const struct driver *driver, const struct job *job, const struct job_result *result)
+{
+    if (result->failed)
+        return VA_CODED_BUF_STATUS_BAD_BITSTREAM;
+    uint32_t status = 0;
+    if (driver->persona.reports_qp)
+        status = ((uint32_t)result->qp & VA_CODED_BUF_STATUS_PICTURE_AVE_QP_MASK) | result->passes << 24;
+    uint32_t largest = job->rate.maximum_frame_size;
+    if (largest && result->stream.count / 8 > largest)
+        status |= VA_CODED_BUF_STATUS_FRAME_SIZE_OVERFLOW;
+    return status;
+}
+
+/* Fills the coded buffer, which nobody else touches while the job is pending. */
+static void store(const struct job *job, struct job_result *result, const struct coded_fault *fault)
+{
+    struct buffer *coded = job->coded;
+    size_t whole = result->failed ? 0 : result->stream.count / 8;
+    size_t size = fault->overflow ? whole / 2 : whole;
+    if (size > coded->size) {
+        journal_finding(job->place, "coded-buffer-too-small", "vaCreateBuffer",
+                        "coded buffer 0x%08x has %u bytes, the picture takes %zu", coded->object.id, coded->size,
+                        whole);
+        size = coded->size;
+    }
+    if (size < whole)
+        result->status |= VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK;
+    if (size)
+        memcpy(coded->data, result->stream.bytes, size);
+    coded->segment = (VACodedBufferSegment){
+        .size = fault->has_size ? fault->size : (uint32_t)size,
+        .status = fault->has_status ? fault->status : result->status,
+        .buf = coded->data,
+    };
+}
+
+/* Without the lock. False: the picture is never to be completed. */
+static bool work_on(struct driver *driver, struct context *context, const struct job *job)
+{
+    struct coded_fault fault;
+    struct job_result result;
+    faults_coded(&fault);
+    if (fault.hang)
+        return false;
+    if (faults_device_lost()) {
+        result = (struct job_result){.failed = true, .failure = "device lost", .started = microseconds_now()};
+        result.ended = result.started;
+    } else {
+        code_picture(driver, context, job, &result);
+    }
+    result.status = segment_status(driver, job, &result);
+    store(job, &result, &fault);
+    job_report(driver, job, &result, job->coded->segment.size);
+    bits_release(&result.stream);
+    return true;
+}
+
+/* With the lock held. Pictures that are left when a hung context is destroyed come to nothing. */
+static void drop_jobs(struct driver *driver, struct context *context)
+{
+    while (context->first_job) {
+        struct job *job = context->first_job;
+        context->first_job = job->next;
+        job_destroy_locked(driver, job);
+    }
+    context->last_job = NULL;
+    pthread_cond_broadcast(&driver->changed);
+}
+
+/* With the lock held. */
+static void complete_first(struct driver *driver, struct context *context)
+{
+    struct job *job = context->first_job;
+    context->first_job = job->next;
+    if (!context->first_job)
+        context->last_job = NULL;
+    job->coded->filled = true;
+    job_destroy_locked(driver, job);
+    pthread_cond_broadcast(&driver->changed);
+}
+
+void *context_work(void *start)
+{
+    struct driver *driver = ((struct worker_start *)start)->driver;
+    struct context *context = ((struct worker_start *)start)->context;
+    free(start);
+    pthread_mutex_lock(&driver->lock);
+    for (;;) {
+        while ((!context->first_job || context->hung) && !context->stopping)
+            pthread_cond_wait(&driver->changed, &driver->lock);
+        if (!context->first_job || context->hung)
+            break;
+        pthread_mutex_unlock(&driver->lock);
+        bool completed = work_on(driver, context, context->first_job);
+        pthread_mutex_lock(&driver->lock);
+        if (completed)
+            complete_first(driver, context);
+        else
+            context->hung = true;
+    }
+    drop_jobs(driver, context);
+    pthread_mutex_unlock(&driver->lock);
+    return NULL;
+}

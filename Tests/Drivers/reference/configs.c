@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles, entrypoints, attributes and configs. */
+#include "driver.h"
+
+#include <va/va_drmcommon.h>
+
+VAStatus entry_vaQueryConfigProfiles(VADriverContextP context, VAProfile *profile_list, int *num_profiles)
+{
+    (void)context;
+    for (unsigned i = 0; i < persona_profile_count; i++)
+        profile_list[i] = persona_profiles[i];
+    *num_profiles = (int)persona_profile_count;
+    return VA_STATUS_SUCCESS;
+}
+
+VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile profile, VAEntrypoint *entrypoint_list,
+                                        int *num_entrypoints)
+{
+    static const VAEntrypoint known[] = {VAEntrypointEncSlice, VAEntrypointEncSliceLP};
+    *num_entrypoints = 0;
+    if (!persona_has_profile(profile))
+        return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (persona_has_entrypoint(&driver_of(context)->persona, known[i]))
+            entrypoint_list[(*num_entrypoints)++] = known[i];
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntrypoint entrypoint)
+{
+    if (!persona_has_profile(profile))
+        return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
+    if (!persona_has_entrypoint(&driver->persona, entrypoint))
+        return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
+    return VA_STATUS_SUCCESS;
+}
+
+VAStatus entry_vaGetConfigAttributes(VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
+                                     VAConfigAttrib *attrib_list, int num_attribs)
+{
+    const struct driver *driver = driver_of(context);
+    VAStatus status = find_pair(driver, profile, entrypoint);
+    if (status != VA_STATUS_SUCCESS)
+        return status;
+    struct persona_limits limits = persona_limits_for(&driver->persona, profile, entrypoint);
+    for (int i = 0; i < num_attribs; i++)
+        attrib_list[i].value = persona_attribute(&limits, attrib_list[i].type);
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus refuse_attribute(const VAConfigAttrib *attribute, uint32_t advertised, VAStatus status)
+{
+    if (advertised == VA_ATTRIB_NOT_SUPPORTED)
+        journal_finding(JOURNAL_NOWHERE, "attribute-not-advertised", "va.h vaCreateConfig",
+                        "attribute %d is 0x%x; it is not supported for this profile and entrypoint",
+                        attribute->type, attribute->value);
+    else
+        journal_finding(JOURNAL_NOWHERE, "attribute-value-not-advertised", "va.h vaCreateConfig",
+                        "attribute %d is 0x%x; advertised is 0x%x", attribute->type, attribute->value, advertised);
+    return status;
+}
+
+/* An attribute that the application sets: bits out of the advertised ones, for rate control exactly one of them.
+ * The others state a limit and may only be repeated. */
+static VAStatus set_attribute(struct submitted_config *config, const VAConfigAttrib *attribute)
+{
+    uint32_t advertised = persona_attribute(&config->limits, attribute->type);
+    uint32_t value = attribute->value;
+    if (advertised == VA_ATTRIB_NOT_SUPPORTED)
+        return value == VA_ATTRIB_NOT_SUPPORTED
+                   ? VA_STATUS_SUCCESS
+                   : refuse_attribute(attribute, advertised, VA_STATUS_ERROR_ATTR_NOT_SUPPORTED);
+    switch ((int)attribute->type) {
+    case VAConfigAttribRTFormat:
+        return value && !(value & ~advertised)
+                   ? VA_STATUS_SUCCESS
+                   : refuse_attribute(attribute, advertised, VA_STATUS_ERROR_UNSUPPORTED_RT_FORMAT);
+    case VAConfigAttribRateControl:
+        config->rate_control = value;
+        return (value & advertised) == value && value && !(value & (value - 1))
+                   ? VA_STATUS_SUCCESS
+                   : refuse_attribute(attribute, advertised, VA_STATUS_ERROR_INVALID_VALUE);
+    case VAConfigAttribEncPackedHeaders:
+        config->packed_headers = value;
+        return !(value & ~advertised) ? VA_STATUS_SUCCESS
+                                      : refuse_attribute(attribute, advertised, VA_STATUS_ERROR_INVALID_VALUE);
+    case VAConfigAttribEncSliceStructure:
+    case VAConfigAttribEncQuantization:
+    case VAConfigAttribPredictionDirection:
+        return !(value & ~advertised) ? VA_STATUS_SUCCESS
+                                      : refuse_attribute(attribute, advertised, VA_STATUS_ERROR_INVALID_VALUE);
+    default:
+        return value == advertised ? VA_STATUS_SUCCESS
+                                   : refuse_attribute(attribute, advertised, VA_STATUS_ERROR_INVALID_VALUE);
+    }
+}
+
+VAStatus entry_vaCreateConfig(VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
+                              VAConfigAttrib *attrib_list, int num_attribs, VAConfigID *config_id)
+{
+    struct driver *driver = driver_of(context);
+    VAStatus status = find_pair(driver, profile, entrypoint);
+    if (status != VA_STATUS_SUCCESS)
+        return status;
+    struct submitted_config submitted = {
+        .profile = profile,
+        .entrypoint = entrypoint,
+        .limits = persona_limits_for(&driver->persona, profile, entrypoint),
+    };
+    for (int i = 0; i < num_attribs; i++) {
+        status = set_attribute(&submitted, &attrib_list[i]);
+        if (status != VA_STATUS_SUCCESS)
+            return status;
+    }
+    struct config *config = object_create(driver, OBJECT_CONFIG, sizeof(*config));
+    if (!config)
+        return VA_STATUS_ERROR_ALLOCATION_FAILED;
+    config->submitted = submitted;
+    *config_id = config->object.id;
+    journal_event("config", "\"config\":%u,\"profile\":%d,\"entrypoint\":%d,\"rate_control\":%u,"
+                  "\"packed_headers\":%u", *config_id, profile, entrypoint, submitted.rate_control,
+                  submitted.packed_headers);
+    return VA_STATUS_SUCCESS;
+}
+
+VAStatus entry_vaDestroyConfig(VADriverContextP context, VAConfigID config_id)
+{
+    struct driver *driver = driver_of(context);
+    pthread_mutex_lock(&driver->lock);
+    struct config *config = object_find_locked(driver, OBJECT_CONFIG, config_id, "vaDestroyConfig");
+    if (config) {
+        object_withdraw(driver, &config->object);
+        object_release_locked(driver, config);
+    }
+    pthread_mutex_unlock(&driver->lock);
+    return config ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_CONFIG;
+}
+
+VAStatus entry_vaQueryConfigAttributes(VADriverContextP context, VAConfigID config_id, VAProfile *profile,
+                                       VAEntrypoint *entrypoint, VAConfigAttrib *attrib_list, int *num_attribs)
+{
+    struct driver *driver = driver_of(context);
+    struct config *config = object_find(driver, OBJECT_CONFIG, config_id, "vaQueryConfigAttributes");
+    if (!config)
+        return VA_STATUS_ERROR_INVALID_CONFIG;
+    const struct submitted_config *submitted = &config->submitted;
+    *profile = submitted->profile;
+    *entrypoint = submitted->entrypoint;
+    *num_attribs = 0;
+    for (int type = 0; type < VAConfigAttribTypeMax; type++) {
+        uint32_t value = persona_attribute(&submitted->limits, (VAConfigAttribType)type);
+        if (value == VA_ATTRIB_NOT_SUPPORTED)
+            continue;
+        if (type == VAConfigAttribRateControl && submitted->rate_control)
+            value = submitted->rate_control;
+        if (type == VAConfigAttribEncPackedHeaders)
+            value = submitted->packed_headers;
+        attrib_list[(*num_attribs)++] = (VAConfigAttrib){.type = (VAConfigAttribType)type, .value = value};
+    }
+    object_release(driver, config);
+    return VA_STATUS_SUCCESS;
+}
+
+static VASurfaceAttrib surface_integer(VASurfaceAttribType type, uint32_t flags, uint32_t value)
+{
+    return (VASurfaceAttrib){
+        .type = type,
+        .flags = flags,
+        .value = {.type = VAGenericValueTypeInteger, .value = {.i = (int32_t)value}},
+    };
+}
+
+VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID config_id, VASurfaceAttrib *attrib_list,
+                                        unsigned int *num_attribs)
+{
+    struct driver *driver = driver_of(context);
+    struct config *config = object_find(driver, OBJECT_CONFIG, config_id, "vaQuerySurfaceAttributes");
+    if (!config)
+        return VA_STATUS_ERROR_INVALID_CONFIG;
+    const struct persona_limits *limits = &config->submitted.limits;
+    const uint32_t get = VA_SURFACE_ATTRIB_GETTABLE, both = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE;
+    const VASurfaceAttrib attributes[] = {
+        surface_integer(VASurfaceAttribPixelFormat, both, VA_FOURCC_NV12),
+        surface_integer(VASurfaceAttribMinWidth, get, limits->minimum_width),
+        surface_integer(VASurfaceAttribMaxWidth, get, limits->maximum_width),
+        surface_integer(VASurfaceAttribMinHeight, get, limits->minimum_height),
+        surface_integer(VASurfaceAttribMaxHeight, get, limits->maximum_height),
+        surface_integer(VASurfaceAttribMemoryType, both,
+                        VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR |
+                            VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2),
+        {.type = VASurfaceAttribExternalBufferDescriptor, .flags = VA_SURFACE_ATTRIB_SETTABLE,
+         .value = {.type = VAGenericValueTypePointer}},
+        surface_integer(VASurfaceAttribUsageHint, both,
+                        VA_SURFACE_ATTRIB_USAGE_HINT_ENCODER | VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT),
+        {.type = VASurfaceAttribDRMFormatModifiers, .flags = VA_SURFACE_ATTRIB_SETTABLE,
+         .value = {.type = VAGenericValueTypePointer}},
+    };
+    const unsigned count = sizeof(attributes) / sizeof(attributes[0]);
+    object_release(driver, config);
+    unsigned room = *num_attribs;
+    *num_attribs = count;
+    if (!attrib_list)
+        return VA_STATUS_SUCCESS;
+    if (room < count)
+        return VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
+    for (unsigned i = 0; i < count; i++)
+        attrib_list[i] = attributes[i];
+    return VA_STATUS_SUCCESS;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Failures on demand: REFERENCE_DRIVER_FAULTS, a list of TARGET:OCCURRENCE=ACTION divided by semicolons.
+ *
+ * TARGET is an entry point of the driver by libva's name, `vaInitialize`, or `coded` (the pictures as the driver codes
+ * them). OCCURRENCE is N (the Nth, from 1), N+ (from the Nth on) or * (all); it counts in the whole process, over
+ * displays. ACTION is one of
+ *   status:VALUE     the call fails with the status; for `coded`, the segment's status is the value
+ *   delay:DURATION   "5ms": the call, or the coding, takes that much longer
+ *   hang             the call never returns; for `coded`, the picture is never completed
+ *   segv, abort      the process ends by SIGSEGV or SIGABRT
+ *   device-lost      this call, and every later one that needs the device, fails
+ *   size:VALUE       `coded` only: the segment's size (the bytes stay)
+ *   overflow         `coded` only: half of the picture is missing and the segment's status says so */
+#ifndef DRIVERS_REFERENCE_FAULTS_H
+#define DRIVERS_REFERENCE_FAULTS_H
+
+#include "driver.h"
+
+/* Reads the variable; what was counted goes on as long as its text stays the same. False: it cannot be understood,
+ * and `problem` says why. */
+bool faults_read(char *problem, size_t size);
+
+#define FAULT_TARGET(name, parameters, arguments, refused) TARGET_##name,
+enum fault_target { TARGET_vaInitialize, TARGET_coded, DRIVER_ENTRY_POINTS(FAULT_TARGET) FAULT_TARGETS };
+#undef FAULT_TARGET
+
+/* Counts a call of the entry point and applies its faults. False: the call fails with `*status`. */
+bool faults_enter(enum fault_target entry, VAStatus *status);
+
+/* Counts a picture as its coding starts. Delays are done inside. */
+void faults_coded(struct coded_fault *fault);
+
+/* Whether a fault has taken the device away. */
+bool faults_device_lost(void);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobs.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+uint64_t microseconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* A picture has the type of its slice that may predict most. */
+enum h264_slice_type job_type(const struct job *job)
+{
+    enum h264_slice_type type = H264_SLICE_I;
+    for (uint32_t i = 0; i < job->slice_count; i++) {
+        uint32_t slice_type = job->slices[i].header.slice_type % 5;
+        if (slice_type == H264_SLICE_B)
+            return H264_SLICE_B;
+        if (slice_type == H264_SLICE_P)
+            type = H264_SLICE_P;
+    }
+    return type;
+}
+
+/* H.264 7.4.2.1.1: frame cropping of progressive 4:2:0. */
+static void find_shown_part(struct job *job)
+{
+    const struct h264_sps *sps = &job->sps;
+    uint32_t columns = job->width_in_mbs * 16, rows = job->height_in_mbs * 16;
+    uint64_t left = 2 * (uint64_t)sps->frame_crop_left_offset, right = 2 * (uint64_t)sps->frame_crop_right_offset;
+    uint64_t top = 2 * (uint64_t)sps->frame_crop_top_offset, bottom = 2 * (uint64_t)sps->frame_crop_bottom_offset;
+    bool cropped = sps->frame_cropping_flag && left + right < columns && top + bottom < rows;
+    job->left = cropped ? (uint32_t)left : 0;
+    job->top = cropped ? (uint32_t)top : 0;
+    job->width = columns - (cropped ? (uint32_t)(left + right) : 0);
+    job->height = rows - (cropped ? (uint32_t)(top + bottom) : 0);
+}
+
+static bool copy_bits(struct bits *to, const struct bits *from)
+{
+    *to = (struct bits){.bytes = NULL};
+    if (from && from->count)
+        bits_append(to, from->bytes, 0, from->count);
+    return !to->failed;
+}
+
+static bool copy_slices(struct job *job, const struct understood_picture *understood)
+{
+    job->slices = calloc(understood->slice_count, sizeof(job->slices[0]));
+    if (!job->slices)
+        return false;
+    job->slice_count = understood->slice_count;
+    for (uint32_t i = 0; i < job->slice_count; i++) {
+        const struct understood_slice *from = &understood->slices[i];
+        struct job_slice *to = &job->slices[i];
+        to->header = from->header;
+        to->macroblock_count = from->macroblock_count;
+        if (!copy_bits(&to->nal, &from->nal) || !copy_bits(&to->prefix, from->prefix))
+            return false;
+    }
+    return true;
+}
+
+/* The surface, held once however often it is named; NULL: not there, or out of memory. With the lock held. */
+static struct surface *hold_surface(struct driver *driver, struct job *job, VASurfaceID id)
+{
+    struct surface *surface = object_peek(driver, OBJECT_SURFACE, id);
+    for (uint32_t i = 0; i < job->held_count; i++)
+        if (job->held[i] == surface)
+            return surface;
+    if (!surface)
+        return NULL;
+    if (job->held_count == job->held_capacity) {
+        uint32_t capacity = job->held_capacity ? 2 * job->held_capacity : 8;
+        struct surface **larger = realloc(job->held, capacity * sizeof(larger[0]));
+        if (!larger)
+            return NULL;
+        job->held = larger;
+        job->held_capacity = capacity;
+    }
+    job->held[job->held_count++] = object_hold_locked(surface);
+    return surface;
+}
+
+static bool can_hold_picture(const struct job *job, const struct surface *surface)
+{
+    return surface->memory.columns >= job->width_in_mbs * 16 && surface->memory.rows >= job->height_in_mbs * 16;
+}
+
+static VAStatus refuse(const struct job *job, const char *name, const char *clause, uint32_t id, const char *reason,
+                       VAStatus status)
+{
+    journal_finding(job->place, name, clause, "0x%08x %s", id, reason);
+    return status;
+}
+
+/* With the lock held. */
+static VAStatus hold_reference(struct driver *driver, struct job *job, const struct understood_reference *named,
+                               struct job_reference *reference)
+{
+    static const char clause[] = "va_enc_h264.h VAEncSliceParameterBufferH264.RefPicList0, RefPicList1";
+    struct surface *surface = hold_surface(driver, job, named->surface);
+    if (!surface)
+        return refuse(job, "reference-invalid", clause, named->surface, "is no surface",
+                      VA_STATUS_ERROR_INVALID_SURFACE);
+    if (surface == job->reconstruction)
+        return refuse(job, "reference-is-current-picture", clause, named->surface,
+                      "is to receive the reconstruction of this picture", VA_STATUS_ERROR_INVALID_SURFACE);
+    if (surface->width_in_mbs != job->width_in_mbs || surface->height_in_mbs != job->height_in_mbs)
+        return refuse(job, "reference-without-picture", clause, named->surface,
+                      "holds no reconstruction of this size", VA_STATUS_ERROR_INVALID_SURFACE);
+    *reference = (struct job_reference){surface, named->picture_order_count, named->long_term};
+    return VA_STATUS_SUCCESS;
+}
+
+/* With the lock held. */
+static VAStatus hold_references(struct driver *driver, struct job *job, const struct understood_picture *understood)
+{
+    VAStatus status = VA_STATUS_SUCCESS;
+    for (uint32_t i = 0; i < job->slice_count; i++) {
+        const struct understood_slice *slice = &understood->slices[i];
+        for (unsigned list = 0; list < 2; list++)
+            for (uint32_t n = 0; status == VA_STATUS_SUCCESS && n < slice->reference_count[list]; n++)
+                status = hold_reference(driver, job, &slice->references[list][n], &job->slices[i].references[list][n]);
+    }
+    return status;
+}
+
+/* With the lock held. */
+static VAStatus hold_objects(struct driver *driver, struct context *context, struct job *job,
+                             const struct understood_picture *understood)
+{
+    VASurfaceID id = understood->picture.CurrPic.picture_id;
+    VABufferID coded = understood->picture.coded_buf;
+    job->input = object_hold_locked(context->target);
+    job->reconstruction = hold_surface(driver, job, id);
+    if (!job->reconstruction)
+        return refuse(job, "reconstruction-invalid", "va_enc_h264.h VAEncPictureParameterBufferH264.CurrPic", id,
+                      "is no surface", VA_STATUS_ERROR_INVALID_SURFACE);
+    if (!can_hold_picture(job, job->reconstruction) || !job->reconstruction->memory.writable)
+        return refuse(job, "reconstruction-too-small", "va_enc_h264.h VAEncPictureParameterBufferH264.CurrPic", id,
+                      "does not hold a picture of this size", VA_STATUS_ERROR_INVALID_SURFACE);
+    job->coded = object_peek(driver, OBJECT_BUFFER, coded);
+    if (!job->coded || job->coded->type != VAEncCodedBufferType) {
+        job->coded = NULL;
+        return refuse(job, "coded-buffer-invalid", "va_enc_h264.h VAEncPictureParameterBufferH264.coded_buf", coded,
+                      "is no coded buffer", VA_STATUS_ERROR_INVALID_BUFFER);
+    }
+    object_hold_locked(job->coded);
+    return hold_references(driver, job, understood);
+}
+
+struct job *job_create(struct driver *driver, struct context *context, const struct understood_picture *understood,
+                       VAStatus *status)
+{
+    struct job *job = calloc(1, sizeof(*job));
+    *status = VA_STATUS_ERROR_ALLOCATION_FAILED;
+    if (!job)
+        return NULL;
+    job->place = (struct journal_place){context->object.id, context->pictures - 1, UINT32_MAX};
+    job->sps = understood->sps;
+    job->pps = understood->pps;
+    job->idr = understood->idr;
+    job->reference = understood->reference;
+    job->rate = understood->rate;
+    job->width_in_mbs = understood->sps.pic_width_in_mbs_minus1 + 1;
+    job->height_in_mbs = understood->sps.pic_height_in_map_units_minus1 + 1;
+    job->order_count = understood->picture_order_count;
+    job->long_term = understood->long_term;
+    find_shown_part(job);
+    bool copied = copy_bits(&job->headers, &understood->headers) && copy_slices(job, understood);
+    pthread_mutex_lock(&driver->lock);
+    if (copied)
+        *status = hold_objects(driver, context, job, understood);
+    if (*status != VA_STATUS_SUCCESS)
+        job_destroy_locked(driver, job);
+    pthread_mutex_unlock(&driver->lock);
+    return *status == VA_STATUS_SUCCESS ? job : NULL;
+}
+
+static void count_uses(struct job *job, int change)
+{
+    job->input->reading += (uint32_t)change;
+    for (uint32_t i = 0; i < job->held_count; i++)
+        job->held[i]->coding += (uint32_t)change;
+    job->coded->pending = change > 0;
+    job->counted = change > 0;
+}
+
+void job_destroy_locked(struct driver *driver, struct job *job)
+{
+    if (job->counted)
+        count_uses(job, -1);
+    for (uint32_t i = 0; i < job->held_count; i++)
+        object_release_locked(driver, job->held[i]);
+    free(job->held);
+    if (job->input)
+        object_release_locked(driver, job->input);
+    if (job->coded)
+        object_release_locked(driver, job->coded);
+    for (uint32_t i = 0; i < job->slice_count; i++) {
+        bits_release(&job->slices[i].nal);
+        bits_release(&job->slices[i].prefix);
+    }
+    free(job->slices);
+    bits_release(&job->headers);
+    free(job);
+}
+
+/* With the lock held. */
+static VAStatus check_free(const struct context *context, const struct job *job)
+{
+    for (uint32_t i = 0; i < job->held_count; i++) {
+        const struct surface *surface = job->held[i];
+        if (surface->coding && surface->coding_context != context->object.id)
+            return refuse(job, "surface-used-by-two-contexts", "vaEndPicture", surface->object.id,
+                          "is reconstruction or reference of a picture of another context",
+                          VA_STATUS_ERROR_SURFACE_BUSY);
+    }
+    if (job->coded->pending)
+        return refuse(job, "coded-buffer-pending", "vaEndPicture", job->coded->object.id,
+                      "is to receive another picture that is not coded yet", VA_STATUS_ERROR_OPERATION_FAILED);
+    if (job->coded->mapped)
+        return refuse(job, "coded-buffer-mapped", "vaEndPicture", job->coded->object.id, "is still mapped",
+                      VA_STATUS_ERROR_OPERATION_FAILED);
+    return context->stopping ? VA_STATUS_ERROR_INVALID_CONTEXT : VA_STATUS_SUCCESS;
+}
+
+static void take_objects(struct driver *driver, const struct context *context, struct job *job)
+{
+    count_uses(job, 1);
+    for (uint32_t i = 0; i < job->held_count; i++)
+        job->held[i]->coding_context = context->object.id;
+    job->reconstruction->width_in_mbs = job->width_in_mbs;
+    job->reconstruction->height_in_mbs = job->height_in_mbs;
+    job->coded->filled = job->coded->waited = false;
+    job->coded->submission = ++driver->submissions;
+    job->coded->input = job->input->object.id;
+    job->submitted = microseconds_now();
+}
+
+VAStatus job_submit(struct driver *driver, struct context *context, struct job *job)
+{
+    pthread_mutex_lock(&driver->lock);
+    VAStatus status = check_free(context, job);
+    if (status == VA_STATUS_SUCCESS) {
+        take_objects(driver, context, job);
+        if (context->last_job)
+            context->last_job->next = job;
+        else
+            context->first_job = job;
+        context->last_job = job;
+        pthread_cond_broadcast(&driver->changed);
+    } else {
+        job_destroy_locked(driver, job);
+    }
+    pthread_mutex_unlock(&driver->lock);
+    return status;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A picture on its way from vaEndPicture to the coded buffer. */
+#ifndef DRIVERS_REFERENCE_JOBS_H
+#define DRIVERS_REFERENCE_JOBS_H
+
+#include "driver.h"
+#include "rate_control.h"
+
+struct job_reference {
+    struct surface *surface; /* held by the job; NULL beyond the list's length */
+    int32_t order_count;
+    bool long_term;
+};
+
+struct job_slice {
+    struct h264_slice_header header;
+    struct bits nal, prefix; /* owned; an empty prefix: none */
+    uint32_t macroblock_count;
+    struct job_reference references[2][H264_MAXIMUM_REFERENCES];
+};
+
+struct job {
+    struct job *next;
+    struct journal_place place;
+    uint32_t width_in_mbs, height_in_mbs;
+    uint32_t left, top, width, height; /* what a decoder shows of the picture (cropping) */
+    struct h264_sps sps;
+    struct h264_pps pps;
+    bool idr, reference, long_term;
+    int32_t order_count;
+    struct understood_rate rate;
+    struct bits headers; /* owned */
+    struct job_slice *slices;
+    uint32_t slice_count;
+
+    struct surface *input, *reconstruction;
+    struct surface **held; /* references to surfaces, each once; input and reconstruction among them */
+    uint32_t held_count, held_capacity;
+    struct buffer *coded; /* a reference */
+    bool counted;         /* the surfaces' and the buffer's counters include this job */
+    uint64_t submitted;   /* microseconds, CLOCK_MONOTONIC */
+};
+
+/* What coding a picture gave. */
+struct job_result {
+    struct bits stream;
+    bool failed;
+    const char *failure;
+    int qp;             /* of the picture, or of its first slice */
+    uint32_t passes;
+    uint32_t filler;    /* bytes of filler data in the stream */
+    uint32_t status;    /* for VACodedBufferSegment.status */
+    uint64_t started, ended; /* microseconds, CLOCK_MONOTONIC */
+};
+
+uint64_t microseconds_now(void);
+
+enum h264_slice_type job_type(const struct job *job);
+
+/* output.c: journals the coded picture, with MD5s when it is truthful, and dumps frames where asked. `stored` bytes of
+ * the stream went into the coded buffer. */
+void job_report(const struct driver *driver, const struct job *job, const struct job_result *result, uint32_t stored);
+
+#endif

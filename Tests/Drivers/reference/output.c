@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is kept of a coded picture for whoever compares: a line of the journal, and frames where asked. */
+#include "jobs.h"
+
+#include "../common/md5.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Calls `use` with each row of the part of the surface that the stream shows: luma, then interleaved chroma. Rows and
+ * columns that the surface does not have read as the poison that was coded for them. */
+static void for_shown_rows(const struct job *job, const struct surface *surface,
+                           void (*use)(void *token, const void *bytes, size_t size), void *token)
+{
+    const struct surface_memory *memory = &surface->memory;
+    for (unsigned plane = 0; plane < 2; plane++) {
+        size_t first = job->top / (plane + 1), rows = job->height / (plane + 1);
+        size_t available = (memory->rows + plane) / (plane + 1);
+        size_t bytes = job->width;
+        size_t readable = memory->columns > job->left ? memory->columns - job->left : 0;
+        if (readable > bytes)
+            readable = bytes;
+        for (size_t row = first; row < first + rows; row++) {
+            uint8_t poison[64];
+            size_t present = row < available ? readable : 0;
+            if (present)
+                use(token, memory_plane(memory, plane) + row * memory->plane_pitch[plane] + job->left, present);
+            memset(poison, plane ? POISON_CHROMA : POISON_LUMA, sizeof(poison));
+            for (size_t left = bytes - present; left;) {
+                size_t part = left < sizeof(poison) ? left : sizeof(poison);
+                use(token, poison, part);
+                left -= part;
+            }
+        }
+    }
+}
+
+static void add_to_md5(void *token, const void *bytes, size_t size)
+{
+    md5_add(token, bytes, size);
+}
+
+static void surface_md5(const struct job *job, const struct surface *surface, char text[MD5_TEXT_SIZE])
+{
+    struct md5 md5;
+    md5_begin(&md5);
+    for_shown_rows(job, surface, add_to_md5, &md5);
+    md5_end(&md5, text);
+}
+
+static void write_to_file(void *token, const void *bytes, size_t size)
+{
+    fwrite(bytes, 1, size, token);
+}
+
+static void dump(const struct driver *driver, const struct job *job, const struct surface *surface, const char *what)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%08x-%06u-%s-%ux%u.nv12", driver->dump_folder, job->place.context,
+             job->place.picture, what, job->width, job->height);
+    FILE *file = fopen(path, "wbe");
+    if (!file) {
+        fprintf(stderr, "reference driver: %s: %s\n", path, strerror(errno));
+        return;
+    }
+    for_shown_rows(job, surface, write_to_file, file);
+    fclose(file);
+}
+
+static const char *type_name(const struct job *job)
+{
+    switch (job_type(job)) {
+    case H264_SLICE_B:
+        return "B";
+    case H264_SLICE_P:
+        return "P";
+    default:
+        return "I";
+    }
+}
+
+void job_report(const struct driver *driver, const struct job *job, const struct job_result *result, uint32_t stored)
+{
+    char hashes[160] = "";
+    bool truthful = driver->effort == H264_EFFORT_TRUTHFUL && !result->failed;
+    if (truthful && journal_is_kept()) {
+        char source[MD5_TEXT_SIZE], reconstruction[MD5_TEXT_SIZE];
+        surface_md5(job, job->input, source);
+        surface_md5(job, job->reconstruction, reconstruction);
+        snprintf(hashes, sizeof(hashes), ",\"source_md5\":\"%s\",\"reconstruction_md5\":\"%s\"", source,
+                 reconstruction);
+    }
+    if (truthful && driver->dump_folder) {
+        dump(driver, job, job->input, "source");
+        dump(driver, job, job->reconstruction, "reconstruction");
+    }
+    if (result->failed)
+        journal_event("coding-failure", "\"context\":%u,\"picture\":%u,\"reason\":\"%s\"", job->place.context,
+                      job->place.picture, result->failure ? result->failure : "");
+    journal_event("picture",
+                  "\"context\":%u,\"picture\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
+                  "\"frame_num\":%u,\"slices\":%u,\"width\":%u,\"height\":%u,\"qp\":%d,\"passes\":%u,\"size\":%u,"
+                  "\"filler\":%u,\"status\":%u,\"coded_buffer\":%u,\"input\":%u,\"reconstruction\":%u%s,"
+                  "\"submitted_us\":%llu,\"started_us\":%llu,\"ended_us\":%llu",
+                  job->place.context, job->place.picture, type_name(job), job->idr ? "true" : "false",
+                  job->reference ? "true" : "false", job->order_count, job->slices[0].header.frame_num,
+                  job->slice_count, job->width, job->height, result->qp, result->passes, stored, result->filler,
+                  job->coded->segment.status, job->coded->object.id, job->input->object.id,
+                  job->reconstruction->object.id, hashes, (unsigned long long)job->submitted,
+                  (unsigned long long)result->started, (unsigned long long)result->ended);
+}

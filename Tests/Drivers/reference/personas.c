@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "personas.h"
+
+#include "../common/environment.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ALL_PACKED_HEADERS \
+    (VA_ENC_PACKED_HEADER_SEQUENCE | VA_ENC_PACKED_HEADER_PICTURE | VA_ENC_PACKED_HEADER_SLICE | \
+     VA_ENC_PACKED_HEADER_MISC | VA_ENC_PACKED_HEADER_RAW_DATA)
+
+const VAProfile persona_profiles[] = {VAProfileH264ConstrainedBaseline, VAProfileH264Main, VAProfileH264High};
+const unsigned persona_profile_count = sizeof(persona_profiles) / sizeof(persona_profiles[0]);
+
+static const struct persona personas[] = {
+    {
+        .name = "intel",
+        .full_entrypoint = true,
+        .low_power_entrypoint = true,
+        .full = {
+            .rate_controls = VA_RC_CQP | VA_RC_CBR | VA_RC_VBR | VA_RC_ICQ | VA_RC_QVBR | VA_RC_AVBR,
+            .packed_headers = ALL_PACKED_HEADERS,
+            .maximum_references = {4, 2},
+            .maximum_slices = 256,
+            .slice_structures = VA_ENC_SLICE_STRUCTURE_ARBITRARY_MACROBLOCKS |
+                                VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS | VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS,
+            .maximum_quality_level = 7,
+            .minimum_width = 32, .minimum_height = 32, .maximum_width = 4096, .maximum_height = 4096,
+            .maximum_roi_regions = 8,
+            .maximum_frame_size = true,
+            .trellis = true,
+        },
+        .low_power = {
+            .rate_controls = VA_RC_CQP | VA_RC_CBR | VA_RC_VBR | VA_RC_QVBR,
+            .packed_headers = ALL_PACKED_HEADERS,
+            .maximum_references = {3, 0},
+            .maximum_slices = 256,
+            .slice_structures = VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS | VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS,
+            .maximum_quality_level = 7,
+            .minimum_width = 32, .minimum_height = 32, .maximum_width = 4096, .maximum_height = 4096,
+            .maximum_roi_regions = 8,
+            .maximum_frame_size = true,
+        },
+        .derives_images = true,
+        .syncs_buffers = true,
+        .reports_qp = true,
+    },
+    {
+        .name = "amd",
+        .full_entrypoint = true,
+        .full = {
+            .rate_controls = VA_RC_CQP | VA_RC_CBR | VA_RC_VBR,
+            .packed_headers = VA_ENC_PACKED_HEADER_NONE,
+            .maximum_references = {1, 0},
+            .maximum_slices = 1,
+            .slice_structures = VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS | VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS,
+            .minimum_width = 16, .minimum_height = 16, .maximum_width = 4096, .maximum_height = 2304,
+        },
+    },
+    {
+        .name = "low-power",
+        .low_power_entrypoint = true,
+        .low_power = {
+            .rate_controls = VA_RC_CQP,
+            .packed_headers = ALL_PACKED_HEADERS,
+            .maximum_references = {3, 0},
+            .maximum_slices = 64,
+            .slice_structures = VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS | VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS,
+            .maximum_quality_level = 7,
+            .minimum_width = 32, .minimum_height = 32, .maximum_width = 4096, .maximum_height = 4096,
+        },
+        .derives_images = true,
+        .syncs_buffers = true,
+        .reports_qp = true,
+    },
+};
+
+struct named_value {
+    const char *name;
+    uint32_t value;
+};
+
+static const struct named_value rate_controls[] = {
+    {"cqp", VA_RC_CQP}, {"cbr", VA_RC_CBR}, {"vbr", VA_RC_VBR}, {"icq", VA_RC_ICQ}, {"qvbr", VA_RC_QVBR},
+    {"avbr", VA_RC_AVBR},
+};
+
+static bool read_uint32(const char *text, uint32_t maximum, uint32_t *value)
+{
+    uint64_t number;
+    if (!environment_number(text, maximum, &number))
+        return false;
+    *value = (uint32_t)number;
+    return true;
+}
+
+static bool read_rate_controls(char *text, uint32_t *bits)
+{
+    *bits = 0;
+    char *rest = text;
+    for (char *part; (part = environment_next(&rest, ","));) {
+        uint32_t bit = 0;
+        for (size_t i = 0; i < sizeof(rate_controls) / sizeof(rate_controls[0]); i++)
+            if (strcmp(part, rate_controls[i].name) == 0)
+                bit = rate_controls[i].value;
+        if (!bit)
+            return false;
+        *bits |= bit;
+    }
+    return *bits != 0;
+}
+
+static bool read_references(char *text, uint32_t references[2])
+{
+    char *second = environment_cut(text, ',');
+    references[1] = 0;
+    return read_uint32(text, 16, &references[0]) && (!second || read_uint32(second, 16, &references[1]));
+}
+
+/* One limit of one entrypoint. */
+static bool read_limit(struct persona_limits *limits, const char *key, char *value)
+{
+    if (strcmp(key, "references") == 0)
+        return read_references(value, limits->maximum_references);
+    if (strcmp(key, "slices") == 0)
+        return read_uint32(value, CHECKS_MAXIMUM_SLICES, &limits->maximum_slices) && limits->maximum_slices > 0;
+    if (strcmp(key, "slice-structures") == 0)
+        return read_uint32(value, 0x3f, &limits->slice_structures);
+    if (strcmp(key, "size") == 0)
+        return environment_size(value, &limits->maximum_width, &limits->maximum_height);
+    if (strcmp(key, "minimum-size") == 0)
+        return environment_size(value, &limits->minimum_width, &limits->minimum_height);
+    if (strcmp(key, "rate-controls") == 0)
+        return read_rate_controls(value, &limits->rate_controls);
+    if (strcmp(key, "quality-levels") == 0)
+        return read_uint32(value, 255, &limits->maximum_quality_level);
+    if (strcmp(key, "packed-headers") == 0)
+        return read_uint32(value, ALL_PACKED_HEADERS, &limits->packed_headers);
+    if (strcmp(key, "roi-regions") == 0)
+        return read_uint32(value, 255, &limits->maximum_roi_regions);
+    return false;
+}
+
+static bool read_switch(const char *text, bool *value)
+{
+    *value = strcmp(text, "yes") == 0;
+    return *value || strcmp(text, "no") == 0;
+}
+
+static bool read_entrypoints(struct persona *persona, char *text)
+{
+    persona->full_entrypoint = persona->low_power_entrypoint = false;
+    char *rest = text;
+    for (char *part; (part = environment_next(&rest, ","));) {
+        if (strcmp(part, "slice") == 0)
+            persona->full_entrypoint = true;
+        else if (strcmp(part, "low-power") == 0)
+            persona->low_power_entrypoint = true;
+        else
+            return false;
+    }
+    return persona->full_entrypoint || persona->low_power_entrypoint;
+}
+
+static bool read_setting(struct persona *persona, const char *key, char *value)
+{
+    if (strcmp(key, "derive-image") == 0)
+        return read_switch(value, &persona->derives_images);
+    if (strcmp(key, "sync-buffer") == 0)
+        return read_switch(value, &persona->syncs_buffers);
+    if (strcmp(key, "entrypoints") == 0)
+        return read_entrypoints(persona, value);
+    char copy[128];
+    snprintf(copy, sizeof(copy), "%s", value);
+    return read_limit(&persona->full, key, value) && read_limit(&persona->low_power, key, copy);
+}
+
+static bool read_settings(struct persona *persona, const char *text, char *problem, size_t size)
+{
+    char copy[1024];
+    if (strlen(text) >= sizeof(copy)) {
+        snprintf(problem, size, "REFERENCE_DRIVER_LIMITS is longer than %zu bytes", sizeof(copy) - 1);
+        return false;
+    }
+    strcpy(copy, text);
+    char *rest = copy;
+    for (char *part; (part = environment_next(&rest, " ;\t\n"));) {
+        char *value = environment_cut(part, '=');
+        char whole[128];
+        snprintf(whole, sizeof(whole), "%s=%s", part, value ? value : "");
+        if (!value || !read_setting(persona, part, value)) {
+            snprintf(problem, size, "REFERENCE_DRIVER_LIMITS: \"%s\" is not understood", whole);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An entrypoint that only the limits have added is like the other one. */
+static void complete_entrypoints(struct persona *persona)
+{
+    if (persona->full.maximum_slices == 0)
+        persona->full = persona->low_power;
+    if (persona->low_power.maximum_slices == 0) {
+        persona->low_power = persona->full;
+        persona->low_power.maximum_references[1] = 0;
+    }
+}
+
+bool persona_read(struct persona *persona, char *problem, size_t size)
+{
+    const char *name = environment_text("REFERENCE_DRIVER_PERSONA");
+    const struct persona *found = name ? NULL : &personas[0];
+    for (size_t i = 0; name && i < sizeof(personas) / sizeof(personas[0]); i++)
+        if (strcmp(personas[i].name, name) == 0)
+            found = &personas[i];
+    if (!found) {
+        snprintf(problem, size, "REFERENCE_DRIVER_PERSONA is \"%s\"; known are intel, amd, low-power", name);
+        return false;
+    }
+    *persona = *found;
+    complete_entrypoints(persona);
+    const char *limits = environment_text("REFERENCE_DRIVER_LIMITS");
+    if (limits && !read_settings(persona, limits, problem, size))
+        return false;
+    const char *vendor = environment_text("REFERENCE_DRIVER_VENDOR");
+    if (vendor)
+        snprintf(persona->vendor, sizeof(persona->vendor), "%s", vendor);
+    else
+        snprintf(persona->vendor, sizeof(persona->vendor), "VAToolbox reference driver (%s)", persona->name);
+    return true;
+}
+
+bool persona_has_profile(VAProfile profile)
+{
+    for (unsigned i = 0; i < persona_profile_count; i++)
+        if (persona_profiles[i] == profile)
+            return true;
+    return false;
+}
+
+bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoint)
+{
+    return (entrypoint == VAEntrypointEncSlice && persona->full_entrypoint) ||
+           (entrypoint == VAEntrypointEncSliceLP && persona->low_power_entrypoint);
+}
+
+struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint)
+{
+    struct persona_limits limits = entrypoint == VAEntrypointEncSliceLP ? persona->low_power : persona->full;
+    if (profile == VAProfileH264ConstrainedBaseline)
+        limits.maximum_references[1] = 0;
+    return limits;
+}
+
+static uint32_t region_attribute(const struct persona_limits *limits)
+{
+    if (limits->maximum_roi_regions == 0)
+        return VA_ATTRIB_NOT_SUPPORTED;
+    VAConfigAttribValEncROI value = {
+        .bits = {.num_roi_regions = limits->maximum_roi_regions & 0xff, .roi_rc_qp_delta_support = 1},
+    };
+    return value.value;
+}
+
+uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribType type)
+{
+    switch ((int)type) {
+    case VAConfigAttribRTFormat:
+        return VA_RT_FORMAT_YUV420;
+    case VAConfigAttribRateControl:
+        return limits->rate_controls;
+    case VAConfigAttribEncPackedHeaders:
+        return limits->packed_headers;
+    case VAConfigAttribEncInterlaced:
+        return VA_ENC_INTERLACED_NONE;
+    case VAConfigAttribEncMaxRefFrames:
+        return limits->maximum_references[0] | limits->maximum_references[1] << 16;
+    case VAConfigAttribEncMaxSlices:
+        return limits->maximum_slices;
+    case VAConfigAttribEncSliceStructure:
+        return limits->slice_structures;
+    case VAConfigAttribMaxPictureWidth:
+        return limits->maximum_width;
+    case VAConfigAttribMaxPictureHeight:
+        return limits->maximum_height;
+    case VAConfigAttribEncQualityRange:
+        return limits->maximum_quality_level > 1 ? limits->maximum_quality_level : VA_ATTRIB_NOT_SUPPORTED;
+    case VAConfigAttribEncQuantization:
+        return limits->trellis ? VA_ENC_QUANTIZATION_TRELLIS_SUPPORTED : VA_ATTRIB_NOT_SUPPORTED;
+    case VAConfigAttribEncIntraRefresh:
+        return VA_ENC_INTRA_REFRESH_NONE;
+    case VAConfigAttribEncROI:
+        return region_attribute(limits);
+    case VAConfigAttribMaxFrameSize:
+        return limits->maximum_frame_size ? 1 : VA_ATTRIB_NOT_SUPPORTED;
+    case VAConfigAttribPredictionDirection:
+        return VA_PREDICTION_DIRECTION_PREVIOUS |
+               (limits->maximum_references[1] ? VA_PREDICTION_DIRECTION_FUTURE : 0);
+    default:
+        return VA_ATTRIB_NOT_SUPPORTED;
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the driver pretends to be: REFERENCE_DRIVER_PERSONA, changed by REFERENCE_DRIVER_LIMITS. */
+#ifndef DRIVERS_REFERENCE_PERSONAS_H
+#define DRIVERS_REFERENCE_PERSONAS_H
+
+#include "../checks/checks.h"
+
+struct persona {
+    const char *name;
+    char vendor[128]; /* what vaQueryVendorString says */
+    bool full_entrypoint, low_power_entrypoint; /* VAEntrypointEncSlice, VAEntrypointEncSliceLP */
+    struct persona_limits full, low_power;
+    bool derives_images; /* false: vaDeriveImage is refused, as for tiled surfaces */
+    bool syncs_buffers;  /* false: vaSyncBuffer is unimplemented */
+    bool reports_qp;     /* average QP and number of passes in the coded buffer's status */
+};
+
+/* False when a variable cannot be understood: `problem` then says which and why. */
+bool persona_read(struct persona *persona, char *problem, size_t size);
+
+bool persona_has_profile(VAProfile profile);
+bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoint);
+
+/* The limits for a profile: constrained baseline has no B slices (H.264 A.2.1.1). */
+struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint);
+
+/* The value that vaGetConfigAttributes reports, or VA_ATTRIB_NOT_SUPPORTED. */
+uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribType type);
+
+extern const VAProfile persona_profiles[];
+extern const unsigned persona_profile_count;
+
+#endif

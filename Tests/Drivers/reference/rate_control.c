@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "rate_control.h"
+
+#include <stdlib.h>
+
+/* Bits that a picture of a type takes fall by this factor per step of QP, about 2^(-1/6). */
+#define STEP 0.89
+
+/* The share of bits that a picture of a type gets, against a P picture. */
+static const double weights[3] = {[H264_SLICE_P] = 1.0, [H264_SLICE_B] = 0.6, [H264_SLICE_I] = 4.0};
+
+struct rate_control {
+    struct understood_rate rate;
+    struct rate_picture picture; /* being coded */
+    double budget;               /* bits per picture at the rate */
+    double debt;                 /* bits spent so far above the budget; negative: saved */
+    struct {
+        bool known;
+        double bits; /* of the last picture of the type */
+        int qp;      /* at this QP */
+    } last[3];
+};
+
+struct rate_control *rate_control_create(void)
+{
+    return calloc(1, sizeof(struct rate_control));
+}
+
+void rate_control_destroy(struct rate_control *control)
+{
+    free(control);
+}
+
+static bool follows_a_rate(uint32_t rate_control)
+{
+    return rate_control & (VA_RC_CBR | VA_RC_VBR | VA_RC_QVBR | VA_RC_AVBR);
+}
+
+static int bounded(const struct understood_rate *rate, int qp)
+{
+    int least = rate->minimum_qp ? (int)rate->minimum_qp : 1, most = rate->maximum_qp ? (int)rate->maximum_qp : 51;
+    if (most > 51)
+        most = 51;
+    if (least > most)
+        least = most;
+    return qp < least ? least : qp > most ? most : qp;
+}
+
+static double bits_per_picture(const struct understood_rate *rate)
+{
+    double pictures = 30;
+    if (rate->frame_rate_numerator && rate->frame_rate_denominator)
+        pictures = (double)rate->frame_rate_numerator / rate->frame_rate_denominator;
+    double bits = rate->bits_per_second;
+    if (rate->rate_control != VA_RC_CBR && rate->target_percentage > 0 && rate->target_percentage <= 100)
+        bits = bits * rate->target_percentage / 100;
+    return bits / pictures;
+}
+
+static void take_rate(struct rate_control *control, const struct understood_rate *rate)
+{
+    double budget = bits_per_picture(rate);
+    if (budget != control->budget)
+        control->debt = 0;
+    control->rate = *rate;
+    control->budget = budget;
+}
+
+/* A guess for the first picture of a type, by bits per macroblock. */
+static int first_qp(const struct rate_control *control, double wanted)
+{
+    for (int type = 0; type < 3; type++)
+        if (control->last[type].known)
+            return control->last[type].qp;
+    double per_macroblock = wanted / (control->picture.macroblocks ? control->picture.macroblocks : 1);
+    int qp = 16;
+    for (double bits = 60; bits > per_macroblock && qp < 51; bits *= STEP)
+        qp++;
+    return qp;
+}
+
+/* Debts and savings are made up for over about half a second. */
+static double wanted_bits(const struct rate_control *control)
+{
+    double pictures = control->rate.bits_per_second / (control->budget * 2);
+    if (pictures < 4)
+        pictures = 4;
+    double wanted = (control->budget - control->debt / pictures) * weights[control->picture.type];
+    double least = control->budget / 8;
+    return wanted < least ? least : wanted;
+}
+
+static int qp_for_bits(const struct rate_control *control, double wanted)
+{
+    enum h264_slice_type type = control->picture.type;
+    if (!control->last[type].known)
+        return first_qp(control, wanted);
+    double bits = control->last[type].bits;
+    int before = control->last[type].qp, qp = before;
+    while (bits > wanted && qp < before + 6) {
+        bits *= STEP;
+        qp++;
+    }
+    while (bits / STEP < wanted && qp > before - 4) {
+        bits /= STEP;
+        qp--;
+    }
+    return qp;
+}
+
+static int quality_qp(const struct understood_rate *rate, enum h264_slice_type type)
+{
+    uint32_t quality = rate->rate_control == VA_RC_QVBR ? rate->qvbr_quality : rate->icq_quality;
+    int qp = quality ? (int)quality : 26;
+    return qp + (type == H264_SLICE_B ? 2 : type == H264_SLICE_P ? 1 : 0);
+}
+
+int rate_control_qp(struct rate_control *control, const struct understood_rate *rate,
+                    const struct rate_picture *picture)
+{
+    take_rate(control, rate);
+    control->picture = *picture;
+    if (rate->rate_control == VA_RC_ICQ)
+        return bounded(rate, quality_qp(rate, picture->type));
+    if (!follows_a_rate(rate->rate_control) || control->budget <= 0)
+        return -1;
+    bool first = !control->last[0].known && !control->last[1].known && !control->last[2].known;
+    int qp = first && rate->initial_qp ? (int)rate->initial_qp : qp_for_bits(control, wanted_bits(control));
+    if (rate->rate_control == VA_RC_QVBR && qp < quality_qp(rate, picture->type))
+        qp = quality_qp(rate, picture->type);
+    return bounded(rate, qp);
+}
+
+int rate_control_smaller(struct rate_control *control, int qp, uint64_t bits)
+{
+    uint64_t most = (uint64_t)control->rate.maximum_frame_size * 8;
+    if (most == 0 || bits <= most || qp < 0)
+        return -1;
+    int smaller = qp;
+    for (double expected = (double)bits; expected > (double)most; expected *= STEP)
+        smaller++;
+    smaller = bounded(&control->rate, smaller);
+    return smaller > qp ? smaller : -1;
+}
+
+uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits)
+{
+    enum h264_slice_type type = control->picture.type;
+    if (qp >= 0) {
+        control->last[type].known = true;
+        control->last[type].bits = (double)bits;
+        control->last[type].qp = qp;
+    }
+    if (!follows_a_rate(control->rate.rate_control))
+        return 0;
+    control->debt += (double)bits - control->budget;
+    uint32_t filler = 0;
+    /* CBR stays within a picture's budget of its rate. */
+    double short_by = -control->debt - control->budget;
+    if (control->rate.rate_control == VA_RC_CBR && short_by >= 8 * FILLER_SMALLEST) {
+        filler = (uint32_t)(short_by / 8);
+        control->debt += filler * 8.0;
+    }
+    /* What VBR saves for long is not spent later. */
+    double most_saved = control->budget * 15;
+    if (control->debt < -most_saved)
+        control->debt = -most_saved;
+    return filler;
+}

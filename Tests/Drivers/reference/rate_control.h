@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A simple closed loop: picks each picture's QP from what earlier pictures cost and from how far the stream is ahead
+ * of or behind its rate. It stands in for a vendor's, so that a client can see the asked rate being followed. */
+#ifndef DRIVERS_REFERENCE_RATE_CONTROL_H
+#define DRIVERS_REFERENCE_RATE_CONTROL_H
+
+#include "../checks/checks.h"
+
+struct rate_control;
+
+struct rate_picture {
+    enum h264_slice_type type;
+    int header_qp;        /* of the first slice: 26 + pic_init_qp_minus26 + slice_qp_delta */
+    uint32_t macroblocks;
+};
+
+struct rate_control *rate_control_create(void);
+void rate_control_destroy(struct rate_control *control);
+
+/* QP for the next picture, or -1: each slice's own (CQP). Calls to this and to rate_control_coded alternate. */
+int rate_control_qp(struct rate_control *control, const struct understood_rate *rate,
+                    const struct rate_picture *picture);
+
+/* QP for coding the picture again because `bits` are more than its largest size; -1 when it cannot get smaller. */
+int rate_control_smaller(struct rate_control *control, int qp, uint64_t bits);
+
+/* Takes note of what the picture has cost; returns the bytes of filler data that the rate asks for (CBR), 0 or at
+ * least FILLER_SMALLEST. */
+uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits);
+
+#define FILLER_SMALLEST 6 /* start code, NAL unit header, trailing bits: 7.3.2.7 */
+
+#endif

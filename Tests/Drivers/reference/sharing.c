@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Surfaces' memory to and from others: DRM PRIME descriptors and user pointers. */
+#include "driver.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <va/va_drmcommon.h>
+
+/* drm_fourcc.h, which is not libva's: codes are VA_FOURCC's of the same letters. */
+#define LAYER_R8 0x20203852   /* "R8  " */
+#define LAYER_GR88 0x38385247 /* "GR88" */
+#define LAYER_NV12 VA_FOURCC_NV12
+#define MODIFIER_LINEAR 0
+#define MODIFIER_INVALID 0x00ffffffffffffffULL /* implicit: by the buffer's own metadata */
+
+static const char import_clause[] = "va_drmcommon.h VADRMPRIMESurfaceDescriptor";
+
+static VAStatus refuse_import(const char *name, VAStatus status, const char *field, uint64_t given, uint64_t wanted)
+{
+    journal_finding(JOURNAL_NOWHERE, name, import_clause, "%s is %llu, expected %llu", field,
+                    (unsigned long long)given, (unsigned long long)wanted);
+    return status;
+}
+
+/* Finds the two planes, whether one layer holds both or each has its own. */
+static VAStatus read_layers(struct surface_memory *memory, const VADRMPRIMESurfaceDescriptor *descriptor)
+{
+    const uint32_t invalid = VA_STATUS_ERROR_INVALID_PARAMETER;
+    bool composed = descriptor->num_layers == 1;
+    if (descriptor->num_layers != 1 && descriptor->num_layers != 2)
+        return refuse_import("import-layers", (VAStatus)invalid, "num_layers", descriptor->num_layers, 2);
+    const uint32_t formats[2] = {composed ? LAYER_NV12 : LAYER_R8, LAYER_GR88};
+    for (uint32_t i = 0; i < descriptor->num_layers; i++) {
+        uint32_t format = descriptor->layers[i].drm_format, planes = descriptor->layers[i].num_planes;
+        if (format != formats[i])
+            return refuse_import("import-layers", (VAStatus)invalid, "drm_format", format, formats[i]);
+        if (planes != (composed ? 2 : 1))
+            return refuse_import("import-layers", (VAStatus)invalid, "num_planes", planes, composed ? 2 : 1);
+    }
+    for (unsigned plane = 0; plane < 2; plane++) {
+        unsigned layer = composed ? 0 : plane, index = composed ? plane : 0;
+        memory->plane_object[plane] = descriptor->layers[layer].object_index[index];
+        memory->plane_offset[plane] = descriptor->layers[layer].offset[index];
+        memory->plane_pitch[plane] = descriptor->layers[layer].pitch[index];
+        if (memory->plane_object[plane] >= descriptor->num_objects)
+            return refuse_import("import-layers", (VAStatus)invalid, "object_index", memory->plane_object[plane],
+                                 descriptor->num_objects - 1);
+    }
+    return VA_STATUS_SUCCESS;
+}
+
+/* The planes must lie inside their objects. */
+static VAStatus check_extents(const struct surface_memory *memory, uint32_t width, uint32_t height)
+{
+    for (unsigned plane = 0; plane < 2; plane++) {
+        uint64_t bytes = plane ? (width + 1) / 2 * 2 : width, rows = plane ? (height + 1) / 2 : height;
+        uint64_t pitch = memory->plane_pitch[plane];
+        if (pitch < bytes)
+            return refuse_import("import-pitch", VA_STATUS_ERROR_INVALID_PARAMETER, "pitch", pitch, bytes);
+        uint64_t end = memory->plane_offset[plane] + pitch * (rows - 1) + bytes;
+        uint64_t size = memory->sizes[memory->plane_object[plane]];
+        if (end > size)
+            return refuse_import("import-size", VA_STATUS_ERROR_INVALID_PARAMETER, "object size", size, end);
+    }
+    return VA_STATUS_SUCCESS;
+}
+
+static bool map_object(struct surface_memory *memory, uint32_t index, int file)
+{
+    struct stat information;
+    int copy = fcntl(file, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return false;
+    memory->files[index] = copy;
+    memory->object_count = index + 1;
+    off_t end = lseek(copy, 0, SEEK_END); /* DMA-BUFs tell their size this way only */
+    if (end <= 0 && fstat(copy, &information) == 0)
+        end = information.st_size;
+    if (end <= 0)
+        return false;
+    memory->sizes[index] = (size_t)end;
+    void *map = mmap(NULL, memory->sizes[index], PROT_READ | PROT_WRITE, MAP_SHARED, copy, 0);
+    if (map == MAP_FAILED) {
+        memory->writable = false;
+        map = mmap(NULL, memory->sizes[index], PROT_READ, MAP_SHARED, copy, 0);
+    }
+    memory->maps[index] = map == MAP_FAILED ? NULL : map;
+    return memory->maps[index] != NULL;
+}
+
+static VAStatus import_objects(struct surface_memory *memory, const VADRMPRIMESurfaceDescriptor *descriptor)
+{
+    if (descriptor->num_objects < 1 || descriptor->num_objects > MEMORY_OBJECTS)
+        return refuse_import("import-objects", VA_STATUS_ERROR_INVALID_PARAMETER, "num_objects",
+                             descriptor->num_objects, 1);
+    for (uint32_t i = 0; i < descriptor->num_objects; i++) {
+        uint64_t modifier = descriptor->objects[i].drm_format_modifier;
+        if (modifier != MODIFIER_LINEAR && modifier != MODIFIER_INVALID)
+            return refuse_import("import-modifier", VA_STATUS_ERROR_INVALID_PARAMETER, "drm_format_modifier",
+                                 modifier, MODIFIER_LINEAR);
+        if (!map_object(memory, i, descriptor->objects[i].fd)) {
+            journal_finding(JOURNAL_NOWHERE, "import-descriptor", import_clause,
+                            "objects[%u].fd is %d, which cannot be mapped: %m", i, descriptor->objects[i].fd);
+            return VA_STATUS_ERROR_INVALID_PARAMETER;
+        }
+        if (descriptor->objects[i].size > memory->sizes[i])
+            return refuse_import("import-size", VA_STATUS_ERROR_INVALID_PARAMETER, "objects[].size",
+                                 descriptor->objects[i].size, memory->sizes[i]);
+    }
+    return VA_STATUS_SUCCESS;
+}
+
+VAStatus memory_import_prime(struct surface_memory *memory, const void *given, uint32_t width, uint32_t height)
+{
+    const VADRMPRIMESurfaceDescriptor *descriptor = given;
+    *memory = (struct surface_memory){
+        .owner = MEMORY_PRIME, .files = {-1, -1}, .columns = width, .rows = height, .writable = true};
+    if (descriptor->fourcc != VA_FOURCC_NV12)
+        return refuse_import("import-format", VA_STATUS_ERROR_INVALID_PARAMETER, "fourcc", descriptor->fourcc,
+                             VA_FOURCC_NV12);
+    if (descriptor->width < width || descriptor->height < height)
+        return refuse_import("import-size", VA_STATUS_ERROR_INVALID_PARAMETER, "width or height",
+                             descriptor->width < width ? descriptor->width : descriptor->height,
+                             descriptor->width < width ? width : height);
+    VAStatus status = import_objects(memory, descriptor);
+    if (status == VA_STATUS_SUCCESS)
+        status = read_layers(memory, descriptor);
+    if (status == VA_STATUS_SUCCESS)
+        status = check_extents(memory, width, height);
+    if (status != VA_STATUS_SUCCESS)
+        memory_release(memory);
+    return status;
+}
+
+VAStatus memory_import_pointer(struct surface_memory *memory, const void *given, uint32_t index, uint32_t width,
+                               uint32_t height)
+{
+    const VASurfaceAttribExternalBuffers *buffers = given;
+    *memory = (struct surface_memory){
+        .owner = MEMORY_USER_POINTER, .files = {-1, -1}, .columns = width, .rows = height, .writable = true};
+    if (buffers->pixel_format != VA_FOURCC_NV12 || buffers->num_planes != 2)
+        return refuse_import("import-format", VA_STATUS_ERROR_INVALID_PARAMETER, "pixel_format",
+                             buffers->pixel_format, VA_FOURCC_NV12);
+    if (index >= buffers->num_buffers || !buffers->buffers[index])
+        return refuse_import("import-objects", VA_STATUS_ERROR_INVALID_PARAMETER, "num_buffers",
+                             buffers->num_buffers, index + 1);
+    memory->object_count = 1;
+    memory->maps[0] = (uint8_t *)buffers->buffers[index];
+    memory->sizes[0] = buffers->data_size;
+    for (unsigned plane = 0; plane < 2; plane++) {
+        memory->plane_offset[plane] = buffers->offsets[plane];
+        memory->plane_pitch[plane] = buffers->pitches[plane];
+    }
+    return check_extents(memory, width, height);
+}
+
+static void describe_layers(VADRMPRIMESurfaceDescriptor *descriptor, const struct surface_memory *memory, bool composed)
+{
+    descriptor->num_layers = composed ? 1 : 2;
+    descriptor->layers[0].drm_format = composed ? LAYER_NV12 : LAYER_R8;
+    descriptor->layers[1].drm_format = composed ? 0 : LAYER_GR88;
+    descriptor->layers[0].num_planes = composed ? 2 : 1;
+    descriptor->layers[1].num_planes = composed ? 0 : 1;
+    for (unsigned plane = 0; plane < 2; plane++) {
+        unsigned layer = composed ? 0 : plane, index = composed ? plane : 0;
+        descriptor->layers[layer].object_index[index] = memory->plane_object[plane];
+        descriptor->layers[layer].offset[index] = memory->plane_offset[plane];
+        descriptor->layers[layer].pitch[index] = memory->plane_pitch[plane];
+    }
+}
+
+static VAStatus export_memory(const struct surface *surface, bool composed, VADRMPRIMESurfaceDescriptor *descriptor)
+{
+    const struct surface_memory *memory = &surface->memory;
+    *descriptor = (VADRMPRIMESurfaceDescriptor){
+        .fourcc = VA_FOURCC_NV12,
+        .width = surface->width,
+        .height = surface->height,
+        .num_objects = memory->object_count,
+    };
+    describe_layers(descriptor, memory, composed);
+    for (uint32_t i = 0; i < memory->object_count; i++) {
+        int file = fcntl(memory->files[i], F_DUPFD_CLOEXEC, 0);
+        if (file < 0) {
+            while (i-- > 0)
+                close(descriptor->objects[i].fd);
+            return VA_STATUS_ERROR_OPERATION_FAILED;
+        }
+        descriptor->objects[i].fd = file;
+        descriptor->objects[i].size = (uint32_t)memory->sizes[i];
+        descriptor->objects[i].drm_format_modifier = MODIFIER_LINEAR;
+    }
+    return VA_STATUS_SUCCESS;
+}
+
+VAStatus entry_vaExportSurfaceHandle(VADriverContextP context, VASurfaceID surface_id, uint32_t mem_type,
+                                     uint32_t flags, void *descriptor)
+{
+    struct driver *driver = driver_of(context);
+    const uint32_t layers = VA_EXPORT_SURFACE_SEPARATE_LAYERS | VA_EXPORT_SURFACE_COMPOSED_LAYERS;
+    if (mem_type != VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
+        return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
+    struct surface *surface = object_find(driver, OBJECT_SURFACE, surface_id, "vaExportSurfaceHandle");
+    if (!surface)
+        return VA_STATUS_ERROR_INVALID_SURFACE;
+    VAStatus status = VA_STATUS_ERROR_INVALID_SURFACE;
+    if ((flags & layers) == 0 || (flags & layers) == layers || !(flags & VA_EXPORT_SURFACE_READ_WRITE))
+        journal_finding(JOURNAL_NOWHERE, "export-flags", "va.h vaExportSurfaceHandle",
+                        "flags are 0x%x: one kind of layers and at least one kind of access are needed", flags);
+    else if (surface->memory.owner != MEMORY_USER_POINTER)
+        status = export_memory(surface, flags & VA_EXPORT_SURFACE_COMPOSED_LAYERS, descriptor);
+    object_release(driver, surface);
+    return status;
+}

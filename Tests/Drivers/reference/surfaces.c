@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "driver.h"
+#include "faults.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <va/va_drmcommon.h>
+
+/* What the attributes of vaCreateSurfaces ask for. */
+struct request {
+    uint32_t memory_type; /* one VA_SURFACE_ATTRIB_MEM_TYPE_* */
+    const void *descriptor; /* VADRMPRIMESurfaceDescriptor[] or VASurfaceAttribExternalBuffers */
+};
+
+static VAStatus refuse_attribute(const VASurfaceAttrib *attribute, VAStatus status)
+{
+    journal_finding(JOURNAL_NOWHERE, "surface-attribute-not-advertised", "va.h vaCreateSurfaces",
+                    "attribute %d with the value 0x%x (type %d) was not listed by vaQuerySurfaceAttributes",
+                    attribute->type, (unsigned)attribute->value.value.i, attribute->value.type);
+    return status;
+}
+
+static VAStatus check_modifiers(const VASurfaceAttrib *attribute)
+{
+    const VADRMFormatModifierList *list = attribute->value.value.p;
+    for (uint32_t i = 0; list && i < list->num_modifiers; i++)
+        if (list->modifiers[i] == 0)
+            return VA_STATUS_SUCCESS;
+    return refuse_attribute(attribute, VA_STATUS_ERROR_INVALID_PARAMETER);
+}
+
+static VAStatus read_attribute(struct request *request, const VASurfaceAttrib *attribute)
+{
+    uint32_t value = (uint32_t)attribute->value.value.i;
+    if (attribute->type != VASurfaceAttribNone && !(attribute->flags & VA_SURFACE_ATTRIB_SETTABLE))
+        journal_finding(JOURNAL_NOWHERE, "surface-attribute-flags", "va.h VA_SURFACE_ATTRIB_SETTABLE",
+                        "attribute %d is given with the flags 0x%x", attribute->type, attribute->flags);
+    switch (attribute->type) {
+    case VASurfaceAttribPixelFormat:
+        return value == VA_FOURCC_NV12 ? VA_STATUS_SUCCESS
+                                       : refuse_attribute(attribute, VA_STATUS_ERROR_INVALID_IMAGE_FORMAT);
+    case VASurfaceAttribMemoryType:
+        request->memory_type = value;
+        if (value == VA_SURFACE_ATTRIB_MEM_TYPE_VA || value == VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR ||
+            value == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
+            return VA_STATUS_SUCCESS;
+        return refuse_attribute(attribute, VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE);
+    case VASurfaceAttribExternalBufferDescriptor:
+        request->descriptor = attribute->value.value.p;
+        return VA_STATUS_SUCCESS;
+    case VASurfaceAttribUsageHint:
+    case VASurfaceAttribNone:
+        return VA_STATUS_SUCCESS;
+    case VASurfaceAttribDRMFormatModifiers:
+        return check_modifiers(attribute);
+    default:
+        return refuse_attribute(attribute, VA_STATUS_ERROR_ATTR_NOT_SUPPORTED);
+    }
+}
+
+static VAStatus provide_memory(struct surface_memory *memory, const struct request *request, uint32_t index,
+                               uint32_t width, uint32_t height)
+{
+    if (request->memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_VA)
+        return memory_allocate(memory, width, height) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
+    if (!request->descriptor) {
+        journal_finding(JOURNAL_NOWHERE, "import-descriptor", "va.h VASurfaceAttribExternalBufferDescriptor",
+                        "memory type 0x%x without a descriptor", request->memory_type);
+        return VA_STATUS_ERROR_INVALID_PARAMETER;
+    }
+    if (request->memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR)
+        return memory_import_pointer(memory, request->descriptor, index, width, height);
+    const VADRMPRIMESurfaceDescriptor *descriptors = request->descriptor;
+    return memory_import_prime(memory, &descriptors[index], width, height);
+}
+
+static VAStatus create_surface(struct driver *driver, const struct request *request, uint32_t index,
+                               const struct surface *properties, VASurfaceID *id)
+{
+    struct surface_memory memory;
+    VAStatus status = provide_memory(&memory, request, index, properties->width, properties->height);
+    if (status != VA_STATUS_SUCCESS)
+        return status;
+    struct surface *surface = object_create(driver, OBJECT_SURFACE, sizeof(*surface));
+    if (!surface) {
+        memory_release(&memory);
+        return VA_STATUS_ERROR_ALLOCATION_FAILED;
+    }
+    surface->width = properties->width;
+    surface->height = properties->height;
+    surface->rt_format = properties->rt_format;
+    surface->memory = memory;
+    surface->frame = (struct h264_frame){
+        .luma = memory_plane(&memory, 0),
+        .chroma = memory_plane(&memory, 1),
+        .luma_pitch = memory.plane_pitch[0],
+        .chroma_pitch = memory.plane_pitch[1],
+    };
+    *id = surface->object.id;
+    return VA_STATUS_SUCCESS;
+}
+
+void surface_free(struct driver *driver, struct surface *surface)
+{
+    (void)driver;
+    h264_frame_release(&surface->frame);
+    memory_release(&surface->memory);
+    free(surface);
+}
+
+static VAStatus check_surface_size(const struct driver *driver, unsigned width, unsigned height)
+{
+    const struct persona *persona = &driver->persona;
+    uint32_t most_columns = persona->full.maximum_width > persona->low_power.maximum_width
+                                ? persona->full.maximum_width
+                                : persona->low_power.maximum_width;
+    uint32_t most_rows = persona->full.maximum_height > persona->low_power.maximum_height
+                             ? persona->full.maximum_height
+                             : persona->low_power.maximum_height;
+    if (width > 0 && height > 0 && width <= most_columns && height <= most_rows)
+        return VA_STATUS_SUCCESS;
+    journal_finding(JOURNAL_NOWHERE, "surface-size", "va.h VASurfaceAttribMaxWidth, VASurfaceAttribMaxHeight",
+                    "%ux%u; at most %ux%u", width, height, most_columns, most_rows);
+    return width && height ? VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED : VA_STATUS_ERROR_INVALID_PARAMETER;
+}
+
+static void withdraw_surface(struct driver *driver, VASurfaceID id)
+{
+    pthread_mutex_lock(&driver->lock);
+    struct surface *surface = object_peek(driver, OBJECT_SURFACE, id);
+    if (surface)
+        object_withdraw(driver, &surface->object);
+    pthread_mutex_unlock(&driver->lock);
+}
+
+VAStatus entry_vaCreateSurfaces2(VADriverContextP context, unsigned int format, unsigned int width,
+                                 unsigned int height, VASurfaceID *surfaces, unsigned int num_surfaces,
+                                 VASurfaceAttrib *attrib_list, unsigned int num_attribs)
+{
+    struct driver *driver = driver_of(context);
+    if (format != VA_RT_FORMAT_YUV420) {
+        journal_finding(JOURNAL_NOWHERE, "surface-format", "va.h vaCreateSurfaces",
+                        "render target format is 0x%x; advertised is 0x%x", format, VA_RT_FORMAT_YUV420);
+        return VA_STATUS_ERROR_UNSUPPORTED_RT_FORMAT;
+    }
+    VAStatus status = check_surface_size(driver, width, height);
+    struct request request = {.memory_type = VA_SURFACE_ATTRIB_MEM_TYPE_VA};
+    for (unsigned i = 0; status == VA_STATUS_SUCCESS && i < num_attribs; i++)
+        status = read_attribute(&request, &attrib_list[i]);
+    const struct surface properties = {.width = width, .height = height, .rt_format = format};
+    unsigned count = 0;
+    while (status == VA_STATUS_SUCCESS && count < num_surfaces) {
+        status = create_surface(driver, &request, count, &properties, &surfaces[count]);
+        count += status == VA_STATUS_SUCCESS;
+    }
+    if (status != VA_STATUS_SUCCESS)
+        while (count > 0)
+            withdraw_surface(driver, surfaces[--count]);
+    return status;
+}
+
+VAStatus entry_vaCreateSurfaces(VADriverContextP context, int width, int height, int format, int num_surfaces,
+                                VASurfaceID *surfaces)
+{
+    if (width < 0 || height < 0 || num_surfaces < 0)
+        return VA_STATUS_ERROR_INVALID_PARAMETER;
+    return entry_vaCreateSurfaces2(context, (unsigned)format, (unsigned)width, (unsigned)height, surfaces,
+                                   (unsigned)num_surfaces, NULL, 0);
+}
+
+/* With the lock held. */
+static void judge_surface_destruction(const struct surface *surface)
+{
+    uint32_t id = surface->object.id;
+    bool can_wait = !surface->object.unwaitable && !faults_device_lost();
+    if ((surface->reading || surface->coding) && can_wait)
+        journal_finding(JOURNAL_NOWHERE, "surface-destroyed-in-use", "vaDestroySurfaces",
+                        "surface 0x%08x is used by %u pictures that are not coded yet", id,
+                        surface->reading + surface->coding);
+    else if (surface->contexts)
+        journal_finding(JOURNAL_NOWHERE, "surface-destroyed-before-context", "va.h vaDestroySurfaces",
+                        "surface 0x%08x is a render target of %u contexts that still live", id, surface->contexts);
+    if (surface->mapped)
+        journal_finding(JOURNAL_NOWHERE, "surface-destroyed-while-mapped", "vaDestroySurfaces",
+                        "surface 0x%08x is mapped by a derived image", id);
+}
+
+VAStatus entry_vaDestroySurfaces(VADriverContextP context, VASurfaceID *surface_list, int num_surfaces)
+{
+    struct driver *driver = driver_of(context);
+    VAStatus status = VA_STATUS_SUCCESS;
+    pthread_mutex_lock(&driver->lock);
+    for (int i = 0; i < num_surfaces; i++) {
+        struct surface *surface = object_find_locked(driver, OBJECT_SURFACE, surface_list[i], "vaDestroySurfaces");
+        if (!surface) {
+            status = VA_STATUS_ERROR_INVALID_SURFACE;
+            continue;
+        }
+        judge_surface_destruction(surface);
+        object_withdraw(driver, &surface->object);
+        object_release_locked(driver, surface);
+    }
+    pthread_mutex_unlock(&driver->lock);
+    return status;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waiting for pictures: by surface and by coded buffer. */
+#include "driver.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* The moment `nanoseconds` from now, on the clock of driver->changed. */
+static struct timespec deadline_after(uint64_t nanoseconds)
+{
+    struct timespec moment;
+    clock_gettime(CLOCK_MONOTONIC, &moment);
+    uint64_t whole = (uint64_t)moment.tv_nsec + nanoseconds % 1000000000;
+    moment.tv_sec += (time_t)(nanoseconds / 1000000000 + whole / 1000000000);
+    moment.tv_nsec = (long)(whole % 1000000000);
+    return moment;
+}
+
+/* Sleeps until something changes; false when the deadline has passed. */
+static bool wait_for_change(struct driver *driver, const struct timespec *deadline, uint64_t nanoseconds)
+{
+    if (nanoseconds == 0)
+        return false;
+    if (nanoseconds == VA_TIMEOUT_INFINITE)
+        return pthread_cond_wait(&driver->changed, &driver->lock) == 0;
+    return pthread_cond_timedwait(&driver->changed, &driver->lock, deadline) != ETIMEDOUT;
+}
+
+bool wait_for_surface(struct driver *driver, struct surface *surface, uint64_t nanoseconds)
+{
+    struct timespec deadline = deadline_after(nanoseconds == VA_TIMEOUT_INFINITE ? 0 : nanoseconds);
+    while (surface->reading || surface->coding)
+        if (!wait_for_change(driver, &deadline, nanoseconds))
+            return !surface->reading && !surface->coding;
+    return true;
+}
+
+bool wait_for_buffer(struct driver *driver, struct buffer *buffer, uint64_t nanoseconds)
+{
+    struct timespec deadline = deadline_after(nanoseconds == VA_TIMEOUT_INFINITE ? 0 : nanoseconds);
+    while (buffer->pending)
+        if (!wait_for_change(driver, &deadline, nanoseconds))
+            return !buffer->pending;
+    return true;
+}
+
+bool was_synchronised(struct driver *driver, const struct buffer *buffer)
+{
+    const struct surface *surface = object_peek(driver, OBJECT_SURFACE, buffer->input);
+    return buffer->waited || !surface || surface->synchronised >= buffer->submission;
+}
+
+bool could_not_wait(struct driver *driver, const struct buffer *buffer)
+{
+    const struct surface *surface = object_peek(driver, OBJECT_SURFACE, buffer->input);
+    return buffer->object.unwaitable || (surface && surface->object.unwaitable);
+}
+
+VAStatus entry_vaSyncSurface2(VADriverContextP context, VASurfaceID id, uint64_t timeout_ns)
+{
+    struct driver *driver = driver_of(context);
+    pthread_mutex_lock(&driver->lock);
+    struct surface *surface = object_find_locked(driver, OBJECT_SURFACE, id, "vaSyncSurface");
+    bool ready = false;
+    if (surface) {
+        surface->synchronised = driver->submissions;
+        ready = wait_for_surface(driver, surface, timeout_ns);
+        object_release_locked(driver, surface);
+    }
+    pthread_mutex_unlock(&driver->lock);
+    if (!surface)
+        return VA_STATUS_ERROR_INVALID_SURFACE;
+    return ready ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_TIMEDOUT;
+}
+
+VAStatus entry_vaSyncSurface(VADriverContextP context, VASurfaceID render_target)
+{
+    return entry_vaSyncSurface2(context, render_target, VA_TIMEOUT_INFINITE);
+}
+
+VAStatus entry_vaSyncBuffer(VADriverContextP context, VABufferID buf_id, uint64_t timeout_ns)
+{
+    struct driver *driver = driver_of(context);
+    if (!driver->persona.syncs_buffers)
+        return VA_STATUS_ERROR_UNIMPLEMENTED;
+    if (buf_id == VA_INVALID_ID)
+        return VA_STATUS_ERROR_INVALID_BUFFER; /* how clients ask whether the call is there */
+    pthread_mutex_lock(&driver->lock);
+    struct buffer *buffer = object_find_locked(driver, OBJECT_BUFFER, buf_id, "vaSyncBuffer");
+    bool ready = false;
+    if (buffer) {
+        buffer->waited = true;
+        ready = wait_for_buffer(driver, buffer, timeout_ns);
+        object_release_locked(driver, buffer);
+    }
+    pthread_mutex_unlock(&driver->lock);
+    if (!buffer)
+        return VA_STATUS_ERROR_INVALID_BUFFER;
+    return ready ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_TIMEDOUT;
+}
+
+VAStatus entry_vaQuerySurfaceStatus(VADriverContextP context, VASurfaceID render_target, VASurfaceStatus *status)
+{
+    struct driver *driver = driver_of(context);
+    pthread_mutex_lock(&driver->lock);
+    struct surface *surface = object_find_locked(driver, OBJECT_SURFACE, render_target, "vaQuerySurfaceStatus");
+    if (surface) {
+        bool busy = surface->reading || surface->coding;
+        if (!busy)
+            surface->synchronised = driver->submissions;
+        *status = busy ? VASurfaceRendering : VASurfaceReady;
+        object_release_locked(driver, surface);
+    }
+    pthread_mutex_unlock(&driver->lock);
+    return surface ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_SURFACE;
+}
+
+VAStatus entry_vaQuerySurfaceError(VADriverContextP context, VASurfaceID render_target, VAStatus error_status,
+                                   void **error_info)
+{
+    (void)context, (void)render_target, (void)error_status, (void)error_info;
+    return VA_STATUS_ERROR_UNIMPLEMENTED;
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Findings against other people's clients that are known, one per line of tests/allow-list.txt:
+
+    NAME | CLIENT | CLAUSE | OBSERVED | WHY
+
+NAME is the finding's; CLIENT a pattern (fnmatch) on the client's name, "ffmpeg" or "gstreamer-va"; OBSERVED a regular
+expression that the finding's whole detail must match, so that another mistake of the same kind is not excused."""
+
+import fnmatch
+import re
+from dataclasses import dataclass, field
+
+from .places import Problem
+
+
+@dataclass
+class Allowed:
+    name: str
+    client: str
+    clause: str
+    observed: re.Pattern
+    why: str
+    line: int
+    uses: int = field(default=0, compare=False)
+
+    def excuses(self, client, finding):
+        return (self.name == finding.name and fnmatch.fnmatchcase(client, self.client)
+                and self.clause == finding.clause and self.observed.fullmatch(finding.detail) is not None)
+
+
+def read_allow_list(path):
+    entries = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        parts = [part.strip() for part in text.split(" | ")]
+        if len(parts) != 5 or not all(parts):
+            raise Problem(f"{path}:{number}: five parts divided by ' | ' are needed, there are {len(parts)}")
+        try:
+            pattern = re.compile(parts[3])
+        except re.error as error:
+            raise Problem(f"{path}:{number}: {parts[3]!r} is no regular expression: {error}") from error
+        entries.append(Allowed(parts[0], parts[1], parts[2], pattern, parts[4], number))
+    return entries
+
+
+def split_findings(entries, client, findings):
+    """Divides findings into those that an entry excuses, which then counts the use, and the rest."""
+    excused, rest = [], []
+    for finding in findings:
+        entry = next((entry for entry in entries if entry.excuses(client, finding)), None)
+        if entry:
+            entry.uses += 1
+        (excused if entry else rest).append(finding)
+    return excused, rest

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Command lines of other people's VA-API clients for a row of the table."""
+
+import subprocess
+from pathlib import Path
+
+from .launch import run
+from .media import tool_environment
+from .places import Problem
+
+DEVICE = "/dev/dri/renderD128"
+
+
+def make_source(folder, size, frames, rate=25):
+    """A Y4M file of moving, coloured things with some noise; made once per folder."""
+    path = Path(folder) / f"source-{size[0]}x{size[1]}-{frames}.y4m"
+    if not path.exists():
+        made = path.with_suffix(".new.y4m")
+        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i",
+                     f"testsrc2=size={size[0]}x{size[1]}:rate={rate}", "-frames:v", str(frames), "-pix_fmt", "yuv420p",
+                     str(made)], tool_environment(), 120)
+        if ended.status != 0:
+            raise Problem(f"ffmpeg makes no source: {ended.output}")
+        made.rename(path)
+    return path
+
+
+def bit_rate(size):
+    """A rate in bits per second that suits the size and stays below every level's limit for it."""
+    return max(100_000, size[0] * size[1] * 2)
+
+
+def ffmpeg_command(row, source, output, key_interval=6, extra=()):
+    rate = bit_rate(row.size)
+    control = {
+        "cqp": ["-qp", "26"],
+        "cbr": ["-b:v", str(rate), "-maxrate", str(rate)],
+        "vbr": ["-b:v", str(rate), "-maxrate", str(rate * 3 // 2)],
+        "icq": ["-global_quality", "26"],
+        "qvbr": ["-b:v", str(rate), "-maxrate", str(rate * 3 // 2), "-global_quality", "26"],
+        "avbr": ["-b:v", str(rate)],
+    }[row.rate_control]
+    b_frames = {"0": ["-bf", "0"], "2": ["-bf", "2"], "2-pyramid": ["-bf", "3", "-b_depth", "2"]}[row.b_frames]
+    return ["ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-y", "-vaapi_device", DEVICE, "-i", str(source),
+            "-vf", "format=nv12,hwupload", "-c:v", "h264_vaapi", "-rc_mode", row.rate_control.upper(), *control,
+            *b_frames, "-coder", row.entropy, "-slices", str(row.slices), "-g", str(key_interval),
+            "-profile:v", row.profile.replace("-", "_"), *(["-low_power", "1"] if row.low_power else []), *extra,
+            str(output)]
+
+
+def gstreamer_va_command(row, source, output, key_interval=6, extra=()):
+    kilobits = bit_rate(row.size) // 1000
+    control = {
+        "cqp": ["qpi=26", "qpp=28", "qpb=30"],
+        "cbr": [f"bitrate={kilobits}"],
+        "vbr": [f"bitrate={kilobits}", "target-percentage=80"],
+        "icq": ["qpi=26"],
+        "qvbr": [f"bitrate={kilobits}", "qpi=26"],
+    }[row.rate_control]
+    b_frames = {"0": ["b-frames=0"], "2": ["b-frames=2"], "2-pyramid": ["b-frames=3", "b-pyramid=true"]}[row.b_frames]
+    return ["gst-launch-1.0", "-q", "filesrc", f"location={source}", "!", "y4mdec", "!", "videoconvert", "!",
+            "video/x-raw,format=NV12", "!", "vah264lpenc" if row.low_power else "vah264enc",
+            f"rate-control={row.rate_control}", *control, *b_frames, f"cabac={str(row.entropy == 'cabac').lower()}",
+            f"num-slices={row.slices}", f"key-int-max={key_interval}", *extra, "!",
+            f"video/x-h264,profile={row.profile},stream-format=byte-stream", "!", "filesink", f"location={output}"]
+
+
+def gstreamer_vaapi_command(row, source, output, key_interval=6, extra=()):
+    kilobits = bit_rate(row.size) // 1000
+    control = {
+        "cqp": ["init-qp=26"],
+        "cbr": [f"bitrate={kilobits}"],
+        "vbr": [f"bitrate={kilobits}", "target-percentage=80"],
+        "icq": ["quality-factor=26"],
+        "qvbr": [f"bitrate={kilobits}", "quality-factor=26"],
+    }[row.rate_control]
+    b_frames = {"0": ["max-bframes=0"], "2": ["max-bframes=2"],
+                "2-pyramid": ["max-bframes=3", "prediction-type=hierarchical-b"]}[row.b_frames]
+    return ["gst-launch-1.0", "-q", "filesrc", f"location={source}", "!", "y4mdec", "!", "videoconvert", "!",
+            "video/x-raw,format=NV12", "!", "vaapih264enc", f"rate-control={row.rate_control}", *control, *b_frames,
+            f"cabac={str(row.entropy == 'cabac').lower()}", f"num-slices={row.slices}",
+            f"keyframe-period={key_interval}", f"tune={'low-power' if row.low_power else 'none'}", *extra, "!",
+            f"video/x-h264,profile={row.profile},stream-format=byte-stream", "!", "filesink", f"location={output}"]
+
+
+COMMANDS = {"ffmpeg": ffmpeg_command, "gstreamer-va": gstreamer_va_command,
+            "gstreamer-vaapi": gstreamer_vaapi_command}
+
+
+def command_for(row, source, output, **options):
+    return COMMANDS[row.program](row, source, output, **options)
+
+
+def has_element(name, environment):
+    """Whether GStreamer offers an element on the device that the environment shows."""
+    return subprocess.run(["gst-inspect-1.0", "--exists", name], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60).returncode == 0

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The reference driver's journal: one JSON object per line."""
+
+import json
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Finding:
+    name: str
+    clause: str
+    detail: str
+    context: int | None
+    picture: int | None
+    slice: int | None
+
+    @property
+    def is_leak(self):
+        return self.name.startswith("leak")
+
+    def __str__(self):
+        place = f"picture {self.picture}: " if self.picture is not None else ""
+        return f"{self.name} ({self.clause}): {place}{self.detail}"
+
+
+@dataclass
+class Picture:
+    context: int
+    poc: int
+    idr: bool
+    source: str  # MD5 of the visible samples, NV12
+    reconstruction: str
+
+
+@dataclass
+class Journal:
+    findings: list = field(default_factory=list)
+    pictures: list = field(default_factory=list)  # decode order
+    faults: list = field(default_factory=list)  # as in the file
+    damaged: int = 0  # lines that are no JSON: a process died while it wrote
+
+    def in_presentation_order(self):
+        """The pictures by picture order count within each period that an IDR picture starts, context by context."""
+        contexts = {}
+        for picture in self.pictures:
+            periods = contexts.setdefault(picture.context, [])
+            if picture.idr or not periods:
+                periods.append([])
+            periods[-1].append(picture)
+        return [picture for periods in contexts.values() for period in periods
+                for picture in sorted(period, key=lambda picture: picture.poc)]
+
+
+def read_journal(path):
+    journal = Journal()
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        return journal
+    for line in lines:
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:
+            journal.damaged += 1
+            continue
+        kind = entry.get("kind")
+        if kind == "finding":
+            journal.findings.append(Finding(entry["name"], entry["clause"], entry["detail"], entry.get("context"),
+                                            entry.get("picture"), entry.get("slice")))
+        elif kind == "picture":
+            journal.pictures.append(Picture(entry["context"], entry["poc"], bool(entry["idr"]),
+                                            entry.get("source_md5", ""), entry.get("reconstruction_md5", "")))
+        elif kind == "fault":
+            journal.faults.append(entry)
+    return journal

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sources, and what independent decoders make of a stream."""
+
+import hashlib
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .launch import run
+from .places import Problem
+
+
+def tool_environment():
+    """Decoders run without the shim."""
+    import os
+
+    return {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "RENDER_NODES")}
+
+
+@dataclass
+class Decoded:
+    """What a decoder said."""
+
+    decoder: str
+    frames: list = field(default_factory=list)  # MD5 of each frame as NV12, in the order of output
+    complaints: list = field(default_factory=list)  # every line that it wrote at level error or above
+
+    @property
+    def clean(self):
+        return not self.complaints and bool(self.frames)
+
+
+def frame_md5s(text):
+    """The MD5s in the output of ffmpeg's framemd5 muxer."""
+    return [line.split(",")[-1].strip() for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def decode_with_ffmpeg(path, timeout=120):
+    """Decodes strictly: any line at level error counts, and nothing is concealed in silence."""
+    with tempfile.TemporaryDirectory() as folder:
+        sums = Path(folder) / "frames.md5"
+        ended = run(["ffmpeg", "-nostdin", "-hide_banner", "-v", "error", "-threads", "1", "-err_detect", "explode",
+                     "-i", str(path), "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt", "nv12",
+                     str(sums)], tool_environment(), timeout)
+        decoded = Decoded("ffmpeg", complaints=[line for line in ended.output.splitlines() if line.strip()])
+        if ended.status != 0:
+            decoded.complaints.append(f"ffmpeg: {ended.description}")
+        if sums.exists():
+            decoded.frames = frame_md5s(sums.read_text())
+        return decoded
+
+
+def decode_with_openh264(path, timeout=120):
+    """Decodes an Annex B stream with GStreamer's openh264dec."""
+    decoded = Decoded("openh264")
+    size = stream_size(path)
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "frames.nv12"
+        ended = run(["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "h264parse", "!", "openh264dec", "!",
+                     "videoconvert", "!", "video/x-raw,format=NV12", "!", "filesink", f"location={raw}"],
+                    tool_environment(), timeout)
+        decoded.complaints = [line for line in ended.output.splitlines() if "ERROR" in line or "WARNING" in line]
+        if ended.status != 0:
+            decoded.complaints.append(f"gst-launch-1.0: {ended.description}")
+        if raw.exists():
+            decoded.frames = raw_md5s(raw, *size, stride=4)
+    return decoded
+
+
+def stream_size(path):
+    """Width and height of the first video stream, as ffprobe reads them."""
+    ended = run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height", "-of",
+                 "csv=p=0", str(path)], tool_environment(), 30)
+    match = re.match(r"(\d+),(\d+)", ended.output)
+    if not match:
+        raise Problem(f"{path}: no video stream: {ended.output.strip()}")
+    return int(match[1]), int(match[2])
+
+
+def raw_md5s(path, width, height, stride=1):
+    """MD5s of the frames of a raw NV12 file. Rows may be padded to a multiple of `stride` bytes."""
+    pitch = (width + stride - 1) // stride * stride
+    rows = height + (height + 1) // 2
+    chroma = (width + 1) // 2 * 2
+    sums = []
+    with open(path, "rb") as file:
+        while len(frame := file.read(pitch * rows)) == pitch * rows:
+            digest = hashlib.md5()
+            for row in range(rows):
+                digest.update(frame[row * pitch:row * pitch + (width if row < height else chroma)])
+            sums.append(digest.hexdigest())
+    return sums
+
+
+def source_md5s(path, size=None):
+    """MD5s of the frames of a source as NV12: a Y4M file, or raw NV12 of the size given."""
+    path = Path(path)
+    if not path.exists():
+        raise Problem(f"{path}: no such source")
+    if path.suffix == ".y4m":
+        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", "nv12", "-"],
+                    tool_environment(), 120)
+        if ended.status != 0:
+            raise Problem(f"{path}: {ended.output.strip()}")
+        return frame_md5s(ended.output)
+    if not size:
+        raise Problem(f"{path}: a raw source needs --source-size WIDTHxHEIGHT")
+    return raw_md5s(path, *size)
+
+
+def psnr(stream, source, size=None):
+    """Average PSNR in dB of a stream against its source; None when ffmpeg cannot tell."""
+    raw = ["-f", "rawvideo", "-pix_fmt", "nv12", "-s", f"{size[0]}x{size[1]}"] if size else []
+    ended = run(["ffmpeg", "-nostdin", "-hide_banner", "-i", str(stream), *raw, "-i", str(source), "-lavfi",
+                 "[0:v]setpts=N[a];[1:v]setpts=N[b];[a][b]psnr", "-f", "null", "-"], tool_environment(), 300)
+    match = re.search(r"average:(inf|[0-9.]+)", ended.output)
+    return float(match[1]) if match else None

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces of clients' VA traffic, and what the judge makes of each change of them."""
+
+import fnmatch
+import re
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .commands import command_for, make_source
+from .launch import run
+from .places import DRIVERS, Problem, client_environment
+from .table import Row
+
+HARMLESS = DRIVERS / "mutation" / "harmless.txt"
+SIZE = (64, 64)
+FRAMES = 8
+CAUGHT, REFUSED, SILENT = "caught", "refused", ("obeyed", "ignored")
+BROKEN = ("crashed", "hung", "not-played", "playing")
+
+
+def row(client, persona, rate_control, b_frames="0", entropy="cabac", slices=1, profile="high"):
+    return Row(client, persona, rate_control, b_frames, entropy, slices, SIZE, profile)
+
+
+# What is recorded, by name. Names start with the persona: harmless.txt tells them apart by that.
+TRACES = {
+    "intel-ffmpeg-cqp-b": row("ffmpeg", "intel", "cqp", "2-pyramid"),
+    "intel-ffmpeg-cbr": row("ffmpeg", "intel", "cbr", "0", "cavlc", 1, "main"),
+    "intel-ffmpeg-vbr-slices": row("ffmpeg", "intel", "vbr", "2", "cabac", 3),
+    "intel-ffmpeg-baseline": row("ffmpeg", "intel", "cqp", "0", "cavlc", 1, "constrained-baseline"),
+    "intel-gstreamer-cqp-b": row("gstreamer-va", "intel", "cqp", "2-pyramid"),
+    "intel-gstreamer-vbr": row("gstreamer-va", "intel", "vbr", "0", "cavlc", 1, "main"),
+    "intel-gstreamer-cbr-slices": row("gstreamer-va", "intel", "cbr", "2", "cabac", 3),
+    "amd-ffmpeg-cqp": row("ffmpeg", "amd", "cqp"),
+    "amd-ffmpeg-cbr": row("ffmpeg", "amd", "cbr", "0", "cavlc", 1, "main"),
+    "amd-gstreamer-vbr": row("gstreamer-va", "amd", "vbr"),
+    "low-power-ffmpeg-cqp": row("ffmpeg-lp", "low-power", "cqp"),
+}
+
+
+@dataclass
+class Mutation:
+    trace: str
+    outcome: str
+    name: str
+    picture: str
+    what: str
+
+
+@dataclass
+class Harmless:
+    name: str  # pattern (fnmatch, brackets literal) on the mutation's name
+    trace: str  # pattern on the trace's name
+    outcome: str  # "obeyed" or "ignored"
+    clause: str
+    why: str
+    line: int
+    uses: int = field(default=0, compare=False)
+
+    def explains(self, mutation):
+        return (self.outcome == mutation.outcome and fnmatch.fnmatchcase(mutation.trace, self.trace)
+                and matches(self.name, mutation.name))
+
+
+def matches(pattern, name):
+    """fnmatch with '*' and '?' only: names have brackets of their own."""
+    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), name) is not None
+
+
+def read_harmless(path=HARMLESS):
+    entries = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = [part.strip() for part in line.split(" | ")]
+        if len(parts) != 5 or not all(parts) or parts[2] not in SILENT:
+            raise Problem(f"{path}:{number}: NAME | TRACE | obeyed or ignored | CLAUSE | WHY is needed")
+        entries.append(Harmless(*parts, number))
+    return entries
+
+
+def record(name, folder, built):
+    """Records the trace of that name; returns its file."""
+    what = TRACES[name]
+    trace = Path(folder) / f"{name}.trace"
+    output = Path(folder) / f"{name}.h264"
+    source = make_source(folder, SIZE, FRAMES)
+    environment = client_environment(built, persona=what.persona, limits=what.limits, driver="libmutate", extra={
+        "MUTATION_TRACE": str(trace), "MUTATION_DRIVER": str(built / "libref_drv_video.so")})
+    ended = run(command_for(what, source, output), environment, 60)
+    if ended.status != 0 or not trace.exists():
+        raise Problem(f"{name} is not recorded: {ended.description}\n{ended.output}")
+    return trace
+
+
+def replay_command(name, trace, built, *options):
+    return ([built / "mutation" / "replay", built / "libref_drv_video.so", trace, *options],
+            {"REFERENCE_DRIVER_PERSONA": TRACES[name].persona, "REFERENCE_DRIVER_LIMITS": TRACES[name].limits,
+             "PATH": "/usr/bin:/bin"})
+
+
+FINDING = re.compile(r"picture (-?\d+) slice (-?\d+): (\S+) \((.*?)\): (.*)")
+
+
+def replay_unchanged(name, trace, built):
+    """Plays the trace as it is: whether all went as recorded, the findings as (name, clause, detail), and the text."""
+    command, environment = replay_command(name, trace, built)
+    ended = run(command, environment, 60)
+    findings = [match.groups()[2:] for match in map(FINDING.fullmatch, ended.output.splitlines()) if match]
+    return ended.status == 0, findings, ended.output
+
+
+def mutate(name, trace, built, *options, timeout=3600):
+    """Plays every change that the options choose; returns Mutations."""
+    command, environment = replay_command(name, trace, built, "--mutate", *options)
+    outcome = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             errors="replace", timeout=timeout)
+    if outcome.returncode != 0:
+        raise Problem(f"{name}: replay ended with {outcome.returncode}: {outcome.stderr[-400:]}")
+    return [Mutation(name, *line.split("\t")) for line in outcome.stdout.splitlines()]
+
+
+@dataclass
+class Score:
+    """What became of all changes."""
+
+    counts: Counter = field(default_factory=Counter)
+    unexplained: list = field(default_factory=list)
+    broken: list = field(default_factory=list)
+    caught_by: Counter = field(default_factory=Counter)  # names of findings
+
+    def add(self, mutation, harmless):
+        if mutation.outcome in BROKEN:
+            self.broken.append(mutation)
+            self.counts["broken"] += 1
+        elif mutation.outcome in SILENT:
+            entry = next((entry for entry in harmless if entry.explains(mutation)), None)
+            if entry:
+                entry.uses += 1
+            else:
+                self.unexplained.append(mutation)
+            self.counts["harmless" if entry else "unexplained"] += 1
+        else:
+            self.counts[mutation.outcome] += 1
+            if mutation.outcome == CAUGHT:
+                self.caught_by.update(mutation.what.removeprefix("gone: ").split(","))
+
+    def __str__(self):
+        total = self.counts.total()
+        judged = total - self.counts["harmless"]
+        share = 100 * (self.counts[CAUGHT] + self.counts[REFUSED]) / judged if judged else 0
+        return (f"mutation score: {total} changes: {self.counts[CAUGHT]} caught by {len(self.caught_by)} kinds of "
+                f"finding, {self.counts[REFUSED]} refused, {self.counts['harmless']} harmless, "
+                f"{self.counts['unexplained']} unexplained, {self.counts['broken']} broke the driver; "
+                f"{share:.2f} % of what matters")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where things are, and how they get there."""
+
+import os
+import subprocess
+from pathlib import Path
+
+DRIVERS = Path(__file__).resolve().parent.parent
+TOP = DRIVERS.parent.parent
+ALLOW_LIST = DRIVERS / "tests" / "allow-list.txt"
+
+
+class Problem(Exception):
+    """Something that the person at the terminal can mend; its text says what."""
+
+
+def output_folder():
+    """DRIVERS_OUTPUT, else .build/drivers at the repository's top: what Tests/Drivers/build fills."""
+    return Path(os.environ.get("DRIVERS_OUTPUT", TOP / ".build" / "drivers"))
+
+
+def build():
+    """Brings the shim and the driver up to date; returns their folder."""
+    if "DRIVERS_OUTPUT" in os.environ or os.environ.get("DRIVERS_BUILT"):
+        return output_folder()
+    outcome = subprocess.run([DRIVERS / "build"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if outcome.returncode != 0:
+        raise Problem(f"{DRIVERS / 'build'} failed:\n{outcome.stdout}")
+    os.environ["DRIVERS_BUILT"] = "1"
+    return output_folder()
+
+
+def client_environment(folder, *, node="generic", persona="intel", limits="", faults="", journal=None, effort="",
+                       driver="libref", extra=None):
+    """What a client needs in its environment to meet the fake node and the reference driver."""
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("REFERENCE_DRIVER_", "RENDER_NODES", "LIBVA_"))}
+    settings = {
+        "LD_PRELOAD": str(folder / "librender_node.so"),
+        "RENDER_NODES": f"128={node}",
+        "LIBVA_DRIVERS_PATH": str(folder),
+        "LIBVA_DRIVER_NAME": driver,
+        "LIBVA_MESSAGING_LEVEL": "1",
+        "REFERENCE_DRIVER_PERSONA": persona,
+        "REFERENCE_DRIVER_LIMITS": limits,
+        "REFERENCE_DRIVER_FAULTS": faults,
+        "REFERENCE_DRIVER_JOURNAL": str(journal or ""),
+        "REFERENCE_DRIVER_EFFORT": effort,
+        # GStreamer: drivers that it does not know, in this process, and nothing remembered of other drivers.
+        "GST_VA_ALL_DRIVERS": "1",
+        "GST_VAAPI_ALL_DRIVERS": "1",
+        "GST_REGISTRY_FORK": "no",
+    }
+    environment.update({name: value for name, value in settings.items() if value})
+    environment.update(extra or {})
+    return environment
