@@ -68,7 +68,6 @@ void amdgpu_run_video(struct drm_file *file, uint32_t block, uint64_t address, u
 
         if (length < HEADER_DWORDS || length > count - place)
             break;
-        trace("DBG package %x len %u", dwords[place + 1], length);
         if (dwords[place + 1] == layout.kind && length >= HEADER_DWORDS + layout.address_dword + 2)
             give_feedback(file, &layout, dwords + place + HEADER_DWORDS);
         place += length;
