@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Encodes as a correct client does: driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE]
- * [-o FILE]. Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each has
- * a context of its own on the one display and nothing is written. */
+ * [-o FILE] [-r]. Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each
+ * has a context of its own on the one display and nothing is written. With -r the inputs are filled once only. */
 #include "support/client.h"
 
 #include <pthread.h>
@@ -11,6 +11,7 @@
 struct settings {
     unsigned threads, frames, width, height, coded_size;
     const char *output;
+    bool still;
 };
 
 struct job {
@@ -40,6 +41,7 @@ static void *run(void *token)
 {
     struct job *job = token;
     job->client.coded_size = job->settings->coded_size;
+    job->client.still = job->settings->still;
     job->status = client_open_encoder(&job->client, job->settings->width, job->settings->height);
     if (job->status != VA_STATUS_SUCCESS)
         return NULL;
@@ -53,7 +55,7 @@ static void *run(void *token)
 static bool read_settings(struct settings *settings, int count, char **arguments)
 {
     int option;
-    while ((option = getopt(count, arguments, "t:n:s:c:o:")) != -1) {
+    while ((option = getopt(count, arguments, "t:n:s:c:o:r")) != -1) {
         switch (option) {
         case 't':
             settings->threads = (unsigned)atoi(optarg);
@@ -70,6 +72,9 @@ static bool read_settings(struct settings *settings, int count, char **arguments
             break;
         case 'o':
             settings->output = optarg;
+            break;
+        case 'r':
+            settings->still = true;
             break;
         default:
             return false;

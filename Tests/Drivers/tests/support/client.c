@@ -206,7 +206,9 @@ VAStatus client_render(struct client *client)
 VAStatus client_submit(struct client *client)
 {
     uint32_t slot = client->frames % CLIENT_INPUTS;
-    VAStatus status = client_fill(client, slot, client->frames);
+    VAStatus status = VA_STATUS_SUCCESS;
+    if (!client->still || client->frames < CLIENT_INPUTS)
+        status = client_fill(client, slot, client->frames);
     if (status != VA_STATUS_SUCCESS)
         return status;
     CHECK(vaBeginPicture, client->display, client->context, client->inputs[slot]);

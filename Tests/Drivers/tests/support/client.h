@@ -25,6 +25,7 @@ struct client {
     VABufferID coded[CLIENT_INPUTS];
     uint32_t coded_size; /* bytes; 0: enough */
     uint32_t frames;     /* submitted so far */
+    bool still;          /* inputs are filled once: what remains is the cost of the calls */
 };
 
 /* The status of the first call that fails, with its name on standard output ("vaCreateConfig 0x4"), else success. */
