@@ -244,14 +244,17 @@ static void mutate_element(void *token, const char *element, size_t first, size_
     if (count > 1) flip(mutator, first, count, element);
 }
 
-/* Units without a description here: bit by bit. */
+/* Units without a description here: bit by bit at their start (header, payload type and size of an SEI), then one bit
+ * per byte. */
 static void flip_all(const struct mutator *mutator)
 {
+    const size_t start = 3;
     for (size_t byte = 0; 8 * byte < mutator->unit->bits; byte++) {
         char name[32];
-        snprintf(name, sizeof(name), "byte[%zu]", byte);
-        size_t left = mutator->unit->bits - 8 * byte;
-        flip(mutator, 8 * byte, left < 8 ? left : 8, name);
+        snprintf(name, sizeof(name), byte < start ? "start[%zu]" : "byte[%zu]", byte);
+        size_t left = mutator->unit->bits - 8 * byte, count = left < 8 ? left : 8;
+        if (byte < start) flip(mutator, 8 * byte, count, name);
+        else flip(mutator, 8 * byte + byte % count, 1, name);
     }
 }
 

@@ -36,6 +36,28 @@ bool driver_load(struct driver *driver, const char *path)
     return true;
 }
 
+/* Drivers may give out ids that no play before had. Puts the trace's ids in their place ("0x30000012"), so that two
+ * plays can be compared; "0x-" where the trace has none. */
+static void with_recorded_ids(const struct player *player, const char *text, char *out, size_t size)
+{
+    size_t length = 0;
+    while (*text && length + 16 < size) {
+        char *end;
+        unsigned long id = strncmp(text, "0x", 2) == 0 ? strtoul(text, &end, 16) : 0;
+        if (!id || end - text != 10) {
+            out[length++] = *text++;
+            continue;
+        }
+        const struct object *found = NULL;
+        for (size_t i = 0; i < player->object_count; i++)
+            if (player->objects[i].played == id) found = &player->objects[i];
+        length += (size_t)snprintf(out + length, size - length, found ? "0x%08x" : "0x-",
+                                   found ? found->recorded : 0);
+        text = end;
+    }
+    out[length] = 0;
+}
+
 static void hear(void *token, struct journal_place place, const char *name, const char *clause, const char *detail)
 {
     struct player *player = token;
@@ -43,10 +65,13 @@ static void hear(void *token, struct journal_place place, const char *name, cons
     if (player->print)
         fprintf(player->print, "picture %" PRId32 " slice %" PRId32 ": %s (%s): %s\n", (int32_t)place.picture,
                 (int32_t)place.slice, name, clause, detail);
+    char comparable[1024];
+    with_recorded_ids(player, detail, comparable, sizeof(comparable));
+    place.context = 0;
     uint64_t digest = trace_digest(TRACE_DIGEST_START, (const uint8_t *)&place, sizeof(place));
     digest = trace_digest(digest, (const uint8_t *)name, strlen(name) + 1);
     digest = trace_digest(digest, (const uint8_t *)clause, strlen(clause) + 1);
-    digest = trace_digest(digest, (const uint8_t *)detail, strlen(detail) + 1);
+    digest = trace_digest(digest, (const uint8_t *)comparable, strlen(comparable) + 1);
     if (play->finding_count == play->finding_capacity) {
         play->finding_capacity = play->finding_capacity * 2 + 16;
         play->findings = trace_resize(play->findings, play->finding_capacity, sizeof(*play->findings));

@@ -20,7 +20,7 @@ struct change {
 
 struct played_finding {
     char name[64];
-    uint64_t digest; /* of place, name, clause and detail */
+    uint64_t digest; /* of picture, slice, name, clause and detail, the latter with the trace's ids */
 };
 
 /* What came of one play. */

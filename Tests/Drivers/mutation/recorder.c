@@ -131,9 +131,12 @@ static bool load_inner(VADriverContextP context, VAStatus *status)
     return true;
 }
 
-__attribute__((visibility("default"))) VAStatus VA_DRIVER_INIT_FUNC(VADriverContextP context);
+/* __vaDriverInit_1_17, for the version of libva's headers. */
+#define INIT_PASTE(major, minor) __vaDriverInit_##major##_##minor
+#define INIT_SYMBOL(major, minor) INIT_PASTE(major, minor)
+__attribute__((visibility("default"))) VAStatus INIT_SYMBOL(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP);
 
-VAStatus VA_DRIVER_INIT_FUNC(VADriverContextP context)
+VAStatus INIT_SYMBOL(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context)
 {
     VAStatus status = VA_STATUS_ERROR_UNKNOWN;
     recorder_lock();

@@ -172,7 +172,8 @@ static void store(const struct job *job, struct job_result *result, const struct
     size_t size = fault->overflow ? whole / 2 : whole;
     if (size > coded->size) {
         journal_finding(job->place, "coded-buffer-too-small", "vaCreateBuffer",
-                        "coded buffer 0x%08x has %u bytes, the picture takes %zu", coded->object.id, coded->size, whole);
+                        "coded buffer 0x%08x has %u bytes, the picture takes %zu", coded->object.id, coded->size,
+                        whole);
         size = coded->size;
     }
     if (size < whole)

@@ -87,7 +87,7 @@ def record(name, folder, built):
     trace = Path(folder) / f"{name}.trace"
     output = Path(folder) / f"{name}.h264"
     source = make_source(folder, SIZE, FRAMES)
-    environment = client_environment(built, persona=what.persona, limits=what.limits, driver="mutate", extra={
+    environment = client_environment(built, persona=what.persona, limits=what.limits, driver="libmutate", extra={
         "MUTATION_TRACE": str(trace), "MUTATION_DRIVER": str(built / "libref_drv_video.so")})
     ended = run(command_for(what, source, output), environment, 60)
     if ended.status != 0 or not trace.exists():

@@ -123,6 +123,17 @@ def judge_stream(verdict, output, request):
         verdict.source = equal_count([picture.source for picture in pictures], sent)
     if request.second_decoder:
         verdict.second = media.decode_with_openh264(output)
-        agreed, total = equal_count(verdict.second.frames, reconstructions)
-        if agreed != total:
-            verdict.second.complaints.append(f"{agreed} of {total} frames equal the reconstruction")
+        compare_second(verdict.second, reconstructions, pictures != verdict.journal.pictures)
+
+
+def compare_second(decoded, reconstructions, reordered):
+    """Holds openh264's frames against the reconstruction. It decodes B pictures rightly, but puts reordered pictures
+    out in a wrong order, and at an IDR picture the next one twice instead of the last of the period before (2.3.1):
+    then each of its frames must be one of the reconstruction, and they must be as many."""
+    strange = len(set(decoded.frames) - set(reconstructions))
+    if len(decoded.frames) != len(reconstructions):
+        decoded.complaints.append(f"{len(decoded.frames)} frames, {len(reconstructions)} were coded")
+    elif strange:
+        decoded.complaints.append(f"{strange} of {len(decoded.frames)} frames are not of the reconstruction")
+    elif not reordered and decoded.frames != reconstructions:
+        decoded.complaints.append("its frames are in another order")

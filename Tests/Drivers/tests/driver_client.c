@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Encodes as a correct client does: driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE]
+ * [-o FILE] [-r]. Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each
+ * has a context of its own on the one display and nothing is written. With -r the inputs are filled once only. */
+#include "support/client.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct settings {
+    unsigned threads, frames, width, height, coded_size;
+    const char *output;
+    bool still;
+};
+
+struct job {
+    const struct settings *settings;
+    struct client client;
+    FILE *file;
+    VAStatus status;
+};
+
+/* Keeps one frame in flight while the next is prepared. */
+static VAStatus encode(struct job *job)
+{
+    struct client *client = &job->client;
+    VAStatus status = VA_STATUS_SUCCESS;
+    unsigned collected = 0;
+    for (unsigned i = 0; status == VA_STATUS_SUCCESS && i < job->settings->frames; i++) {
+        status = client_submit(client);
+        if (status == VA_STATUS_SUCCESS && client->frames > collected + 1)
+            status = client_collect(client, collected++, job->file);
+    }
+    while (status == VA_STATUS_SUCCESS && collected < client->frames)
+        status = client_collect(client, collected++, job->file);
+    return status;
+}
+
+static void *run(void *token)
+{
+    struct job *job = token;
+    job->client.coded_size = job->settings->coded_size;
+    job->client.still = job->settings->still;
+    job->status = client_open_encoder(&job->client, job->settings->width, job->settings->height);
+    if (job->status != VA_STATUS_SUCCESS)
+        return NULL;
+    job->status = encode(job);
+    VAStatus closed = client_close_encoder(&job->client);
+    if (job->status == VA_STATUS_SUCCESS)
+        job->status = closed;
+    return NULL;
+}
+
+static bool read_settings(struct settings *settings, int count, char **arguments)
+{
+    int option;
+    while ((option = getopt(count, arguments, "t:n:s:c:o:r")) != -1) {
+        switch (option) {
+        case 't':
+            settings->threads = (unsigned)atoi(optarg);
+            break;
+        case 'n':
+            settings->frames = (unsigned)atoi(optarg);
+            break;
+        case 's':
+            if (sscanf(optarg, "%ux%u", &settings->width, &settings->height) != 2)
+                return false;
+            break;
+        case 'c':
+            settings->coded_size = (unsigned)atoi(optarg);
+            break;
+        case 'o':
+            settings->output = optarg;
+            break;
+        case 'r':
+            settings->still = true;
+            break;
+        default:
+            return false;
+        }
+    }
+    return optind == count && settings->threads <= 16;
+}
+
+static bool run_threads(const struct client *display, const struct settings *settings)
+{
+    static struct job jobs[16];
+    pthread_t threads[16];
+    bool succeeded = true;
+    for (unsigned i = 0; i < settings->threads; i++) {
+        jobs[i] = (struct job){.settings = settings, .client = *display};
+        pthread_create(&threads[i], NULL, run, &jobs[i]);
+    }
+    for (unsigned i = 0; i < settings->threads; i++) {
+        pthread_join(threads[i], NULL);
+        succeeded = succeeded && jobs[i].status == VA_STATUS_SUCCESS;
+    }
+    return succeeded;
+}
+
+int main(int count, char **arguments)
+{
+    struct settings settings = {.frames = 8, .width = 64, .height = 64};
+    if (!read_settings(&settings, count, arguments))
+        return 2;
+    struct job job = {.settings = &settings};
+    if (client_open_display(&job.client) != VA_STATUS_SUCCESS)
+        return 1;
+    bool succeeded;
+    if (settings.threads > 0) {
+        succeeded = run_threads(&job.client, &settings);
+    } else {
+        job.file = settings.output ? fopen(settings.output, "wb") : NULL;
+        run(&job);
+        succeeded = job.status == VA_STATUS_SUCCESS;
+        if (job.file)
+            fclose(job.file);
+    }
+    succeeded = client_close_display(&job.client) == VA_STATUS_SUCCESS && succeeded;
+    return succeeded ? 0 : 1;
+}

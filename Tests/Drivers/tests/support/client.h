@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A small VA-API client for tests: one display, one H.264 context, CQP, IDR and P pictures without packed headers. */
+#ifndef DRIVERS_TESTS_SUPPORT_CLIENT_H
+#define DRIVERS_TESTS_SUPPORT_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <va/va.h>
+#include <va/va_drm.h>
+#include <va/va_drmcommon.h>
+#include <va/va_enc_h264.h>
+
+#define CLIENT_INPUTS 3
+#define CLIENT_RECONSTRUCTIONS 2
+
+struct client {
+    int node;
+    VADisplay display;
+    uint32_t width, height; /* even; not necessarily whole macroblocks */
+    VAEntrypoint entrypoint;
+    VAConfigID config;
+    VAContextID context;
+    VASurfaceID inputs[CLIENT_INPUTS], reconstructions[CLIENT_RECONSTRUCTIONS];
+    VABufferID coded[CLIENT_INPUTS];
+    uint32_t coded_size; /* bytes; 0: enough */
+    uint32_t frames;     /* submitted so far */
+    bool still;          /* inputs are filled once: what remains is the cost of the calls */
+};
+
+/* The status of the first call that fails, with its name on standard output ("vaCreateConfig 0x4"), else success. */
+VAStatus client_open_display(struct client *client);
+VAStatus client_open_encoder(struct client *client, uint32_t width, uint32_t height);
+
+/* Fills the input of the next frame with a moving picture (by vaPutImage), and submits it. */
+VAStatus client_fill(struct client *client, uint32_t slot, uint32_t frame);
+VAStatus client_submit(struct client *client);
+
+/* Creates the parameter buffers of the next frame and renders them between begin and end. */
+VAStatus client_render(struct client *client);
+
+/* Waits for the frame by its coded buffer, else by its input, and appends it to the file (may be NULL). */
+VAStatus client_collect(struct client *client, uint32_t frame, FILE *file);
+
+VAStatus client_close_encoder(struct client *client);
+VAStatus client_close_display(struct client *client);
+
+/* Prints "CALL STATUS" when the status is an error; returns it. */
+VAStatus client_report(const char *call, VAStatus status);
+
+#endif
