@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "driver.h"
+#include "faults.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,7 @@ static void map_coded(struct driver *driver, struct buffer *buffer, void **point
     if (!buffer->pending && !buffer->filled)
         journal_finding(JOURNAL_NOWHERE, "coded-buffer-unused", "vaMapBuffer",
                         "coded buffer 0x%08x is mapped, no picture was coded into it", id);
-    else if (!was_synchronised(driver, buffer))
+    else if (!was_synchronised(driver, buffer) && !could_not_wait(driver, buffer))
         journal_finding(JOURNAL_NOWHERE, "map-without-sync", "va.h Notes about synchronization interfaces",
                         "coded buffer 0x%08x is mapped before vaSyncBuffer or vaSyncSurface", id);
     wait_for_buffer(driver, buffer, VA_TIMEOUT_INFINITE);
@@ -199,10 +200,10 @@ VAStatus entry_vaUnmapBuffer(VADriverContextP context, VABufferID buf_id)
 }
 
 /* With the lock held. */
-static void judge_buffer_destruction(const struct buffer *buffer)
+static void judge_buffer_destruction(struct driver *driver, const struct buffer *buffer)
 {
     uint32_t id = buffer->object.id;
-    if (buffer->pending)
+    if (buffer->pending && !could_not_wait(driver, buffer) && !faults_device_lost())
         journal_finding(JOURNAL_NOWHERE, "coded-buffer-destroyed-in-use", "vaDestroyBuffer",
                         "coded buffer 0x%08x is destroyed before its picture is coded", id);
     if (buffer->mapped)
@@ -220,7 +221,7 @@ VAStatus entry_vaDestroyBuffer(VADriverContextP context, VABufferID buffer_id)
         journal_finding(JOURNAL_NOWHERE, "image-buffer-destroyed", "va.h vaDestroyImage",
                         "buffer 0x%08x belongs to image 0x%08x and goes with it", buffer_id, buffer->image);
     } else if (buffer) {
-        judge_buffer_destruction(buffer);
+        judge_buffer_destruction(driver, buffer);
         object_withdraw(driver, &buffer->object);
         status = VA_STATUS_SUCCESS;
     }

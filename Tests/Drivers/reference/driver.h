@@ -24,6 +24,7 @@ struct object {
     uint32_t id;
     uint32_t references; /* the table's own, and one per user */
     bool excused;        /* a fault kept the client from destroying it: no leak */
+    bool unwaitable;     /* a fault kept the client from waiting for it */
     struct object *next; /* in its bucket of the table */
 };
 
@@ -168,7 +169,9 @@ void *object_hold_locked(void *object);
 /* Destroys what is left and reports it. */
 void objects_terminate(struct driver *driver);
 
+/* After faults: a call that destroys the objects, or waits for them, was refused. */
 void objects_excuse(VADriverContextP context, const uint32_t *ids, int count);
+void objects_unwaitable(VADriverContextP context, const uint32_t *ids, int count);
 
 /* What the kinds do when their last reference goes; with the lock held. */
 void surface_free(struct driver *driver, struct surface *surface);
@@ -205,6 +208,8 @@ bool wait_for_surface(struct driver *driver, struct surface *surface, uint64_t n
 bool wait_for_buffer(struct driver *driver, struct buffer *buffer, uint64_t nanoseconds);
 /* Whether the client has waited for the picture in the coded buffer, by it or by the picture's input. */
 bool was_synchronised(struct driver *driver, const struct buffer *buffer);
+/* Whether a fault has refused the client's attempt to wait for the picture. */
+bool could_not_wait(struct driver *driver, const struct buffer *buffer);
 
 /* pictures.c: after faults. */
 void picture_refused(VADriverContextP driver_context, VAContextID id);

@@ -92,7 +92,7 @@
     ENTRY(vaSyncSurface, \
           (VADriverContextP driver, VASurfaceID render_target), \
           (driver, render_target), \
-          (void)0) \
+          objects_unwaitable(driver, &render_target, 1)) \
     ENTRY(vaQuerySurfaceStatus, \
           (VADriverContextP driver, VASurfaceID render_target, VASurfaceStatus *status), \
           (driver, render_target, status), \
@@ -259,11 +259,11 @@
     ENTRY(vaSyncSurface2, \
           (VADriverContextP driver, VASurfaceID surface, uint64_t timeout_ns), \
           (driver, surface, timeout_ns), \
-          (void)0) \
+          objects_unwaitable(driver, &surface, 1)) \
     ENTRY(vaSyncBuffer, \
           (VADriverContextP driver, VABufferID buf_id, uint64_t timeout_ns), \
           (driver, buf_id, timeout_ns), \
-          (void)0) \
+          objects_unwaitable(driver, &buf_id, 1)) \
     ENTRY(vaCopy, \
           (VADriverContextP driver, VACopyObject *dst, VACopyObject *src, VACopyOption option), \
           (driver, dst, src, option), \

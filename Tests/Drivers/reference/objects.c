@@ -173,15 +173,33 @@ void objects_terminate(struct driver *driver)
     }
 }
 
+/* The living object with the id, of whatever kind; with the lock held. */
+static struct object *peek_any(struct driver *driver, uint32_t id)
+{
+    uint32_t kind = id >> KIND_SHIFT;
+    return kind < OBJECT_KINDS ? object_peek(driver, (enum object_kind)kind, id) : NULL;
+}
+
 void objects_excuse(VADriverContextP context, const uint32_t *ids, int count)
 {
     struct driver *driver = driver_of(context);
     pthread_mutex_lock(&driver->lock);
     for (int i = 0; i < count; i++) {
-        uint32_t kind = ids[i] >> KIND_SHIFT;
-        struct object *object = kind < OBJECT_KINDS ? object_peek(driver, (enum object_kind)kind, ids[i]) : NULL;
+        struct object *object = peek_any(driver, ids[i]);
         if (object)
             object->excused = true;
+    }
+    pthread_mutex_unlock(&driver->lock);
+}
+
+void objects_unwaitable(VADriverContextP context, const uint32_t *ids, int count)
+{
+    struct driver *driver = driver_of(context);
+    pthread_mutex_lock(&driver->lock);
+    for (int i = 0; i < count; i++) {
+        struct object *object = peek_any(driver, ids[i]);
+        if (object)
+            object->unwaitable = true;
     }
     pthread_mutex_unlock(&driver->lock);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "driver.h"
+#include "faults.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +172,8 @@ VAStatus entry_vaCreateSurfaces(VADriverContextP context, int width, int height,
 static void judge_surface_destruction(const struct surface *surface)
 {
     uint32_t id = surface->object.id;
-    if (surface->reading || surface->coding)
+    bool can_wait = !surface->object.unwaitable && !faults_device_lost();
+    if ((surface->reading || surface->coding) && can_wait)
         journal_finding(JOURNAL_NOWHERE, "surface-destroyed-in-use", "vaDestroySurfaces",
                         "surface 0x%08x is used by %u pictures that are not coded yet", id,
                         surface->reading + surface->coding);

@@ -50,6 +50,12 @@ bool was_synchronised(struct driver *driver, const struct buffer *buffer)
     return buffer->waited || !surface || surface->synchronised >= buffer->submission;
 }
 
+bool could_not_wait(struct driver *driver, const struct buffer *buffer)
+{
+    const struct surface *surface = object_peek(driver, OBJECT_SURFACE, buffer->input);
+    return buffer->object.unwaitable || (surface && surface->object.unwaitable);
+}
+
 VAStatus entry_vaSyncSurface2(VADriverContextP context, VASurfaceID id, uint64_t timeout_ns)
 {
     struct driver *driver = driver_of(context);
