@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "drm_core.h"
 
+#include "amdgpu.h"
+#include "i915.h"
+#include "trace.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include <libdrm/drm.h>
 
@@ -59,8 +63,25 @@ static int request_capability(struct drm_file *file, struct drm_get_cap *capabil
     }
 }
 
+static int close_object(struct drm_file *file, const struct drm_gem_close *closing)
+{
+    return object_close(file, closing->handle);
+}
+
+static int export_object(struct drm_file *file, struct drm_prime_handle *prime)
+{
+    return object_export(file, prime->handle, (int)prime->flags, &prime->fd);
+}
+
+static int import_object(struct drm_file *file, struct drm_prime_handle *prime)
+{
+    return object_import(file, prime->fd, &prime->handle);
+}
+
 int drm_core_request(struct drm_file *file, unsigned command, void *argument)
 {
+    bool has_memory = file->node->chip->interface != INTERFACE_GENERIC;
+
     switch (command) {
     case _IOC_NR(DRM_IOCTL_VERSION):
         return request_version(file, argument);
@@ -72,20 +93,63 @@ int drm_core_request(struct drm_file *file, unsigned command, void *argument)
     case _IOC_NR(DRM_IOCTL_DROP_MASTER):
     case _IOC_NR(DRM_IOCTL_GET_UNIQUE):
         return EACCES; /* not of a render node */
+    case _IOC_NR(DRM_IOCTL_GEM_CLOSE):
+        return has_memory ? close_object(file, argument) : EOPNOTSUPP;
+    case _IOC_NR(DRM_IOCTL_PRIME_HANDLE_TO_FD):
+        return has_memory ? export_object(file, argument) : ENOSYS;
+    case _IOC_NR(DRM_IOCTL_PRIME_FD_TO_HANDLE):
+        return has_memory ? import_object(file, argument) : ENOSYS;
+    default:
+        return has_memory ? drm_syncobj_request(file, command, argument) : ENOTTY;
+    }
+}
+
+static int answer(struct drm_file *file, unsigned command, void *argument)
+{
+    bool is_of_driver = command >= DRM_COMMAND_BASE && command < DRM_COMMAND_END;
+
+    if (!is_of_driver)
+        return drm_core_request(file, command, argument);
+    switch (file->node->chip->interface) {
+    case INTERFACE_I915:
+        return i915_request(file, command - DRM_COMMAND_BASE, argument);
+    case INTERFACE_AMDGPU:
+        return amdgpu_request(file, command - DRM_COMMAND_BASE, argument);
     default:
         return ENOTTY;
     }
 }
 
+int drm_wait_until(struct drm_file *file, int64_t deadline)
+{
+    const struct node_settings *node = file->node;
+    const struct timespec step = {.tv_nsec = 10000000};
+    bool is_gone;
+
+    nodes_unlock();
+    while (!(is_gone = node_is_gone(node)) && monotonic_nanoseconds() < deadline)
+        nanosleep(&step, NULL);
+    nodes_lock();
+    return is_gone ? ENODEV : ETIME;
+}
+
+int drm_fence_descriptor(bool hangs)
+{
+    return eventfd(hangs ? 0 : 1, EFD_CLOEXEC);
+}
+
 int drm_request(int descriptor, unsigned long request, void *argument)
 {
-    nodes_lock();
-    struct drm_file *file = file_of_descriptor(descriptor);
     int error = ENOTTY;
 
+    nodes_lock();
+    struct drm_file *file = file_of_descriptor(descriptor);
     if (file != NULL) {
-        node_count_request(file->node);
-        error = node_is_gone(file->node) ? ENODEV : drm_core_request(file, _IOC_NR(request), argument);
+        const struct node_settings *node = file->node;
+
+        node_count_request(node);
+        error = node_is_gone(node) ? ENODEV : answer(file, _IOC_NR(request), argument);
+        trace("renderD%u request 0x%02x: %d", node->number, (unsigned)_IOC_NR(request), error);
     }
     nodes_unlock();
     return error;

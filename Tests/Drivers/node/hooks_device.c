@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <libdrm/drm.h>
 
@@ -27,4 +30,22 @@ HOOK int ioctl(int descriptor, unsigned long request, ...)
         return -1;
     }
     return REAL(int (*)(int, unsigned long, ...), "ioctl")(descriptor, request, argument);
+}
+
+static void *map(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset)
+{
+    if ((uint64_t)offset >= OBJECT_OFFSET && !(flags & MAP_ANONYMOUS) && shim_is_active() &&
+        node_of_descriptor(descriptor) != NULL)
+        return object_map(descriptor, address, length, protection, flags, (uint64_t)offset);
+    return (void *)syscall(SYS_mmap, address, length, protection, flags, descriptor, offset);
+}
+
+HOOK void *mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset)
+{
+    return map(address, length, protection, flags, descriptor, offset);
+}
+
+HOOK void *mmap64(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset)
+{
+    return map(address, length, protection, flags, descriptor, offset);
 }

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "nodes.h"
 
+#include "amdgpu.h"
+#include "i915.h"
 #include "paths.h"
 #include "tree.h"
 
@@ -274,8 +276,12 @@ void node_descriptor_closes(int descriptor)
     if (real_fstat(descriptor, &status) == 0 && status.st_dev == memfd_device) {
         nodes_lock();
         struct drm_file *file = known_file(&status);
-        if (file != NULL && descriptors_of(file) == 1)
+        if (file != NULL && descriptors_of(file) == 1) {
+            file_release_objects(file);
+            i915_file_free(file->i915);
+            amdgpu_file_free(file->amdgpu);
             *file = (struct drm_file){0};
+        }
         nodes_unlock();
     }
     errno = error;

@@ -102,6 +102,8 @@ void node_descriptor_closes(int descriptor);
 
 /* Lock held. Buffer objects. Those that return int return 0 or an errno. */
 int object_create(struct drm_file *file, uint64_t size, uint32_t *handle);
+/* An object of the client's own memory. */
+int object_create_from_memory(struct drm_file *file, void *memory, uint64_t size, uint32_t *handle);
 int object_import(struct drm_file *file, int descriptor, uint32_t *handle);
 int object_export(struct drm_file *file, uint32_t handle, int flags, int *descriptor);
 int object_close(struct drm_file *file, uint32_t handle);
@@ -118,5 +120,8 @@ void *object_map(int descriptor, void *address, size_t length, int protection, i
 /* Lock held. A free synchronisation object; its handle, or 0 when there is no memory. */
 uint32_t syncobj_create(struct drm_file *file);
 struct syncobj *syncobj_of_handle(struct drm_file *file, uint32_t handle);
+
+/* Lock held. Frees all that an open file holds here. */
+void file_release_objects(struct drm_file *file);
 
 #endif

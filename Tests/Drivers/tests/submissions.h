@@ -29,7 +29,7 @@ struct planned_misc {
 
 struct planned_picture {
     char type; /* 'i' IDR, 'P', 'B', 'b' B that is a reference */
-    bool send_sequence, send_sps, send_pps, send_aud, emulation;
+    bool send_sequence, send_sps, send_pps, send_aud, send_sei, emulation;
     struct h264_sps sps;
     struct h264_pps pps;
     struct h264_slice_header headers[SCENE_SLICES];
@@ -274,6 +274,7 @@ static inline void plan_scene(struct scene *scene, const struct scene_options *o
             picture->send_sequence = picture->send_sps = picture->send_pps = true;
             if (rated)
                 plan_rate(picture);
+            picture->send_sei = rated;
         }
         picture->send_aud = options->aud;
         picture->emulation = options->emulation;
@@ -352,6 +353,22 @@ static inline void add_packed_sets(const struct planned_picture *picture, struct
         h264_write_sps(&nal, &picture->sps);
         bits_trail(&nal);
         add_packed(list, VAEncPackedHeaderSequence, &nal, picture->emulation);
+    }
+    if (picture->send_sei) {
+        /* buffering_period, H.264 D.1.2: seq_parameter_set_id 0, one delay and its offset of 24 bits; then
+         * pic_timing, D.1.3: cpb_removal_delay and dpb_output_delay. */
+        struct bits payload = {0};
+        bits_put(&nal, H264_NAL_SEI, 8);
+        bits_put_ue(&payload, 0);
+        bits_put(&payload, 67500, 24);
+        bits_put(&payload, 22500, 24);
+        bits_trail(&payload);
+        bits_put(&nal, 0, 8);
+        bits_put(&nal, (uint32_t)(payload.count / 8), 8);
+        bits_append(&nal, payload.bytes, 0, payload.count);
+        bits_release(&payload);
+        bits_trail(&nal);
+        add_packed(list, 0x80000001u, &nal, picture->emulation);
     }
     if (picture->send_pps) {
         h264_write_pps(&nal, &picture->pps);
