@@ -154,6 +154,7 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     checker->history_before = checker->history;
     checker->previous_sequence = picture->sequence;
     checker->had_sequence = checker->have_sequence;
+    checker->have_sets = checker->have_headers = false;
     picture->codable = true;
     picture->refusal = VA_STATUS_SUCCESS;
     picture->slice_count = 0;
@@ -162,6 +163,34 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     memset(&picture->picture, 0, sizeof picture->picture);
     memset(&picture->sps, 0, sizeof picture->sps);
     memset(&picture->pps, 0, sizeof picture->pps);
+}
+
+void check_everything(struct checker *checker)
+{
+    check_sequence(checker);
+    if (checker->collected.picture)
+        check_picture(checker);
+    check_slice_parameters(checker);
+    check_surfaces(checker);
+    check_access_unit(checker);
+    check_rate(checker);
+    if (!checker->have_sets)
+        return;
+    check_sequence_sps(checker);
+    check_picture_pps(checker);
+    check_profile(checker);
+    check_levels(checker);
+    check_hrd(checker);
+    check_cropping(checker);
+    if (!checker->have_headers)
+        return;
+    check_picture_header(checker);
+    check_slice_headers(checker);
+    check_common_fields(checker);
+    check_weights(checker);
+    check_references(checker);
+    check_order(checker);
+    check_access_unit_content(checker);
 }
 
 const struct understood_picture *checker_picture(struct checker *checker, const struct submission *submission)

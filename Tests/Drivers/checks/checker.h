@@ -54,14 +54,13 @@ struct collected {
 /* What is remembered of the pictures before, for checks over several pictures. */
 #define CHECKS_ORDER_COUNTS 64
 struct history {
-    bool any, previous_was_idr, end_of_sequence;
+    bool previous_was_idr, previous_was_unused, end_of_sequence; /* unused: for reference */
     uint32_t previous_idr_pic_id;
     uint32_t since_intra, since_idr, since_anchor; /* pictures since the last I, IDR, and I or P picture */
     int32_t order_counts[CHECKS_ORDER_COUNTS];     /* of the coded video sequence, a ring */
     uint32_t order_count_count;
-    uint32_t active_sps; /* id of the SPS that the latest IDR picture activated */
-    bool has_active_sps;
-    struct h264_sps active; /* as it was then */
+    bool has_active_sps;    /* an IDR picture came: `active` is its SPS */
+    struct h264_sps active;
 };
 
 struct checker {
@@ -88,6 +87,8 @@ struct checker {
     struct h264_dpb dpb, dpb_before; /* `dpb` includes the latest picture once it was judged */
     struct history history, history_before;
     struct h264_order_count order_count;
+    bool have_sets;    /* picture.sps and picture.pps are this picture's */
+    bool have_headers; /* and so are all slice headers and the order count */
 };
 
 /* States a finding at the checker's place; `slice_finding` at a slice of it. */
@@ -128,8 +129,6 @@ bool packed_kind_configured(const struct checker *checker, uint32_t type);
 /* rate.c */
 void understand_rate(struct checker *checker, const struct submitted_buffer *buffer);
 void understand_sequence_rate(struct checker *checker);
-void check_rate(struct checker *checker);
-
 /* own_headers.c: parameter sets and slice headers from the VA parameters, as they would be coded; false when they
  * cannot be (out of range; refuse_picture was called). */
 bool make_sps(struct checker *checker, struct h264_sps *sps);
@@ -140,20 +139,33 @@ bool make_slice_header(struct checker *checker, uint32_t slice, struct h264_slic
 void understand_picture(struct checker *checker);
 void commit_picture(struct checker *checker);
 
-/* The checks proper. */
+/* The checks proper, all led by check_everything. Those of the first group need no parameter sets, those of the
+ * second need have_sets, those of the third have_headers. */
 void check_everything(struct checker *checker);
-void check_sequence(struct checker *checker);
-void check_sequence_sps(struct checker *checker);
-void check_vui(struct checker *checker);
-void check_picture(struct checker *checker);
-void check_picture_pps(struct checker *checker);
-void check_order(struct checker *checker);
-void check_references(struct checker *checker);
-void check_slices(struct checker *checker);
-void check_slice_header(struct checker *checker, uint32_t slice);
-void check_profile(struct checker *checker);
-void check_levels(struct checker *checker);
-void check_surfaces(struct checker *checker);
-void check_access_unit(struct checker *checker);
+
+void check_sequence(struct checker *checker);       /* sequence.c */
+void check_picture(struct checker *checker);        /* picture.c */
+void check_slice_parameters(struct checker *checker); /* slices.c */
+void check_surfaces(struct checker *checker);       /* surfaces.c */
+void check_access_unit(struct checker *checker);    /* access_unit.c */
+void check_rate(struct checker *checker);           /* rate_checks.c */
+
+void check_sequence_sps(struct checker *checker);   /* sequence.c */
+void check_picture_pps(struct checker *checker);    /* picture.c */
+void check_profile(struct checker *checker);        /* profile.c */
+void check_levels(struct checker *checker);         /* levels.c */
+void check_hrd(struct checker *checker);            /* rate_checks.c */
+void check_cropping(struct checker *checker);       /* surfaces.c */
+
+void check_picture_header(struct checker *checker); /* picture.c */
+void check_slice_headers(struct checker *checker);  /* slice_headers.c */
+void check_common_fields(struct checker *checker);  /* slices.c */
+void check_weights(struct checker *checker);        /* weights.c */
+void check_references(struct checker *checker);     /* references.c */
+void check_order(struct checker *checker);          /* order.c */
+void check_access_unit_content(struct checker *checker); /* access_unit.c */
+
+/* order.c: enters the picture into the history. */
+void remember_picture(struct checker *checker);
 
 #endif

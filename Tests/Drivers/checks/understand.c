@@ -324,6 +324,7 @@ void understand_picture(struct checker *checker)
         refuse_picture(checker, VA_STATUS_ERROR_ALLOCATION_FAILED, "out of memory");
         return;
     }
+    checker->have_sets = true;
     for (uint32_t i = 0; i < picture->slice_count; i++)
         if (!understand_slice(checker, i)) {
             refuse_picture(checker, VA_STATUS_ERROR_ALLOCATION_FAILED, "out of memory");
@@ -342,6 +343,7 @@ void understand_picture(struct checker *checker)
             break;
         picture->long_term |= header->marking[i].memory_management_control_operation == 6;
     }
+    checker->have_headers = true;
     understand_coverage(checker);
     for (uint32_t i = 0; i < picture->slice_count; i++)
         understand_references(checker, i);
@@ -360,4 +362,5 @@ void commit_picture(struct checker *checker)
     if (!h264_dpb_commit(&checker->dpb, &picture->sps, &picture->slices[0].header, &checker->order_count,
                          picture->picture.CurrPic.picture_id, reason, sizeof reason))
         finding(checker, "reference-marking-wrong", "H.264 8.2.5", "%s", reason);
+    remember_picture(checker);
 }

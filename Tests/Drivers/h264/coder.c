@@ -144,18 +144,24 @@ static bool accept_coverage(struct h264_coder *coder, const struct h264_slice_re
     if (first != coder->next)
         return fail(coder, "first_mb_in_slice is %u where macroblock %u is next", first, coder->next);
     if (request->macroblock_count == 0 || request->macroblock_count > coder->macroblock_count - first)
-        return fail(coder, "%u macroblocks from %u on are not within the picture's %u", request->macroblock_count, first,
-                    coder->macroblock_count);
+        return fail(coder, "%u macroblocks from %u on are not within the picture's %u", request->macroblock_count,
+                    first, coder->macroblock_count);
     if (!request->nal.bytes || request->nal.count < 16)
         return fail(coder, "%zu bits are too few for a slice header", request->nal.count);
     return true;
+}
+
+/* SliceQPY (7.4.3). */
+static int64_t slice_qp_of(const struct h264_coder *coder, const struct h264_slice_header *header)
+{
+    return (int64_t)26 + coder->pps.pic_init_qp_minus26 + header->slice_qp_delta;
 }
 
 /* Values of the slice header that the coder reckons with (7.4.3). */
 static bool accept_header(struct h264_coder *coder, const struct h264_slice_request *request)
 {
     const struct h264_slice_header *header = request->header;
-    int64_t slice_qp = (int64_t)26 + coder->pps.pic_init_qp_minus26 + header->slice_qp_delta;
+    int64_t slice_qp = slice_qp_of(coder, header);
     if (header->slice_type > 9 || header->slice_type % 5 > 2)
         return fail(coder, "slice_type %u is not coded", header->slice_type);
     if (header->field_pic_flag)
@@ -278,7 +284,7 @@ bool h264_coder_slice(struct h264_coder *coder, const struct h264_slice_request 
         .request = request,
         .header = request->header,
         .type = (enum h264_slice_type)(request->header->slice_type % 5),
-        .qp_predicted = 26 + coder->pps.pic_init_qp_minus26 + request->header->slice_qp_delta,
+        .qp_predicted = (int)slice_qp_of(coder, request->header),
     };
     if (!accept_references(coder, &slice))
         return false;

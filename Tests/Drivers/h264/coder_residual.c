@@ -75,7 +75,8 @@ static void hadamard_transform(int block[16])
     }
 }
 
-/* The magnitude of value / step, rounded down after `rounding` is added, with the sign; within the levels that any profile allows. */
+/* The magnitude of value / step, rounded down after `rounding` is added, with the sign; within the levels that any
+ * profile allows. */
 static int16_t quantise(int value, int step, int rounding)
 {
     int level = (abs(value) + rounding) / step;

@@ -223,7 +223,8 @@ static void slice_nal_unit(struct syntax *s, struct h264_slice_header *header, c
 
 bool h264_read_slice_header(struct h264_slice_header *header, const struct h264_sps *sps, const struct h264_pps *pps,
                             const uint8_t *nal, size_t bit_count, size_t *end, const struct syntax_options *options,
-                            struct syntax_error *error) {
+                            struct syntax_error *error)
+{
     struct syntax s = syntax_reader(nal, bit_count, options, error);
     *header = (struct h264_slice_header){0};
     slice_nal_unit(&s, header, sps, pps);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Encodes as a correct client does: driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE]
- * [-o FILE] [-r]. Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each
- * has a context of its own on the one display and nothing is written. With -r the inputs are filled once only. */
+/* Encodes as a correct client does:
+ *
+ *   driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE] [-o FILE] [-r] [-b RATE[,RATE]]
+ *
+ * Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each has a context of
+ * its own on the one display and nothing is written. With -r the inputs are filled once only. With -b bits per second
+ * (CBR), the second rate from the middle on; else CQP. */
 #include "support/client.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct settings {
     unsigned threads, frames, width, height, coded_size;
     const char *output;
     bool still;
+    unsigned rates[2]; /* bits per second for the first and second half; 0: CQP */
 };
 
 struct job {
@@ -28,6 +34,7 @@ static VAStatus encode(struct job *job)
     VAStatus status = VA_STATUS_SUCCESS;
     unsigned collected = 0;
     for (unsigned i = 0; status == VA_STATUS_SUCCESS && i < job->settings->frames; i++) {
+        client->bits_per_second = job->settings->rates[2 * i >= job->settings->frames];
         status = client_submit(client);
         if (status == VA_STATUS_SUCCESS && client->frames > collected + 1)
             status = client_collect(client, collected++, job->file);
@@ -42,6 +49,7 @@ static void *run(void *token)
     struct job *job = token;
     job->client.coded_size = job->settings->coded_size;
     job->client.still = job->settings->still;
+    job->client.bits_per_second = job->settings->rates[0];
     job->status = client_open_encoder(&job->client, job->settings->width, job->settings->height);
     if (job->status != VA_STATUS_SUCCESS)
         return NULL;
@@ -55,7 +63,7 @@ static void *run(void *token)
 static bool read_settings(struct settings *settings, int count, char **arguments)
 {
     int option;
-    while ((option = getopt(count, arguments, "t:n:s:c:o:r")) != -1) {
+    while ((option = getopt(count, arguments, "t:n:s:c:o:rb:")) != -1) {
         switch (option) {
         case 't':
             settings->threads = (unsigned)atoi(optarg);
@@ -72,6 +80,11 @@ static bool read_settings(struct settings *settings, int count, char **arguments
             break;
         case 'o':
             settings->output = optarg;
+            break;
+        case 'b':
+            settings->rates[1] = settings->rates[0] = (unsigned)atoi(optarg);
+            if (strchr(optarg, ','))
+                settings->rates[1] = (unsigned)atoi(strchr(optarg, ',') + 1);
             break;
         case 'r':
             settings->still = true;

@@ -29,7 +29,7 @@ struct planned_misc {
 
 struct planned_picture {
     char type; /* 'i' IDR, 'P', 'B', 'b' B that is a reference */
-    bool send_sequence, send_sps, send_pps, send_aud, emulation;
+    bool send_sequence, send_sps, send_pps, send_aud, send_sei, emulation;
     struct h264_sps sps;
     struct h264_pps pps;
     struct h264_slice_header headers[SCENE_SLICES];
@@ -52,7 +52,6 @@ struct scene {
     /* Called with each picture's buffers before they are submitted. */
     void (*change_buffers)(struct scene *scene, uint32_t picture, struct submitted_buffer *buffers, uint32_t *count);
     uint32_t changed_picture; /* for that function's use */
-    uint32_t bad_surface;     /* this surface is not valid */
 };
 
 struct scene_options {
@@ -274,6 +273,7 @@ static inline void plan_scene(struct scene *scene, const struct scene_options *o
             picture->send_sequence = picture->send_sps = picture->send_pps = true;
             if (rated)
                 plan_rate(picture);
+            picture->send_sei = rated;
         }
         picture->send_aud = options->aud;
         picture->emulation = options->emulation;
@@ -353,6 +353,22 @@ static inline void add_packed_sets(const struct planned_picture *picture, struct
         bits_trail(&nal);
         add_packed(list, VAEncPackedHeaderSequence, &nal, picture->emulation);
     }
+    if (picture->send_sei) {
+        /* buffering_period, H.264 D.1.2: seq_parameter_set_id 0, one delay and its offset of 24 bits; then
+         * pic_timing, D.1.3: cpb_removal_delay and dpb_output_delay. */
+        struct bits payload = {0};
+        bits_put(&nal, H264_NAL_SEI, 8);
+        bits_put_ue(&payload, 0);
+        bits_put(&payload, 67500, 24);
+        bits_put(&payload, 22500, 24);
+        bits_trail(&payload);
+        bits_put(&nal, 0, 8);
+        bits_put(&nal, (uint32_t)(payload.count / 8), 8);
+        bits_append(&nal, payload.bytes, 0, payload.count);
+        bits_release(&payload);
+        bits_trail(&nal);
+        add_packed(list, 0x80000001u, &nal, picture->emulation);
+    }
     if (picture->send_pps) {
         h264_write_pps(&nal, &picture->pps);
         bits_trail(&nal);
@@ -395,7 +411,7 @@ static inline void release_buffers(struct buffer_list *list)
 static inline struct submitted_surface scene_surface(void *token, VASurfaceID id)
 {
     const struct scene *scene = token;
-    bool valid = id >= INPUT_SURFACE && id < RECONSTRUCTION + 64 && id != scene->bad_surface;
+    bool valid = id >= INPUT_SURFACE && id < RECONSTRUCTION + 64;
     return (struct submitted_surface){id, scene->context_width, scene->context_height, VA_RT_FORMAT_YUV420,
                                       VA_FOURCC_NV12, valid, valid};
 }

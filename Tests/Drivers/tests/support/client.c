@@ -39,8 +39,10 @@ VAStatus client_open_display(struct client *client)
     }
     vaSetInfoCallback(client->display, ignore_message, NULL);
     vaSetErrorCallback(client->display, ignore_message, NULL);
-    CHECK(vaInitialize, client->display, &major, &minor);
-    return VA_STATUS_SUCCESS;
+    VAStatus status = client_report("vaInitialize", vaInitialize(client->display, &major, &minor));
+    if (status != VA_STATUS_SUCCESS)
+        client_close_display(client);
+    return status;
 }
 
 static VAStatus choose_entrypoint(struct client *client)
@@ -60,10 +62,12 @@ static uint32_t whole(uint32_t size)
 VAStatus client_open_encoder(struct client *client, uint32_t width, uint32_t height)
 {
     VAConfigAttrib attributes[] = {{VAConfigAttribRTFormat, VA_RT_FORMAT_YUV420},
-                                   {VAConfigAttribRateControl, VA_RC_CQP}};
+                                   {VAConfigAttribRateControl,
+                                    client->bits_per_second ? VA_RC_CBR : VA_RC_CQP}};
     client->width = width;
     client->height = height;
     client->frames = 0;
+    client->sent_bits_per_second = 0;
     VAStatus status = choose_entrypoint(client);
     if (status != VA_STATUS_SUCCESS)
         return status;
@@ -125,6 +129,7 @@ static VAStatus render_sequence(struct client *client)
         .intra_period = 1000,
         .intra_idr_period = 1000,
         .ip_period = 1,
+        .bits_per_second = client->bits_per_second,
         .max_num_ref_frames = 1,
         .picture_width_in_mbs = (uint16_t)(whole(client->width) / 16),
         .picture_height_in_mbs = (uint16_t)(whole(client->height) / 16),
@@ -138,6 +143,30 @@ static VAStatus render_sequence(struct client *client)
     sequence.seq_fields.bits.log2_max_frame_num_minus4 = 4;
     sequence.seq_fields.bits.log2_max_pic_order_cnt_lsb_minus4 = 4;
     return render_one(client, VAEncSequenceParameterBufferType, &sequence, sizeof(sequence));
+}
+
+/* A misc parameter buffer holds its type and one structure. */
+#define RENDER_MISC(client, misc_type, ...) \
+    do { \
+        struct { \
+            VAEncMiscParameterType type; \
+            __typeof__(__VA_ARGS__) value; \
+        } misc = {misc_type, __VA_ARGS__}; \
+        VAStatus misc_status = render_one(client, VAEncMiscParameterBufferType, &misc, sizeof(misc)); \
+        if (misc_status != VA_STATUS_SUCCESS) \
+            return misc_status; \
+    } while (0)
+
+static VAStatus render_rate(struct client *client)
+{
+    uint32_t rate = client->bits_per_second;
+    RENDER_MISC(client, VAEncMiscParameterTypeFrameRate, (VAEncMiscParameterFrameRate){.framerate = 25});
+    RENDER_MISC(client, VAEncMiscParameterTypeHRD,
+                (VAEncMiscParameterHRD){.buffer_size = rate, .initial_buffer_fullness = rate / 4 * 3});
+    RENDER_MISC(client, VAEncMiscParameterTypeRateControl,
+                (VAEncMiscParameterRateControl){.bits_per_second = rate, .target_percentage = 100, .window_size = 1000});
+    client->sent_bits_per_second = rate;
+    return VA_STATUS_SUCCESS;
 }
 
 static VAPictureH264 no_picture(void)
@@ -196,6 +225,8 @@ static VAStatus render_slice(struct client *client)
 VAStatus client_render(struct client *client)
 {
     VAStatus status = client->frames == 0 ? render_sequence(client) : VA_STATUS_SUCCESS;
+    if (status == VA_STATUS_SUCCESS && client->bits_per_second != client->sent_bits_per_second)
+        status = render_rate(client);
     if (status == VA_STATUS_SUCCESS)
         status = render_picture(client);
     if (status == VA_STATUS_SUCCESS)

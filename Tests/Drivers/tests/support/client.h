@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A small VA-API client for tests: one display, one H.264 context, CQP, IDR and P pictures without packed headers. */
+/* A small VA-API client for tests: one display, one H.264 context, IDR and P pictures without packed headers, CQP or CBR
+ * at 25 pictures a second. */
 #ifndef DRIVERS_TESTS_SUPPORT_CLIENT_H
 #define DRIVERS_TESTS_SUPPORT_CLIENT_H
 
@@ -25,6 +26,8 @@ struct client {
     VABufferID coded[CLIENT_INPUTS];
     uint32_t coded_size; /* bytes; 0: enough */
     uint32_t frames;     /* submitted so far */
+    uint32_t bits_per_second; /* 0: CQP; may be changed between frames */
+    uint32_t sent_bits_per_second;
     bool still;          /* inputs are filled once: what remains is the cost of the calls */
 };
 
