@@ -62,6 +62,15 @@ static const struct h264_dpb_picture *find(const struct checker *checker, uint32
     return NULL;
 }
 
+static bool is_reference_frame(const struct checker *checker, uint32_t surface)
+{
+    const VAPictureH264 *frames = checker->picture.picture.ReferenceFrames;
+    for (uint32_t i = 0; i < 16; i++)
+        if (!is_empty(&frames[i]) && frames[i].picture_id == surface)
+            return true;
+    return false;
+}
+
 /* The entry's fields against what the DPB knows of its picture. */
 static void check_entry(struct checker *checker, const struct entry_place *place, const VAPictureH264 *entry,
                         const struct h264_dpb_picture *picture)
@@ -79,7 +88,7 @@ static void check_entry(struct checker *checker, const struct entry_place *place
 static void check_reference_frames(struct checker *checker)
 {
     const VAPictureH264 *frames = checker->picture.picture.ReferenceFrames;
-    uint32_t given = 0, known = 0;
+    uint32_t given = 0, listed = 0;
     bool ended = false;
     for (uint32_t i = 0; i < 16; i++) {
         struct entry_place place = {"reference-frames", PICTURE_CLAUSE, UINT32_MAX, i};
@@ -102,22 +111,14 @@ static void check_reference_frames(struct checker *checker)
             entry_finding(checker, &place, "not-in-dpb", frames[i].picture_id, VA_INVALID_SURFACE);
         else if (picture && !checker->picture.idr)
             check_entry(checker, &place, &frames[i], picture);
-        known += picture != NULL;
     }
+    for (uint32_t i = 0; i < checker->dpb.count; i++)
+        listed += is_reference_frame(checker, checker->dpb.pictures[i].surface);
     if (checker->picture.idr && given)
         finding(checker, "reference-frames-at-idr", PICTURE_CLAUSE, "%u reference frames at an IDR picture", given);
-    else if (!checker->picture.idr && known < checker->dpb.count)
+    else if (!checker->picture.idr && listed < checker->dpb.count)
         finding(checker, "reference-frames-incomplete", PICTURE_CLAUSE, "%u of the %u pictures in the DPB are listed",
-                known, checker->dpb.count);
-}
-
-static bool is_reference_frame(const struct checker *checker, uint32_t surface)
-{
-    const VAPictureH264 *frames = checker->picture.picture.ReferenceFrames;
-    for (uint32_t i = 0; i < 16; i++)
-        if (!is_empty(&frames[i]) && frames[i].picture_id == surface)
-            return true;
-    return false;
+                listed, checker->dpb.count);
 }
 
 /* The list that a decoder derives from the header; entries of -1 have no picture. */

@@ -38,7 +38,7 @@ static void start_engine(struct cabac *cabac)
     cabac->first = true;
 }
 
-/* 9.3.4.2, PutBit. */
+/* 9.3.4.3, PutBit. */
 static void put_bit(struct cabac *cabac, struct bits *bits, unsigned bit)
 {
     if (cabac->first)
@@ -49,7 +49,7 @@ static void put_bit(struct cabac *cabac, struct bits *bits, unsigned bit)
         bits_put(bits, !bit, 1);
 }
 
-/* 9.3.4.2, RenormE. */
+/* 9.3.4.3, RenormE. */
 static void renormalise(struct cabac *cabac, struct bits *bits)
 {
     while (cabac->range < 256) {

@@ -127,7 +127,7 @@ static void try_references(const struct position *position, struct search *searc
         try_inter(position, search, MACROBLOCK_INTER, both);
 }
 
-/* 8.3.1.2 and others: whether intra prediction may use a neighbour. */
+/* 8.3.3 and 8.3.4: whether intra prediction may use a neighbour. */
 static bool usable_for_intra(const struct position *position, const struct macroblock *neighbour)
 {
     return neighbour && (!position->coder->pps.constrained_intra_pred_flag || macroblock_is_intra(neighbour));
@@ -254,13 +254,6 @@ static struct macroblock *record(const struct position *position, struct decisio
         memset(macroblock->total_coeff, 16, sizeof macroblock->total_coeff);
     }
     return macroblock;
-}
-
-unsigned intra_mb_type(const struct decision *decision)
-{
-    if (decision->kind == MACROBLOCK_PCM)
-        return 25;
-    return 1 + 2 + 4U * decision->cbp_chroma + (decision->cbp_luma != 0 ? 12 : 0);
 }
 
 void pcm_write_samples(struct bits *bits, const struct samples *samples)

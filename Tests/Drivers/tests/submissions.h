@@ -52,7 +52,6 @@ struct scene {
     /* Called with each picture's buffers before they are submitted. */
     void (*change_buffers)(struct scene *scene, uint32_t picture, struct submitted_buffer *buffers, uint32_t *count);
     uint32_t changed_picture; /* for that function's use */
-    uint32_t bad_surface;     /* this surface is not valid */
 };
 
 struct scene_options {
@@ -412,7 +411,7 @@ static inline void release_buffers(struct buffer_list *list)
 static inline struct submitted_surface scene_surface(void *token, VASurfaceID id)
 {
     const struct scene *scene = token;
-    bool valid = id >= INPUT_SURFACE && id < RECONSTRUCTION + 64 && id != scene->bad_surface;
+    bool valid = id >= INPUT_SURFACE && id < RECONSTRUCTION + 64;
     return (struct submitted_surface){id, scene->context_width, scene->context_height, VA_RT_FORMAT_YUV420,
                                       VA_FOURCC_NV12, valid, valid};
 }
