@@ -94,7 +94,7 @@ static uint32_t try_inter(const struct position *position, struct search *search
     predict_inter(position->slice, position->column, position->row, ref_idx, &prediction);
     uint32_t error = squared_error(&position->source, &prediction);
     uint32_t bits = kind == MACROBLOCK_SKIP ? 1 : 5;
-    for (unsigned list = 0; list < 2; list++)
+    for (unsigned list = 0; list < 2 && kind != MACROBLOCK_SKIP; list++)
         for (int rest = ref_idx[list]; rest > 0; rest >>= 1)
             bits += 2;
     uint64_t cost = cost_of(error, bits, position->slice->request->qp);

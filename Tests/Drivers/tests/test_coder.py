@@ -145,6 +145,11 @@ class CoderTest(unittest.TestCase):
         self.assertGreater(summary["taken"], 0)
         self.assertLess(summary["taken"], summary["requests"] * 0.9)
 
+    def test_failing_allocations_only_fail(self):
+        outcome = run(self.program, "memory")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertGreater(json.loads(outcome.stdout)["failures"], 5)
+
     def rates(self, content):
         return [json.loads(line) for line in run(self.program, "rate", content).stdout.splitlines()]
 
