@@ -96,6 +96,9 @@ VAStatus entry_vaCreateContext(VADriverContextP driver_context, VAConfigID confi
     VAStatus status = check_size(&submitted.limits, picture_width, picture_height);
     if (status != VA_STATUS_SUCCESS)
         return status;
+    if (flag & ~VA_PROGRESSIVE)
+        journal_finding(JOURNAL_NOWHERE, "context-flag", "va.h vaCreateContext",
+                        "flag is 0x%x, known is VA_PROGRESSIVE", (unsigned)flag);
     struct context *context = object_create(driver, OBJECT_CONTEXT, sizeof(*context));
     if (!context)
         return VA_STATUS_ERROR_ALLOCATION_FAILED;

@@ -10,6 +10,8 @@
 static unsigned allocations_left; /* until one fails; 0: none does */
 static bool allocation_failed;
 
+#if !__has_feature(address_sanitizer)
+
 static bool fails(void)
 {
     if (allocations_left == 0 || --allocations_left > 0)
@@ -17,8 +19,6 @@ static bool fails(void)
     allocation_failed = true;
     return true;
 }
-
-#if !__has_feature(address_sanitizer)
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
