@@ -26,8 +26,14 @@ static void check_unit_order(struct checker *checker)
     for (uint32_t i = 0; i < collected->unit_count; i++) {
         const struct packed_unit *unit = &collected->units[i];
         int place = place_of(unit->type);
-        if (!collected->headers[unit->header].taken || place < 0)
+        if (!collected->headers[unit->header].taken)
             continue;
+        if (place < 0) {
+            if (unit->type != H264_NAL_FILLER && unit->type != UINT32_MAX)
+                finding(checker, "access-unit-unit-type", "H.264 7.4.1 Table 7-1",
+                        "nal_unit_type %u is none of a header in these profiles", unit->type);
+            continue;
+        }
         if (unit->type == H264_NAL_AUD && delimited)
             finding(checker, "access-unit-delimiter-repeated", "H.264 7.4.1.2.3", "a second one for the same picture");
         else if (place < latest)
@@ -60,6 +66,20 @@ static bool packed_unit_came(const struct checker *checker, uint32_t type)
     return false;
 }
 
+/* A packed parameter set that the picture does not name helps nobody: the one that it names is missing. */
+static void check_packed_ids(struct checker *checker)
+{
+    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
+    if (packed_unit_came(checker, H264_NAL_SPS) && !checker->sps_sent_now[picture->seq_parameter_set_id & 31])
+        finding(checker, "packed-sequence-id", "H.264 7.4.2.2 seq_parameter_set_id",
+                "the IDR picture comes with a packed SPS, but not with the one that it names, %u",
+                picture->seq_parameter_set_id);
+    if (packed_unit_came(checker, H264_NAL_PPS) && !checker->pps_sent_now[picture->pic_parameter_set_id])
+        finding(checker, "packed-picture-id", "H.264 7.4.3 pic_parameter_set_id",
+                "the IDR picture comes with a packed PPS, but not with the one that it names, %u",
+                picture->pic_parameter_set_id);
+}
+
 void check_access_unit(struct checker *checker)
 {
     bool idr = checker->collected.picture && checker->picture.picture.pic_fields.bits.idr_pic_flag;
@@ -72,6 +92,7 @@ void check_access_unit(struct checker *checker)
     if (packed_kind_configured(checker, VAEncPackedHeaderPicture) && !packed_unit_came(checker, H264_NAL_PPS))
         finding(checker, "packed-picture-missing", "va.h VA_ENC_PACKED_HEADER_PICTURE",
                 "the config asks for a packed PPS, the IDR picture has none");
+    check_packed_ids(checker);
 }
 
 /* H.264 7.4.2.4: Table 7-5. */
