@@ -20,6 +20,9 @@
 /* Levels are kept within these bounds, so that level_prefix never exceeds 15, as all profiles allow (9.2.2.1). */
 #define H264_MAXIMUM_LEVEL 2047
 
+/* A.3.1 and A.3.2 allow 3200 bits; arithmetic coding holds some back. */
+#define H264_MAXIMUM_MACROBLOCK_BITS 3168
+
 enum macroblock_kind {
     MACROBLOCK_MISSING, /* not coded yet */
     MACROBLOCK_SKIP,    /* P_Skip, B_Skip */
