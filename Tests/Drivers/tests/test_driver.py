@@ -169,6 +169,15 @@ class EncodingTest(DriverTest):
                     self.assertEqual(self.findings(), [])
                     self.assert_exact(stream)
 
+    def test_imported_inputs_are_read_no_further_than_they_go(self):
+        for size, found in (("64x64", []), ("100x62", ["input-smaller-than-context"] * 8)):
+            with self.subTest(size):
+                stream = self.folder / "stream.h264"
+                ended = self.client("driver_client", "-i", "-s", size, "-o", str(stream))
+                self.assertEqual(ended.status, 0, ended.output)
+                self.assertEqual(self.findings(), found)
+                self.assert_exact(stream)
+
     def test_skip_effort_is_decodable(self):
         stream = self.folder / "stream.h264"
         ended = self.client("driver_client", "-n", "10", "-o", str(stream), effort="skip")
@@ -365,6 +374,8 @@ class SanitizedTest(DriverTest):
                 self.assertEqual(self.sanitized("driver_client", "-s", "100x62", persona=persona).status, 0)
                 self.assertEqual(self.sanitized("driver_surfaces", "100x62", persona=persona).status, 0)
         self.assertEqual(self.sanitized("driver_client", "-t", "3", "-n", "5").status, 0)
+        self.assertEqual(self.sanitized("driver_client", "-i", "-s", "100x62").status, 0)
+        self.assertEqual(self.sanitized("driver_client", "-n", "20", effort="skip").status, 0)
         self.assertEqual(self.sanitized("driver_client", "-n", "30", "-b", "100000,20000").status, 0)
 
     def test_misuses(self):
