@@ -66,15 +66,39 @@ static bool packed_unit_came(const struct checker *checker, uint32_t type)
     return false;
 }
 
+/* The id of a packed parameter set; UINT32_MAX when it cannot be read. */
+static uint32_t parameter_set_id(const struct packed_unit *unit)
+{
+    struct h264_sps sps;
+    struct h264_pps pps;
+    if (unit->type == H264_NAL_SPS && h264_read_sps(&sps, unit->bytes, unit->bit_count, NULL, NULL, NULL))
+        return sps.seq_parameter_set_id;
+    if (unit->type == H264_NAL_PPS && h264_read_pps(&pps, unit->bytes, unit->bit_count, NULL, NULL, NULL))
+        return pps.pic_parameter_set_id;
+    return UINT32_MAX;
+}
+
+static bool packed_set_came(const struct checker *checker, uint32_t type, uint32_t id)
+{
+    const struct collected *collected = &checker->collected;
+    for (uint32_t i = 0; i < collected->unit_count; i++)
+        if (collected->units[i].type == type && collected->headers[collected->units[i].header].taken &&
+            parameter_set_id(&collected->units[i]) == id)
+            return true;
+    return false;
+}
+
 /* A packed parameter set that the picture does not name helps nobody: the one that it names is missing. */
 static void check_packed_ids(struct checker *checker)
 {
     const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
-    if (packed_unit_came(checker, H264_NAL_SPS) && !checker->sps_sent_now[picture->seq_parameter_set_id & 31])
+    if (packed_unit_came(checker, H264_NAL_SPS) &&
+        !packed_set_came(checker, H264_NAL_SPS, picture->seq_parameter_set_id))
         finding(checker, "packed-sequence-id", "H.264 7.4.2.2 seq_parameter_set_id",
                 "the IDR picture comes with a packed SPS, but not with the one that it names, %u",
                 picture->seq_parameter_set_id);
-    if (packed_unit_came(checker, H264_NAL_PPS) && !checker->pps_sent_now[picture->pic_parameter_set_id])
+    if (packed_unit_came(checker, H264_NAL_PPS) &&
+        !packed_set_came(checker, H264_NAL_PPS, picture->pic_parameter_set_id))
         finding(checker, "packed-picture-id", "H.264 7.4.3 pic_parameter_set_id",
                 "the IDR picture comes with a packed PPS, but not with the one that it names, %u",
                 picture->pic_parameter_set_id);
