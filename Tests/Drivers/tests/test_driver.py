@@ -52,6 +52,12 @@ MISUSES = {
                             "vaCreateSurfaces 0xe"]),
     "wrong-buffers": (["buffer-size", "buffer-type", "context-id-invalid"],
                       ["vaCreateBuffer 0xf", "vaCreateBuffer 0x12", "vaCreateBuffer 0x5"]),
+    "destroy-target-before-context": (["surface-destroyed-before-context"] * 2, []),
+    "map-after-timeout": (["map-without-sync"], ["vaSyncBuffer 0x26", "vaSyncSurface2 0x26"]),
+    "render-mapped-buffer": (["buffer-rendered-while-mapped", "context-destroyed-inside-picture"], []),
+    "broken-imports": (["export-flags", "import-descriptor", "import-format", "import-layers", "import-layers",
+                        "import-modifier", "import-pitch"] + ["import-size"] * 3,
+                       ["vaCreateSurfaces 0x12"] * 9 + ["vaExportSurfaceHandle 0x6"]),
 }
 # Findings of these come from the checks too, or are too many to count.
 LOOSE_MISUSES = {
