@@ -80,7 +80,6 @@ static void check_constraint_sets(struct checker *checker)
     if (checker->config.profile == VAProfileH264ConstrainedBaseline && !(flags & 1u << 1))
         finding(checker, "sps-constrained-baseline-flag", "H.264 A.2.1.1",
                 "Constrained Baseline has constraint_set1_flag 1");
-    expect(checker, "sps-reserved-zero-bits", "H.264 7.4.2.1.1 reserved_zero_2bits", sps->reserved_zero_2bits, 0);
 }
 
 void check_profile(struct checker *checker)
@@ -100,9 +99,10 @@ void check_profile(struct checker *checker)
     default:
         expect(checker, "sps-profile-idc", "H.264 A.2.4", sps->profile_idc, 100);
     }
+    check_constraint_sets(checker);
     if (!checker->sps_sent_now[sps->seq_parameter_set_id & 31])
         return;
-    check_constraint_sets(checker);
+    expect(checker, "sps-reserved-zero-bits", "H.264 7.4.2.1.1 reserved_zero_2bits", sps->reserved_zero_2bits, 0);
     if (sps->nal_ref_idc == 0)
         finding(checker, "sps-nal-ref-idc", "H.264 7.4.1", "nal_ref_idc of the SPS is 0");
     if (sps->gaps_in_frame_num_value_allowed_flag)

@@ -63,6 +63,9 @@ static bool understand_sps(struct checker *checker, uint32_t id, bool *send)
         picture->sps = *checker->sps[id];
         return true;
     }
+    if (any_sent(checker->sps_sent_now, 32))
+        finding(checker, "sps-id-not-sent", "H.264 7.4.2.2 seq_parameter_set_id",
+                "an SPS was packed, but none with the id %u that is referred to", id);
     if (!make_sps(checker, &picture->sps))
         return false;
     id = picture->sps.seq_parameter_set_id;
@@ -87,6 +90,9 @@ static bool understand_pps(struct checker *checker, uint32_t id, bool *send)
         picture->pps = *checker->pps[id];
         return true;
     }
+    if (any_sent(checker->pps_sent_now, 256))
+        finding(checker, "pps-id-not-sent", "H.264 7.4.3 pic_parameter_set_id",
+                "a PPS was packed, but none with the id %u that is referred to", id);
     if (!make_pps(checker, &picture->sps, &picture->pps))
         return false;
     id = picture->pps.pic_parameter_set_id;
