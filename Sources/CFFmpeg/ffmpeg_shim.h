@@ -5,6 +5,7 @@
 #ifndef CFFMPEG_SHIM_H
 #define CFFMPEG_SHIM_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 
@@ -38,6 +39,56 @@ static inline int ffmpeg_error(int code) {
 /// AV_VERSION_INT(major, minor, micro): a library version as `avformat_version()` gives it.
 static inline unsigned ffmpeg_version(unsigned major, unsigned minor, unsigned micro) {
     return AV_VERSION_INT(major, minor, micro);
+}
+
+/// The functions of libavfilter that are used, found when the first filter is needed. Being linked to the library costs
+/// every start: it brings along some ninety libraries, for fonts, speech, subtitles and more.
+struct ffmpeg_filters {
+    __typeof__(&avfilter_graph_alloc) graph_alloc;
+    __typeof__(&avfilter_graph_config) graph_config;
+    __typeof__(&avfilter_graph_create_filter) graph_create_filter;
+    __typeof__(&avfilter_graph_free) graph_free;
+    __typeof__(&avfilter_get_by_name) get_by_name;
+    __typeof__(&avfilter_link) link;
+    __typeof__(&av_buffersrc_add_frame_flags) buffersrc_add_frame_flags;
+    __typeof__(&av_buffersink_get_frame) buffersink_get_frame;
+    __typeof__(&av_buffersink_get_time_base) buffersink_get_time_base;
+};
+
+/// The file name of the libavfilter whose headers these are.
+static inline const char *ffmpeg_filter_library_name(void) {
+    return "libavfilter.so." AV_STRINGIFY(LIBAVFILTER_VERSION_MAJOR);
+}
+
+/// Loads libavfilter, for as long as the process lives, and looks its functions up.
+///
+/// @return Null, or what is missing, in the words of the dynamic linker (valid until its next call on this thread).
+static inline const char *ffmpeg_load_filters(struct ffmpeg_filters *filters) {
+    void *library = dlopen(ffmpeg_filter_library_name(), RTLD_NOW | RTLD_LOCAL);
+    if (library == 0) {
+        return dlerror();
+    }
+    const struct {
+        const char *name;
+        void **function;
+    } wanted[] = {
+        {"avfilter_graph_alloc", (void **)&filters->graph_alloc},
+        {"avfilter_graph_config", (void **)&filters->graph_config},
+        {"avfilter_graph_create_filter", (void **)&filters->graph_create_filter},
+        {"avfilter_graph_free", (void **)&filters->graph_free},
+        {"avfilter_get_by_name", (void **)&filters->get_by_name},
+        {"avfilter_link", (void **)&filters->link},
+        {"av_buffersrc_add_frame_flags", (void **)&filters->buffersrc_add_frame_flags},
+        {"av_buffersink_get_frame", (void **)&filters->buffersink_get_frame},
+        {"av_buffersink_get_time_base", (void **)&filters->buffersink_get_time_base},
+    };
+    for (unsigned index = 0; index < sizeof wanted / sizeof wanted[0]; index++) {
+        *wanted[index].function = dlsym(library, wanted[index].name);
+        if (*wanted[index].function == 0) {
+            return dlerror();
+        }
+    }
+    return 0;
 }
 
 #endif

@@ -21,6 +21,8 @@ final class Demuxer {
     /// `nil` if libavformat reads by itself: from the network, or from many files.
     private let file: InputFile?
     private let cancellation: Cancellation
+    /// `nil` if the input holds no uncompressed pictures.
+    private var rawPictures: RawPictureReader?
     /// Where the last packet ends in the file.
     private var packetEnd: Int64?
 
@@ -44,6 +46,7 @@ final class Demuxer {
         let status = avformat_find_stream_info(context, nil)
         try cancellation.check()
         try check(status, "avformat_find_stream_info", "the input cannot be read", code: .malformedData, given: path)
+        rawPictures = context.flatMap { RawPictureReader($0) }
     }
 
     deinit {
@@ -219,7 +222,7 @@ extension Demuxer {
     func read() throws(MediaError) -> Output {
         guard let packet else { return .finished }
         av_packet_unref(packet)
-        let status = av_read_frame(context, packet)
+        let status = read(into: packet)
         try cancellation.check()
         if status >= 0 {
             packetEnd = packet.pointee.pos < 0 ? nil : packet.pointee.pos &+ Int64(packet.pointee.size)
@@ -229,6 +232,14 @@ extension Demuxer {
         // A demuxer may take a failed read for the end.
         let error = context?.pointee.pb?.pointee.error ?? 0
         return error < 0 && error != ffmpeg_error_eof ? .failed(error) : .finished
+    }
+
+    private func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
+        let reader = context?.pointee.pb
+        if let status = rawPictures?.read(into: packet, from: reader) { return status }
+        let status = av_read_frame(context, packet)
+        if status >= 0 { rawPictures?.follow(packet, reader) }
+        return status
     }
 
     /// Whether the file ends in the middle of a picture. Known of YUV4MPEG2 only, where nothing but pictures follows
@@ -242,11 +253,15 @@ extension Demuxer {
     ///
     /// - Returns: Whether that worked; if not, the position is undefined but reading may go on.
     func seek(_ stream: UnsafePointer<AVStream>, to ticks: Int64) -> Bool {
-        av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD) >= 0
+        rawPictures?.restart()
+        return av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD) >= 0
     }
 
     /// Goes back to the beginning.
-    func rewind() -> Bool { avformat_seek_file(context, -1, .min, .min, .max, 0) >= 0 }
+    func rewind() -> Bool {
+        rawPictures?.restart()
+        return avformat_seek_file(context, -1, .min, .min, .max, 0) >= 0
+    }
 }
 
 extension MediaTime {

@@ -42,6 +42,7 @@ final class PictureFilter {
     }
 
     let configuration: Configuration
+    private let library: ffmpeg_filters
     private var graph: UnsafeMutablePointer<AVFilterGraph>?
     private var source: UnsafeMutablePointer<AVFilterContext>?
     private var sink: UnsafeMutablePointer<AVFilterContext>?
@@ -49,7 +50,8 @@ final class PictureFilter {
 
     init(_ configuration: Configuration) throws(MediaError) {
         self.configuration = configuration
-        graph = avfilter_graph_alloc()
+        library = try Self.library.get()
+        graph = library.graph_alloc()
         guard let graph else {
             throw MediaError(.outOfMemory, "no memory for a filter graph", call: "avfilter_graph_alloc")
         }
@@ -59,7 +61,7 @@ final class PictureFilter {
         for step in steps {
             let next = try add(step, to: graph)
             if let last {
-                try check(avfilter_link(last, 0, next, 0), "avfilter_link", "filters do not fit together")
+                try check(library.link(last, 0, next, 0), "avfilter_link", "filters do not fit together")
             } else {
                 source = next
             }
@@ -67,7 +69,7 @@ final class PictureFilter {
         }
         sink = last
         try check(
-            avfilter_graph_config(graph, nil),
+            library.graph_config(graph, nil),
             "avfilter_graph_config",
             "pictures of this kind cannot be converted",
             code: .unsupported,
@@ -75,18 +77,32 @@ final class PictureFilter {
         )
     }
 
-    deinit { avfilter_graph_free(&graph) }
+    /// libavfilter, loaded when it is first asked for.
+    private static let library: Result<ffmpeg_filters, MediaError> = {
+        var library = ffmpeg_filters()
+        guard let missing = ffmpeg_load_filters(&library) else { return .success(library) }
+        return .failure(
+            MediaError(
+                .unavailable,
+                "the library that converts pictures cannot be loaded: \(String(cString: missing))",
+                given: String(cString: ffmpeg_filter_library_name()),
+                call: "dlopen"
+            )
+        )
+    }()
+
+    deinit { library.graph_free(&graph) }
 
     private func add(
         _ step: Step,
         to graph: UnsafeMutablePointer<AVFilterGraph>
     ) throws(MediaError) -> UnsafeMutablePointer<AVFilterContext> {
-        guard let filter = avfilter_get_by_name(step.name) else {
+        guard let filter = library.get_by_name(step.name) else {
             throw MediaError(.unavailable, "FFmpeg was built without a filter that is needed", given: step.name)
         }
         var context: UnsafeMutablePointer<AVFilterContext>?
         try check(
-            avfilter_graph_create_filter(&context, filter, step.name, step.options, nil, graph),
+            library.graph_create_filter(&context, filter, step.name, step.options, nil, graph),
             "avfilter_graph_create_filter",
             "a filter cannot be made",
             code: .unsupported,
@@ -103,7 +119,7 @@ final class PictureFilter {
             isFlushed = true
         }
         try check(
-            av_buffersrc_add_frame_flags(source, frame?.frame, 0),
+            library.buffersrc_add_frame_flags(source, frame?.frame, 0),
             "av_buffersrc_add_frame_flags",
             "filtering failed"
         )
@@ -112,12 +128,12 @@ final class PictureFilter {
     /// The next frame that is ready, its time in the time base of the input; `nil` if there is none.
     func receive() throws(MediaError) -> FrameReference? {
         let output = try FrameReference()
-        let status = av_buffersink_get_frame(sink, output.frame)
+        let status = library.buffersink_get_frame(sink, output.frame)
         if status == ffmpeg_error_again || status == ffmpeg_error_eof { return nil }
         try check(status, "av_buffersink_get_frame", "filtering failed")
         output.frame.pointee.pts = av_rescale_q(
             output.frame.pointee.pts,
-            av_buffersink_get_time_base(sink),
+            library.buffersink_get_time_base(sink),
             configuration.timeBase
         )
         return output

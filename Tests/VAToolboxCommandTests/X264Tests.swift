@@ -3,7 +3,8 @@
 import Foundation
 import Testing
 
-/// The same frames as the `x264` command line gives.
+/// The same frames as the `x264` command line gives, on one thread: with two, x264 164 now and then gives other frames
+/// than it gave in the run before.
 @Suite struct X264Tests {
     @Test(arguments: ["ultrafast", "veryfast", "medium"], [["--bitrate", "300"], ["--crf", "24"], ["--qp", "27"]])
     func givesTheFramesOfX264(preset: String, rateControl: [String]) throws {
@@ -11,7 +12,7 @@ import Testing
         try scratch.makeClip("clip.y4m", seconds: 2, size: "320x180")
         // The y4m file says where its chroma samples lie, which x264's command line does not take from it.
         let reference = try scratch.run(
-            ["x264", "--quiet", "--preset", preset, "--threads", "2", "--keyint", "125", "--chromaloc", "1"]
+            ["x264", "--quiet", "--preset", preset, "--threads", "1", "--keyint", "125", "--chromaloc", "1"]
                 + rateControl
                 + ["-o", "x264.h264", "clip.y4m"]
         )
@@ -25,7 +26,7 @@ import Testing
             "--preset",
             preset,
             "--threads",
-            "2",
+            "1",
             rateControl[0],
             rateControl[1] + suffix
         )

@@ -166,6 +166,7 @@ static void set_reference_counts(struct checker *checker, const VAEncSliceParame
         wanted[1] = parameters->num_ref_idx_l1_active_minus1;
     }
     unsigned used = header->slice_type % 5 == H264_SLICE_B ? 2 : header->slice_type % 5 == H264_SLICE_P ? 1 : 0;
+    header->num_ref_idx_active_override_flag = used && parameters->num_ref_idx_active_override_flag;
     for (unsigned list = 0; list < used; list++) {
         uint32_t given = entries_given(lists[list]);
         header->num_ref_idx_active_minus1[list] = given && wanted[list] + 1 > given ? given - 1 : wanted[list];

@@ -27,6 +27,7 @@ static void check_every_profile(struct checker *checker)
     expect(checker, "profile-bit-depth-luma", clause, sps->bit_depth_luma_minus8, 0);
     expect(checker, "profile-bit-depth-chroma", clause, sps->bit_depth_chroma_minus8, 0);
     expect(checker, "profile-lossless", clause, sps->qpprime_y_zero_transform_bypass_flag, 0);
+    expect(checker, "profile-redundant-pictures", clause, checker->picture.pps.redundant_pic_cnt_present_flag, 0);
     expect(checker, "sps-interlaced-not-advertised", "va.h VAConfigAttribEncInterlaced", sps->frame_mbs_only_flag, 1);
     if (sps->max_num_ref_frames == 0 && any_inter_slice(checker))
         finding(checker, "sps-max-num-ref-frames-zero", "H.264 7.4.2.1.1 max_num_ref_frames",

@@ -38,7 +38,7 @@ static void start_engine(struct cabac *cabac)
     cabac->first = true;
 }
 
-/* 9.3.4.2, PutBit. */
+/* 9.3.4.3, PutBit. */
 static void put_bit(struct cabac *cabac, struct bits *bits, unsigned bit)
 {
     if (cabac->first)
@@ -49,7 +49,7 @@ static void put_bit(struct cabac *cabac, struct bits *bits, unsigned bit)
         bits_put(bits, !bit, 1);
 }
 
-/* 9.3.4.2, RenormE. */
+/* 9.3.4.3, RenormE. */
 static void renormalise(struct cabac *cabac, struct bits *bits)
 {
     while (cabac->range < 256) {
@@ -139,10 +139,18 @@ void cabac_begin_slice(struct slice *slice, int qp)
     cabac->previous_qp_delta_coded = false;
 }
 
+/* ctxIdxInc of mb_skip_flag (9.3.3.1.1.1) and of the first bin of mb_type in B slices (9.3.3.1.1.3): how many
+ * neighbours are not skipped. */
+static unsigned skip_increment(const struct neighbours *near)
+{
+    bool a = near->a && near->a->kind != MACROBLOCK_SKIP, b = near->b && near->b->kind != MACROBLOCK_SKIP;
+    return (unsigned)a + (unsigned)b;
+}
+
 /* 9.3.3.1.1.1. */
 static void write_mb_skip_flag(struct slice *slice, const struct neighbours *near, unsigned flag)
 {
-    unsigned increment = (near->a && near->a->kind != MACROBLOCK_SKIP) + (near->b && near->b->kind != MACROBLOCK_SKIP);
+    unsigned increment = skip_increment(near);
     encode(slice, (slice->type == H264_SLICE_P ? CTX_MB_SKIP_FLAG_P : CTX_MB_SKIP_FLAG_B) + increment, flag);
 }
 
@@ -178,9 +186,7 @@ static void write_intra_mb_type(struct slice *slice, const struct neighbours *ne
         encode(slice, CTX_MB_TYPE_P, 1);
         encode(slice, CTX_MB_TYPE_P_INTRA, 1);
     } else {
-        unsigned increment =
-            (near->a && near->a->kind != MACROBLOCK_SKIP) + (near->b && near->b->kind != MACROBLOCK_SKIP);
-        encode(slice, CTX_MB_TYPE_B + increment, 1);
+        encode(slice, CTX_MB_TYPE_B + skip_increment(near), 1);
         encode(slice, CTX_MB_TYPE_B + 3, 1);
         encode(slice, CTX_MB_TYPE_B + 4, 1);
         encode(slice, CTX_MB_TYPE_B + 5, 1);
@@ -200,9 +206,8 @@ static void write_inter_mb_type(struct slice *slice, const struct neighbours *ne
         encode(slice, CTX_MB_TYPE_P + 2, 0);
         return;
     }
-    unsigned increment = (near->a && near->a->kind != MACROBLOCK_SKIP) + (near->b && near->b->kind != MACROBLOCK_SKIP);
     bool both = decision->ref_idx[0] >= 0 && decision->ref_idx[1] >= 0;
-    encode(slice, CTX_MB_TYPE_B + increment, 1);
+    encode(slice, CTX_MB_TYPE_B + skip_increment(near), 1);
     encode(slice, CTX_MB_TYPE_B + 3, both);
     if (!both) {
         encode(slice, CTX_MB_TYPE_B + 5, decision->ref_idx[1] >= 0);

@@ -171,6 +171,14 @@ static void write_pcm(struct bits *bits, const struct samples *samples)
     pcm_write_samples(bits, samples);
 }
 
+/* mb_type of an intra macroblock in an I slice (table 7-11): Intra16x16PredMode is 2. */
+static unsigned intra_mb_type(const struct decision *decision)
+{
+    if (decision->kind == MACROBLOCK_PCM)
+        return 25;
+    return 1 + 2 + 4U * decision->cbp_chroma + (decision->cbp_luma != 0 ? 12 : 0);
+}
+
 /* 7.3.4 and 7.3.5: mb_skip_run where a run ends, then macroblock_layer. */
 void cavlc_write_macroblock(struct slice *slice, const struct neighbours *near, const struct macroblock *macroblock,
                             const struct decision *decision)

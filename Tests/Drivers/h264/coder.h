@@ -4,8 +4,8 @@
  *
  * Per macroblock it picks the first that fits: skip (P or B) where the prediction that skip stands for equals the
  * source closely enough for the QP; whole-macroblock prediction without motion (list 0, list 1 or both) without
- * residual where that beats intra; DC intra 16x16 with quantised DC (and chroma DC); I_PCM at QP low enough that it
- * is worth its bits, or where nothing else is representable. */
+ * residual where that beats intra; intra 16x16 with DC prediction and quantised DC and AC coefficients; I_PCM at QP low
+ * enough that it is worth its bits, or where nothing else is representable. coder_macroblock.c states the rule. */
 #ifndef DRIVERS_H264_CODER_H
 #define DRIVERS_H264_CODER_H
 

@@ -6,7 +6,8 @@
  *   quantiser would leave anyway.
  * - Else the candidate with the least error + bits * Qstep^2 / 7 is taken: skip, prediction from each reference of
  *   either list, from the best of both together, I_16x16, and I_PCM. The bits of I_16x16 are estimated. With this,
- *   I_PCM is seldom worth its 3072 bits above QP 12, and noise is transmitted exactly at the lowest QPs. */
+ *   I_PCM is seldom worth its 3072 bits above QP 12, and noise is transmitted exactly at the lowest QPs.
+ * - I_16x16 that turns out larger than a macroblock may be gives way to I_PCM. */
 #include "coder_parts.h"
 
 #include <string.h>
@@ -94,7 +95,7 @@ static uint32_t try_inter(const struct position *position, struct search *search
     predict_inter(position->slice, position->column, position->row, ref_idx, &prediction);
     uint32_t error = squared_error(&position->source, &prediction);
     uint32_t bits = kind == MACROBLOCK_SKIP ? 1 : 5;
-    for (unsigned list = 0; list < 2; list++)
+    for (unsigned list = 0; list < 2 && kind != MACROBLOCK_SKIP; list++)
         for (int rest = ref_idx[list]; rest > 0; rest >>= 1)
             bits += 2;
     uint64_t cost = cost_of(error, bits, position->slice->request->qp);
@@ -127,7 +128,7 @@ static void try_references(const struct position *position, struct search *searc
         try_inter(position, search, MACROBLOCK_INTER, both);
 }
 
-/* 8.3.1.2 and others: whether intra prediction may use a neighbour. */
+/* 8.3.3 and 8.3.4: whether intra prediction may use a neighbour. */
 static bool usable_for_intra(const struct position *position, const struct macroblock *neighbour)
 {
     return neighbour && (!position->coder->pps.constrained_intra_pred_flag || macroblock_is_intra(neighbour));
@@ -256,19 +257,61 @@ static struct macroblock *record(const struct position *position, struct decisio
     return macroblock;
 }
 
-unsigned intra_mb_type(const struct decision *decision)
-{
-    if (decision->kind == MACROBLOCK_PCM)
-        return 25;
-    return 1 + 2 + 4U * decision->cbp_chroma + (decision->cbp_luma != 0 ? 12 : 0);
-}
-
 void pcm_write_samples(struct bits *bits, const struct samples *samples)
 {
     bits_append(bits, samples->luma, 0, sizeof samples->luma * 8);
     for (unsigned component = 0; component < 2; component++)
         for (unsigned index = component; index < sizeof samples->chroma; index += 2)
             bits_put(bits, samples->chroma[index], 8);
+}
+
+/* Samples, record and bits of a macroblock as decided. */
+static void commit(const struct position *position, struct decision *decision)
+{
+    struct h264_coder *coder = position->coder;
+    samples_store(&decision->samples, coder->reconstruction, position->column, position->row);
+    const struct macroblock *macroblock = record(position, decision);
+    if (coder->pps.entropy_coding_mode_flag)
+        cabac_write_macroblock(position->slice, &position->near, macroblock, decision);
+    else
+        cavlc_write_macroblock(position->slice, &position->near, macroblock, decision);
+}
+
+/* What a slice goes back to when a macroblock is coded again. */
+struct checkpoint {
+    size_t bit_count;
+    int qp_predicted;
+    uint32_t skip_run;
+    struct cabac cabac;
+};
+
+static struct checkpoint take_checkpoint(const struct slice *slice)
+{
+    return (struct checkpoint){slice->bits.count, slice->qp_predicted, slice->skip_run, slice->cabac};
+}
+
+static void return_to(struct slice *slice, const struct checkpoint *checkpoint)
+{
+    slice->bits.count = checkpoint->bit_count;
+    if (slice->bits.count % 8 != 0)
+        slice->bits.bytes[slice->bits.count / 8] &= (uint8_t)(0xff00 >> slice->bits.count % 8);
+    slice->qp_predicted = checkpoint->qp_predicted;
+    slice->skip_run = checkpoint->skip_run;
+    slice->cabac = checkpoint->cabac;
+}
+
+/* Noise may take more bits than a macroblock is allowed, I_PCM does not. */
+static void commit_within_limit(const struct position *position, struct decision *decision)
+{
+    struct slice *slice = position->slice;
+    struct checkpoint checkpoint = take_checkpoint(slice);
+    commit(position, decision);
+    if (slice->bits.count - checkpoint.bit_count <= H264_MAXIMUM_MACROBLOCK_BITS || slice->bits.failed)
+        return;
+    return_to(slice, &checkpoint);
+    decision->kind = MACROBLOCK_PCM;
+    decision->samples = position->source;
+    commit(position, decision);
 }
 
 void coder_code_macroblock(struct h264_coder *coder, struct slice *slice, uint32_t address)
@@ -287,10 +330,8 @@ void coder_code_macroblock(struct h264_coder *coder, struct slice *slice, uint32
         decide_without_source(&position, &decision);
     else
         decide_truthfully(&position, &decision);
-    samples_store(&decision.samples, coder->reconstruction, position.column, position.row);
-    const struct macroblock *macroblock = record(&position, &decision);
-    if (coder->pps.entropy_coding_mode_flag)
-        cabac_write_macroblock(slice, &position.near, macroblock, &decision);
+    if (decision.kind == MACROBLOCK_INTRA && coder->effort == H264_EFFORT_TRUTHFUL)
+        commit_within_limit(&position, &decision);
     else
-        cavlc_write_macroblock(slice, &position.near, macroblock, &decision);
+        commit(&position, &decision);
 }

@@ -20,6 +20,9 @@
 /* Levels are kept within these bounds, so that level_prefix never exceeds 15, as all profiles allow (9.2.2.1). */
 #define H264_MAXIMUM_LEVEL 2047
 
+/* A.3.1 and A.3.2 allow 3200 bits; arithmetic coding holds some back. */
+#define H264_MAXIMUM_MACROBLOCK_BITS 3168
+
 enum macroblock_kind {
     MACROBLOCK_MISSING, /* not coded yet */
     MACROBLOCK_SKIP,    /* P_Skip, B_Skip */
@@ -149,11 +152,11 @@ void samples_store(const struct samples *samples, struct h264_frame *frame, uint
  * not in list 0, so that temporal direct prediction cannot be used. */
 bool direct_references(const struct slice *slice, const struct neighbours *near, uint32_t address, int8_t ref_idx[2]);
 
-/* cavlc.c, cabac.c. `macroblock` is the macroblock's own record, filled except for what CAVLC and CABAC must see
- * as not coded yet. */
+/* cavlc.c, cabac.c: the bits of one macroblock, whose record is `macroblock`. */
 void cavlc_write_macroblock(struct slice *slice, const struct neighbours *near, const struct macroblock *macroblock,
                             const struct decision *decision);
 void cavlc_end_slice(struct slice *slice);
+/* `qp` is SliceQPY. */
 void cabac_begin_slice(struct slice *slice, int qp);
 void cabac_write_macroblock(struct slice *slice, const struct neighbours *near, const struct macroblock *macroblock,
                             const struct decision *decision);
@@ -161,9 +164,6 @@ void cabac_write_end_of_slice_flag(struct slice *slice, bool end);
 
 /* I_PCM samples as the syntax orders them: luma, Cb, Cr (7.3.5). */
 void pcm_write_samples(struct bits *bits, const struct samples *samples);
-
-/* mb_type of an intra macroblock in an I slice (table 7-11). */
-unsigned intra_mb_type(const struct decision *decision);
 
 /* deblock.c */
 void deblock_picture(struct h264_coder *coder);

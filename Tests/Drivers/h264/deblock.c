@@ -65,7 +65,7 @@ static void filter_strongly(const struct edge *edge, uint8_t *q, const struct th
     filter_side_strongly(q, across, p0, p1, strong_q);
 }
 
-/* 8.7.2: a set of samples across the edge for each sample along it. `qp` is qPav. */
+/* 8.7.1 and 8.7.2: a set of samples across the edge for each sample along it. `qp` is qPav. */
 static void filter_edge(const struct edge *edge, unsigned strength, int qp, const struct slice_filter *filter)
 {
     int index_a = clip3(0, 51, qp + filter->offset_a), index_b = clip3(0, 51, qp + filter->offset_b);
@@ -112,7 +112,7 @@ static unsigned boundary_strength(const struct target *target, uint32_t other)
     return references_differ(references[other], references[target->address]);
 }
 
-/* 8.7.1: filterLeftMbEdgeFlag, filterTopMbEdgeFlag. */
+/* 8.7: filterLeftMbEdgeFlag or filterTopMbEdgeFlag. */
 static bool filters_boundary(const struct target *target, bool inside, uint32_t other)
 {
     return inside && (target->filter->disable_deblocking_filter_idc != 2 ||

@@ -78,7 +78,7 @@ void predict_intra(const struct h264_frame *frame, uint32_t column, uint32_t row
     }
 }
 
-/* 8.4.2.3.1, implicit mode: w1 of two references, w0 being 64 - w1. */
+/* 8.4.3, implicit mode: w1 of two references, w0 being 64 - w1. */
 static int implicit_weight(int32_t current, const struct h264_frame *first, const struct h264_frame *second)
 {
     int64_t difference = (int64_t)second->picture_order_count - first->picture_order_count;
@@ -94,8 +94,7 @@ static int implicit_weight(int32_t current, const struct h264_frame *first, cons
     return weight < -64 || weight > 128 ? 32 : weight;
 }
 
-/* Which mode of weighted prediction the slice uses (8.4.2.2.3 by weighted_pred_flag and weighted_bipred_idc), and
- * the implicit weights of all pairs of references. */
+/* Which mode of weighted prediction the slice uses (8.4.2.3), and the implicit weights of all pairs of references. */
 void predict_prepare_weights(const struct h264_coder *coder, struct slice *slice)
 {
     const struct h264_slice_request *request = slice->request;
@@ -111,12 +110,12 @@ void predict_prepare_weights(const struct h264_coder *coder, struct slice *slice
                                          request->references[1][second]);
 }
 
-/* Weights and offsets of one component in both lists (8.4.2.3.1). */
+/* Weights and offsets of one component in both lists (8.4.3): logWDC, w0C and w1C, o0C and o1C. */
 struct weighting {
     int log_wd, weight[2], offset[2];
 };
 
-/* 8.4.2.3.1, explicit mode; component 0 luma, 1 Cb, 2 Cr. A list that is not used keeps 0. */
+/* 8.4.3, explicit mode; component 0 luma, 1 Cb, 2 Cr. A list that is not used keeps 0. */
 static struct weighting explicit_weighting(const struct h264_slice_header *header, const int8_t ref_idx[2],
                                            unsigned component)
 {
@@ -156,7 +155,7 @@ static void weigh_two(uint8_t *first, const uint8_t *second, unsigned count, uns
     }
 }
 
-/* 8.4.2.3: the default, rounded average. */
+/* 8.4.2.3.1: the default, rounded average. */
 static void average(struct samples *first, const struct samples *second)
 {
     for (unsigned index = 0; index < sizeof first->luma; index++)
@@ -165,6 +164,7 @@ static void average(struct samples *first, const struct samples *second)
         first->chroma[index] = (uint8_t)((first->chroma[index] + second->chroma[index] + 1) >> 1);
 }
 
+/* 8.4.2.3.2 with explicit weights, of `out` and, where both lists are used, `second`; into `out`. */
 static void predict_explicit(const struct slice *slice, const int8_t ref_idx[2], struct samples *out,
                              const struct samples *second)
 {

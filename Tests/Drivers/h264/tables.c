@@ -296,7 +296,7 @@ const uint8_t h264_norm_adjust[6][3] = {
     {10, 16, 13}, {11, 18, 14}, {13, 20, 16}, {14, 23, 18}, {16, 25, 20}, {18, 29, 23},
 };
 
-/* Table 8-2, zig-zag scan of a frame's 4x4 blocks: raster position (4 * row + column) by idx. */
+/* 8.5.6, zig-zag scan of 4x4 blocks: raster position (4 * row + column) by idx. */
 const uint8_t h264_zigzag[16] = {0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15};
 
 /* 6.4.3: raster position, in 4x4 blocks of the macroblock, by luma4x4BlkIdx. */

@@ -39,12 +39,24 @@ static bool about_pixels(enum trace_function function)
     }
 }
 
+/* What a buffer is for, in brackets, where the call creates one. */
+static const char *purpose_of(const struct walk *walk, const struct trace_call *call, char text[48])
+{
+    char name[32];
+    *text = 0;
+    if (call->function == TRACE_CREATE_BUFFER && call->out_count)
+        snprintf(text, 48, "(%s)", walk_buffer_name(walk, walk_buffer(walk, call->out[0]), name));
+    return text;
+}
+
 static void replace_argument(struct walk *walk, size_t call, size_t index, const char *name, const char *label,
                              uint64_t value)
 {
     struct trace_call changed = trace_call_copy(&walk->trace->calls[call]);
     changed.in[index] = value;
-    walk_replace(walk, call, changed, "%s.%s=%s", trace_function_name(changed.function), name, label);
+    char purpose[48];
+    walk_replace(walk, call, changed, "%s%s.%s=%s", trace_function_name(changed.function),
+                 purpose_of(walk, &changed, purpose), name, label);
 }
 
 static void mutate_argument(struct walk *walk, size_t index, size_t argument, const char *name)
@@ -116,10 +128,8 @@ void mutate_call(struct walk *walk, size_t index)
     mutate_attributes(walk, index);
     mutate_list(walk, index);
     if (about_pixels(call->function) || call->function == TRACE_TERMINATE) return;
-    char text[32];
-    const char *name = "";
-    if (call->function == TRACE_CREATE_BUFFER)
-        name = walk_buffer_name(walk, walk_buffer(walk, call->out[0]), text);
-    walk_change(walk, index, CHANGE_DROP, "%s(%s)=dropped", trace_function_name(call->function), name);
-    walk_change(walk, index, CHANGE_REPEAT, "%s(%s)=twice", trace_function_name(call->function), name);
+    char purpose[48];
+    const char *name = trace_function_name(call->function);
+    walk_change(walk, index, CHANGE_DROP, "%s%s=dropped", name, purpose_of(walk, call, purpose));
+    walk_change(walk, index, CHANGE_REPEAT, "%s%s=twice", name, purpose_of(walk, call, purpose));
 }

@@ -36,23 +36,23 @@ bool driver_load(struct driver *driver, const char *path)
     return true;
 }
 
-/* Drivers may give out ids that no play before had. Puts the trace's ids in their place ("0x30000012"), so that two
- * plays can be compared; "0x-" where the trace has none. */
+/* Drivers may give out ids that no play before had. Puts the trace's ids in their place, so that two plays can be
+ * compared, and "id" where the trace has none. Numbers count as ids when they are as large as the driver's are. */
 static void with_recorded_ids(const struct player *player, const char *text, char *out, size_t size)
 {
+    const unsigned long least = 0x10000000, most = 0x5fffffff;
     size_t length = 0;
     while (*text && length + 16 < size) {
         char *end;
-        unsigned long id = strncmp(text, "0x", 2) == 0 ? strtoul(text, &end, 16) : 0;
-        if (!id || end - text != 10) {
+        unsigned long id = *text >= '0' && *text <= '9' ? strtoul(text, &end, 0) : 0;
+        if (id < least || id > most) {
             out[length++] = *text++;
             continue;
         }
         const struct object *found = NULL;
         for (size_t i = 0; i < player->object_count; i++)
             if (player->objects[i].played == id) found = &player->objects[i];
-        length += (size_t)snprintf(out + length, size - length, found ? "0x%08x" : "0x-",
-                                   found ? found->recorded : 0);
+        length += (size_t)snprintf(out + length, size - length, found ? "%08x" : "id", found ? found->recorded : 0);
         text = end;
     }
     out[length] = 0;

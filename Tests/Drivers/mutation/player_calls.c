@@ -182,7 +182,7 @@ static VAStatus unmap_buffer(struct player *player, const struct trace_call *cal
 static void add_image(struct player *player, const struct trace_call *recorded, const VAImage *image)
 {
     if (recorded->out_count < 2) return;
-    add_object(player, OBJECT_IMAGE, recorded->out[0], image->image_id);
+    add_object(player, OBJECT_IMAGE, recorded->out[0], image->image_id)->buffer = (uint32_t)recorded->out[1];
     struct object *buffer = add_object(player, OBJECT_BUFFER, recorded->out[1], image->buf);
     buffer->type = VAImageBufferType;
     buffer->size = image->data_size;
@@ -235,6 +235,10 @@ static VAStatus copy_image(struct player *player, const struct trace_call *call)
     if (call->function == TRACE_GET_IMAGE)
         return player->table->vaGetImage(player->driver, surface, (int)in[1], (int)in[2], (unsigned)in[3],
                                          (unsigned)in[4], played(player, OBJECT_IMAGE, in[5]));
+    const struct object *image = object_of(player, OBJECT_IMAGE, in[1]);
+    const struct object *buffer = image ? object_of(player, OBJECT_BUFFER, image->buffer) : NULL;
+    if (buffer && buffer->mapping && call->data)
+        memcpy(buffer->mapping, call->data, call->size < buffer->size ? call->size : buffer->size);
     return player->table->vaPutImage(player->driver, surface, played(player, OBJECT_IMAGE, in[1]), (int)in[2],
                                      (int)in[3], (unsigned)in[4], (unsigned)in[5], (int)in[6], (int)in[7],
                                      (unsigned)in[8], (unsigned)in[9]);

@@ -15,6 +15,7 @@ struct object {
     void *mapping; /* of a buffer; NULL while not mapped */
     size_t size, element_size; /* bytes of a buffer; 0 for an image's element */
     uint32_t type;             /* VABufferType */
+    uint32_t buffer;           /* of an image, the recorded one */
 };
 
 struct player {

@@ -64,7 +64,8 @@ void recorder_write(VADriverContextP context, enum trace_function function, VASt
     free(out.values);
 }
 
-struct numbers recorder_numbers(size_t count, const uint64_t *values) {
+struct numbers recorder_numbers(size_t count, const uint64_t *values)
+{
     struct numbers numbers = {trace_allocate(count, sizeof *values), count};
     if (count) memcpy(numbers.values, values, count * sizeof *values);
     return numbers;
@@ -80,7 +81,8 @@ void recorder_append(struct numbers *numbers, uint64_t value)
 static struct recorded_buffer *buffers;
 static size_t buffer_count;
 
-struct recorded_buffer *recorder_buffer(VADriverContextP context, VABufferID id) {
+struct recorded_buffer *recorder_buffer(VADriverContextP context, VABufferID id)
+{
     for (size_t i = 0; i < buffer_count; i++)
         if (buffers[i].context == context && buffers[i].id == id) return &buffers[i];
     return NULL;
@@ -99,14 +101,18 @@ void recorder_drop_buffer(VADriverContextP context, VABufferID id)
     if (buffer) *buffer = buffers[--buffer_count];
 }
 
+struct recorded_buffer *recorder_image_buffer(VADriverContextP context, VAImageID image)
+{
+    for (size_t i = 0; i < buffer_count; i++)
+        if (buffers[i].context == context && buffers[i].image == image && image) return &buffers[i];
+    return NULL;
+}
+
 /* Forgets the buffer of an image, which dies with it. */
 void recorder_drop_image(VADriverContextP context, VAImageID image)
 {
-    for (size_t i = 0; i < buffer_count; i++)
-        if (buffers[i].context == context && buffers[i].image == image && image) {
-            buffers[i] = buffers[--buffer_count];
-            return;
-        }
+    struct recorded_buffer *buffer = recorder_image_buffer(context, image);
+    if (buffer) *buffer = buffers[--buffer_count];
 }
 
 static bool load_inner(VADriverContextP context, VAStatus *status)

@@ -42,6 +42,7 @@ void recorder_append(struct numbers *numbers, uint64_t value);
 struct recorded_buffer *recorder_buffer(VADriverContextP context, VABufferID id);
 void recorder_add_buffer(VADriverContextP context, VABufferID id, size_t size, bool coded);
 void recorder_drop_buffer(VADriverContextP context, VABufferID id);
+struct recorded_buffer *recorder_image_buffer(VADriverContextP context, VAImageID image); /* or NULL */
 void recorder_drop_image(VADriverContextP context, VAImageID image);
 
 /* Put the recording functions into the table. */

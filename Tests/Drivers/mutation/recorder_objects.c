@@ -151,12 +151,14 @@ static VAStatus put_image(VADriverContextP context, VASurfaceID surface, VAImage
                           unsigned height)
 {
     recorder_lock();
+    const struct recorded_buffer *buffer = recorder_image_buffer(context, image);
+    if (buffer && !buffer->mapping) buffer = NULL;
     VAStatus status = recorder_inner.vaPutImage(context, surface, image, source_x, source_y, source_width,
                                                 source_height, x, y, width, height);
     recorder_write(context, TRACE_PUT_IMAGE, status,
                    NUMBERS(surface, image, (uint64_t)source_x, (uint64_t)source_y, source_width, source_height,
                            (uint64_t)x, (uint64_t)y, width, height),
-                   NO_NUMBERS, NULL, 0);
+                   NO_NUMBERS, buffer ? buffer->mapping : NULL, buffer ? buffer->size : 0);
     recorder_unlock();
     return status;
 }

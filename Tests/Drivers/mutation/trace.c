@@ -214,7 +214,8 @@ static void *copy_bytes(const void *bytes, size_t size)
     return bytes ? memcpy(trace_allocate(size, 1), bytes, size) : NULL;
 }
 
-struct trace_call trace_call_copy(const struct trace_call *call) {
+struct trace_call trace_call_copy(const struct trace_call *call)
+{
     struct trace_call copy = *call;
     copy.in = copy_bytes(call->in, call->in_count * sizeof *call->in);
     copy.out = copy_bytes(call->out, call->out_count * sizeof *call->out);

@@ -27,7 +27,7 @@
  * vaDeriveImage          surface                                            image, its buffer, bytes
  * vaCreateImage          fourcc, byte order, bits per pixel, width, height  image, its buffer, bytes
  * vaDestroyImage         image
- * vaPutImage             surface, image, x, y, w, h of source, then of target
+ * vaPutImage             surface, image, x, y, w, h of source, then of target                bytes, while it is mapped
  * vaGetImage             surface, x, y, w, h, image
  * vaExportSurfaceHandle  surface, memory type, flags
  * vaTerminate

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <libdrm/amdgpu_drm.h>
+
 #define INTEL(chip_name, pci_device, pci_revision, ...)                                                               \
     {                                                                                                                 \
         .name = chip_name, .kernel_driver = "i915", .interface = INTERFACE_I915, .vendor = 0x8086,                    \
@@ -35,6 +37,18 @@ static const struct chip chips[] = {
           .units_per_subslice = 16, .graphics_version = 12),
     INTEL("dg2", 0x56a0, 0x08, .video_engines = 5, .enhancement_engines = 3, .slices = 8, .subslices = 32,
           .units_per_subslice = 16, .graphics_version = 12, .local_memory = 8ull << 30),
+    AMD("polaris10", 0x67df, 0xc7, .family = AMDGPU_FAMILY_VI, .external_revision = 0x50, .graphics_major = 8,
+        .video = VIDEO_UVD_VCE, .video_major = 6, .video_minor = 3, .shader_engines = 4, .compute_units = 36,
+        .render_backends = 8, .address_config = 0x22011003, .memory_width = 256),
+    AMD("raven", 0x15dd, 0xc6, .family = AMDGPU_FAMILY_RV, .external_revision = 0x01, .graphics_major = 9,
+        .video = VIDEO_VCN, .video_major = 1, .integrated = true, .shader_engines = 1, .compute_units = 11,
+        .render_backends = 2, .address_config = 0x24000042, .memory_width = 128),
+    AMD("renoir", 0x1636, 0xc9, .family = AMDGPU_FAMILY_RV, .external_revision = 0x91, .graphics_major = 9,
+        .video = VIDEO_VCN, .video_major = 2, .integrated = true, .shader_engines = 1, .compute_units = 8,
+        .render_backends = 2, .address_config = 0x24000042, .memory_width = 128),
+    AMD("navi21", 0x73bf, 0xc1, .family = AMDGPU_FAMILY_NV, .external_revision = 0x28, .graphics_major = 10,
+        .video = VIDEO_VCN, .video_major = 3, .shader_engines = 4, .compute_units = 80, .render_backends = 16,
+        .address_config = 0x00000444, .memory_width = 256),
 };
 
 const struct chip *chip_at(unsigned index)

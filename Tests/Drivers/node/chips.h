@@ -3,6 +3,7 @@
 #ifndef DRIVERS_NODE_CHIPS_H
 #define DRIVERS_NODE_CHIPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Which kernel driver's requests (ioctl) a node answers. */
@@ -21,18 +22,23 @@ struct intel_traits {
     uint64_t local_memory;       /* bytes of memory on the card, 0 when there is none */
 };
 
+/* The blocks of an AMD chip that code video. */
+enum video_block {
+    VIDEO_UVD_VCE, /* decoder and HEVC encoder UVD, H.264 encoder VCE: up to version 8 of the graphics */
+    VIDEO_VCN,     /* all in one */
+};
+
 /* What the amdgpu kernel driver tells of a chip. */
 struct amd_traits {
-    uint32_t family;             /* AMDGPU_FAMILY_... */
-    uint32_t external_revision;  /* tells the chips of one family apart */
-    uint32_t graphics_major, graphics_minor; /* version of the graphics block */
-    uint32_t video_encode_block; /* AMDGPU_HW_IP_VCE, or AMDGPU_HW_IP_VCN_ENC */
-    uint32_t video_major, video_minor;       /* version of the video block */
-    uint32_t video_firmware;     /* version of the encoder's firmware, as the block's driver encodes it */
-    uint32_t integrated;         /* 1 when the chip shares the processor's memory */
-    uint32_t shader_engines, compute_units, render_backends; /* compute units and backends in total */
-    uint32_t address_config;     /* GB_ADDR_CONFIG register */
-    uint32_t video_memory_width; /* bits */
+    uint32_t family;            /* AMDGPU_FAMILY_... */
+    uint32_t external_revision; /* tells the chips of one family apart */
+    uint32_t graphics_major;    /* version of the graphics block */
+    enum video_block video;
+    uint32_t video_major, video_minor; /* version of UVD or VCN */
+    bool integrated;            /* shares the processor's memory */
+    uint32_t shader_engines, compute_units, render_backends; /* units and backends of all engines */
+    uint32_t address_config;    /* register GB_ADDR_CONFIG */
+    uint32_t memory_width;      /* bits */
 };
 
 struct chip {

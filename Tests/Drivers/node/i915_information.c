@@ -52,7 +52,7 @@ static int value_of(const struct drm_file *file, int parameter, int *value)
         *value = intel->enhancement_engines != 0;
         return 0;
     case I915_PARAM_NUM_FENCES_AVAIL:
-        *value = 32;
+        *value = intel->local_memory == 0 ? 32 : 0;
         return 0;
     case I915_PARAM_HAS_ALIASING_PPGTT:
         *value = 3; /* full, 48 bits */

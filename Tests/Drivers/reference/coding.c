@@ -2,6 +2,7 @@
 /* A context's worker: codes its pictures in the order of vaEndPicture and fills their coded buffers. */
 #include "faults.h"
 #include "jobs.h"
+#include "skipping.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,11 @@ static bool code_slice(struct context *context, const struct job *job, const str
     open_references(slice, &references, &request);
     if (slice->prefix.count)
         bits_append(stream, slice->prefix.bytes, 0, slice->prefix.count);
-    return h264_coder_slice(context->coder, &request, stream);
+    size_t start = stream->count / 8;
+    bool coded = h264_coder_slice(context->coder, &request, stream);
+    if (coded && context->skipped)
+        skipped_learn(context->skipped, job, slice, stream, start);
+    return coded;
 }
 
 /* One pass over the picture; qp below 0: each slice's own. */
@@ -97,6 +102,8 @@ static bool code_pass(const struct driver *driver, struct context *context, cons
     job->reconstruction->frame.long_term = job->long_term;
     if (!h264_coder_begin(coder, &job->sps, &job->pps, &source->frame, &job->reconstruction->frame, driver->effort))
         return false;
+    if (context->skipped && skipped_append(context->skipped, job, &result->stream))
+        return !result->stream.failed;
     bool coded = true;
     for (uint32_t i = 0; coded && i < job->slice_count; i++)
         coded = code_slice(context, job, &job->slices[i], qp, &result->stream);
@@ -107,9 +114,14 @@ static bool code_pass(const struct driver *driver, struct context *context, cons
 static void append_filler(struct bits *stream, uint32_t bytes)
 {
     static const uint8_t start[5] = {0, 0, 0, 1, H264_NAL_FILLER};
+    uint8_t ones[4096];
+    memset(ones, 0xff, sizeof(ones));
     bits_append(stream, start, 0, 8 * sizeof(start));
-    for (uint32_t i = FILLER_SMALLEST; i < bytes; i++)
-        bits_put(stream, 0xff, 8);
+    for (uint32_t left = bytes - FILLER_SMALLEST; left > 0;) {
+        uint32_t part = left < sizeof(ones) ? left : sizeof(ones);
+        bits_append(stream, ones, 0, 8 * (size_t)part);
+        left -= part;
+    }
     bits_put(stream, 0x80, 8);
 }
 

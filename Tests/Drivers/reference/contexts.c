@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "driver.h"
 #include "rate_control.h"
+#include "skipping.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -67,7 +68,10 @@ static VAStatus equip(struct driver *driver, struct context *context, const VASu
     context->checker = checker_create(&context->config, place);
     context->coder = h264_coder_create();
     context->rate_control = rate_control_create();
-    if (context->checker && context->coder && context->rate_control && start_worker(driver, context))
+    bool skipping = driver->effort == H264_EFFORT_SKIP;
+    context->skipped = skipping ? calloc(1, sizeof(*context->skipped)) : NULL;
+    bool equipped = context->checker && context->coder && context->rate_control && (context->skipped || !skipping);
+    if (equipped && start_worker(driver, context))
         return VA_STATUS_SUCCESS;
     return VA_STATUS_ERROR_ALLOCATION_FAILED;
 }
@@ -92,6 +96,9 @@ VAStatus entry_vaCreateContext(VADriverContextP driver_context, VAConfigID confi
     VAStatus status = check_size(&submitted.limits, picture_width, picture_height);
     if (status != VA_STATUS_SUCCESS)
         return status;
+    if (flag & ~VA_PROGRESSIVE)
+        journal_finding(JOURNAL_NOWHERE, "context-flag", "va.h vaCreateContext",
+                        "flag is 0x%x, known is VA_PROGRESSIVE", (unsigned)flag);
     struct context *context = object_create(driver, OBJECT_CONTEXT, sizeof(*context));
     if (!context)
         return VA_STATUS_ERROR_ALLOCATION_FAILED;
@@ -133,6 +140,9 @@ void context_free(struct driver *driver, struct context *context)
     if (context->coder)
         h264_coder_destroy(context->coder);
     rate_control_destroy(context->rate_control);
+    if (context->skipped)
+        skipped_release(context->skipped);
+    free(context->skipped);
     free(context);
 }
 

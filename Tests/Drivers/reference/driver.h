@@ -108,6 +108,7 @@ struct image {
 
 struct job;
 struct rate_control;
+struct skipped_slices;
 
 struct context {
     struct object object;
@@ -133,6 +134,7 @@ struct context {
     /* The worker's own. */
     struct h264_coder *coder;
     struct rate_control *rate_control;
+    struct skipped_slices *skipped; /* NULL unless the effort is H264_EFFORT_SKIP */
 };
 
 static inline struct driver *driver_of(VADriverContextP context)

@@ -12,7 +12,10 @@ static const double weights[3] = {[H264_SLICE_P] = 1.0, [H264_SLICE_B] = 0.6, [H
 struct rate_control {
     struct understood_rate rate;
     struct rate_picture picture; /* being coded */
+    int repeated;                /* times it was coded again */
     double budget;               /* bits per picture at the rate */
+    double arrival;              /* bits that reach a decoder's buffer per picture: the largest rate */
+    double fullness;             /* bits in the decoder's buffer before the picture is taken out (C.1.2); by the HRD */
     double debt;                 /* bits spent so far above the budget; negative: saved */
     struct {
         bool known;
@@ -46,24 +49,38 @@ static int bounded(const struct understood_rate *rate, int qp)
     return qp < least ? least : qp > most ? most : qp;
 }
 
-static double bits_per_picture(const struct understood_rate *rate)
+static double picture_rate(const struct understood_rate *rate)
 {
-    double pictures = 30;
     if (rate->frame_rate_numerator && rate->frame_rate_denominator)
-        pictures = (double)rate->frame_rate_numerator / rate->frame_rate_denominator;
-    double bits = rate->bits_per_second;
-    if (rate->rate_control != VA_RC_CBR && rate->target_percentage > 0 && rate->target_percentage <= 100)
-        bits = bits * rate->target_percentage / 100;
-    return bits / pictures;
+        return (double)rate->frame_rate_numerator / rate->frame_rate_denominator;
+    return 30;
 }
 
 static void take_rate(struct rate_control *control, const struct understood_rate *rate)
 {
-    double budget = bits_per_picture(rate);
+    bool first = control->rate.hrd_buffer_size == 0;
+    bool has_target = rate->rate_control != VA_RC_CBR && rate->target_percentage > 0 && rate->target_percentage <= 100;
+    double arrival = rate->bits_per_second / picture_rate(rate);
+    double budget = has_target ? arrival * rate->target_percentage / 100 : arrival;
     if (budget != control->budget)
         control->debt = 0;
     control->rate = *rate;
     control->budget = budget;
+    control->arrival = arrival;
+    if (first)
+        control->fullness = rate->hrd_initial_fullness ? rate->hrd_initial_fullness : rate->hrd_buffer_size * 0.75;
+    if (control->fullness > rate->hrd_buffer_size)
+        control->fullness = rate->hrd_buffer_size;
+}
+
+/* The bits that the picture may have at most; 0: no bound. */
+static double most_bits(const struct rate_control *control)
+{
+    double most = control->rate.maximum_frame_size * 8.0;
+    if (control->rate.hrd_buffer_size && follows_a_rate(control->rate.rate_control) &&
+        (most == 0 || control->fullness < most))
+        most = control->fullness;
+    return most;
 }
 
 /* A guess for the first picture of a type, by bits per macroblock. */
@@ -86,7 +103,9 @@ static double wanted_bits(const struct rate_control *control)
     if (pictures < 4)
         pictures = 4;
     double wanted = (control->budget - control->debt / pictures) * weights[control->picture.type];
-    double least = control->budget / 8;
+    double least = control->budget / 8, most = most_bits(control) * 0.8;
+    if (most > 0 && wanted > most)
+        wanted = most;
     return wanted < least ? least : wanted;
 }
 
@@ -120,6 +139,7 @@ int rate_control_qp(struct rate_control *control, const struct understood_rate *
 {
     take_rate(control, rate);
     control->picture = *picture;
+    control->repeated = 0;
     if (rate->rate_control == VA_RC_ICQ)
         return bounded(rate, quality_qp(rate, picture->type));
     if (!follows_a_rate(rate->rate_control) || control->budget <= 0)
@@ -133,14 +153,24 @@ int rate_control_qp(struct rate_control *control, const struct understood_rate *
 
 int rate_control_smaller(struct rate_control *control, int qp, uint64_t bits)
 {
-    uint64_t most = (uint64_t)control->rate.maximum_frame_size * 8;
-    if (most == 0 || bits <= most || qp < 0)
+    double most = most_bits(control);
+    if (most <= 0 || (double)bits <= most || qp < 0)
         return -1;
-    int smaller = qp;
-    for (double expected = (double)bits; expected > (double)most; expected *= STEP)
+    int smaller = qp + 3 * control->repeated++;
+    for (double expected = (double)bits; expected > most && smaller < 51; expected *= STEP)
         smaller++;
     smaller = bounded(&control->rate, smaller);
     return smaller > qp ? smaller : -1;
+}
+
+/* What CBR fills up: it stays within a picture's budget of its rate, and the decoder's buffer never overflows. */
+static uint32_t filler_bytes(const struct rate_control *control)
+{
+    double missing = -control->debt - control->budget;
+    double overflow = control->fullness - control->rate.hrd_buffer_size;
+    if (control->rate.hrd_buffer_size && overflow > missing)
+        missing = overflow;
+    return missing >= 8 * FILLER_SMALLEST ? (uint32_t)(missing / 8) : 0;
 }
 
 uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits)
@@ -154,13 +184,12 @@ uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits)
     if (!follows_a_rate(control->rate.rate_control))
         return 0;
     control->debt += (double)bits - control->budget;
-    uint32_t filler = 0;
-    /* CBR stays within a picture's budget of its rate. */
-    double short_by = -control->debt - control->budget;
-    if (control->rate.rate_control == VA_RC_CBR && short_by >= 8 * FILLER_SMALLEST) {
-        filler = (uint32_t)(short_by / 8);
-        control->debt += filler * 8.0;
-    }
+    control->fullness += control->arrival - (double)bits;
+    uint32_t filler = control->rate.rate_control == VA_RC_CBR ? filler_bytes(control) : 0;
+    control->debt += filler * 8.0;
+    control->fullness -= filler * 8.0;
+    if (control->fullness > control->rate.hrd_buffer_size)
+        control->fullness = control->rate.hrd_buffer_size;
     /* What VBR saves for long is not spent later. */
     double most_saved = control->budget * 15;
     if (control->debt < -most_saved)

@@ -21,7 +21,8 @@ void rate_control_destroy(struct rate_control *control);
 int rate_control_qp(struct rate_control *control, const struct understood_rate *rate,
                     const struct rate_picture *picture);
 
-/* QP for coding the picture again because `bits` are more than its largest size; -1 when it cannot get smaller. */
+/* QP for coding the picture again because `bits` are more than its largest size, or than the decoder's buffer holds by
+ * the HRD; -1: they are not, or it cannot get smaller. */
 int rate_control_smaller(struct rate_control *control, int qp, uint64_t bits);
 
 /* Takes note of what the picture has cost; returns the bytes of filler data that the rate asks for (CBR), 0 or at

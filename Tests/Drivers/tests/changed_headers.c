@@ -100,7 +100,8 @@ static bool pps_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(HIGH, "picture-transform-8x8", PIC(0)->pps.transform_8x8_mode_flag = 0)
     CHANGE(HIGH, "picture-scaling-matrix", PIC(0)->pps.pic_scaling_matrix_present_flag = 1)
     CHANGE(PACKED, "picture-constrained-intra", PIC(0)->pps.constrained_intra_pred_flag = 1)
-    CHANGE(PACKED, "picture-redundant-pic-cnt", PIC(0)->pps.redundant_pic_cnt_present_flag = 1; END(0))
+    CHANGE(PACKED, "picture-redundant-pic-cnt profile-redundant-pictures",
+           PIC(0)->pps.redundant_pic_cnt_present_flag = 1; END(0))
     CHANGE(PACKED, "pps-nal-ref-idc", PIC(0)->pps.nal_ref_idc = 0)
     return false;
 }

@@ -8,6 +8,8 @@
  *     Prints one line of JSON: size, profile, frames and how many macroblocks of each kind there are.
  *   coder_exercise rate flat|textured
  *     Prints bytes and squared error of one I picture at each QP.
+ *   coder_exercise memory
+ *     Lets every allocation of the coder fail in turn; prints how many did.
  *   coder_exercise hostile SEED COUNT
  *     Damages requests; prints how many the coder took. It must not crash. */
 #include "coder_exercise/exercise.h"
@@ -122,9 +124,13 @@ int main(int argc, char **argv)
         printf("{\"requests\": %u, \"taken\": %u}\n", count, exercise_hostile(strtoull(argv[2], NULL, 10), count));
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "memory") == 0) {
+        printf("{\"failures\": %u}\n", exercise_memory());
+        return 0;
+    }
     if (argc == 3 && strcmp(argv[1], "rate") == 0)
         return print_rates(strcmp(argv[2], "flat") == 0);
     fprintf(stderr, "usage: coder_exercise stream|plain SEED PROFILE PICTURES STREAM FRAMES | rate flat|textured | "
-                    "hostile SEED COUNT\n");
+                    "memory | hostile SEED COUNT\n");
     return 2;
 }

@@ -23,7 +23,7 @@ sys.path.insert(0, str(DRIVERS))
 from runner.places import TOP, build  # noqa: E402
 
 FULL = "--full" in sys.argv
-FIRST, COUNT = 1, 400 if FULL else 14
+FIRST, COUNT = 1, 400 if FULL else 10
 PICTURES = 20
 PROFILES = (0, 66, 77, 100)
 # What the summaries of a run must add up to more than 0 for.
@@ -144,6 +144,11 @@ class CoderTest(unittest.TestCase):
         summary = json.loads(outcome.stdout)
         self.assertGreater(summary["taken"], 0)
         self.assertLess(summary["taken"], summary["requests"] * 0.9)
+
+    def test_failing_allocations_only_fail(self):
+        outcome = run(self.program, "memory")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertGreater(json.loads(outcome.stdout)["failures"], 5)
 
     def rates(self, content):
         return [json.loads(line) for line in run(self.program, "rate", content).stdout.splitlines()]

@@ -40,7 +40,7 @@ MISUSES = {
     "destroy-surface-in-use": (["surface-destroyed-in-use"], []),
     "write-surface-in-use": (["surface-written-while-encoding"], []),
     "reuse-pending-coded-buffer": (["coded-buffer-pending"], ["vaEndPicture 0x1"]),
-    "coded-buffer-too-small": (["coded-buffer-too-small"], ["frame 0 size 40 status 0x200"]),
+    "coded-buffer-too-small": (["coded-buffer-small", "coded-buffer-too-small"], ["frame 0 size 40 status 0x200"]),
     "leave-everything": (["leaked-buffer"] * 3 + ["leaked-config", "leaked-context", "leaked-image"] +
                          ["leaked-surface"] * 5, []),
     "context-inside-picture": (["context-destroyed-inside-picture"], []),
@@ -276,14 +276,15 @@ class FaultTest(DriverTest):
 
 @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
 class FfmpegTest(DriverTest):
-    def encode(self, persona, size, *options):
+    def encode(self, persona, size, *options, effort="", frames=6):
         stream = self.folder / "stream.h264"
         command = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-init_hw_device", "vaapi=gpu:/dev/dri/renderD128", "-f",
-                   "lavfi", "-i", f"testsrc=size={size}:rate=25", "-frames:v", "6", "-vf", "format=nv12,hwupload",
-                   "-c:v", "h264_vaapi", "-bf", "0", *options, str(stream)]
+                   "lavfi", "-i", f"testsrc=size={size}:rate=25", "-frames:v", str(frames), "-vf",
+                   "format=nv12,hwupload", "-c:v", "h264_vaapi", *options, str(stream)]
         if self.journal.exists():
             self.journal.unlink()
-        ended = run(command, client_environment(self.built, persona=persona, journal=self.journal), 60)
+        ended = run(command, client_environment(self.built, persona=persona, journal=self.journal,
+                                                effort=effort), 60)
         self.assertEqual(ended.status, 0, ended.output)
         return stream
 
@@ -292,16 +293,49 @@ class FfmpegTest(DriverTest):
             for size in ("64x64", "178x100"):
                 with self.subTest(f"{persona} {size}"):
                     low_power = ["-low_power", "1"] if persona == "low-power" else []
-                    stream = self.encode(persona, size, *low_power)
+                    stream = self.encode(persona, size, "-bf", "0", *low_power)
                     self.assertEqual(len(kinds(self.journal, "picture")), 6)
                     self.assert_exact(stream)
 
     def test_the_source_arrives_as_it_was_sent(self):
-        self.encode("intel", "178x100")
+        self.encode("intel", "178x100", "-bf", "0")
         sent = run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=178x100:rate=25",
                     "-frames:v", "6", "-vf", "format=nv12", "-f", "framemd5", "-"], media.tool_environment())
         self.assertEqual([picture["source_md5"] for picture in kinds(self.journal, "picture")],
                          media.frame_md5s(sent.output))
+
+
+    def test_the_largest_frame_size_is_kept_or_the_overflow_reported(self):
+        self.encode("intel", "320x240", "-rc_mode", "VBR", "-b:v", "500k", "-maxrate", "800k", "-max_frame_size", "1500",
+                    frames=20)
+        pictures = kinds(self.journal, "picture")
+        self.assertTrue(any(picture["passes"] > 1 for picture in pictures))
+        for picture in pictures:
+            overflow = picture["status"] & 0x1000 != 0
+            self.assertEqual(picture["size"] > 1500, overflow, picture)
+            self.assertTrue(picture["qp"] == 51 or not overflow, picture)
+
+    def test_a_small_decoder_buffer_neither_runs_empty_nor_over(self):
+        rate, size = 300_000, 40_000
+        stream = self.encode("intel", "320x240", "-rc_mode", "CBR", "-b:v", str(rate), "-bufsize", str(size), "-bf", "0",
+                             "-g", "15", frames=45)
+        fullness = size * 3 / 4  # what ffmpeg asks for
+        for picture in kinds(self.journal, "picture"):
+            fullness -= picture["size"] * 8
+            self.assertGreaterEqual(fullness, 0, picture)
+            fullness += rate / 25
+            # The last, incomplete filler data NAL unit may be missing.
+            self.assertLessEqual(fullness, size + 8 * 6, picture)
+        self.assert_exact(stream)
+
+    def test_skip_effort_is_decodable_in_every_kind_of_slice(self):
+        for options in (["-coder", "cabac"], ["-coder", "cavlc", "-slices", "3"],
+                        ["-rc_mode", "CBR", "-b:v", "300k", "-slices", "2"]):
+            with self.subTest(" ".join(options)):
+                decoded = media.decode_with_ffmpeg(self.encode("intel", "178x100", "-bf", "2", *options, effort="skip"))
+                self.assertEqual(decoded.complaints, [])
+                self.assertEqual(len(decoded.frames), 6)
+                self.assertEqual(len(set(decoded.frames)), 1, "skipped pictures repeat the first")
 
 
 class SanitizedTest(DriverTest):

@@ -5,6 +5,7 @@
  * references.c  decoded picture buffer, marking, reference lists (8.2.4, 8.2.5)
  * content.c     source pictures that make every kind of macroblock worthwhile
  * rate.c        bits and error by QP
+ * memory.c      allocations that fail
  * hostile.c     requests that no application should make */
 #ifndef DRIVERS_TESTS_EXERCISE_H
 #define DRIVERS_TESTS_EXERCISE_H
@@ -91,6 +92,10 @@ void exercise_draw_source(struct exercise *exercise, struct h264_frame *source);
 
 /* Calls the coder `count` times with damaged requests; it must not do more than fail. Returns how many it took. */
 unsigned exercise_hostile(uint64_t seed, unsigned count);
+
+/* Codes a picture again and again, with the first, second, third allocation failing, until none does. Exits with a
+ * message where that does more than make the coder fail. Returns how many failed. */
+unsigned exercise_memory(void);
 
 /* What an I picture of 128x96 costs, its macroblocks flat or textured, without deblocking. */
 struct exercise_rate {

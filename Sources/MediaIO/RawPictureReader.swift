@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+
+/// Reads uncompressed pictures (YUV4MPEG2 and raw video) straight into recycled memory.
+///
+/// libavformat allocates a packet for every picture, more than a megabyte at 720p. Fresh pages for each of them cost as
+/// much time as reading does; blocks that the C library keeps instead cost memory. libavformat still opens the input,
+/// reads its header, probes and seeks: this takes over where libavformat's reader stands right behind the packet that
+/// it gave out last, so that it holds nothing back.
+final class RawPictureReader {
+    /// How every picture of YUV4MPEG2 begins; parameters may follow, and a line feed ends them.
+    private static let pictureMark = Array("FRAME".utf8)
+    private static let longestMark = 256
+
+    private let hasMarks: Bool
+    private let size: Int
+    private let pool: OpaquePointer
+    /// The time of the next picture, in ticks of one picture; `nil` while libavformat reads.
+    private var nextTime: Int64?
+
+    /// - Returns: `nil` if the input is of another kind.
+    init?(_ context: UnsafePointer<AVFormatContext>) {
+        guard let name = context.pointee.iformat?.pointee.name, context.pointee.nb_streams == 1,
+            let parameters = context.pointee.streams?[0]?.pointee.codecpar?.pointee,
+            parameters.codec_id == AV_CODEC_ID_RAWVIDEO
+        else { return nil }
+        switch String(cString: name) {
+        case "yuv4mpegpipe": hasMarks = true
+        case "rawvideo": hasMarks = false
+        default: return nil
+        }
+        let format = AVPixelFormat(parameters.format)
+        let size = av_image_get_buffer_size(format, parameters.width, parameters.height, 1)
+        guard size > 0, let pool = av_buffer_pool_init(Int(size) + Int(AV_INPUT_BUFFER_PADDING_SIZE), nil) else {
+            return nil
+        }
+        self.size = Int(size)
+        self.pool = pool
+    }
+
+    deinit {
+        // The memory goes when the last picture does.
+        var pool: OpaquePointer? = pool
+        av_buffer_pool_uninit(&pool)
+    }
+
+    /// Takes note of what libavformat has read.
+    func follow(_ packet: UnsafePointer<AVPacket>, _ reader: UnsafeMutablePointer<AVIOContext>?) {
+        nextTime = nil
+        guard let reader, packet.pointee.pts != ffmpeg_no_pts, packet.pointee.size == size,
+            packet.pointee.pos >= 0, packet.pointee.pos + Int64(size) == avio_seek(reader, 0, SEEK_CUR)
+        else { return }
+        nextTime = packet.pointee.pts + 1
+    }
+
+    /// Lets libavformat read again, after it has been told to go elsewhere.
+    func restart() { nextTime = nil }
+
+    /// Reads the next picture into a blank packet.
+    ///
+    /// - Returns: The status that `av_read_frame` would give; `nil` if libavformat has to read.
+    func read(
+        into packet: UnsafeMutablePointer<AVPacket>,
+        from reader: UnsafeMutablePointer<AVIOContext>?
+    ) -> Int32? {
+        guard let time = nextTime, let reader else { return nil }
+        if hasMarks, let status = skipMark(reader) { return status }
+        guard let buffer = av_buffer_pool_get(pool), let bytes = buffer.pointee.data else {
+            return ffmpeg_error_no_memory
+        }
+        packet.pointee.buf = buffer
+        packet.pointee.data = bytes
+        packet.pointee.pos = avio_seek(reader, 0, SEEK_CUR)
+        let count = avio_read(reader, bytes, Int32(size))
+        // As libavformat does: half a picture is dropped from YUV4MPEG2, and given out as damaged from raw video.
+        guard count > 0, count == size || !hasMarks else {
+            av_packet_unref(packet)
+            return count < 0 ? count : ffmpeg_error_eof
+        }
+        (bytes + Int(count)).update(repeating: 0, count: Int(AV_INPUT_BUFFER_PADDING_SIZE))
+        packet.pointee.size = count
+        packet.pointee.flags = AV_PKT_FLAG_KEY | (count == size ? 0 : AV_PKT_FLAG_CORRUPT)
+        packet.pointee.stream_index = 0
+        packet.pointee.pts = time
+        packet.pointee.dts = time
+        packet.pointee.duration = 1
+        nextTime = time + 1
+        return 0
+    }
+
+    /// Reads the line before a picture.
+    ///
+    /// - Returns: `nil` if it is one, else the status that ends or fails the reading.
+    private func skipMark(_ reader: UnsafeMutablePointer<AVIOContext>) -> Int32? {
+        for position in 0..<Self.longestMark {
+            let byte = avio_r8(reader)
+            if avio_feof(reader) != 0 { return reader.pointee.error < 0 ? reader.pointee.error : ffmpeg_error_eof }
+            if position < Self.pictureMark.count {
+                guard byte == Int32(Self.pictureMark[position]) else { break }
+            } else if byte == Int32(UInt8(ascii: "\n")) {
+                return nil
+            }
+        }
+        return ffmpeg_error_invalid_data
+    }
+}

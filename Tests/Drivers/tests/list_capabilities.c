@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lists what a VA driver encodes: list_capabilities /dev/dri/renderD128
+ *
+ * First line: "driver " and the driver's name for itself. Then one line per profile and encoding entrypoint, sorted
+ * by their numbers: profile, entrypoint, and attribute=value, where "-" is a value that the driver does not state. */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <va/va.h>
+#include <va/va_drm.h>
+#include <va/va_str.h>
+
+static const struct {
+    uint32_t bit;
+    const char *name;
+} rate_controls[] = {
+    {VA_RC_CQP, "CQP"},   {VA_RC_CBR, "CBR"},   {VA_RC_VBR, "VBR"},   {VA_RC_VCM, "VCM"},     {VA_RC_ICQ, "ICQ"},
+    {VA_RC_QVBR, "QVBR"}, {VA_RC_AVBR, "AVBR"}, {VA_RC_TCBRC, "TCBRC"}, {VA_RC_MB, "MB"},
+    {VA_RC_PARALLEL, "PARALLEL"}, {VA_RC_NONE, "NONE"},
+};
+
+enum attribute_place { RATE_CONTROL, PACKED_HEADERS, REFERENCES, SLICES, QUALITY_LEVELS, WIDTH, HEIGHT, ATTRIBUTES };
+
+static void silence(void *context, const char *message)
+{
+    (void)context, (void)message;
+}
+
+static void print_rate_controls(uint32_t value)
+{
+    const char *separator = "";
+
+    printf(" rate-control=");
+    if (value == VA_ATTRIB_NOT_SUPPORTED)
+        value = 0;
+    for (size_t index = 0; index < sizeof rate_controls / sizeof rate_controls[0]; index++)
+        if (value & rate_controls[index].bit) {
+            printf("%s%s", separator, rate_controls[index].name);
+            separator = ",";
+        }
+    if (*separator == '\0')
+        putchar('-');
+}
+
+static void print_number(const char *name, uint32_t value, const char *format)
+{
+    printf(" %s=", name);
+    if (value == VA_ATTRIB_NOT_SUPPORTED)
+        putchar('-');
+    else
+        printf(format, value);
+}
+
+static bool print_entrypoint(VADisplay display, VAProfile profile, VAEntrypoint entrypoint)
+{
+    VAConfigAttrib attributes[ATTRIBUTES] = {
+        [RATE_CONTROL] = {VAConfigAttribRateControl, 0},
+        [PACKED_HEADERS] = {VAConfigAttribEncPackedHeaders, 0},
+        [REFERENCES] = {VAConfigAttribEncMaxRefFrames, 0},
+        [SLICES] = {VAConfigAttribEncMaxSlices, 0},
+        [QUALITY_LEVELS] = {VAConfigAttribEncQualityRange, 0},
+        [WIDTH] = {VAConfigAttribMaxPictureWidth, 0},
+        [HEIGHT] = {VAConfigAttribMaxPictureHeight, 0},
+    };
+    VAStatus status = vaGetConfigAttributes(display, profile, entrypoint, attributes, ATTRIBUTES);
+    uint32_t references = attributes[REFERENCES].value;
+
+    if (status != VA_STATUS_SUCCESS) {
+        fprintf(stderr, "vaGetConfigAttributes: %s\n", vaErrorStr(status));
+        return false;
+    }
+    printf("%s %s", vaProfileStr(profile), vaEntrypointStr(entrypoint));
+    print_rate_controls(attributes[RATE_CONTROL].value);
+    print_number("packed-headers", attributes[PACKED_HEADERS].value, "0x%x");
+    if (references == VA_ATTRIB_NOT_SUPPORTED)
+        printf(" references=-");
+    else
+        printf(" references=%u,%u", references & 0xffff, references >> 16);
+    print_number("slices", attributes[SLICES].value, "%u");
+    print_number("quality-levels", attributes[QUALITY_LEVELS].value, "%u");
+    print_number("width", attributes[WIDTH].value, "%u");
+    print_number("height", attributes[HEIGHT].value, "%u");
+    putchar('\n');
+    return true;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    int first = *(const int *)left, second = *(const int *)right;
+
+    return (first > second) - (first < second);
+}
+
+static bool print_profile(VADisplay display, VAProfile profile)
+{
+    VAEntrypoint entrypoints[32];
+    int count = 0;
+
+    if (vaMaxNumEntrypoints(display) > 32 ||
+        vaQueryConfigEntrypoints(display, profile, entrypoints, &count) != VA_STATUS_SUCCESS)
+        return false;
+    qsort(entrypoints, (size_t)count, sizeof entrypoints[0], compare_numbers);
+    for (int index = 0; index < count; index++) {
+        VAEntrypoint entrypoint = entrypoints[index];
+        bool encodes = entrypoint == VAEntrypointEncSlice || entrypoint == VAEntrypointEncSliceLP ||
+                       entrypoint == VAEntrypointEncPicture;
+
+        if (encodes && !print_entrypoint(display, profile, entrypoint))
+            return false;
+    }
+    return true;
+}
+
+static bool print_all(VADisplay display)
+{
+    int count = 0;
+    VAProfile *profiles = calloc((size_t)vaMaxNumProfiles(display), sizeof *profiles);
+    bool succeeded = profiles != NULL && vaQueryConfigProfiles(display, profiles, &count) == VA_STATUS_SUCCESS;
+
+    printf("driver %s\n", vaQueryVendorString(display));
+    qsort(profiles, (size_t)count, sizeof *profiles, compare_numbers);
+    for (int index = 0; index < count && succeeded; index++)
+        succeeded = print_profile(display, profiles[index]);
+    free(profiles);
+    return succeeded;
+}
+
+int main(int count, char **arguments)
+{
+    int major, minor;
+
+    if (count != 2) {
+        fprintf(stderr, "usage: list_capabilities NODE\n");
+        return 2;
+    }
+    int node = open(arguments[1], O_RDWR | O_CLOEXEC);
+    if (node < 0) {
+        perror(arguments[1]);
+        return 1;
+    }
+    VADisplay display = vaGetDisplayDRM(node);
+    if (display == NULL) {
+        fprintf(stderr, "%s: libva does not take it for a render node\n", arguments[1]);
+        return 1;
+    }
+    vaSetInfoCallback(display, silence, NULL);
+    VAStatus status = vaInitialize(display, &major, &minor);
+    if (status != VA_STATUS_SUCCESS) {
+        fprintf(stderr, "vaInitialize: %s\n", vaErrorStr(status));
+        return 1;
+    }
+    bool succeeded = print_all(display);
+    vaTerminate(display);
+    close(node);
+    return succeeded ? 0 : 1;
+}
