@@ -83,6 +83,11 @@ static bool sps_changes(unsigned n, struct scene *s, enum base *base, const char
 static bool pps_changes(unsigned n, struct scene *s, enum base *base, const char **expected, const char **what)
 {
     CHANGE(PACKED, "pps-id-not-sent", PIC(0)->pps.pic_parameter_set_id = 1; END(0))
+    CHANGE(HIGH, "pps-id-not-sent", PIC(1)->pps.pic_parameter_set_id = 1; PIC(1)->send_pps = true;
+           PIC(1)->headers[0].pic_parameter_set_id = PIC(1)->slices[0].pic_parameter_set_id = 2;
+           PIC(1)->picture.pic_parameter_set_id = 2; END(1))
+    CHANGE(HIGH, "sps-id-not-sent", PIC(0)->pps.seq_parameter_set_id = PIC(0)->picture.seq_parameter_set_id = 1;
+           PIC(0)->sequence.seq_parameter_set_id = 1; END(0))
     CHANGE(PACKED, "picture-sps-id sps-id-not-sent pps-sps-id sei-buffering-period-size sei-pic-timing-size",
            PIC(0)->pps.seq_parameter_set_id = 1; END(0))
     CHANGE(BASELINE, "picture-entropy-coding-mode profile-cabac sps-constraint-set-0",

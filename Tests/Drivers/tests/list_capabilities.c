@@ -2,7 +2,8 @@
 /* Lists what a VA driver encodes: list_capabilities /dev/dri/renderD128
  *
  * First line: "driver " and the driver's name for itself. Then one line per profile and encoding entrypoint, sorted
- * by their numbers: profile, entrypoint, and attribute=value, where "-" is a value that the driver does not state. */
+ * by their numbers: profile, entrypoint, rate controls, packed headers, references in both lists, slices, quality
+ * levels and the largest size; "-" is what the driver does not state. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,11 +31,18 @@ static void silence(void *context, const char *message)
     (void)context, (void)message;
 }
 
+static const char *without_prefix(const char *name, const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    return strncmp(name, prefix, length) == 0 ? name + length : name;
+}
+
 static void print_rate_controls(uint32_t value)
 {
     const char *separator = "";
 
-    printf(" rate-control=");
+    putchar(' ');
     if (value == VA_ATTRIB_NOT_SUPPORTED)
         value = 0;
     for (size_t index = 0; index < sizeof rate_controls / sizeof rate_controls[0]; index++)
@@ -46,13 +54,12 @@ static void print_rate_controls(uint32_t value)
         putchar('-');
 }
 
-static void print_number(const char *name, uint32_t value, const char *format)
+static void print_number(uint32_t value)
 {
-    printf(" %s=", name);
     if (value == VA_ATTRIB_NOT_SUPPORTED)
-        putchar('-');
+        printf(" -");
     else
-        printf(format, value);
+        printf(" %u", value);
 }
 
 static bool print_entrypoint(VADisplay display, VAProfile profile, VAEntrypoint entrypoint)
@@ -73,17 +80,23 @@ static bool print_entrypoint(VADisplay display, VAProfile profile, VAEntrypoint 
         fprintf(stderr, "vaGetConfigAttributes: %s\n", vaErrorStr(status));
         return false;
     }
-    printf("%s %s", vaProfileStr(profile), vaEntrypointStr(entrypoint));
+    printf("%s %s", without_prefix(vaProfileStr(profile), "VAProfile"),
+           without_prefix(vaEntrypointStr(entrypoint), "VAEntrypoint"));
     print_rate_controls(attributes[RATE_CONTROL].value);
-    print_number("packed-headers", attributes[PACKED_HEADERS].value, "0x%x");
-    if (references == VA_ATTRIB_NOT_SUPPORTED)
-        printf(" references=-");
+    if (attributes[PACKED_HEADERS].value == VA_ATTRIB_NOT_SUPPORTED)
+        printf(" -");
     else
-        printf(" references=%u,%u", references & 0xffff, references >> 16);
-    print_number("slices", attributes[SLICES].value, "%u");
-    print_number("quality-levels", attributes[QUALITY_LEVELS].value, "%u");
-    print_number("width", attributes[WIDTH].value, "%u");
-    print_number("height", attributes[HEIGHT].value, "%u");
+        printf(" 0x%x", attributes[PACKED_HEADERS].value);
+    if (references == VA_ATTRIB_NOT_SUPPORTED)
+        printf(" -");
+    else
+        printf(" %u,%u", references & 0xffff, references >> 16);
+    print_number(attributes[SLICES].value);
+    print_number(attributes[QUALITY_LEVELS].value);
+    if (attributes[WIDTH].value == VA_ATTRIB_NOT_SUPPORTED)
+        printf(" -");
+    else
+        printf(" %ux%u", attributes[WIDTH].value, attributes[HEIGHT].value);
     putchar('\n');
     return true;
 }

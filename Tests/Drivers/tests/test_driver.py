@@ -52,6 +52,12 @@ MISUSES = {
                             "vaCreateSurfaces 0xe"]),
     "wrong-buffers": (["buffer-size", "buffer-type", "context-id-invalid"],
                       ["vaCreateBuffer 0xf", "vaCreateBuffer 0x12", "vaCreateBuffer 0x5"]),
+    "destroy-target-before-context": (["surface-destroyed-before-context"] * 2, []),
+    "map-after-timeout": (["map-without-sync"], ["vaSyncBuffer 0x26", "vaSyncSurface2 0x26"]),
+    "render-mapped-buffer": (["buffer-rendered-while-mapped", "context-destroyed-inside-picture"], []),
+    "broken-imports": (["export-flags", "import-descriptor", "import-format", "import-layers", "import-layers",
+                        "import-modifier", "import-pitch"] + ["import-size"] * 3,
+                       ["vaCreateSurfaces 0x12"] * 9 + ["vaExportSurfaceHandle 0x6"]),
 }
 # Findings of these come from the checks too, or are too many to count.
 LOOSE_MISUSES = {
@@ -168,6 +174,15 @@ class EncodingTest(DriverTest):
                     self.assertEqual(ended.status, 0, ended.output)
                     self.assertEqual(self.findings(), [])
                     self.assert_exact(stream)
+
+    def test_imported_inputs_are_read_no_further_than_they_go(self):
+        for size, found in (("64x64", []), ("100x62", ["input-smaller-than-context"] * 8)):
+            with self.subTest(size):
+                stream = self.folder / "stream.h264"
+                ended = self.client("driver_client", "-i", "-s", size, "-o", str(stream))
+                self.assertEqual(ended.status, 0, ended.output)
+                self.assertEqual(self.findings(), found)
+                self.assert_exact(stream)
 
     def test_skip_effort_is_decodable(self):
         stream = self.folder / "stream.h264"
@@ -365,6 +380,8 @@ class SanitizedTest(DriverTest):
                 self.assertEqual(self.sanitized("driver_client", "-s", "100x62", persona=persona).status, 0)
                 self.assertEqual(self.sanitized("driver_surfaces", "100x62", persona=persona).status, 0)
         self.assertEqual(self.sanitized("driver_client", "-t", "3", "-n", "5").status, 0)
+        self.assertEqual(self.sanitized("driver_client", "-i", "-s", "100x62").status, 0)
+        self.assertEqual(self.sanitized("driver_client", "-n", "20", effort="skip").status, 0)
         self.assertEqual(self.sanitized("driver_client", "-n", "30", "-b", "100000,20000").status, 0)
 
     def test_misuses(self):

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* memfd_create */
 #include "client.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 VAStatus client_report(const char *call, VAStatus status)
@@ -59,6 +61,50 @@ static uint32_t whole(uint32_t size)
     return (size + 15) / 16 * 16;
 }
 
+static uint32_t input_size(const struct client *client, uint32_t size)
+{
+    return client->import ? size : whole(size);
+}
+
+/* One surface in memory that ends with the last row of chroma. */
+static VAStatus import_input(struct client *client, VASurfaceID *surface)
+{
+    uint32_t pitch = client->width + 24, size = pitch * client->height + pitch * client->height / 2;
+    VADRMPRIMESurfaceDescriptor descriptor = {
+        .fourcc = VA_FOURCC_NV12,
+        .width = client->width,
+        .height = client->height,
+        .num_objects = 1,
+        .objects = {{.fd = memfd_create("input", MFD_CLOEXEC), .size = size}},
+        .num_layers = 1,
+        .layers = {{.drm_format = VA_FOURCC_NV12, .num_planes = 2, .offset = {0, pitch * client->height},
+                    .pitch = {pitch, pitch}}},
+    };
+    VASurfaceAttrib attributes[2] = {
+        {.type = VASurfaceAttribMemoryType, .flags = VA_SURFACE_ATTRIB_SETTABLE,
+         .value = {.type = VAGenericValueTypeInteger, .value.i = VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2}},
+        {.type = VASurfaceAttribExternalBufferDescriptor, .flags = VA_SURFACE_ATTRIB_SETTABLE,
+         .value = {.type = VAGenericValueTypePointer, .value.p = &descriptor}},
+    };
+    if (ftruncate(descriptor.objects[0].fd, size) != 0)
+        return VA_STATUS_ERROR_ALLOCATION_FAILED;
+    CHECK(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV420, client->width, client->height, surface, 1, attributes,
+          2);
+    close(descriptor.objects[0].fd);
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus create_inputs(struct client *client)
+{
+    VAStatus status = VA_STATUS_SUCCESS;
+    for (unsigned i = 0; client->import && status == VA_STATUS_SUCCESS && i < CLIENT_INPUTS; i++)
+        status = import_input(client, &client->inputs[i]);
+    if (!client->import)
+        CHECK(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV420, whole(client->width), whole(client->height),
+              client->inputs, CLIENT_INPUTS, NULL, 0);
+    return status;
+}
+
 VAStatus client_open_encoder(struct client *client, uint32_t width, uint32_t height)
 {
     VAConfigAttrib attributes[] = {{VAConfigAttribRTFormat, VA_RT_FORMAT_YUV420},
@@ -72,8 +118,9 @@ VAStatus client_open_encoder(struct client *client, uint32_t width, uint32_t hei
     if (status != VA_STATUS_SUCCESS)
         return status;
     CHECK(vaCreateConfig, client->display, VAProfileH264Main, client->entrypoint, attributes, 2, &client->config);
-    CHECK(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV420, whole(width), whole(height), client->inputs,
-          CLIENT_INPUTS, NULL, 0);
+    status = create_inputs(client);
+    if (status != VA_STATUS_SUCCESS)
+        return status;
     CHECK(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV420, whole(width), whole(height),
           client->reconstructions, CLIENT_RECONSTRUCTIONS, NULL, 0);
     CHECK(vaCreateContext, client->display, client->config, (int)whole(width), (int)whole(height), VA_PROGRESSIVE,
@@ -103,7 +150,7 @@ VAStatus client_fill(struct client *client, uint32_t slot, uint32_t frame)
     VAImageFormat format = {.fourcc = VA_FOURCC_NV12, .byte_order = VA_LSB_FIRST, .bits_per_pixel = 12};
     VAImage image;
     void *data;
-    uint32_t width = whole(client->width), height = whole(client->height);
+    uint32_t width = input_size(client, client->width), height = input_size(client, client->height);
     CHECK(vaCreateImage, client->display, &format, (int)width, (int)height, &image);
     CHECK(vaMapBuffer, client->display, image.buf, &data);
     draw(data, &image, frame);

@@ -1,0 +1,384 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The distribution's own VA drivers (Intel's iHD, AMD's radeonsi) on fake render nodes: what they list, whole encodes
+of ffmpeg and GStreamer, and what programs see when a node refuses, vanishes, hangs or is reset.
+
+    tests/test_vendor_drivers.py [--update] [TEST...]
+
+--update writes node/vendor-drivers.txt anew, the table that the lists are compared with."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+DRIVERS = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(DRIVERS))
+
+from runner.places import build  # noqa: E402
+
+TABLE = DRIVERS / "node" / "vendor-drivers.txt"
+NODE = "/dev/dri/renderD128"
+INTEL = ("skl", "kbl", "icl", "tgl", "adlp", "dg2")
+AMD = ("polaris10", "raven", "renoir", "navi21")
+DRIVER_FILES = {"iHD": "iHD_drv_video.so", "radeonsi": "radeonsi_drv_video.so"}
+DRIVER_FOLDERS = ("/usr/lib/x86_64-linux-gnu/dri", "/usr/lib64/dri", "/usr/lib/dri")
+# Mapping a surface on dg2 makes iHD 23.1 of Debian's main section jump to address 0: its copy kernels were removed.
+ENCODING_CHIPS = tuple(chip for chip in INTEL + AMD if chip != "dg2")
+FRAMES = 10
+LIMIT = 60  # seconds; a start of radeonsi takes most of one on a busy machine
+
+
+def driver_of(chip):
+    return "iHD" if chip in INTEL else "radeonsi"
+
+
+def is_installed(driver):
+    return any(Path(folder, DRIVER_FILES[driver]).exists() for folder in DRIVER_FOLDERS)
+
+
+def missing_package(driver):
+    return {"iHD": "intel-media-va-driver", "radeonsi": "mesa-va-drivers"}[driver]
+
+
+class Outcome:
+    """How a program ended: status (negative for a signal), output and errors as text."""
+
+    def __init__(self, status, output, errors):
+        self.status, self.output, self.errors = status, output, errors
+
+    def __str__(self):
+        return f"status {self.status}\n{self.output}\n{self.errors}"
+
+
+class VendorDriverTest(unittest.TestCase):
+    """Runs programs under the shim with a folder of their own for temporary files."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.built = build()
+        cls.folder = Path(tempfile.mkdtemp(prefix="vendor-drivers-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+
+    def environment(self, nodes, settings):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("RENDER_NODES", "LIBVA_"))}
+        nodes = nodes if "=" in nodes else f"128={nodes}"
+        return kept | {
+            "LD_PRELOAD": str(self.built / "librender_node.so"),
+            "RENDER_NODES": nodes,
+            "TMPDIR": str(self.folder),
+            "HOME": str(self.folder),
+            "XDG_RUNTIME_DIR": str(self.folder),
+            "LIBVA_MESSAGING_LEVEL": "1",
+            "MESA_SHADER_CACHE_DISABLE": "1",
+            "GST_REGISTRY_FORK": "no",
+        } | {f"RENDER_NODES_{name.upper()}": str(value) for name, value in settings.items()}
+
+    def run_program(self, nodes, command, limit=LIMIT, **settings):
+        self.require(*re.findall(r"[a-z][a-z0-9]+", nodes))
+        process = subprocess.Popen([str(word) for word in command], env=self.environment(nodes, settings),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, errors="replace")
+        try:
+            output, errors = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, errors = process.communicate()
+            return Outcome(None, output, errors)
+        return Outcome(process.returncode, output, errors)
+
+    def require(self, *chips):
+        for chip in chips:
+            driver = driver_of(chip)
+            if not is_installed(driver):
+                self.skipTest(f"the VA driver {driver} is not installed (package {missing_package(driver)})")
+
+    def require_program(self, name, package):
+        if shutil.which(name) is None:
+            self.skipTest(f"{name} is not installed (package {package})")
+
+    def encode(self, nodes, codec="h264", options=(), node=NODE, **settings):
+        """ffmpeg encodes FRAMES small pictures; each packet's size is a line of the output's last but one column."""
+        self.require_program("ffmpeg", "ffmpeg")
+        low_power = ("-low_power", "1") if re.findall(r"[a-z][a-z0-9]+", nodes)[0] in INTEL else ()
+        command = ("ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "warning", "-vaapi_device", node, "-f", "lavfi",
+                   "-i", "testsrc2=size=176x144:rate=25", "-frames:v", FRAMES, "-vf", "format=nv12,hwupload", "-c:v",
+                   f"{codec}_vaapi", *low_power, *(options or ("-rc_mode", "CQP", "-qp", "26")), "-f", "framecrc", "-")
+        return self.run_program(nodes, command, **settings)
+
+    def packets(self, outcome):
+        return [int(line.split(",")[4]) for line in outcome.output.splitlines() if line and line[0] != "#"]
+
+    def list_capabilities(self, chip, **settings):
+        outcome = self.run_program(chip, (self.built / "tests" / "list_capabilities", NODE), **settings)
+        self.assertEqual(outcome.status, 0, outcome)
+        return outcome.output.splitlines()
+
+
+def version_of(first_line):
+    """The driver's name and version without what depends on the chip or the kernel."""
+    match = re.search(r"(iHD driver|Mesa Gallium driver)\D*?(?: - | )(\d+(?:\.\d+)+)", first_line)
+    return f"{match[1]} {match[2]}" if match else first_line
+
+
+def read_table():
+    """The committed lists: by chip, the driver's version and the lines."""
+    table, chip = {}, None
+    for line in TABLE.read_text().splitlines():
+        if match := re.fullmatch(r"\[(\S+)\] (.+)", line):
+            chip = match[1]
+            table[chip] = (match[2], [])
+        elif line and not line.startswith("#"):
+            table[chip][1].append(line)
+    return table
+
+
+class Lists(VendorDriverTest):
+    def check(self, chip):
+        first, *lines = self.list_capabilities(chip)
+        version, expected = read_table()[chip]
+        self.assertTrue(lines, "the driver lists no encoder")
+        if version_of(first) != version:
+            self.skipTest(f"{chip}: the table is of {version}, installed is {version_of(first)}; "
+                          f"only looked whether something is listed ({len(lines)} lines)")
+        self.assertEqual(lines, expected, "node/vendor-drivers.txt differs; --update writes it anew")
+
+    def test_low_power_without_firmware_offers_constant_quantiser_only(self):
+        for chip in ("kbl", "tgl"):
+            with self.subTest(chip=chip):
+                lines = [line for line in self.list_capabilities(chip, huc="absent") if line.startswith("H264")]
+                self.assertEqual(len(lines), 3)
+                for line in lines:
+                    self.assertIn(" EncSliceLP CQP ", line)
+
+
+class Encodes(VendorDriverTest):
+    def check(self, chip, codec):
+        if codec == "hevc" and chip in ("skl", "kbl"):
+            outcome = self.encode(chip, codec)
+            self.assertEqual(outcome.status, 1, outcome)
+            self.assertIn("No usable encoding entrypoint found for profile VAProfileHEVCMain", outcome.errors)
+            return
+        for options in (("-rc_mode", "CQP", "-qp", "26"), ("-rc_mode", "CBR", "-b:v", "500k")):
+            with self.subTest(options=options):
+                outcome = self.encode(chip, codec, options, coded_size=1234)
+                self.assertEqual(outcome.status, 0, outcome)
+                self.assertEqual(self.packets(outcome), [1234] * FRAMES)
+
+    def test_two_nodes_at_once(self):
+        nodes = "128=kbl,131=navi21"
+        sizes = "128=700,131=900"
+        for node, size, name in ((NODE, 700, "kbl"), ("/dev/dri/renderD131", 900, "navi21")):
+            with self.subTest(chip=name):
+                options = ("-low_power", "1" if name == "kbl" else "0", "-qp", "26")
+                outcome = self.encode(nodes, options=options, node=node, coded_size=sizes)
+                self.assertEqual(outcome.status, 0, outcome)
+                self.assertEqual(self.packets(outcome), [size] * FRAMES)
+
+    def test_two_processes_and_two_threads_share_a_node(self):
+        self.require("kbl")
+        source = ("-f", "lavfi", "-i", "testsrc2=size=176x144:rate=25")
+        encoder = ("-frames:v", FRAMES, "-vf", "format=nv12,hwupload", "-c:v", "h264_vaapi", "-low_power", "1", "-qp",
+                   "26", "-f", "null", "-")
+        command = ("ffmpeg", "-nostdin", "-loglevel", "error", "-vaapi_device", NODE, *source, *encoder, *encoder)
+        environment = self.environment("kbl", {})
+        processes = [subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                     for _ in range(2)]
+        for process in processes:
+            output, _ = process.communicate(timeout=LIMIT)
+            self.assertEqual(process.returncode, 0, output)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class GStreamer(VendorDriverTest):
+    """Both plugins, with no others in the registry: scanning all of them takes longer than the test."""
+
+    PLUGINS = ("libgstcoreelements.so", "libgstvideotestsrc.so", "libgstva.so", "libgstvaapi.so")
+
+    def check(self, chip, element, options):
+        self.require_program("gst-launch-1.0", "gstreamer1.0-tools")
+        plugins = self.folder / "plugins"
+        plugins.mkdir(exist_ok=True)
+        for name in self.PLUGINS:
+            found = next(Path("/usr/lib").glob(f"**/gstreamer-1.0/{name}"), None)
+            if found is None:
+                self.skipTest(f"GStreamer's {name} is not installed")
+            if not (plugins / name).exists():
+                (plugins / name).symlink_to(found)
+        output = self.folder / "coded"
+        os.environ.update({"GST_PLUGIN_SYSTEM_PATH": str(plugins), "GST_VAAPI_ALL_DRIVERS": "1",
+                           "GST_VA_ALL_DRIVERS": "1", "GST_REGISTRY": str(self.folder / f"registry-{chip}")})
+        pipeline = (f"videotestsrc num-buffers={FRAMES} ! video/x-raw,format=NV12,width=176,height=144 ! {element} "
+                    f"{options} ! filesink location={output}")
+        outcome = self.run_program(chip, ("gst-launch-1.0", "-q", *pipeline.split()), coded_size=800)
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertEqual(output.stat().st_size, 800 * FRAMES)
+
+    def test_va_on_intel(self):
+        self.check("kbl", "vah264lpenc", "rate-control=cbr bitrate=500")
+
+    def test_vaapi_on_intel(self):
+        self.check("tgl", "vaapih264enc", "tune=low-power rate-control=cqp")
+
+    def test_va_on_amd(self):
+        self.check("navi21", "vah265enc", "")
+
+    def test_vaapi_on_amd(self):
+        self.check("raven", "vaapih264enc", "")
+
+
+class Refusals(VendorDriverTest):
+    def assert_refused(self, outcome, *texts):
+        self.assertEqual(outcome.status, 1, outcome)
+        for text in texts:
+            self.assertIn(text, outcome.errors)
+        self.assertEqual(self.packets(outcome), [])
+
+    def test_permission_denied(self):
+        self.assert_refused(self.encode("kbl", deny="EACCES"), f"No VA display found for device {NODE}")
+        outcome = self.run_program("kbl", (self.built / "tests" / "list_capabilities", NODE), deny="EACCES")
+        self.assertEqual((outcome.status, outcome.errors), (1, f"{NODE}: Permission denied\n"))
+
+    def test_refused_by_device_control_group(self):
+        self.assert_refused(self.encode("kbl", deny="EPERM"), f"No VA display found for device {NODE}")
+        outcome = self.run_program("kbl", (self.built / "tests" / "list_capabilities", NODE), deny="EPERM")
+        self.assertEqual((outcome.status, outcome.errors), (1, f"{NODE}: Operation not permitted\n"))
+
+    def test_vainfo_of_a_node_that_denies(self):
+        self.require_program("vainfo", "vainfo")
+        outcome = self.run_program("kbl", ("vainfo", "--display", "drm", "--device", NODE), deny="EACCES")
+        self.assertNotEqual(outcome.status, 0, outcome)
+        self.assertNotIn("VAProfile", outcome.output)
+
+    def test_gone_before_it_is_opened(self):
+        gone = self.folder / "gone"
+        gone.touch()
+        self.addCleanup(gone.unlink)
+        outcome = self.run_program("kbl", (self.built / "tests" / "list_capabilities", NODE), vanish_file=gone)
+        self.assertEqual((outcome.status, outcome.errors), (1, f"{NODE}: No such device\n"))
+
+
+class Failures(VendorDriverTest):
+    def test_intel_submission_refused(self):
+        outcome = self.encode("kbl", refuse="EIO@4")
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertIn("Failed to end picture encode issue: 24 (internal encoding error)", outcome.errors)
+        self.assertEqual(self.packets(outcome), [1000, 1000])
+
+    def test_amd_submission_refused_ends_the_process(self):
+        outcome = self.encode("renoir", refuse="EIO@4")
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertIn("amdgpu: The CS has been rejected (-5)", outcome.errors)
+        self.assertIn("The process will be terminated", outcome.errors)
+
+    def test_intel_waits_for_ever(self):
+        outcome = self.encode("kbl", hang=3, limit=5)
+        self.assertIsNone(outcome.status, outcome)
+
+    def test_amd_waits_for_ever(self):
+        outcome = self.encode("renoir", hang=4, limit=6)
+        self.assertIsNone(outcome.status, outcome)
+
+    def test_intel_reset(self):
+        outcome = self.encode("kbl", reset=3)
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertIn("Failed to map output buffers: 24 (internal encoding error)", outcome.errors)
+
+    def test_amd_reset_gives_empty_packets(self):
+        outcome = self.encode("renoir", reset=3)
+        self.assertEqual(outcome.status, 0, outcome)
+        packets = self.packets(outcome)
+        self.assertEqual(len(packets), FRAMES)
+        self.assertEqual(packets[-1], 0)
+        self.assertEqual(packets[0], 1000)
+
+    def test_nothing_coded(self):
+        for chip in ("kbl", "renoir"):
+            with self.subTest(chip=chip):
+                outcome = self.encode(chip, coded_size=0)
+                self.assertEqual((outcome.status, self.packets(outcome)), (0, [0] * FRAMES), outcome)
+
+    def requests_until_first_packet(self, chip):
+        """How many requests an encode makes before its second submission."""
+        trace = self.folder / "trace"
+        self.encode(chip, trace=trace)
+        submit = {"iHD": "0x69", "radeonsi": "0x44"}[driver_of(chip)]
+        requests = [line.split()[3].rstrip(":") for line in trace.read_text().splitlines() if " request " in line]
+        trace.unlink()
+        return [index for index, request in enumerate(requests, 1) if request == submit]
+
+    def test_vanishes_while_encoding(self):
+        for chip in ("kbl", "renoir"):
+            with self.subTest(chip=chip):
+                submissions = self.requests_until_first_packet(chip)
+                outcome = self.encode(chip, vanish=submissions[5])
+                self.assertNotEqual(outcome.status, 0, outcome)
+                self.assertLess(len(self.packets(outcome)), FRAMES)
+                self.assertRegex(outcome.errors, "No such device|rejected \\(-19\\)|Failed to")
+
+
+class Leftovers(VendorDriverTest):
+    def test_nothing_is_left(self):
+        """Neither files in the temporary folder nor processes; memfds end with the last process."""
+        for chip in ("kbl", "renoir"):
+            with self.subTest(chip=chip):
+                self.encode(chip)
+                self.run_program(chip, ("vainfo", "--display", "drm", "--device", NODE))
+                self.assertEqual(os.listdir(self.folder), [])
+                self.assertEqual(processes_with(f"TMPDIR={self.folder}"), [])
+
+    def test_what_a_killed_process_leaves_goes_with_the_next(self):
+        self.encode("kbl", hang=3, limit=4)
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+        self.run_program("tgl", ("true",))
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+def processes_with(setting):
+    """Other processes whose environment has a setting."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if setting.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append((entry.name, (entry / "cmdline").read_bytes()))
+            except OSError:
+                pass
+    return found
+
+
+def add_tests():
+    """One test per chip, so that a failure names it."""
+    for chip in INTEL + AMD:
+        setattr(Lists, f"test_{chip}", lambda self, chip=chip: self.check(chip))
+    for chip in ENCODING_CHIPS:
+        for codec in ("h264", "hevc"):
+            setattr(Encodes, f"test_{codec}_on_{chip}", lambda self, chip=chip, codec=codec: self.check(chip, codec))
+
+
+def update():
+    """Writes the table from the installed drivers."""
+    lists = Lists()
+    Lists.setUpClass()
+    text = ["# What the distribution's VA drivers list for encoding on the fake render nodes; written by",
+            "# tests/test_vendor_drivers.py --update. After a chip's name the driver and its version; then profile,",
+            "# entrypoint, rate controls, packed headers, references in lists 0 and 1, slices, quality levels and the",
+            "# largest size; \"-\" is what the driver does not state."]
+    for chip in INTEL + AMD:
+        first, *lines = lists.list_capabilities(chip)
+        text += ["", f"[{chip}] {version_of(first)}", *lines]
+    TABLE.write_text("\n".join(text) + "\n")
+    Lists.doClassCleanups()
+
+
+add_tests()
+if __name__ == "__main__":
+    if "--update" in sys.argv:
+        update()
+    else:
+        unittest.main(verbosity=2)
