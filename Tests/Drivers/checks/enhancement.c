@@ -186,13 +186,17 @@ void check_enhancement(struct checker *checker)
     for (uint32_t i = 0; i < collected->unit_count; i++)
         if (collected->headers[collected->units[i].header].taken && collected->units[i].type == H264_NAL_SEI)
             check_unit(checker, &collected->units[i], &messages);
-    /* D.2.2 and D.2.3, where the SPS promises them and the application writes the headers. */
+    /* D.2.2 and D.2.3: present where the SPS promises them, and only there. */
+    bool promised = sps->vui_parameters_present_flag && (has_schedules(&sps->vui) || sps->vui.pic_struct_present_flag);
+    if (messages.timing && !promised)
+        finding(checker, "sei-pic-timing-unexpected", "H.264 D.2.3",
+                "the SPS has neither HRD parameters nor pic_struct_present_flag");
     if (!sps->vui_parameters_present_flag)
         return;
     if (checker->picture.idr && has_schedules(&sps->vui) && !messages.buffering)
         finding(checker, "sei-buffering-period-missing", "H.264 D.2.2",
                 "the SPS has HRD parameters, the IDR picture has no buffering period SEI message");
-    if ((has_schedules(&sps->vui) || sps->vui.pic_struct_present_flag) && !messages.timing)
+    if (promised && !messages.timing)
         finding(checker, "sei-pic-timing-missing", "H.264 D.2.3",
                 "the SPS has HRD parameters or pic_struct_present_flag, the picture has no picture timing SEI message");
 }

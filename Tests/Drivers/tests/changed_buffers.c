@@ -185,9 +185,9 @@ static bool buffer_changes(unsigned n, struct scene *s, enum base *base, const c
     CHANGE(PACKED, "buffer-kind-unexpected packed-slice-surplus slice-macroblocks-total picture-not-codable",
            DO(1, SLICE, 1, RETYPE, VAIQMatrixBufferType))
     CHANGE(PACKED, "packed-data-without-parameter packed-sequence-missing sei-buffering-period-size "
-           "sei-pic-timing-size", DO(0, PARAMETER, 1, DROP))
+           "sei-pic-timing-size sei-pic-timing-unexpected", DO(0, PARAMETER, 1, DROP))
     CHANGE(PACKED, "packed-parameter-without-data packed-sequence-missing sei-buffering-period-size "
-           "sei-pic-timing-size", DO(0, DATA, 1, DROP))
+           "sei-pic-timing-size sei-pic-timing-unexpected", DO(0, DATA, 1, DROP))
     CHANGE(PACKED, "packed-parameter-without-data packed-slice-missing", DO(1, DATA, 3, DROP))
     CHANGE(PACKED, "packed-parameter-buffer-size packed-data-without-parameter", DO(1, PARAMETER, 0, SHORTEN))
     CHANGE(PACKED, "packed-parameter-buffer-count", DO(1, PARAMETER, 0, TWO_ELEMENTS))

@@ -23,7 +23,8 @@ static bool sps_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(PACKED, "sequence-level-idc level-unknown", PIC(0)->sps.level_idc = 33)
     CHANGE(PACKED, "sequence-level-idc level-hrd-bit-rate level-hrd-cpb-size level-bit-rate level-cpb-size",
            PIC(0)->sps.level_idc = 11)
-    CHANGE(PACKED, "sps-id-not-sent sei-buffering-period-size sei-pic-timing-size",
+    CHANGE(PACKED, "sps-id-not-sent sei-buffering-period-size sei-pic-timing-size "
+           "sei-pic-timing-unexpected",
            PIC(0)->sps.seq_parameter_set_id = 1; END(0))
     CHANGE(HIGH, "profile-chroma-format sequence-chroma-format-idc sequence-cropping-flag", END(0);
            PIC(0)->sps.chroma_format_idc = 2; PIC(0)->sps.frame_cropping_flag = 0)
@@ -49,11 +50,13 @@ static bool sps_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(PACKED, "sequence-crop-bottom", PIC(0)->sps.frame_crop_bottom_offset = 3)
     CHANGE(PACKED, "cropping-empty sequence-crop-right sequence-crop-bottom",
            PIC(0)->sps.frame_crop_right_offset = PIC(0)->sps.frame_crop_bottom_offset = 0)
-    CHANGE(PACKED, "sequence-vui-present sei-buffering-period-size sei-pic-timing-size", END(0);
+    CHANGE(PACKED, "sequence-vui-present sei-buffering-period-size sei-pic-timing-size "
+           "sei-pic-timing-unexpected", END(0);
            PIC(0)->sps.vui_parameters_present_flag = 0)
     CHANGE(PACKED, "sequence-sar-width", PIC(0)->sps.vui.sar_width = 3)
     CHANGE(PACKED, "sequence-time-scale frame-rate-differs-from-vui", PIC(0)->sps.vui.time_scale = 60)
-    CHANGE(PACKED, "packed-sps-unreadable sei-buffering-period-size sei-pic-timing-size",
+    CHANGE(PACKED, "packed-sps-unreadable sei-buffering-period-size sei-pic-timing-size "
+           "sei-pic-timing-unexpected",
            PIC(0)->sps.vui.num_units_in_tick = 0; END(0))
     CHANGE(PACKED, "hrd-bit-rate", PIC(0)->sps.vui.nal_hrd.bit_rate_value_minus1[0]++)
     CHANGE(PACKED, "hrd-bit-rate level-hrd-bit-rate sei-initial-cpb-removal-delay",
@@ -88,7 +91,8 @@ static bool pps_changes(unsigned n, struct scene *s, enum base *base, const char
            PIC(1)->picture.pic_parameter_set_id = 2; END(1))
     CHANGE(HIGH, "sps-id-not-sent", PIC(0)->pps.seq_parameter_set_id = PIC(0)->picture.seq_parameter_set_id = 1;
            PIC(0)->sequence.seq_parameter_set_id = 1; END(0))
-    CHANGE(PACKED, "picture-sps-id sps-id-not-sent pps-sps-id sei-buffering-period-size sei-pic-timing-size",
+    CHANGE(PACKED, "picture-sps-id sps-id-not-sent pps-sps-id sei-buffering-period-size sei-pic-timing-size "
+           "sei-pic-timing-unexpected",
            PIC(0)->pps.seq_parameter_set_id = 1; END(0))
     CHANGE(BASELINE, "picture-entropy-coding-mode profile-cabac sps-constraint-set-0",
            PIC(0)->pps.entropy_coding_mode_flag = 1; END(0))

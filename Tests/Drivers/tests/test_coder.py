@@ -23,7 +23,7 @@ sys.path.insert(0, str(DRIVERS))
 from runner.places import TOP, build  # noqa: E402
 
 FULL = "--full" in sys.argv
-FIRST, COUNT = 1, 400 if FULL else 10
+FIRST, COUNT = 1, 400 if FULL else 24
 PICTURES = 20
 PROFILES = (0, 66, 77, 100)
 # What the summaries of a run must add up to more than 0 for.
