@@ -83,6 +83,14 @@ void refuse_picture(struct checker *checker, VAStatus status, const char *format
     finding(checker, "picture-not-codable", "va.h vaEndPicture", "%s", reason);
 }
 
+bool any_sent(const bool *sent, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (sent[i])
+            return true;
+    return false;
+}
+
 bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size)
 {
     if (count < *capacity)

@@ -56,6 +56,7 @@ struct collected {
 struct history {
     bool previous_was_idr, previous_was_unused, end_of_sequence; /* unused: for reference */
     uint32_t previous_idr_pic_id;
+    uint32_t removal_delay; /* cpb_removal_delay of the latest picture since the buffering period's */
     uint32_t since_intra, since_idr, since_anchor; /* pictures since the last I, IDR, and I or P picture */
     int32_t order_counts[CHECKS_ORDER_COUNTS];     /* of the coded video sequence, a ring */
     uint32_t order_count_count;
@@ -114,6 +115,9 @@ void expect_reserved(struct checker *checker, const char *name, const char *clau
 void refuse_picture(struct checker *checker, VAStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* True when any of the flags is set. */
+bool any_sent(const bool *sent, uint32_t count);
+
 /* Enlarges an owned array to hold `count` + 1 elements of `size` bytes; false when memory is out. */
 bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size);
 
@@ -164,6 +168,7 @@ void check_weights(struct checker *checker);        /* weights.c */
 void check_references(struct checker *checker);     /* references.c */
 void check_order(struct checker *checker);          /* order.c */
 void check_access_unit_content(struct checker *checker); /* access_unit.c */
+void check_enhancement(struct checker *checker);    /* enhancement.c, from check_access_unit_content */
 
 /* order.c: enters the picture into the history. */
 void remember_picture(struct checker *checker);

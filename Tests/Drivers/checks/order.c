@@ -71,8 +71,9 @@ void check_order(struct checker *checker)
     if (!idr && !checker->dpb.started)
         finding(checker, "stream-starts-without-idr", "H.264 7.4.1.2.1", "nal_unit_type of the first picture is %u",
                 header->nal_unit_type);
-    expect(checker, "frame-num", "H.264 7.4.3 frame_num", header->frame_num,
-           h264_dpb_expected_frame_num(&checker->dpb, &checker->picture.sps, idr));
+    else
+        expect(checker, "frame-num", "H.264 7.4.3 frame_num", header->frame_num,
+               h264_dpb_expected_frame_num(&checker->dpb, &checker->picture.sps, idr));
     if (idr && history->previous_was_idr && history->previous_idr_pic_id == header->idr_pic_id)
         finding(checker, "idr-pic-id-repeated", "H.264 7.4.3 idr_pic_id", "%u, as the IDR picture before",
                 header->idr_pic_id);

@@ -148,7 +148,9 @@ static void check_units(struct checker *checker, const struct packed_header *hea
         uint32_t type = unit->type == H264_NAL_IDR_SLICE ? H264_NAL_SLICE : unit->type;
         if (type == kind->unit_type && ++expected == 1)
             continue;
-        if (kind->type == VAEncPackedHeaderRawData && type != H264_NAL_SLICE && type != UINT32_MAX)
+        if (kind->type == VAEncPackedHeaderRawData && (type == H264_NAL_SEI || type == H264_NAL_AUD ||
+                                                       type == H264_NAL_SPS || type == H264_NAL_PPS ||
+                                                       type == H264_NAL_FILLER))
             continue;
         char name[64];
         snprintf(name, sizeof name, "packed-%s-holds-%s", kind->word, unit_word(type));
@@ -163,84 +165,91 @@ static void check_units(struct checker *checker, const struct packed_header *hea
     }
 }
 
-/* H.264 7.3.2.11: a one, then zeros up to the byte's end, which is the unit's. */
-static void check_trailing_bits(struct checker *checker, const struct packed_unit *unit, size_t end, const char *name)
+/* A parameter set that is being read: one of the two. */
+struct reading {
+    struct h264_sps *sps;
+    struct h264_pps *pps;
+    struct syntax_error error;
+    size_t end; /* the bit after the last element */
+    bool read, whole; /* whole: trailing bits follow, and nothing else (7.3.2.11) */
+};
+
+static void read_set(struct reading *reading, const uint8_t *bytes, size_t bit_count)
 {
-    size_t whole = (end + 8) / 8 * 8;
-    bool right = unit->bit_count == whole && (unit->bytes[end / 8] & (0xff >> (end % 8))) == (0x80 >> (end % 8));
-    if (!right)
-        finding(checker, name, "H.264 7.3.2.11", "elements end at bit %zu, the unit has %zu bits", end,
-                unit->bit_count);
+    reading->read = reading->sps
+        ? h264_read_sps(reading->sps, bytes, bit_count, &reading->end, NULL, &reading->error)
+        : h264_read_pps(reading->pps, bytes, bit_count, &reading->end, NULL, &reading->error);
+    size_t end = reading->end;
+    reading->whole = reading->read && bit_count == (end + 8) / 8 * 8 &&
+                     (bytes[end / 8] & (0xff >> (end % 8))) == 0x80 >> (end % 8);
 }
 
-/* The bytes carry escapes although has_emulation_bytes is 0: when they can be read only without. */
-static bool without_escapes(struct packed_unit *unit)
+/* The bytes carry escapes although has_emulation_bytes is 0, when only so they make a whole parameter set. */
+static void read_without_escapes(struct checker *checker, struct packed_unit *unit, struct reading *reading)
 {
-    size_t size = (unit->bit_count + 7) / 8, kept = h264_remove_emulation(unit->bytes, unit->bytes, size);
-    unit->bit_count -= (size - kept) * 8;
-    return kept != size;
+    size_t size = (unit->bit_count + 7) / 8;
+    uint8_t *copy = malloc(size + 1);
+    if (!copy)
+        return;
+    size_t removed = (size - h264_remove_emulation(copy, unit->bytes, size)) * 8;
+    struct reading other = *reading;
+    if (removed && removed <= unit->bit_count)
+        read_set(&other, copy, unit->bit_count - removed);
+    if (removed && other.whole) {
+        finding(checker, "packed-escapes-present", "va.h VAEncPackedHeaderParameterBuffer.has_emulation_bytes",
+                "is 0, but the data make a parameter set only when emulation prevention bytes are removed");
+        *reading = other;
+    } else {
+        read_set(reading, unit->bytes, unit->bit_count);
+    }
+    free(copy);
 }
 
-static void escapes_present(struct checker *checker)
+/* Reads the unit into the parameter set that `reading` names; says what is wrong with it. */
+static bool take_set(struct checker *checker, struct packed_unit *unit, struct reading *reading)
 {
-    finding(checker, "packed-escapes-present", "va.h VAEncPackedHeaderParameterBuffer.has_emulation_bytes",
-            "is 0, but the data can be read only when emulation prevention bytes are removed");
+    bool sps = reading->sps != NULL;
+    read_set(reading, unit->bytes, unit->bit_count);
+    if (!reading->whole && !checker->collected.headers[unit->header].parameters.has_emulation_bytes)
+        read_without_escapes(checker, unit, reading);
+    if (!reading->read)
+        finding(checker, sps ? "packed-sps-unreadable" : "packed-pps-unreadable",
+                sps ? "H.264 7.4.2.1.1" : "H.264 7.4.2.2", "%s at bit %zu %s", reading->error.element,
+                reading->error.bit, reading->error.reason);
+    else if (!reading->whole)
+        finding(checker, sps ? "packed-sps-trailing-bits" : "packed-pps-trailing-bits", "H.264 7.3.2.11",
+                "elements end at bit %zu, the unit has %zu bits", reading->end, unit->bit_count);
+    return reading->read;
 }
 
 static void take_sps(struct checker *checker, struct packed_unit *unit)
 {
-    struct h264_sps *sps = malloc(sizeof *sps);
-    struct syntax_error error;
-    size_t end;
-    if (!sps) {
+    struct reading reading = {.sps = malloc(sizeof *reading.sps)};
+    if (!reading.sps) {
         checker->collected.out_of_memory = true;
-        return;
+    } else if (!take_set(checker, unit, &reading)) {
+        free(reading.sps);
+    } else {
+        uint32_t id = reading.sps->seq_parameter_set_id;
+        free(checker->sps[id]);
+        checker->sps[id] = reading.sps;
+        checker->sps_sent_now[id] = true;
     }
-    bool read = h264_read_sps(sps, unit->bytes, unit->bit_count, &end, NULL, &error);
-    if (!read && !checker->collected.headers[unit->header].parameters.has_emulation_bytes && without_escapes(unit)) {
-        read = h264_read_sps(sps, unit->bytes, unit->bit_count, &end, NULL, NULL);
-        if (read)
-            escapes_present(checker);
-    }
-    if (!read) {
-        finding(checker, "packed-sps-unreadable", "H.264 7.4.2.1.1", "%s at bit %zu %s", error.element, error.bit,
-                error.reason);
-        free(sps);
-        return;
-    }
-    check_trailing_bits(checker, unit, end, "packed-sps-trailing-bits");
-    uint32_t id = sps->seq_parameter_set_id;
-    free(checker->sps[id]);
-    checker->sps[id] = sps;
-    checker->sps_sent_now[id] = true;
 }
 
 static void take_pps(struct checker *checker, struct packed_unit *unit)
 {
-    struct h264_pps *pps = malloc(sizeof *pps);
-    struct syntax_error error;
-    size_t end;
-    if (!pps) {
+    struct reading reading = {.pps = malloc(sizeof *reading.pps)};
+    if (!reading.pps) {
         checker->collected.out_of_memory = true;
-        return;
+    } else if (!take_set(checker, unit, &reading)) {
+        free(reading.pps);
+    } else {
+        uint32_t id = reading.pps->pic_parameter_set_id;
+        free(checker->pps[id]);
+        checker->pps[id] = reading.pps;
+        checker->pps_sent_now[id] = true;
     }
-    bool read = h264_read_pps(pps, unit->bytes, unit->bit_count, &end, NULL, &error);
-    if (!read && !checker->collected.headers[unit->header].parameters.has_emulation_bytes && without_escapes(unit)) {
-        read = h264_read_pps(pps, unit->bytes, unit->bit_count, &end, NULL, NULL);
-        if (read)
-            escapes_present(checker);
-    }
-    if (!read) {
-        finding(checker, "packed-pps-unreadable", "H.264 7.4.2.2", "%s at bit %zu %s", error.element, error.bit,
-                error.reason);
-        free(pps);
-        return;
-    }
-    check_trailing_bits(checker, unit, end, "packed-pps-trailing-bits");
-    uint32_t id = pps->pic_parameter_set_id;
-    free(checker->pps[id]);
-    checker->pps[id] = pps;
-    checker->pps_sent_now[id] = true;
 }
 
 /* Whether the driver takes this kind at all, and whether the config asked for it. */

@@ -70,27 +70,17 @@ static void check_constraint_sets(struct checker *checker)
     if (flags & 1u << 2 && (pps->entropy_coding_mode_flag || pps->transform_8x8_mode_flag ||
                             !sps->direct_8x8_inference_flag))
         finding(checker, "sps-constraint-set-2", clause, "promises Extended, but its limits are not kept");
+    if (flags & 1u << 3 && profile == 100 && any_inter_slice(checker))
+        finding(checker, "sps-constraint-set-3", clause, "promises intra only, but the picture refers to others");
     if (flags & 1u << 3 && profile != 100 && sps->level_idc != 11)
         finding(checker, "sps-constraint-set-3", clause, "is reserved for level_idc %u", sps->level_idc);
     if (flags & 1u << 4 && (profile == 66 || !sps->frame_mbs_only_flag))
         finding(checker, "sps-constraint-set-4", clause, "is reserved here or promises frames only");
-    if (flags & 1u << 5 && profile == 66)
-        finding(checker, "sps-constraint-set-5", clause, "is reserved here");
+    if (flags & 1u << 5 && (profile == 66 || any_b_slice(checker)))
+        finding(checker, "sps-constraint-set-5", clause, "is reserved here or promises no B slices");
     if (checker->config.profile == VAProfileH264ConstrainedBaseline && !(flags & 1u << 1))
         finding(checker, "sps-constrained-baseline-flag", "H.264 A.2.1.1",
                 "Constrained Baseline has constraint_set1_flag 1");
-    expect(checker, "sps-reserved-zero-bits", "H.264 7.4.2.1.1 reserved_zero_2bits", sps->reserved_zero_2bits, 0);
-}
-
-/* What the SPS promises of every picture that it holds for. */
-static void check_promises(struct checker *checker)
-{
-    const struct h264_sps *sps = &checker->picture.sps;
-    const char *clause = "H.264 7.4.2.1.1 constraint_setX_flag";
-    if (sps->constraint_set_flags & 1u << 3 && sps->profile_idc == 100 && any_inter_slice(checker))
-        finding(checker, "sps-constraint-set-3", clause, "promises intra only, but the picture refers to others");
-    if (sps->constraint_set_flags & 1u << 5 && sps->profile_idc >= 77 && any_b_slice(checker))
-        finding(checker, "sps-constraint-set-5", clause, "promises no B slices");
 }
 
 void check_profile(struct checker *checker)
@@ -110,10 +100,10 @@ void check_profile(struct checker *checker)
     default:
         expect(checker, "sps-profile-idc", "H.264 A.2.4", sps->profile_idc, 100);
     }
-    check_promises(checker);
+    check_constraint_sets(checker);
     if (!checker->sps_sent_now[sps->seq_parameter_set_id & 31])
         return;
-    check_constraint_sets(checker);
+    expect(checker, "sps-reserved-zero-bits", "H.264 7.4.2.1.1 reserved_zero_2bits", sps->reserved_zero_2bits, 0);
     if (sps->nal_ref_idc == 0)
         finding(checker, "sps-nal-ref-idc", "H.264 7.4.1", "nal_ref_idc of the SPS is 0");
     if (sps->gaps_in_frame_num_value_allowed_flag)

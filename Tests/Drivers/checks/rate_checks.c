@@ -60,8 +60,11 @@ static void check_schedule(struct checker *checker, const struct h264_hrd *hrd)
     if (!rate->hrd_buffer_size)
         finding(checker, "hrd-buffer-missing", "va.h VAEncMiscParameterHRD",
                 "the SPS has HRD parameters, but no HRD misc buffer came");
-    if (checker->config.rate_control & (VA_RC_CBR | VA_RC_VBR))
-        expect(checker, "hrd-cbr-flag", "H.264 E.2.2 cbr_flag", hrd->cbr_flag[0], constant);
+    if (constant && !hrd->cbr_flag[0])
+        finding(checker, "hrd-cbr-flag-clear", "H.264 E.2.2 cbr_flag", "is 0, the config's rate control is constant");
+    if (!constant && hrd->cbr_flag[0])
+        finding(checker, "hrd-cbr-flag-set", "H.264 E.2.2 cbr_flag", "is 1, the config's rate control is 0x%x",
+                checker->config.rate_control);
 }
 
 static void check_timing(struct checker *checker, const struct h264_vui *vui)

@@ -41,6 +41,8 @@ static void check_empty(struct checker *checker, const struct entry_place *place
 {
     if (!(entry->flags & VA_PICTURE_H264_INVALID))
         entry_finding(checker, place, "invalid-flag-missing", entry->flags, VA_PICTURE_H264_INVALID);
+    else if (entry->flags != VA_PICTURE_H264_INVALID)
+        entry_finding(checker, place, "invalid-with-flags", entry->flags, VA_PICTURE_H264_INVALID);
     if (entry->picture_id != VA_INVALID_SURFACE)
         entry_finding(checker, place, "invalid-with-surface", entry->picture_id, VA_INVALID_SURFACE);
 }

@@ -59,6 +59,9 @@ static bool understand_sps(struct checker *checker, uint32_t id, bool *send)
     bool known = id < 32 && checker->sps[id];
     bool begins = picture->picture.pic_fields.bits.idr_pic_flag || !checker->dpb.started;
     *send = false;
+    if (begins && any_sent(checker->sps_sent_now, 32) && !(id < 32 && checker->sps_sent_now[id]))
+        finding(checker, "sps-id-not-sent", "H.264 7.4.2.2 seq_parameter_set_id",
+                "an SPS was packed, but none with the id %u that is referred to", id);
     if (known && (checker->sps_sent_now[id] || packed || !begins)) {
         picture->sps = *checker->sps[id];
         return true;
@@ -82,7 +85,11 @@ static bool understand_pps(struct checker *checker, uint32_t id, bool *send)
     struct understood_picture *picture = &checker->picture;
     bool packed = packed_kind_configured(checker, VAEncPackedHeaderPicture);
     bool own = checker->own_pps.count != 0;
+    bool begins = picture->picture.pic_fields.bits.idr_pic_flag || !checker->dpb.started;
     *send = false;
+    if ((begins || !checker->pps[id]) && any_sent(checker->pps_sent_now, 256) && !checker->pps_sent_now[id])
+        finding(checker, "pps-id-not-sent", "H.264 7.4.3 pic_parameter_set_id",
+                "a PPS was packed, but none with the id %u that is referred to", id);
     if (checker->pps[id] && (checker->pps_sent_now[id] || packed || !own)) {
         picture->pps = *checker->pps[id];
         return true;

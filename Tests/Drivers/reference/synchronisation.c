@@ -63,8 +63,10 @@ VAStatus entry_vaSyncSurface2(VADriverContextP context, VASurfaceID id, uint64_t
     struct surface *surface = object_find_locked(driver, OBJECT_SURFACE, id, "vaSyncSurface");
     bool ready = false;
     if (surface) {
-        surface->synchronised = driver->submissions;
+        uint64_t submissions = driver->submissions;
         ready = wait_for_surface(driver, surface, timeout_ns);
+        if (ready && surface->synchronised < submissions)
+            surface->synchronised = submissions;
         object_release_locked(driver, surface);
     }
     pthread_mutex_unlock(&driver->lock);
@@ -89,8 +91,8 @@ VAStatus entry_vaSyncBuffer(VADriverContextP context, VABufferID buf_id, uint64_
     struct buffer *buffer = object_find_locked(driver, OBJECT_BUFFER, buf_id, "vaSyncBuffer");
     bool ready = false;
     if (buffer) {
-        buffer->waited = true;
         ready = wait_for_buffer(driver, buffer, timeout_ns);
+        buffer->waited = buffer->waited || ready;
         object_release_locked(driver, buffer);
     }
     pthread_mutex_unlock(&driver->lock);

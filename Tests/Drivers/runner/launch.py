@@ -26,11 +26,45 @@ class Ended:
         return f"exit status {self.status}"
 
 
+class Termination:
+    """Makes SIGTERM end the program by SystemExit, so that what it runs is killed first, but never while a program is
+    about to start: its process group would be lost."""
+
+    def __init__(self):
+        self.starting = False
+        self.pending = None
+
+    def install(self):
+        signal.signal(signal.SIGTERM, self.handle)
+
+    def handle(self, number, _):
+        if self.starting:
+            self.pending = number
+        else:
+            raise SystemExit(128 + number)
+
+    def start(self, *arguments, **options):
+        """subprocess.Popen; a signal that came meanwhile counts afterwards."""
+        self.starting = True
+        try:
+            process = subprocess.Popen(*arguments, **options)
+        finally:
+            self.starting = False
+        if self.pending is not None:
+            end_group(process)
+            process.wait()
+            raise SystemExit(128 + self.pending)
+        return process
+
+
+termination = Termination()
+
+
 def run(command, environment=None, timeout=60, folder=None):
     """Runs the command. Whatever it started dies with it: at the deadline, and when it leaves something behind."""
     start = time.monotonic()
-    process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    process = termination.start(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     timed_out = False
     try:
         output, _ = process.communicate(timeout=timeout)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Traces of clients' VA traffic, and what the judge makes of each change of them."""
 
-import fnmatch
 import re
 import subprocess
 from collections import Counter
@@ -52,7 +51,7 @@ class Mutation:
 @dataclass
 class Harmless:
     name: str  # pattern (fnmatch, brackets literal) on the mutation's name
-    trace: str  # pattern on the trace's name
+    trace: str  # pattern on trace and kind of picture, "intel-ffmpeg-cbr/p-ref" or ".../setup"
     outcome: str  # "obeyed" or "ignored"
     clause: str
     why: str
@@ -60,13 +59,16 @@ class Harmless:
     uses: int = field(default=0, compare=False)
 
     def explains(self, mutation):
-        return (self.outcome == mutation.outcome and fnmatch.fnmatchcase(mutation.trace, self.trace)
+        place = f"{mutation.trace}/{mutation.picture.split()[-1]}"
+        return (self.outcome == mutation.outcome and matches(self.trace, place)
                 and matches(self.name, mutation.name))
 
 
 def matches(pattern, name):
-    """fnmatch with '*' and '?' only: names have brackets of their own."""
-    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), name) is not None
+    """Whether a pattern with '*', '?' and alternatives '{a,b}' is the whole name. Brackets stand for themselves."""
+    text = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    text = re.sub(r"\\\{(.*?)\\\}", lambda found: "(?:" + found[1].replace(",", "|") + ")", text)
+    return re.fullmatch(text, name) is not None
 
 
 def read_harmless(path=HARMLESS):

@@ -71,10 +71,12 @@ static bool sequence_changes(unsigned n, struct scene *s, enum base *base, const
 
 static bool picture_changes(unsigned n, struct scene *s, enum base *base, const char **expected, const char **what)
 {
-    CHANGE(PACKED, "reconstruction-invalid picture-not-codable", PIC(1)->picture.CurrPic.picture_id = VA_INVALID_SURFACE;
+    CHANGE(PACKED, "reconstruction-invalid picture-not-codable",
+           PIC(1)->picture.CurrPic.picture_id = VA_INVALID_SURFACE;
            END(1))
     CHANGE(PACKED, "picture-curr-is-reference", PIC(2)->picture.CurrPic.picture_id = RECONSTRUCTION)
-    CHANGE(PACKED, "reconstruction-is-input picture-not-codable", PIC(2)->picture.CurrPic.picture_id = INPUT_SURFACE + 2;
+    CHANGE(PACKED, "reconstruction-is-input picture-not-codable",
+           PIC(2)->picture.CurrPic.picture_id = INPUT_SURFACE + 2;
            END(2))
     CHANGE(PACKED, "picture-curr-frame-idx", PIC(1)->picture.CurrPic.frame_idx = 0)
     CHANGE(PACKED, "picture-curr-top-poc", PIC(1)->picture.CurrPic.TopFieldOrderCnt = 4)

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define REPORT(name, ...) client_report(#name, name(__VA_ARGS__))
 
@@ -193,6 +194,84 @@ static void wrong_buffers(struct client *client)
     REPORT(vaCreateBuffer, client->display, 77, VAEncMiscParameterBufferType, 16, 1, NULL, &buffer);
 }
 
+static void destroy_target_before_context(struct client *client)
+{
+    VASurfaceID targets[2];
+    VAContextID context;
+    REPORT(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV420, 64, 64, targets, 2, NULL, 0);
+    REPORT(vaCreateContext, client->display, client->config, 64, 64, VA_PROGRESSIVE, targets, 2, &context);
+    REPORT(vaDestroySurfaces, client->display, targets, 2);
+    REPORT(vaDestroyContext, client->display, context);
+}
+
+/* The wait was too short. */
+static void map_after_timeout(struct client *client)
+{
+    void *mapped;
+    client_submit(client);
+    REPORT(vaSyncBuffer, client->display, client->coded[0], 1000);
+    REPORT(vaSyncSurface2, client->display, client->inputs[0], 0);
+    REPORT(vaMapBuffer, client->display, client->coded[0], &mapped);
+    REPORT(vaUnmapBuffer, client->display, client->coded[0]);
+}
+
+static void render_mapped_buffer(struct client *client)
+{
+    uint8_t bytes[sizeof(VAEncMiscParameterBuffer) + sizeof(VAEncMiscParameterFrameRate)] = {0};
+    void *mapped;
+    VABufferID buffer;
+    REPORT(vaCreateBuffer, client->display, client->context, VAEncMiscParameterBufferType, sizeof(bytes), 1, bytes,
+           &buffer);
+    REPORT(vaMapBuffer, client->display, buffer, &mapped);
+    REPORT(vaBeginPicture, client->display, client->context, client->inputs[0]);
+    REPORT(vaRenderPicture, client->display, client->context, &buffer, 1);
+    REPORT(vaUnmapBuffer, client->display, buffer);
+    REPORT(vaDestroyBuffer, client->display, buffer);
+}
+
+static void import(struct client *client, VADRMPRIMESurfaceDescriptor descriptor)
+{
+    VASurfaceID surface;
+    VASurfaceAttrib attributes[2] = {
+        {.type = VASurfaceAttribMemoryType, .flags = VA_SURFACE_ATTRIB_SETTABLE,
+         .value = {.type = VAGenericValueTypeInteger, .value.i = VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2}},
+        {.type = VASurfaceAttribExternalBufferDescriptor, .flags = VA_SURFACE_ATTRIB_SETTABLE,
+         .value = {.type = VAGenericValueTypePointer, .value.p = &descriptor}},
+    };
+    if (REPORT(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV420, 64, 64, &surface, 1, attributes, 2) ==
+        VA_STATUS_SUCCESS)
+        REPORT(vaDestroySurfaces, client->display, &surface, 1);
+}
+
+static void broken_imports(struct client *client)
+{
+    VADRMPRIMESurfaceDescriptor right, wrong;
+    REPORT(vaExportSurfaceHandle, client->display, client->inputs[0], VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
+           VA_EXPORT_SURFACE_READ_WRITE | VA_EXPORT_SURFACE_COMPOSED_LAYERS, &right);
+    import(client, right);
+    wrong = right, wrong.fourcc = VA_FOURCC_P010;
+    import(client, wrong);
+    wrong = right, wrong.height = 32;
+    import(client, wrong);
+    wrong = right, wrong.objects[0].drm_format_modifier = 1;
+    import(client, wrong);
+    wrong = right, wrong.objects[0].size *= 2;
+    import(client, wrong);
+    wrong = right, wrong.objects[0].fd = -1;
+    import(client, wrong);
+    wrong = right, wrong.layers[0].pitch[0] = 32;
+    import(client, wrong);
+    wrong = right, wrong.layers[0].offset[1] = wrong.objects[0].size - 64;
+    import(client, wrong);
+    wrong = right, wrong.layers[0].object_index[1] = 1;
+    import(client, wrong);
+    wrong = right, wrong.num_layers = 3;
+    import(client, wrong);
+    close(right.objects[0].fd);
+    REPORT(vaExportSurfaceHandle, client->display, client->inputs[0], VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
+           VA_EXPORT_SURFACE_READ_WRITE, &wrong);
+}
+
 static atomic_bool over;
 
 /* Whoever comes second is refused, whatever it does. */
@@ -246,6 +325,10 @@ static const struct {
     {"unadvertised-attributes", unadvertised_attributes},
     {"unadvertised-sizes", unadvertised_sizes},
     {"wrong-buffers", wrong_buffers},
+    {"destroy-target-before-context", destroy_target_before_context},
+    {"map-after-timeout", map_after_timeout},
+    {"render-mapped-buffer", render_mapped_buffer},
+    {"broken-imports", broken_imports},
     {"one-context-in-two-threads", one_context_in_two_threads},
 };
 #define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))

@@ -27,9 +27,16 @@ struct planned_misc {
     uint8_t bytes[256];
 };
 
+/* Buffering period and picture timing. */
+struct planned_sei {
+    bool send, buffering;
+    uint32_t sps_id, initial_delay, removal_delay, buffering_type, timing_type;
+};
+
 struct planned_picture {
     char type; /* 'i' IDR, 'P', 'B', 'b' B that is a reference */
-    bool send_sequence, send_sps, send_pps, send_aud, send_sei, emulation;
+    bool send_sequence, send_sps, send_pps, send_aud, emulation;
+    struct planned_sei sei;
     struct h264_sps sps;
     struct h264_pps pps;
     struct h264_slice_header headers[SCENE_SLICES];
@@ -246,7 +253,7 @@ static inline void plan_scene(struct scene *scene, const struct scene_options *o
 {
     struct planned_references references = {.count = 0};
     int32_t order_counts[SCENE_PICTURES];
-    uint32_t frame_num = 0, idr_pic_id = 0;
+    uint32_t frame_num = 0, idr_pic_id = 0, since_idr = 0;
     memset(scene, 0, sizeof *scene);
     plan_orders(options->order, order_counts);
     scene->packed = options->packed;
@@ -273,9 +280,11 @@ static inline void plan_scene(struct scene *scene, const struct scene_options *o
             picture->send_sequence = picture->send_sps = picture->send_pps = true;
             if (rated)
                 plan_rate(picture);
-            picture->send_sei = rated;
+            since_idr = 0;
         }
         picture->send_aud = options->aud;
+        picture->sei = (struct planned_sei){.send = rated, .buffering = type == 'i', .initial_delay = 67500,
+                                            .removal_delay = 2 * since_idr++, .timing_type = 1};
         picture->emulation = options->emulation;
         picture->input = INPUT_SURFACE + i;
         picture->input_width = scene->context_width;
@@ -339,6 +348,35 @@ static inline void add_packed(struct buffer_list *list, uint32_t type, struct bi
     bits_release(nal);
 }
 
+/* Appends one SEI message and ends its payload. */
+static inline void add_message(struct bits *nal, uint32_t type, struct bits *payload)
+{
+    if (payload->count % 8)
+        bits_trail(payload);
+    bits_put(nal, type, 8);
+    bits_put(nal, (uint32_t)(payload->count / 8), 8);
+    bits_append(nal, payload->bytes, 0, payload->count);
+    bits_release(payload);
+}
+
+static inline void add_packed_sei(const struct planned_picture *picture, struct buffer_list *list)
+{
+    struct bits nal = {0}, payload = {0};
+    const struct planned_sei *sei = &picture->sei;
+    bits_put(&nal, H264_NAL_SEI, 8);
+    if (sei->buffering) { /* H.264 D.1.2, lengths as plan_sps has them */
+        bits_put_ue(&payload, sei->sps_id);
+        bits_put(&payload, sei->initial_delay, 24);
+        bits_put(&payload, 90000 - sei->initial_delay, 24);
+        add_message(&nal, sei->buffering_type, &payload);
+    }
+    bits_put(&payload, sei->removal_delay, 24); /* H.264 D.1.3 */
+    bits_put(&payload, 2, 24);
+    add_message(&nal, sei->timing_type, &payload);
+    bits_trail(&nal);
+    add_packed(list, 0x80000001u, &nal, picture->emulation);
+}
+
 static inline void add_packed_sets(const struct planned_picture *picture, struct buffer_list *list)
 {
     struct bits nal = {0};
@@ -353,27 +391,13 @@ static inline void add_packed_sets(const struct planned_picture *picture, struct
         bits_trail(&nal);
         add_packed(list, VAEncPackedHeaderSequence, &nal, picture->emulation);
     }
-    if (picture->send_sei) {
-        /* buffering_period, H.264 D.1.2: seq_parameter_set_id 0, one delay and its offset of 24 bits; then
-         * pic_timing, D.1.3: cpb_removal_delay and dpb_output_delay. */
-        struct bits payload = {0};
-        bits_put(&nal, H264_NAL_SEI, 8);
-        bits_put_ue(&payload, 0);
-        bits_put(&payload, 67500, 24);
-        bits_put(&payload, 22500, 24);
-        bits_trail(&payload);
-        bits_put(&nal, 0, 8);
-        bits_put(&nal, (uint32_t)(payload.count / 8), 8);
-        bits_append(&nal, payload.bytes, 0, payload.count);
-        bits_release(&payload);
-        bits_trail(&nal);
-        add_packed(list, 0x80000001u, &nal, picture->emulation);
-    }
     if (picture->send_pps) {
         h264_write_pps(&nal, &picture->pps);
         bits_trail(&nal);
         add_packed(list, VAEncPackedHeaderPicture, &nal, picture->emulation);
     }
+    if (picture->sei.send)
+        add_packed_sei(picture, list);
 }
 
 static inline void build_buffers(const struct scene *scene, uint32_t index, struct buffer_list *list)

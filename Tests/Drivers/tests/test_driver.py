@@ -52,6 +52,12 @@ MISUSES = {
                             "vaCreateSurfaces 0xe"]),
     "wrong-buffers": (["buffer-size", "buffer-type", "context-id-invalid"],
                       ["vaCreateBuffer 0xf", "vaCreateBuffer 0x12", "vaCreateBuffer 0x5"]),
+    "destroy-target-before-context": (["surface-destroyed-before-context"] * 2, []),
+    "map-after-timeout": (["map-without-sync"], ["vaSyncBuffer 0x26", "vaSyncSurface2 0x26"]),
+    "render-mapped-buffer": (["buffer-rendered-while-mapped", "context-destroyed-inside-picture"], []),
+    "broken-imports": (["export-flags", "import-descriptor", "import-format", "import-layers", "import-layers",
+                        "import-modifier", "import-pitch"] + ["import-size"] * 3,
+                       ["vaCreateSurfaces 0x12"] * 9 + ["vaExportSurfaceHandle 0x6"]),
 }
 # Findings of these come from the checks too, or are too many to count.
 LOOSE_MISUSES = {
@@ -219,6 +225,13 @@ class RateTest(DriverTest):
                 self.assertAlmostEqual(self.rate_of(frames[:50]), first, delta=first * 0.1)
                 self.assertAlmostEqual(self.rate_of(frames[50:]), second, delta=second * 0.1)
                 self.assert_exact(stream)
+
+
+    def test_filler_data_can_be_refused(self):
+        ended = self.client("driver_client", "-n", "30", "-b", "2000000", "-f")
+        self.assertEqual(ended.status, 0, ended.output)
+        self.assertEqual(sum(picture["filler"] for picture in kinds(self.journal, "picture")), 0)
+        self.assertEqual(self.findings(), [])
 
 
 class MisuseTest(DriverTest):

@@ -224,6 +224,8 @@ class PartsTest(unittest.TestCase):
         self.assertTrue(mutation.matches("slice.RefPicList0[*].flags=*", "slice.RefPicList0[3].flags=invalid"))
         self.assertFalse(mutation.matches("slice.RefPicList0[*].flags=*", "slice.RefPicList1[3].flags=invalid"))
         self.assertFalse(mutation.matches("a.b", "axb"))
+        self.assertTrue(mutation.matches("a.{b,c-d}=*", "a.c-d=1"))
+        self.assertFalse(mutation.matches("a.{b,c-d}", "a.b,c-d"))
         self.assertTrue(mutation.read_harmless() is not None)
 
 
