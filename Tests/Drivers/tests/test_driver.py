@@ -227,6 +227,13 @@ class RateTest(DriverTest):
                 self.assert_exact(stream)
 
 
+    def test_filler_data_can_be_refused(self):
+        ended = self.client("driver_client", "-n", "30", "-b", "2000000", "-f")
+        self.assertEqual(ended.status, 0, ended.output)
+        self.assertEqual(sum(picture["filler"] for picture in kinds(self.journal, "picture")), 0)
+        self.assertEqual(self.findings(), [])
+
+
 class MisuseTest(DriverTest):
     def misuse(self, scenario):
         # Coding takes a while, so that what happens before its end is certain.
