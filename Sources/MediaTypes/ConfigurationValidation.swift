@@ -165,9 +165,11 @@ extension EncoderConfiguration {
         try checkRate(level)
     }
 
-    /// Without a profile the encoder may choose any of the bit depth, so the most generous one counts.
+    /// The profile whose rates count: without one the encoder may choose any of the bit depth.
+    var mostGenerousProfile: VideoProfile { profile ?? (bitDepth == 10 ? .h264High10 : .h264High) }
+
     private func checkRate(_ level: H264Level) throws(MediaError) {
-        let profile = profile ?? (bitDepth == 10 ? .h264High10 : .h264High)
+        let profile = mostGenerousProfile
         let limit = rateLimit(codec: .h264)
         let rate = RateLimit(
             bitsPerSecond: max(limit?.bitsPerSecond ?? 0, rateControl.bitsPerSecond ?? 0),

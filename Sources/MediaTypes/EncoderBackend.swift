@@ -74,13 +74,20 @@ public protocol EncoderBackend: AnyObject {
     ///
     /// - Parameter configuration: A validated configuration that differs from the present one in what an
     ///   ``EncoderUpdate`` can change.
-    /// - Returns: Whether it was done; `false` if only a new encoder can do it. What is done differently from what was asked for
-    ///   is logged.
-    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome
 
     /// Finishes every frame that was taken; all of them have been given to ``EncoderRequest/output`` when it returns. The
     /// next frame may become an IDR picture: an encoder that had to empty its lookahead starts anew.
     func drain() throws(MediaError)
+}
+
+/// What a change of configuration came to.
+public enum EncoderUpdateOutcome: Sendable, Hashable {
+    /// It applies to the frames that follow. What is honoured differently from what was asked for is listed, as far as
+    /// it was not so before.
+    case done(adjustments: [Adjustment] = [])
+    /// Only a new encoder can do it; nothing has changed.
+    case needsNewEncoder
 }
 
 /// What an encoder turned out to be.

@@ -197,13 +197,26 @@ public struct SoftwareEncoderOptions: Sendable, Hashable {
         case zerolatency
     }
 
+    /// Which of the processor's vector instructions an encoder uses at most.
+    public enum InstructionSet: String, Sendable, Hashable, CaseIterable {
+        /// All that it knows and the processor has.
+        case automatic = "auto"
+        /// Up to AVX2, of x86 processors.
+        case avx2
+        /// SSE2 and older, which every x86-64 processor has.
+        case sse2
+    }
+
     /// Speed against compression.
     public var preset = Preset.medium
     /// What to tune for, if anything.
     public var tuning: Tuning?
     /// How many threads; 0 for as many as suit the machine.
     public var threads = 0
+    /// The vector instructions to use at most. Encoders round differently with others, and x264 164 with AVX-512 does
+    /// not always give the same stream twice; a lower limit makes streams reproducible.
+    public var instructionSet = InstructionSet.automatic
 
-    /// Makes the defaults: medium, no tuning, automatic threads.
+    /// Makes the defaults: medium, no tuning, automatic threads and instructions.
     public init() {}
 }

@@ -31,7 +31,7 @@ public enum RateControl: Sendable, Hashable {
 /// VideoToolbox.
 public enum PeakBitRate: Sendable, Hashable {
     /// 1.5 times the average over one second for H.264 that is not reordered
-    /// (``EncoderConfiguration/allowsReordering``), else none.
+    /// (``EncoderConfiguration/allowsReordering``), as far as the level that was asked for takes it; else none.
     case automatic
     /// No limit.
     case unlimited
@@ -53,6 +53,12 @@ public struct RateLimit: Sendable, Hashable {
         self.bufferSize = bufferSize
     }
 
+    /// As much of this limit as a level takes, but no less than the average.
+    fileprivate func fitting(_ maximum: RateLimit, average: Int) -> RateLimit {
+        let rate = max(average, min(bitsPerSecond, maximum.bitsPerSecond))
+        return RateLimit(bitsPerSecond: rate, bufferSize: min(bufferSize, rate, maximum.bufferSize))
+    }
+
     fileprivate init(_ bitsPerSecond: Int, window: Double) {
         let bits = (Double(bitsPerSecond) * window).rounded()
         self.init(bitsPerSecond: bitsPerSecond, bufferSize: bits > 0 ? Int(exactly: bits) ?? .max : 0)
@@ -63,7 +69,9 @@ extension EncoderConfiguration {
     /// The limit on peaks that an encoder of that codec has to obey, with ``PeakBitRate/automatic`` resolved; `nil` if
     /// there is none.
     public func rateLimit(codec: VideoCodec) -> RateLimit? {
-        rateControl.rateLimit(codec: codec, allowsReordering: allowsReordering)
+        let limit = rateControl.rateLimit(codec: codec, allowsReordering: allowsReordering)
+        guard let limit, case .averageBitRate(let average, .automatic) = rateControl, let level else { return limit }
+        return limit.fitting(level.maximumRate(in: mostGenerousProfile), average: average)
     }
 }
 

@@ -77,20 +77,18 @@ final class X264Encoder: EncoderBackend {
         }
     }
 
-    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         var new = try X264Settings(configuration, maximumReorderDepth: maximumReorderDepth)
-        guard settings.canChange(to: new) else { return false }
+        guard settings.canChange(to: new) else { return .needsNewEncoder }
         new.keepLevel(settings.parameters.i_level_idc)
         if let instance {
             var parameters = instance.parameters
             new.copyRate(to: &parameters)
             try instance.reconfigure(parameters)
         }
-        for adjustment in new.adjustments where !settings.adjustments.contains(adjustment) {
-            logger.notice("\(adjustment)")
-        }
+        let adjustments = new.adjustments.filter { !settings.adjustments.contains($0) }
         settings = new
-        return true
+        return .done(adjustments: adjustments)
     }
 
     func drain() throws(MediaError) {

@@ -23,6 +23,7 @@ struct X264Settings {
         (self.configuration, adjustments) = try configuration.validated(for: .h264)
         try checkLibraryLimits()
         try applyPreset()
+        try limitInstructions()
         setPicture()
         setTiming()
         setRateControl()
@@ -91,6 +92,24 @@ extension X264Settings {
                 status: Int(status)
             )
         }
+    }
+
+    private mutating func limitInstructions() throws(MediaError) {
+        let limit = configuration.software.instructionSet
+        if limit == .automatic { return }
+        let available = parameters.cpu
+        let status = x264_param_parse(&parameters, "asm", limit.rawValue)
+        guard status == 0 else {
+            throw MediaError(
+                .unsupported,
+                "x264 does not know these instructions on this processor",
+                given: limit.rawValue,
+                allowed: SoftwareEncoderOptions.InstructionSet.automatic.rawValue,
+                call: "x264_param_parse",
+                status: Int(status)
+            )
+        }
+        parameters.cpu &= available
     }
 
     private mutating func setPicture() {

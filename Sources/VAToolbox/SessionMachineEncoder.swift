@@ -35,7 +35,7 @@ extension SessionMachine {
             if isFailureFinal { window.releasePicture(of: number) }
         case .output(.coded(let frame)): take(frame)
         case .output(.failed(let error)), .failed(let error): fail(error)
-        case .updated(let done): updated(done)
+        case .updated(let outcome): updated(outcome)
         case .updateRefused(let error): updateRefused(error)
         case .drained: drained()
         }
@@ -73,7 +73,7 @@ extension SessionMachine {
         }
         statistics.repeatedFrames += window.count
         for frame in window.frames { submit(frame, to: id) }
-        if updateInProgress != nil { updated(true) }
+        if updateInProgress != nil { updated(.done()) }
     }
 
     private mutating func describeEncoder(_ properties: EncoderProperties) {
@@ -169,8 +169,11 @@ extension SessionMachine {
         }
     }
 
-    private mutating func updated(_ done: Bool) {
-        if !done { refreshRequested = true }
+    private mutating func updated(_ outcome: EncoderUpdateOutcome) {
+        switch outcome {
+        case .done(let adjustments): for adjustment in adjustments { actions.append(.report(.adjusted(adjustment))) }
+        case .needsNewEncoder: refreshRequested = true
+        }
         endUpdate(.success(.accepted))
     }
 

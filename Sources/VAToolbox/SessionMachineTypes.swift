@@ -23,7 +23,7 @@ extension SessionMachine {
         case created(EncoderProperties)
         case frameDone(Int64)
         case output(EncoderOutput)
-        case updated(Bool)
+        case updated(EncoderUpdateOutcome)
         case updateRefused(MediaError)
         case drained
         case failed(MediaError)

@@ -48,6 +48,7 @@ extension MediaSource.Deinterlacing: ArgumentValue {}
 extension ScalingMode: ArgumentValue {}
 extension SoftwareEncoderOptions.Preset: ArgumentValue {}
 extension SoftwareEncoderOptions.Tuning: ArgumentValue {}
+extension SoftwareEncoderOptions.InstructionSet: ArgumentValue {}
 extension VideoProfile: ArgumentValue {
     static var allowedText: String { allCases.filter { $0.codec == .h264 }.map(\.rawValue).joined(separator: ", ") }
 }

@@ -213,6 +213,16 @@ struct EncoderArguments: ParsableArguments, Sendable {
     )
     var threads: ArgumentText<WholeNumber>?
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Software: vector instructions to use at most: auto, avx2 or sse2 (default: auto). x264 with AVX-512 does "
+                + "not always give the same stream twice.",
+            valueName: "name"
+        )
+    )
+    var asm: ArgumentText<SoftwareEncoderOptions.InstructionSet>?
+
     @Flag(help: "Code every frame at once: no lookahead, no B-frames.")
     var lowLatency = false
 

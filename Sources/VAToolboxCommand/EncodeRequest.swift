@@ -192,6 +192,7 @@ extension EncoderArguments {
         if let preset { configuration.software.preset = try preset.value(of: "--preset") }
         configuration.software.tuning = try tune?.value(of: "--tune")
         if let threads { configuration.software.threads = try threads.value(of: "--threads").value }
+        if let asm { configuration.software.instructionSet = try asm.value(of: "--asm") }
         configuration.isLowLatency = lowLatency
     }
 

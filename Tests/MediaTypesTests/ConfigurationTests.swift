@@ -105,10 +105,15 @@ import Testing
             $0.bitDepth = 10
             $0.rateControl = .averageBitRate(60_000_001)
         },
-        Refusal(testDescription: "automatic peak beyond the level", given: "30000000 bit/s", allowed: "level 4.1") {
+        Refusal(testDescription: "peak beyond the level", given: "30000000 bit/s", allowed: "level 4.1") {
             $0.level = H264Level(name: "4")
             $0.bFrames = .off
-            $0.rateControl = .averageBitRate(20_000_000)
+            $0.rateControl = .averageBitRate(20_000_000, peak: .limit(30_000_000))
+        },
+        Refusal(testDescription: "average beyond the level", given: "26000000 bit/s", allowed: "level 4.1") {
+            $0.level = H264Level(name: "4")
+            $0.bFrames = .off
+            $0.rateControl = .averageBitRate(26_000_000)
         },
         Refusal(testDescription: "buffer beyond the level", given: "buffer of 40000000 bits", allowed: "level 4.1") {
             $0.level = H264Level(name: "4")
@@ -139,6 +144,20 @@ import Testing
         #expect(found.given?.contains(refusal.given) == true, "\(found)")
         #expect(found.allowed?.contains(refusal.allowed) == true, "\(found)")
         #expect(!found.description.contains("\n"))
+    }
+
+    /// Level 4 takes 25 Mbit/s and a buffer of 31.25 Mbit in high profile, 20 and 25 in main (H.264 table A-1).
+    @Test(arguments: [(VideoProfile?.none, 25_000_000), (.h264High, 25_000_000), (.h264Main, 20_000_000)])
+    func automaticPeakKeepsToTheLevel(profile: VideoProfile?, peak: Int) throws {
+        var configuration = EncoderConfiguration()
+        configuration.level = H264Level(name: "4")
+        configuration.profile = profile
+        configuration.bFrames = .off
+        configuration.rateControl = .averageBitRate(20_000_000)
+        #expect(configuration.rateLimit(codec: .h264) == RateLimit(bitsPerSecond: peak, bufferSize: peak))
+        _ = try configuration.validated(for: .h264)
+        configuration.rateControl = .averageBitRate(2_000_000)
+        #expect(configuration.rateLimit(codec: .h264)?.bitsPerSecond == 3_000_000)
     }
 
     @Test func peakIsOneAndAHalfTimesTheAverageWithoutBFramesOnly() {

@@ -56,13 +56,14 @@ import Testing
         configuration.bitDepth = 10
         configuration.rateControl = .constantQuality(24)
         configuration.keyFrameInterval = KeyFrameInterval(frames: 250)
-        configuration.software.threads = 1
+        configuration.software.threads = 2
+        configuration.software.instructionSet = Scratch.reproducible
         let recording = try Recording(configuration, clip, format: .p010)
         let scratch = try Scratch()
         let reference = annexBUnits(
             try scratch.commandLine(
                 clip.tenBitY4M,
-                ["--input-depth", "10", "--output-depth", "10", "--crf", "24", "--threads", "1"]
+                ["--input-depth", "10", "--output-depth", "10", "--crf", "24", "--threads", "2"]
             )
         )
         #expect(recording.properties.profile == "High 10")

@@ -141,7 +141,7 @@ import Testing
         let recording = try Recording(configuration)
         for index in 0..<30 { try recording.encode(clip.buffer(index, format: .i420)) }
         configuration.rateControl = change.after
-        #expect(try recording.encoder.update(configuration) == change.isDone)
+        #expect(try recording.encoder.update(configuration) == (change.isDone ? .done() : .needsNewEncoder))
         for index in 0..<30 { try recording.encode(clip.buffer(index, format: .i420)) }
         try recording.encoder.drain()
 
@@ -168,28 +168,44 @@ import Testing
         let recording = try Recording(configuration)
         var changed = configuration
         changed.frameRate = Rational(25)
-        #expect(try recording.encoder.update(changed) == false)
+        #expect(try recording.encoder.update(changed) == .needsNewEncoder)
         changed = configuration
         changed.width += 16
-        #expect(try recording.encoder.update(changed) == false)
-        #expect(try recording.encoder.update(configuration))
+        #expect(try recording.encoder.update(changed) == .needsNewEncoder)
+        #expect(try recording.encoder.update(configuration) == .done())
         changed.rateControl = .constantQuality(99)
         #expect(throws: MediaError.self) { try recording.encoder.update(changed) }
     }
 
-    @Test func whatAnUpdateAdjustsIsLoggedOnce() throws {
-        let handler = LogRecorder()
-        let factory = X264EncoderFactory(logger: Logger(label: "test") { _ in handler })
-        let recording = try Recording(Self.fast(.averageBitRate(400_000, peak: .limit(400_000))), factory: factory)
+    @Test func whatAnUpdateAdjustsIsToldOnce() throws {
+        let recording = try Recording(Self.fast(.averageBitRate(400_000, peak: .limit(400_000))))
         let changed = Self.fast(.averageBitRate(300_500, peak: .limit(300_500)))
-        for _ in 0..<2 { #expect(try recording.encoder.update(changed)) }
-        let notices = handler.lines.filter { $0.level == .notice }.map(\.text)
+        guard case .done(let adjustments) = try recording.encoder.update(changed) else {
+            Issue.record("needs a new encoder")
+            return
+        }
         #expect(
-            notices == [
+            adjustments.map(\.description) == [
                 "bitrate 300500 bit/s becomes 300000 bit/s: x264 counts in thousands",
                 "peak bitrate 300500 bit/s becomes 300000 bit/s: x264 counts in thousands",
             ]
         )
+        #expect(try recording.encoder.update(changed) == .done())
+    }
+
+    @Test func instructionsAreLimitedToThoseOfTheProcessor() throws {
+        var streams: Set<[[UInt8]]> = []
+        for limit in SoftwareEncoderOptions.InstructionSet.allCases {
+            var configuration = Self.fast(.constantQuality(20))
+            configuration.software.instructionSet = limit
+            let recording = try Recording(configuration, TestClip.small)
+            #expect(!recording.units.isEmpty)
+            if limit == .sse2 { streams.insert(recording.units) }
+        }
+        var again = Self.fast(.constantQuality(20))
+        again.software.instructionSet = .sse2
+        streams.insert(try Recording(again, TestClip.small).units)
+        #expect(streams.count == 1)
     }
 
     @Test func anUpdateHoldsAcrossADrain() throws {
@@ -198,7 +214,7 @@ import Testing
         try recording.encode(TestClip.small.buffer(0, format: .i420))
         try recording.encoder.drain()
         configuration.rateControl = .constantQuality(40)
-        #expect(try recording.encoder.update(configuration))
+        #expect(try recording.encoder.update(configuration) == .done())
         try recording.encode(TestClip.small.buffer(0, format: .i420))
         try recording.encoder.drain()
         let sizes = recording.frames.map(\.data.count)
@@ -217,7 +233,7 @@ import Testing
         #expect(try Recording(low).properties.level != "2")
         let recording = try Recording(high)
         for (index, configuration) in [high, low, high].enumerated() {
-            #expect(try recording.encoder.update(configuration))
+            #expect(try recording.encoder.update(configuration) == .done())
             try recording.encode(TestClip.small.buffer(index, format: .i420))
             try recording.encoder.drain()
         }

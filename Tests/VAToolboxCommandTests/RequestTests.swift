@@ -70,6 +70,8 @@ import VAToolbox
             "film",
             "--threads",
             "3",
+            "--asm",
+            "avx2",
             "--low-latency",
             "--aud"
         )
@@ -86,6 +88,7 @@ import VAToolbox
         expected.software.preset = .slow
         expected.software.tuning = .film
         expected.software.threads = 3
+        expected.software.instructionSet = .avx2
         expected.isLowLatency = true
         expected.accessUnitDelimiters = true
         #expect(request.video.base == expected)

@@ -42,6 +42,8 @@ struct InstanceScript: Sendable {
     var steps: [Int: Step] = [:]
     var drain = Drain.normal
     var update = Update.inPlace
+    /// What it says that it honours differently after an update.
+    var updateAdjustments: [Adjustment] = []
     /// How it reorders: 0 not, 1 P before one B, 2 a pyramid of three B.
     var reorderDepth = 0
     /// What it says about that.
@@ -277,18 +279,18 @@ final class ScriptedEncoder: EncoderBackend {
         while coded.count > script.lookahead { coded.removeFirst().forEach { put(.coded($0)) } }
     }
 
-    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         let rate = configuration.rateControl.bitsPerSecond ?? 0
         stage.note(.update(id, bitRate: rate))
         switch script.update {
         case .inPlace: break
-        case .onlyByNewEncoder: return false
+        case .onlyByNewEncoder: return .needsNewEncoder
         case .refuse: throw MediaError(.unsupported, "scripted refusal", given: "\(rate)")
         case .fail: throw MediaError(.frameFailed, "scripted update")
         case .hang: stage.hang()
         }
         bitRate = rate
-        return true
+        return .done(adjustments: script.updateAdjustments)
     }
 
     func drain() throws(MediaError) {

@@ -185,7 +185,7 @@ struct Simulation {
         case .encode(let frame):
             code(frame)
             event(.frameDone(frame.number))
-        case .update: event(.updated(world.updatesInPlace))
+        case .update: event(.updated(world.updatesInPlace ? .done() : .needsNewEncoder))
         case .drain:
             if let frame = pending { put(frame, isKey: false) }
             pending = nil

@@ -52,6 +52,20 @@ import Testing
         #expect(await rig.session.statistics.failedEncoders == 0)
     }
 
+    @Test func whatTheEncoderHonoursDifferentlyIsAnEvent() async throws {
+        let adjustment = Adjustment(property: "peak", requested: "3 Mbit/s", used: "2 Mbit/s", reason: "scripted")
+        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let rig = try await SessionRig(shape, [{ _ in shape.with { $0.updateAdjustments = [adjustment] } }])
+        let consumer = rig.consume()
+        _ = try await rig.encode(0..<2)
+        try await rig.session.update(.init(bitRate: 1_000_000))
+        try await rig.session.finish()
+        _ = await consumer.value
+        var told: [Adjustment] = []
+        for await event in rig.session.events { if case .adjusted(let adjustment) = event { told.append(adjustment) } }
+        #expect(told == [adjustment])
+    }
+
     @Test func aRefusalChangesNothing() async throws {
         let shape = Shape(reorderDepth: 1, isVariable: false)
         let rig = try await SessionRig(

@@ -97,7 +97,9 @@ struct understood_rate {
     uint32_t hrd_buffer_size, hrd_initial_fullness; /* bits; 0: not given */
     uint32_t maximum_frame_size;  /* bytes; 0: none */
     uint32_t quality_level;
+    bool no_bit_stuffing;         /* CBR shall not fill up */
     bool changed;                 /* by this picture's buffers */
+    bool reset;                   /* this picture's buffers ask for the rate control to start anew */
 };
 
 struct understood_picture {

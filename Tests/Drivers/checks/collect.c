@@ -201,8 +201,8 @@ void collect_buffers(struct checker *checker)
     const struct submission *submission = checker->submission;
     struct understood_rate before = checker->rate;
     bool waiting = false;
-    before.changed = false;
-    checker->rate.changed = false;
+    before.changed = before.reset = false;
+    checker->rate.changed = checker->rate.reset = false;
     for (uint32_t i = 0; i < submission->buffer_count; i++)
         if (submission->buffers[i].type == VAEncSequenceParameterBufferType)
             collect_buffer(checker, &submission->buffers[i], &waiting);

@@ -106,7 +106,9 @@ static void rate_control(struct checker *checker, const void *data)
     rate->icq_quality = mode & VA_RC_ICQ
                             ? given.ICQ_quality_factor ? given.ICQ_quality_factor : given.quality_factor : 0;
     rate->qvbr_quality = mode & VA_RC_QVBR ? given.quality_factor : 0;
-    rate->changed = rate->changed || given.rc_flags.bits.reset;
+    rate->no_bit_stuffing = given.rc_flags.bits.disable_bit_stuffing;
+    rate->reset = rate->reset || given.rc_flags.bits.reset;
+    rate->changed = rate->changed || rate->reset;
 }
 
 static void frame_rate(struct checker *checker, const void *data)

@@ -3,6 +3,7 @@
 #include "amdgpu.h"
 
 #include "drm_core.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -151,6 +152,9 @@ int amdgpu_submit(struct drm_file *file, union drm_amdgpu_cs *request)
             return node->refusal_error;
         submission.hangs = number >= node->hang_at;
         submission.is_lost = number >= node->reset_at;
+        if (submission.hangs || submission.is_lost)
+            trace("renderD%u submission %llu %s", node->number, (unsigned long long)number,
+                  submission.hangs ? "hangs" : "is lost");
     }
     submission.fence = ++amdgpu->last_fence;
     amdgpu->resets += submission.is_lost;

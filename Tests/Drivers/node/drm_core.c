@@ -44,7 +44,8 @@ static int request_version(struct drm_file *file, struct drm_version *version)
 
 static int request_capability(struct drm_file *file, struct drm_get_cap *capability)
 {
-    bool has_memory = file->node->chip->interface != INTERFACE_GENERIC;
+    const struct chip *chip = file->node->chip;
+    bool has_memory = chip->interface != INTERFACE_GENERIC;
 
     switch (capability->capability) {
     case DRM_CAP_PRIME:
@@ -57,9 +58,12 @@ static int request_capability(struct drm_file *file, struct drm_get_cap *capabil
     case DRM_CAP_TIMESTAMP_MONOTONIC:
         capability->value = 1;
         return 0;
-    default:
+    case DRM_CAP_ADDFB2_MODIFIERS: /* asked for whether surfaces have format modifiers at all */
+        capability->value = chip->interface == INTERFACE_I915 || chip->amd.graphics_major >= 9;
+        return has_memory ? 0 : EOPNOTSUPP;
+    default: /* of displays */
         capability->value = 0;
-        return EOPNOTSUPP; /* for what needs a display */
+        return has_memory ? 0 : EOPNOTSUPP;
     }
 }
 

@@ -15,6 +15,63 @@ static uint32_t subslices_per_slice(const struct chip *chip)
     return chip->intel.subslices / chip->intel.slices;
 }
 
+/* What holds for all chips of the table. */
+static const struct {
+    int parameter, value;
+} common_values[] = {
+    {I915_PARAM_HAS_GEM, 1},
+    {I915_PARAM_HAS_EXECBUF2, 1},
+    {I915_PARAM_HAS_BSD, 1},
+    {I915_PARAM_HAS_BLT, 1},
+    {I915_PARAM_HAS_VEBOX, 1},
+    {I915_PARAM_HAS_RELAXED_FENCING, 1},
+    {I915_PARAM_HAS_COHERENT_RINGS, 1},
+    {I915_PARAM_HAS_RELAXED_DELTA, 1},
+    {I915_PARAM_HAS_GEN7_SOL_RESET, 1},
+    {I915_PARAM_HAS_WAIT_TIMEOUT, 1},
+    {I915_PARAM_HAS_SEMAPHORES, 1},
+    {I915_PARAM_HAS_PRIME_VMAP_FLUSH, 1},
+    {I915_PARAM_HAS_EXEC_NO_RELOC, 1},
+    {I915_PARAM_HAS_EXEC_HANDLE_LUT, 1},
+    {I915_PARAM_HAS_COHERENT_PHYS_GTT, 1},
+    {I915_PARAM_HAS_EXEC_SOFTPIN, 1},
+    {I915_PARAM_HAS_EXEC_ASYNC, 1},
+    {I915_PARAM_HAS_EXEC_FENCE, 1},
+    {I915_PARAM_HAS_EXEC_CAPTURE, 1},
+    {I915_PARAM_HAS_EXEC_BATCH_FIRST, 1},
+    {I915_PARAM_HAS_EXEC_FENCE_ARRAY, 1},
+    {I915_PARAM_HAS_CONTEXT_ISOLATION, 1},
+    {I915_PARAM_HAS_EXEC_SUBMIT_FENCE, 1},
+    {I915_PARAM_HAS_USERPTR_PROBE, 1},
+    {I915_PARAM_MMAP_GTT_COHERENT, 1},
+    {I915_PARAM_HAS_ALIASING_PPGTT, 3}, /* full, 48 bits */
+    {I915_PARAM_CMD_PARSER_VERSION, 10},
+    {I915_PARAM_MMAP_VERSION, 1},
+    {I915_PARAM_MMAP_GTT_VERSION, 4},   /* MMAP_OFFSET is there */
+    {I915_PARAM_HAS_GPU_RESET, 2},      /* of single engines */
+    {I915_PARAM_PERF_REVISION, 5},
+    {I915_PARAM_HAS_SCHEDULER,
+     I915_SCHEDULER_CAP_ENABLED | I915_SCHEDULER_CAP_PRIORITY | I915_SCHEDULER_CAP_PREEMPTION},
+    {I915_PARAM_HAS_RESOURCE_STREAMER, 0},
+    {I915_PARAM_HAS_POOLED_EU, 0},
+    {I915_PARAM_MIN_EU_IN_POOL, 0},
+    {I915_PARAM_HAS_OVERLAY, 0},
+    {I915_PARAM_HAS_PAGEFLIPPING, 0},
+    {I915_PARAM_HAS_WT, 0},
+    {I915_PARAM_HAS_PINNED_BATCHES, 0},
+    {I915_PARAM_HAS_SECURE_BATCHES, 0},
+};
+
+static int common_value(int parameter, int *value)
+{
+    for (size_t index = 0; index < sizeof common_values / sizeof common_values[0]; index++)
+        if (common_values[index].parameter == parameter) {
+            *value = common_values[index].value;
+            return 0;
+        }
+    return EINVAL;
+}
+
 static int value_of(const struct drm_file *file, int parameter, int *value)
 {
     const struct chip *chip = file->node->chip;
@@ -45,77 +102,17 @@ static int value_of(const struct drm_file *file, int parameter, int *value)
     case I915_PARAM_HAS_LLC:
         *value = intel->local_memory == 0;
         return 0;
-    case I915_PARAM_HAS_BSD2:
+    case I915_PARAM_HAS_BSD2: /* more than one video engine */
         *value = (intel->video_engines & (intel->video_engines - 1)) != 0;
-        return 0;
-    case I915_PARAM_HAS_VEBOX:
-        *value = intel->enhancement_engines != 0;
         return 0;
     case I915_PARAM_NUM_FENCES_AVAIL:
         *value = intel->local_memory == 0 ? 32 : 0;
         return 0;
-    case I915_PARAM_HAS_ALIASING_PPGTT:
-        *value = 3; /* full, 48 bits */
-        return 0;
-    case I915_PARAM_CMD_PARSER_VERSION:
-        *value = 10;
-        return 0;
-    case I915_PARAM_MMAP_VERSION:
-        *value = 1;
-        return 0;
-    case I915_PARAM_MMAP_GTT_VERSION:
-        *value = 4; /* MMAP_OFFSET is there */
-        return 0;
-    case I915_PARAM_HAS_GPU_RESET:
-        *value = 2; /* of single engines */
-        return 0;
     case I915_PARAM_CS_TIMESTAMP_FREQUENCY:
         *value = intel->graphics_version >= 11 ? 19200000 : 12000000;
         return 0;
-    case I915_PARAM_HAS_SCHEDULER:
-        *value = I915_SCHEDULER_CAP_ENABLED | I915_SCHEDULER_CAP_PRIORITY | I915_SCHEDULER_CAP_PREEMPTION;
-        return 0;
-    case I915_PARAM_PERF_REVISION:
-        *value = 5;
-        return 0;
-    case I915_PARAM_HAS_RESOURCE_STREAMER:
-    case I915_PARAM_HAS_POOLED_EU:
-    case I915_PARAM_MIN_EU_IN_POOL:
-    case I915_PARAM_HAS_OVERLAY:
-    case I915_PARAM_HAS_PAGEFLIPPING:
-    case I915_PARAM_HAS_WT:
-    case I915_PARAM_HAS_PINNED_BATCHES:
-    case I915_PARAM_HAS_SECURE_BATCHES:
-        *value = 0;
-        return 0;
-    case I915_PARAM_HAS_GEM:
-    case I915_PARAM_HAS_EXECBUF2:
-    case I915_PARAM_HAS_BSD:
-    case I915_PARAM_HAS_BLT:
-    case I915_PARAM_HAS_RELAXED_FENCING:
-    case I915_PARAM_HAS_COHERENT_RINGS:
-    case I915_PARAM_HAS_RELAXED_DELTA:
-    case I915_PARAM_HAS_GEN7_SOL_RESET:
-    case I915_PARAM_HAS_WAIT_TIMEOUT:
-    case I915_PARAM_HAS_SEMAPHORES:
-    case I915_PARAM_HAS_PRIME_VMAP_FLUSH:
-    case I915_PARAM_HAS_EXEC_NO_RELOC:
-    case I915_PARAM_HAS_EXEC_HANDLE_LUT:
-    case I915_PARAM_HAS_COHERENT_PHYS_GTT:
-    case I915_PARAM_HAS_EXEC_SOFTPIN:
-    case I915_PARAM_HAS_EXEC_ASYNC:
-    case I915_PARAM_HAS_EXEC_FENCE:
-    case I915_PARAM_HAS_EXEC_CAPTURE:
-    case I915_PARAM_HAS_EXEC_BATCH_FIRST:
-    case I915_PARAM_HAS_EXEC_FENCE_ARRAY:
-    case I915_PARAM_HAS_CONTEXT_ISOLATION:
-    case I915_PARAM_MMAP_GTT_COHERENT:
-    case I915_PARAM_HAS_EXEC_SUBMIT_FENCE:
-    case I915_PARAM_HAS_USERPTR_PROBE:
-        *value = 1;
-        return 0;
     default:
-        return EINVAL;
+        return common_value(parameter, value);
     }
 }
 

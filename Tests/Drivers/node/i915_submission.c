@@ -3,6 +3,7 @@
 #include "i915.h"
 
 #include "drm_core.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -160,6 +161,8 @@ static int perform(struct submission *submission)
         return ENOENT;
     if (number >= node->refuse_at)
         return node->refusal_error;
+    if (hangs || is_lost)
+        trace("renderD%u submission %llu %s", node->number, (unsigned long long)number, hangs ? "hangs" : "is lost");
     bind_objects(submission);
     int error = relocate(submission);
     if (error == 0 && is_lost)

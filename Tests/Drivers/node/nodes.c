@@ -152,7 +152,10 @@ bool node_is_gone(const struct node_settings *node)
 {
     if (__atomic_load_n(&requests[place_of(node)], __ATOMIC_RELAXED) >= node->vanish_at)
         return true;
-    return node->vanish_file[0] != '\0' && syscall(SYS_access, node->vanish_file, F_OK) == 0;
+    int error = errno;
+    bool is_gone = node->vanish_file[0] != '\0' && syscall(SYS_access, node->vanish_file, F_OK) == 0;
+    errno = error;
+    return is_gone;
 }
 
 int node_access_error(const struct node_settings *node)
@@ -168,9 +171,45 @@ void node_adjust_status(mode_t *mode, uid_t *owner, gid_t *group, dev_t *number,
     *number = makedev(DRM_MAJOR, node->number);
 }
 
+/* How many descriptors of this process are of that inode. */
+static unsigned descriptors_of(const struct drm_file *file)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    struct stat status;
+    unsigned count = 0;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.' && real_fstat(atoi(entry->d_name), &status) == 0 &&
+            status.st_ino == file->inode && status.st_dev == file->device)
+            count++;
+    if (folder != NULL)
+        closedir(folder);
+    return count;
+}
+
 /* Lock held. */
+static void free_file(struct drm_file *file)
+{
+    file_release_objects(file);
+    i915_file_free(file->i915);
+    amdgpu_file_free(file->amdgpu);
+    *file = (struct drm_file){0};
+}
+
+/* Lock held. Frees the files whose descriptors were closed where no hook sees it, as by fclose. */
+static void free_closed_files(void)
+{
+    for (size_t index = 0; index < MAXIMUM_OPEN_FILES; index++)
+        if (files[index].used && descriptors_of(&files[index]) == 0)
+            free_file(&files[index]);
+}
+
+/* Lock held. NULL when too many are open. */
 static struct drm_file *add_file(const struct stat *status, const struct node_settings *node)
 {
+    if (files[MAXIMUM_OPEN_FILES - 1].used)
+        free_closed_files();
     for (size_t index = 0; index < MAXIMUM_OPEN_FILES; index++)
         if (!files[index].used) {
             files[index] = (struct drm_file){
@@ -251,23 +290,6 @@ int node_open(const struct node_settings *node, int flags)
     return descriptor;
 }
 
-/* How many descriptors of this process are of that inode. */
-static unsigned descriptors_of(const struct drm_file *file)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    struct dirent *entry;
-    struct stat status;
-    unsigned count = 0;
-
-    while (folder != NULL && (entry = readdir(folder)) != NULL)
-        if (entry->d_name[0] != '.' && real_fstat(atoi(entry->d_name), &status) == 0 &&
-            status.st_ino == file->inode && status.st_dev == file->device)
-            count++;
-    if (folder != NULL)
-        closedir(folder);
-    return count;
-}
-
 void node_descriptor_closes(int descriptor)
 {
     int error = errno;
@@ -276,12 +298,8 @@ void node_descriptor_closes(int descriptor)
     if (real_fstat(descriptor, &status) == 0 && status.st_dev == memfd_device) {
         nodes_lock();
         struct drm_file *file = known_file(&status);
-        if (file != NULL && descriptors_of(file) == 1) {
-            file_release_objects(file);
-            i915_file_free(file->i915);
-            amdgpu_file_free(file->amdgpu);
-            *file = (struct drm_file){0};
-        }
+        if (file != NULL && descriptors_of(file) == 1)
+            free_file(file);
         nodes_unlock();
     }
     errno = error;

@@ -32,7 +32,7 @@ struct object {
     unsigned references;         /* handles and mappings into GPU address spaces */
     uint8_t *bytes;              /* where the shim has mapped it, NULL before object_bytes */
     uint64_t address;            /* i915: where it was last bound in GPU address space */
-    uint32_t tiling, swizzling, stride; /* i915: as set */
+    uint32_t tiling, stride;     /* i915: as set */
     enum completion completion;  /* of the last submission that used it */
     uint64_t amdgpu_flags, amdgpu_domains, amdgpu_tiling;
     uint32_t amdgpu_metadata_size, amdgpu_metadata[64];

@@ -29,21 +29,47 @@ const char *tree_root(void)
     return root;
 }
 
+/* An entry as getdents64 gives it. */
+struct folder_entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t length;
+    uint8_t kind;
+    char name[];
+};
+
+/* Removes what is in a folder; true when nothing is left to be listed. One pass may miss some. */
+static bool remove_entries(int folder, const char *path)
+{
+    _Alignas(struct folder_entry) char entries[4096];
+    char child[PATH_MAX];
+    bool is_empty = true;
+    long size;
+
+    while ((size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+        for (long place = 0; place < size; place += ((struct folder_entry *)(entries + place))->length) {
+            const char *name = ((struct folder_entry *)(entries + place))->name;
+
+            if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+                snprintf(child, sizeof child, "%s/%s", path, name) >= (int)sizeof child)
+                continue;
+            is_empty = false;
+            if (unlink(child) != 0 && (errno == EISDIR || errno == EPERM))
+                tree_remove(child);
+        }
+    return is_empty;
+}
+
+/* Calls nothing that a signal's handler may not, for it runs in _exit too. */
 void tree_remove(const char *path)
 {
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    char child[PATH_MAX];
+    for (bool is_empty = false; !is_empty;) {
+        int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            snprintf(child, sizeof child, "%s/%s", path, entry->d_name) >= (int)sizeof child)
-            continue;
-        if (unlink(child) != 0 && (errno == EISDIR || errno == EPERM))
-            tree_remove(child);
+        is_empty = folder < 0 || remove_entries(folder, path) || rmdir(path) == 0;
+        if (folder >= 0)
+            close(folder);
     }
-    if (folder != NULL)
-        closedir(folder);
     rmdir(path);
 }
 
@@ -162,17 +188,19 @@ void tree_acquire(const struct settings *settings)
 
     shim_suspend(true);
     holder = getpid();
-    if (root[0] == '\0') {
-        sweep(temporary_folder());
+    bool is_first = root[0] == '\0';
+    if (is_first)
         snprintf(root, sizeof root, "%s/render-nodes-%u-%016llx", temporary_folder(), (unsigned)geteuid(),
                  (unsigned long long)hash(settings->tree_key));
-    }
     for (int attempt = 0; !lock(); attempt++) {
         if (attempt == ATTEMPTS)
             give_up("lock");
         if (access(root, F_OK) != 0)
             make(settings);
     }
+    /* Only now, for the program before this one in the same process (exec) may have left its working folder in it. */
+    if (is_first)
+        sweep(temporary_folder());
     paths_set_root(root);
     shim_suspend(false);
     errno = error;

@@ -58,6 +58,8 @@ static double picture_rate(const struct understood_rate *rate)
 
 static void take_rate(struct rate_control *control, const struct understood_rate *rate)
 {
+    if (rate->reset)
+        *control = (struct rate_control){.debt = 0};
     bool first = control->rate.hrd_buffer_size == 0;
     bool has_target = rate->rate_control != VA_RC_CBR && rate->target_percentage > 0 && rate->target_percentage <= 100;
     double arrival = rate->bits_per_second / picture_rate(rate);
@@ -96,10 +98,11 @@ static int first_qp(const struct rate_control *control, double wanted)
     return qp;
 }
 
-/* Debts and savings are made up for over about half a second. */
+/* Debts and savings are made up for over about half the window. */
 static double wanted_bits(const struct rate_control *control)
 {
-    double pictures = control->rate.bits_per_second / (control->budget * 2);
+    double window = control->rate.window_milliseconds ? control->rate.window_milliseconds / 1000.0 : 1;
+    double pictures = picture_rate(&control->rate) * window / 2;
     if (pictures < 4)
         pictures = 4;
     double wanted = (control->budget - control->debt / pictures) * weights[control->picture.type];
@@ -185,12 +188,13 @@ uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits)
         return 0;
     control->debt += (double)bits - control->budget;
     control->fullness += control->arrival - (double)bits;
-    uint32_t filler = control->rate.rate_control == VA_RC_CBR ? filler_bytes(control) : 0;
+    bool stuffing = control->rate.rate_control == VA_RC_CBR && !control->rate.no_bit_stuffing;
+    uint32_t filler = stuffing ? filler_bytes(control) : 0;
     control->debt += filler * 8.0;
     control->fullness -= filler * 8.0;
     if (control->fullness > control->rate.hrd_buffer_size)
         control->fullness = control->rate.hrd_buffer_size;
-    /* What VBR saves for long is not spent later. */
+    /* What is saved for long is not spent later. */
     double most_saved = control->budget * 15;
     if (control->debt < -most_saved)
         control->debt = -most_saved;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Encodes as a correct client does:
  *
- *   driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE] [-o FILE] [-r] [-i] [-b RATE[,RATE]]
+ *   driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE] [-o FILE] [-r] [-i] [-b RATE[,RATE]] [-f]
  *
  * Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each has a context of
  * its own on the one display and nothing is written. With -r the inputs are filled once only; with -i they are the
- * client's memory. With -b bits per second (CBR), the second rate from the middle on; else CQP. */
+ * client's memory. With -b bits per second (CBR), the second rate from the middle on; else CQP. With -f filler data
+ * are not wanted. */
 #include "support/client.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@
 struct settings {
     unsigned threads, frames, width, height, coded_size;
     const char *output;
-    bool still, import;
+    bool still, import, no_bit_stuffing;
     unsigned rates[2]; /* bits per second for the first and second half; 0: CQP */
 };
 
@@ -49,6 +50,7 @@ static void *run(void *token)
     struct job *job = token;
     job->client.coded_size = job->settings->coded_size;
     job->client.still = job->settings->still;
+    job->client.no_bit_stuffing = job->settings->no_bit_stuffing;
     job->client.import = job->settings->import;
     job->client.bits_per_second = job->settings->rates[0];
     job->status = client_open_encoder(&job->client, job->settings->width, job->settings->height);
@@ -64,7 +66,7 @@ static void *run(void *token)
 static bool read_settings(struct settings *settings, int count, char **arguments)
 {
     int option;
-    while ((option = getopt(count, arguments, "t:n:s:c:o:rib:")) != -1) {
+    while ((option = getopt(count, arguments, "t:n:s:c:o:rib:f")) != -1) {
         switch (option) {
         case 't':
             settings->threads = (unsigned)atoi(optarg);
@@ -86,6 +88,9 @@ static bool read_settings(struct settings *settings, int count, char **arguments
             settings->rates[1] = settings->rates[0] = (unsigned)atoi(optarg);
             if (strchr(optarg, ','))
                 settings->rates[1] = (unsigned)atoi(strchr(optarg, ',') + 1);
+            break;
+        case 'f':
+            settings->no_bit_stuffing = true;
             break;
         case 'i':
             settings->import = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import MediaTypes
 
 /// A folder for one test, removed with its last reference.
 final class Scratch: Sendable {
@@ -54,11 +55,18 @@ final class Scratch: Sendable {
         return try read(name)
     }
 
-    /// The stream that the `x264` command line makes of a clip.
+    /// The instructions with which x264 gives the same stream every time.
+    static let reproducible = SoftwareEncoderOptions.InstructionSet.sse2
+
+    /// The stream that the `x264` command line makes of a clip, with ``reproducible`` instructions.
     func commandLine(_ y4m: Data, _ options: [String]) throws -> [UInt8] {
         let input = try write(y4m, to: "input.y4m")
         let name = "\(UUID().uuidString).h264"
-        try run(["x264", "--quiet", "--no-progress"] + options + ["-o", path(name), input])
+        try run(
+            ["x264", "--quiet", "--no-progress", "--asm", Self.reproducible.rawValue] + options + [
+                "-o", path(name), input,
+            ]
+        )
         return try read(name)
     }
 }

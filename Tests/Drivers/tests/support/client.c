@@ -210,8 +210,10 @@ static VAStatus render_rate(struct client *client)
     RENDER_MISC(client, VAEncMiscParameterTypeFrameRate, (VAEncMiscParameterFrameRate){.framerate = 25});
     RENDER_MISC(client, VAEncMiscParameterTypeHRD,
                 (VAEncMiscParameterHRD){.buffer_size = rate, .initial_buffer_fullness = rate / 4 * 3});
-    RENDER_MISC(client, VAEncMiscParameterTypeRateControl,
-                (VAEncMiscParameterRateControl){.bits_per_second = rate, .target_percentage = 100, .window_size = 1000});
+    VAEncMiscParameterRateControl control = {
+        .bits_per_second = rate, .target_percentage = 100, .window_size = 1000};
+    control.rc_flags.bits.disable_bit_stuffing = client->no_bit_stuffing;
+    RENDER_MISC(client, VAEncMiscParameterTypeRateControl, control);
     client->sent_bits_per_second = rate;
     return VA_STATUS_SUCCESS;
 }

@@ -28,6 +28,7 @@ struct client {
     uint32_t frames;     /* submitted so far */
     uint32_t bits_per_second; /* 0: CQP; may be changed between frames */
     uint32_t sent_bits_per_second;
+    bool no_bit_stuffing; /* CBR without filler data */
     bool import;         /* inputs are memory of the client, of exactly the size: memfds as DRM PRIME 2 */
     bool still;          /* inputs are filled once: what remains is the cost of the calls */
 };
