@@ -256,6 +256,13 @@ struct drm_file *file_of_descriptor(int descriptor)
     return file;
 }
 
+bool is_memfd(int descriptor)
+{
+    struct stat status;
+
+    return real_fstat(descriptor, &status) == 0 && status.st_dev == memfd_device && S_ISREG(status.st_mode);
+}
+
 const struct node_settings *node_of_descriptor(int descriptor)
 {
     nodes_lock();
