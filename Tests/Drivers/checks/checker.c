@@ -163,6 +163,7 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     checker->previous_sequence = picture->sequence;
     checker->had_sequence = checker->have_sequence;
     checker->have_sets = checker->have_headers = false;
+    checker->sends_own_sps = checker->sends_own_pps = false;
     picture->codable = true;
     picture->refusal = VA_STATUS_SUCCESS;
     picture->slice_count = 0;
@@ -219,4 +220,6 @@ void checker_picture_failed(struct checker *checker)
 {
     checker->dpb = checker->dpb_before;
     checker->history = checker->history_before;
+    checker->lost_own_sps = checker->lost_own_sps || checker->sends_own_sps;
+    checker->lost_own_pps = checker->lost_own_pps || checker->sends_own_pps;
 }

@@ -78,6 +78,8 @@ struct checker {
     VAEncSequenceParameterBufferH264 previous_sequence; /* before this picture */
     bool had_sequence;
     struct bits own_sps, own_pps; /* framed NAL units that the driver made and sent last */
+    bool sends_own_sps, sends_own_pps; /* with this picture */
+    bool lost_own_sps, lost_own_pps;   /* with a picture that failed: the next one must send them */
     struct understood_picture picture;
     struct bits prefixes[CHECKS_MAXIMUM_SLICES];
     uint32_t slice_capacity;

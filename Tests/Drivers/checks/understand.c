@@ -64,6 +64,7 @@ static bool understand_sps(struct checker *checker, uint32_t id, bool *send)
                 "an SPS was packed, but none with the id %u that is referred to", id);
     if (known && (checker->sps_sent_now[id] || packed || !begins)) {
         picture->sps = *checker->sps[id];
+        *send = checker->lost_own_sps && !checker->sps_sent_now[id];
         return true;
     }
     if (!make_sps(checker, &picture->sps))
@@ -102,7 +103,7 @@ static bool understand_pps(struct checker *checker, uint32_t id, bool *send)
     bool changed = frame_own(&checker->own_pps, &nal);
     free(checker->pps[id]);
     checker->pps[id] = copy_of(&picture->pps, sizeof picture->pps);
-    *send = changed || picture->picture.pic_fields.bits.idr_pic_flag;
+    *send = changed || begins || checker->lost_own_pps;
     return checker->pps[id] != NULL;
 }
 
@@ -356,6 +357,8 @@ void understand_picture(struct checker *checker)
         understand_references(checker, i);
     understand_surfaces(checker);
     understand_stream(checker, send_sps, send_pps);
+    checker->sends_own_sps = send_sps;
+    checker->sends_own_pps = send_pps;
     if (!picture->idr && !checker->dpb.started)
         refuse_picture(checker, VA_STATUS_ERROR_INVALID_PARAMETER, "the first picture is no IDR picture");
 }
@@ -369,5 +372,7 @@ void commit_picture(struct checker *checker)
     if (!h264_dpb_commit(&checker->dpb, &picture->sps, &picture->slices[0].header, &checker->order_count,
                          picture->picture.CurrPic.picture_id, reason, sizeof reason))
         finding(checker, "reference-marking-wrong", "H.264 8.2.5", "%s", reason);
+    checker->lost_own_sps = checker->lost_own_sps && !checker->sends_own_sps;
+    checker->lost_own_pps = checker->lost_own_pps && !checker->sends_own_pps;
     remember_picture(checker);
 }

@@ -123,6 +123,7 @@ VAStatus entry_vaCreateConfig(VADriverContextP context, VAProfile profile, VAEnt
     return VA_STATUS_SUCCESS;
 }
 
+/* Contexts made of the config may live on: nothing in va.h forbids it, and they have copies. */
 VAStatus entry_vaDestroyConfig(VADriverContextP context, VAConfigID config_id)
 {
     struct driver *driver = driver_of(context);

@@ -118,6 +118,8 @@ static const char *read_fault(char *text, struct fault *fault)
             fault->target = i;
     if (fault->target == FAULT_TARGETS)
         return "there is no such target";
+    if (fault->target == TARGET_vaCreateSurfaces) /* libva calls the other one only */
+        fault->target = TARGET_vaCreateSurfaces2;
     if (!read_occurrence(occurrence, fault))
         return "an occurrence is N, N+ or *";
     if (!read_action(action, fault))

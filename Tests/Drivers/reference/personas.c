@@ -95,6 +95,13 @@ static bool read_uint32(const char *text, uint32_t maximum, uint32_t *value)
     return true;
 }
 
+/* Larger pictures than H.264 has are not allocated. */
+static bool read_size(const char *text, uint32_t *width, uint32_t *height)
+{
+    const uint32_t largest = 16384;
+    return environment_size(text, width, height) && *width <= largest && *height <= largest;
+}
+
 static bool read_rate_controls(char *text, uint32_t *bits)
 {
     *bits = 0;
@@ -128,9 +135,9 @@ static bool read_limit(struct persona_limits *limits, const char *key, char *val
     if (strcmp(key, "slice-structures") == 0)
         return read_uint32(value, 0x3f, &limits->slice_structures);
     if (strcmp(key, "size") == 0)
-        return environment_size(value, &limits->maximum_width, &limits->maximum_height);
+        return read_size(value, &limits->maximum_width, &limits->maximum_height);
     if (strcmp(key, "minimum-size") == 0)
-        return environment_size(value, &limits->minimum_width, &limits->minimum_height);
+        return read_size(value, &limits->minimum_width, &limits->minimum_height);
     if (strcmp(key, "rate-controls") == 0)
         return read_rate_controls(value, &limits->rate_controls);
     if (strcmp(key, "quality-levels") == 0)

@@ -48,8 +48,32 @@ static void run(const struct scene_options *options)
     checker_destroy(checker);
 }
 
+/* Parameter sets that were lost with a failed picture come again with the next one. */
+static void lose_parameter_sets(void)
+{
+    static struct scene scene;
+    struct scene_options options = {VAProfileH264Main, VA_RC_CQP, false, false, false, 1, "iPPPP", true};
+    plan_scene(&scene, &options);
+    for (uint32_t i = 2; i < 5; i++)
+        scene.pictures[i].picture.chroma_qp_index_offset = scene.pictures[i].picture.second_chroma_qp_index_offset = 3;
+    struct checker *checker = checker_create(&scene.config, JOURNAL_NOWHERE);
+    bool sent[5];
+    for (uint32_t i = 0; i < 5; i++) {
+        sent[i] = submit(&scene, checker, i)->headers.count != 0;
+        if (i == 2)
+            checker_picture_failed(checker);
+    }
+    checker_destroy(checker);
+    if (!sent[0] || sent[1] || !sent[2] || !sent[3] || sent[4]) {
+        fprintf(stderr, "own parameter sets came with the pictures %d %d %d %d %d\n", sent[0], sent[1], sent[2], sent[3],
+                sent[4]);
+        exit(1);
+    }
+}
+
 int main(void)
 {
+    lose_parameter_sets();
     static const VAProfile profiles[] = {VAProfileH264ConstrainedBaseline, VAProfileH264Main, VAProfileH264High};
     static const char *orders[] = {"iPPPP", "iPBBPBBPiPP", "iiiP", "iPBBiPBB"};
     static const uint32_t controls[] = {VA_RC_CQP, VA_RC_CBR, VA_RC_VBR};
