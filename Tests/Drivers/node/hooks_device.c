@@ -6,6 +6,7 @@
 #include "real.h"
 
 #include <errno.h>
+#include <linux/dma-buf.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -13,6 +14,12 @@
 #include <unistd.h>
 
 #include <libdrm/drm.h>
+
+/* A DMA-BUF of a node, or of a driver that needs none, is a memfd: always coherent. */
+static bool is_synchronisation_of_memory(int descriptor, unsigned long request)
+{
+    return request == DMA_BUF_IOCTL_SYNC && shim_is_active() && is_memfd(descriptor);
+}
 
 HOOK int ioctl(int descriptor, unsigned long request, ...)
 {
@@ -29,6 +36,8 @@ HOOK int ioctl(int descriptor, unsigned long request, ...)
         errno = error;
         return -1;
     }
+    if (is_synchronisation_of_memory(descriptor, request))
+        return 0;
     return REAL(int (*)(int, unsigned long, ...), "ioctl")(descriptor, request, argument);
 }
 

@@ -38,7 +38,7 @@ static int open_through(int folder, const char *path, int flags, mode_t mode)
 
 #define MODE_AFTER(last)                                                                                              \
     mode_t mode = 0;                                                                                                  \
-    if (flags & (O_CREAT | O_TMPFILE)) {                                                                              \
+    if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) {                                                      \
         va_list arguments;                                                                                            \
         va_start(arguments, last);                                                                                    \
         mode = va_arg(arguments, mode_t);                                                                             \

@@ -10,7 +10,6 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/statfs.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>

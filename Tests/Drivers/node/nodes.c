@@ -36,6 +36,9 @@ static ino_t tree_inodes[MAXIMUM_NODES];
 /* The device that all memfds are on. */
 static dev_t memfd_device;
 
+/* Whose variables these are: a child of vfork shares them, but has descriptors of its own. */
+static pid_t process;
+
 static int real_fstat(int descriptor, struct stat *status)
 {
     return (int)syscall(SYS_fstat, descriptor, status);
@@ -57,6 +60,7 @@ static void note_tree_inodes(void)
 
 static void after_fork_in_child(void)
 {
+    process = getpid();
     tree_acquire_after_fork(&settings);
     note_tree_inodes();
     pthread_mutex_unlock(&mutex);
@@ -75,6 +79,7 @@ static void start(void)
             memfd_device = status.st_dev;
         if (descriptor >= 0)
             syscall(SYS_close, descriptor);
+        process = getpid();
         tree_acquire(&settings);
         note_tree_inodes();
         pthread_atfork(nodes_lock, nodes_unlock, after_fork_in_child);
@@ -256,6 +261,13 @@ struct drm_file *file_of_descriptor(int descriptor)
     return file;
 }
 
+bool is_memfd(int descriptor)
+{
+    struct stat status;
+
+    return real_fstat(descriptor, &status) == 0 && status.st_dev == memfd_device && S_ISREG(status.st_mode);
+}
+
 const struct node_settings *node_of_descriptor(int descriptor)
 {
     nodes_lock();
@@ -295,7 +307,7 @@ void node_descriptor_closes(int descriptor)
     int error = errno;
     struct stat status;
 
-    if (real_fstat(descriptor, &status) == 0 && status.st_dev == memfd_device) {
+    if (real_fstat(descriptor, &status) == 0 && status.st_dev == memfd_device && process == getpid()) {
         nodes_lock();
         struct drm_file *file = known_file(&status);
         if (file != NULL && descriptors_of(file) == 1)

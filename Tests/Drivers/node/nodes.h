@@ -75,6 +75,9 @@ const struct node_settings *node_of_tree_file(const struct stat *status);
 /* The node whose descriptor this is, for which no lock is needed; NULL for any other descriptor. */
 const struct node_settings *node_of_descriptor(int descriptor);
 
+/* Whether the descriptor is that of a memfd, of the shim or not. */
+bool is_memfd(int descriptor);
+
 /* Rewrites what stat tells of a node, when it is one. */
 void node_adjust_status(mode_t *mode, uid_t *owner, gid_t *group, dev_t *number, const struct node_settings *node);
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
@@ -256,6 +257,26 @@ static void check_descriptors(void)
     EXPECT(is_node(copy));
 }
 
+/* What a child of vfork closes stays open in its parent. */
+static void check_vfork(void)
+{
+    int node = open(NODE, O_RDWR), status = 1;
+    struct drm_prime_handle import = {.fd = memfd_create("picture", MFD_CLOEXEC)}, export;
+
+    EXPECT(ftruncate(import.fd, 8192) == 0 && ioctl(node, DRM_IOCTL_PRIME_FD_TO_HANDLE, &import) == 0);
+    pid_t child = vfork();
+    if (child == 0) {
+        close(node);
+        _exit(0);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    export.handle = import.handle;
+    export.flags = DRM_CLOEXEC;
+    EXPECT(ioctl(node, DRM_IOCTL_PRIME_HANDLE_TO_FD, &export) == 0 && lseek(export.fd, 0, SEEK_END) == 8192);
+    close(import.fd);
+    EXPECT(is_node(node));
+}
+
 /* More openings than can be open at a time, and half of them closed where no hook sees it. */
 static void check_many_openings(void)
 {
@@ -320,6 +341,7 @@ int main(void)
     check_links();
     check_walk();
     check_descriptors();
+    check_vfork();
     check_many_openings();
     check_threads();
     return failed;

@@ -175,6 +175,16 @@ class Lists(VendorDriverTest):
                           f"only looked whether something is listed ({len(lines)} lines)")
         self.assertEqual(lines, expected, "node/vendor-drivers.txt differs; --update writes it anew")
 
+    def test_vainfo_lists_the_same(self):
+        self.require_program("vainfo", "vainfo")
+        for chip in ("adlp", "renoir"):
+            with self.subTest(chip=chip):
+                outcome = self.run_program(chip, ("vainfo", "--display", "drm", "--device", NODE))
+                self.assertEqual(outcome.status, 0, outcome)
+                found = re.findall(r"VAProfile(\w+)\s*:\s*VAEntrypoint(Enc\w+)", outcome.output)
+                lines = self.list_capabilities(chip)[1:]
+                self.assertEqual(sorted(found), sorted(tuple(line.split()[:2]) for line in lines))
+
     def test_low_power_without_firmware_offers_constant_quantiser_only(self):
         for chip in ("kbl", "tgl"):
             with self.subTest(chip=chip):
@@ -207,6 +217,32 @@ class Encodes(VendorDriverTest):
                 outcome = self.encode(nodes, options=options, node=node, coded_size=sizes)
                 self.assertEqual(outcome.status, 0, outcome)
                 self.assertEqual(self.packets(outcome), [size] * FRAMES)
+
+    MAPPING = "format=nv12,hwupload,hwmap=derive_device=drm,format=drm_prime"
+
+    def map_surfaces(self, chip, filters, encoder):
+        self.require_program("ffmpeg", "ffmpeg")
+        command = ("ffmpeg", "-nostdin", "-loglevel", "warning", "-init_hw_device", f"drm=node:{NODE}",
+                   "-init_hw_device", "vaapi=va@node", "-filter_hw_device", "va", "-f", "lavfi", "-i",
+                   "testsrc2=size=176x144:rate=25", "-frames:v", FRAMES, "-vf", f"{self.MAPPING},{filters}", *encoder,
+                   "-f", "framecrc", "-")
+        outcome = self.run_program(chip, command)
+        self.assertEqual(outcome.status, 0, outcome)
+        return self.packets(outcome)
+
+    def test_surfaces_are_exported(self):
+        for chip in ("kbl", "tgl", "polaris10", "navi21"):
+            with self.subTest(chip=chip):
+                sizes = self.map_surfaces(chip, "hwdownload,format=nv12", ("-c:v", "rawvideo"))
+                self.assertEqual(sizes, [176 * 144 * 3 // 2] * FRAMES)
+
+    def test_exported_surfaces_are_imported_on_intel(self):
+        """radeonsi exports two objects per surface, which ffmpeg 5.1 cannot import."""
+        for chip in ("kbl", "tgl"):
+            with self.subTest(chip=chip):
+                encoder = ("-c:v", "h264_vaapi", "-low_power", "1", "-qp", "26")
+                self.assertEqual(self.map_surfaces(chip, "hwmap=derive_device=vaapi,format=vaapi", encoder),
+                                 [1000] * FRAMES)
 
     def test_two_processes_and_two_threads_share_a_node(self):
         self.require("kbl")
