@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 
 DRIVERS = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(DRIVERS))
 
 from runner import allow, journal, mutation, table  # noqa: E402
