@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Failures on demand: REFERENCE_DRIVER_FAULTS, a list of TARGET:OCCURRENCE=ACTION divided by semicolons.
  *
- * TARGET is an entry point of the driver by libva's name (vaCreateSurfaces and vaCreateSurfaces2 are one), `vaInitialize`, or `coded` (the pictures as the driver codes
- * them). OCCURRENCE is N (the Nth, from 1), N+ (from the Nth on) or * (all); it counts in the whole process, over
- * displays. ACTION is one of
+ * TARGET is an entry point of the driver by libva's name (vaCreateSurfaces and vaCreateSurfaces2 are one),
+ * `vaInitialize`, or `coded` (the pictures as the driver codes them). OCCURRENCE is N (the Nth, from 1), N+ (from the
+ * Nth on) or * (all); it counts in the whole process, over displays. ACTION is one of
  *   status:VALUE     the call fails with the status; for `coded`, the segment's status is the value
  *   delay:DURATION   "5ms": the call, or the coding, takes that much longer
  *   hang             the call never returns; for `coded`, the picture is never completed
