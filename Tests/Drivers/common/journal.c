@@ -59,20 +59,27 @@ static void line_format(struct line *line, const char *format, ...)
     va_end(arguments);
 }
 
+static void line_byte(struct line *line, char byte)
+{
+    if (line->length + 1 < sizeof(line->text))
+        line->text[line->length++] = byte;
+}
+
 /* Appends a JSON string (RFC 8259), at most `most` bytes of it. */
 static void line_string(struct line *line, const char *text, size_t most)
 {
-    line_format(line, "\"");
+    line_byte(line, '"');
     for (size_t i = 0; text[i] && i < most; i++) {
         unsigned char byte = (unsigned char)text[i];
-        if (byte == '"' || byte == '\\')
-            line_format(line, "\\%c", byte);
-        else if (byte < 0x20 || byte >= 0x7f)
+        if (byte < 0x20 || byte >= 0x7f) {
             line_format(line, "\\u%04x", byte);
-        else
-            line_format(line, "%c", byte);
+            continue;
+        }
+        if (byte == '"' || byte == '\\')
+            line_byte(line, '\\');
+        line_byte(line, text[i]);
     }
-    line_format(line, "\"");
+    line_byte(line, '"');
 }
 
 static void line_number(struct line *line, const char *name, uint32_t value)
@@ -116,7 +123,8 @@ void journal_finding(struct journal_place place, const char *name, const char *c
     tell_listener(place, name, clause, detail);
     if (journal.file < 0)
         return;
-    struct line line = {.length = 0};
+    struct line line;
+    line.length = 0;
     line_format(&line, "{\"kind\":\"finding\",\"name\":");
     line_string(&line, name, 128);
     line_format(&line, ",\"clause\":");
@@ -134,7 +142,8 @@ void journal_event(const char *kind, const char *fields, ...)
     pthread_once(&journal.once, journal_open);
     if (journal.file < 0)
         return;
-    struct line line = {.length = 0};
+    struct line line;
+    line.length = 0;
     line_format(&line, "{\"kind\":");
     line_string(&line, kind, 64);
     if (*fields) {

@@ -3,10 +3,10 @@
  *
  *   driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE] [-o FILE] [-r] [-i] [-b RATE[,RATE]] [-f]
  *
- * Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each has a context of
- * its own on the one display and nothing is written. With -r the inputs are filled once only; with -i they are the
- * client's memory. With -b bits per second (CBR), the second rate from the middle on; else CQP. With -f filler data
- * are not wanted. */
+ * Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each has a context
+ * of its own on the one display and nothing is written. With -r the inputs are filled once only; with -i they are the
+ * client's memory. With -b bits per second (CBR), the second rate from the middle on; else CQP. With -f filler data are
+ * not wanted. */
 #include "support/client.h"
 
 #include <pthread.h>

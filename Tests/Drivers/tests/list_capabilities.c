@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists what a VA driver encodes: list_capabilities /dev/dri/renderD128
+/* Lists what VA drivers encode: list_capabilities /dev/dri/renderD128 [NODE...]
  *
- * First line: "driver " and the driver's name for itself. Then one line per profile and encoding entrypoint, sorted
- * by their numbers: profile, entrypoint, rate controls, packed headers, references in both lists, slices, quality
- * levels and the largest size; "-" is what the driver does not state. */
+ * All nodes are open at once. For each, first a line with "driver " and the driver's name for itself; then one line
+ * per profile and encoding entrypoint, sorted by their numbers: profile, entrypoint, rate controls, packed headers,
+ * references in both lists, slices, quality levels and the largest size; "-" is what the driver does not state. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -142,32 +142,51 @@ static bool print_all(VADisplay display)
     return succeeded;
 }
 
-int main(int count, char **arguments)
+/* Opens a node and initialises its driver; NULL with a message. */
+static VADisplay open_display(const char *path, int *node)
 {
     int major, minor;
 
-    if (count != 2) {
-        fprintf(stderr, "usage: list_capabilities NODE\n");
-        return 2;
+    *node = open(path, O_RDWR | O_CLOEXEC);
+    if (*node < 0) {
+        perror(path);
+        return NULL;
     }
-    int node = open(arguments[1], O_RDWR | O_CLOEXEC);
-    if (node < 0) {
-        perror(arguments[1]);
-        return 1;
-    }
-    VADisplay display = vaGetDisplayDRM(node);
+    VADisplay display = vaGetDisplayDRM(*node);
     if (display == NULL) {
-        fprintf(stderr, "%s: libva does not take it for a render node\n", arguments[1]);
-        return 1;
+        fprintf(stderr, "%s: libva does not take it for a render node\n", path);
+        return NULL;
     }
     vaSetInfoCallback(display, silence, NULL);
     VAStatus status = vaInitialize(display, &major, &minor);
     if (status != VA_STATUS_SUCCESS) {
         fprintf(stderr, "vaInitialize: %s\n", vaErrorStr(status));
-        return 1;
+        return NULL;
     }
-    bool succeeded = print_all(display);
-    vaTerminate(display);
-    close(node);
+    return display;
+}
+
+int main(int count, char **arguments)
+{
+    enum { MAXIMUM_NODES = 8 };
+    VADisplay displays[MAXIMUM_NODES];
+    int nodes[MAXIMUM_NODES], node_count = count - 1;
+    bool succeeded = true;
+
+    if (node_count < 1 || node_count > MAXIMUM_NODES) {
+        fprintf(stderr, "usage: list_capabilities NODE...\n");
+        return 2;
+    }
+    for (int index = 0; index < node_count; index++) {
+        displays[index] = open_display(arguments[1 + index], &nodes[index]);
+        if (displays[index] == NULL)
+            return 1;
+    }
+    for (int index = 0; index < node_count; index++)
+        succeeded = print_all(displays[index]) && succeeded;
+    for (int index = 0; index < node_count; index++) {
+        vaTerminate(displays[index]);
+        close(nodes[index]);
+    }
     return succeeded ? 0 : 1;
 }

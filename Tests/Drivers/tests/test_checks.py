@@ -68,8 +68,9 @@ class ProgramTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def run_program(self, program, *arguments):
+    def run_program(self, program, *arguments, **settings):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("REFERENCE_DRIVER_")}
+        environment.update(settings)
         result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=environment)
         self.assertEqual(result.returncode, 0, (result.stdout + result.stderr)[-4000:])
         return result.stdout
@@ -88,10 +89,20 @@ class CheckerTest(ProgramTest):
     def test_each_change_of_buffers_is_found(self):
         self.run_program(build(self.folder.name, "changed_buffers"))
 
+    def test_rarer_kinds_of_pictures_are_understood_and_their_changes_found(self):
+        self.run_program(build(self.folder.name, "changed_variants"))
+
     def test_garbage_does_no_harm(self):
         program = build(self.folder.name, "checker_garbage")
         for seed in range(3):
             self.run_program(program, "800", str(seed))
+
+    def test_without_judging_pictures_are_understood_all_the_same(self):
+        program = build(self.folder.name, "checker_garbage")
+        judged = self.run_program(program, "300", "7")
+        unjudged = self.run_program(program, "300", "7", REFERENCE_DRIVER_JUDGE="off")
+        self.assertEqual(unjudged.split(" codable")[0], judged.split(" codable")[0])
+        self.assertRegex(unjudged, " 0 findings")
 
 
 @unittest.skipUnless(shutil.which("x264") and shutil.which("ffprobe"), "x264 or ffprobe is not installed")

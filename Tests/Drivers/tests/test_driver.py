@@ -331,8 +331,8 @@ class FfmpegTest(DriverTest):
 
 
     def test_the_largest_frame_size_is_kept_or_the_overflow_reported(self):
-        self.encode("intel", "320x240", "-rc_mode", "VBR", "-b:v", "500k", "-maxrate", "800k", "-max_frame_size", "1500",
-                    frames=20)
+        self.encode("intel", "320x240", "-rc_mode", "VBR", "-b:v", "500k", "-maxrate", "800k", "-max_frame_size",
+                    "1500", frames=20)
         pictures = kinds(self.journal, "picture")
         self.assertTrue(any(picture["passes"] > 1 for picture in pictures))
         for picture in pictures:
@@ -342,8 +342,8 @@ class FfmpegTest(DriverTest):
 
     def test_a_small_decoder_buffer_neither_runs_empty_nor_over(self):
         rate, size = 300_000, 40_000
-        stream = self.encode("intel", "320x240", "-rc_mode", "CBR", "-b:v", str(rate), "-bufsize", str(size), "-bf", "0",
-                             "-g", "15", frames=45)
+        stream = self.encode("intel", "320x240", "-rc_mode", "CBR", "-b:v", str(rate), "-bufsize", str(size), "-bf",
+                             "0", "-g", "15", frames=45)
         fullness = size * 3 / 4  # what ffmpeg asks for
         for picture in kinds(self.journal, "picture"):
             fullness -= picture["size"] * 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A small VA-API client for tests: one display, one H.264 context, IDR and P pictures without packed headers, CQP or CBR
- * at 25 pictures a second. */
+/* A small VA-API client for tests: one display, one H.264 context, IDR and P pictures without packed headers, CQP or
+ * CBR at 25 pictures a second. */
 #ifndef DRIVERS_TESTS_SUPPORT_CLIENT_H
 #define DRIVERS_TESTS_SUPPORT_CLIENT_H
 
