@@ -2,7 +2,9 @@
 """Sources, and what independent decoders make of a stream."""
 
 import hashlib
+import os
 import re
+import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +15,6 @@ from .places import Problem
 
 def tool_environment():
     """Decoders run without the shim."""
-    import os
-
     return {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "RENDER_NODES")}
 
 
@@ -49,6 +49,12 @@ def decode_with_ffmpeg(path, timeout=120):
         if sums.exists():
             decoded.frames = frame_md5s(sums.read_text())
         return decoded
+
+
+def has_openh264():
+    """Whether GStreamer's openh264dec is installed."""
+    return shutil.which("gst-inspect-1.0") is not None and run(["gst-inspect-1.0", "--exists", "openh264dec"],
+                                                               tool_environment(), 60).status == 0
 
 
 def decode_with_openh264(path, timeout=120):

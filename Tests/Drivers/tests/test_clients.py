@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from runner import session, table  # noqa: E402
 from runner.allow import read_allow_list  # noqa: E402
 from runner.commands import command_for, has_element, make_source  # noqa: E402
+from runner.media import has_openh264  # noqa: E402
 from runner.places import ALLOW_LIST, Problem, build, client_environment  # noqa: E402
 
 ELEMENTS = {"gstreamer-va": ("vah264enc", "intel"), "gstreamer-va-lp": ("vah264lpenc", "intel"),
@@ -53,12 +54,12 @@ def frames_for(row, full):
     return 12 if full else 8
 
 
-def judge_row(row, folder, allowed, full):
+def judge_row(row, folder, allowed, full, second):
     frames = frames_for(row, full)
     source = make_source(folder, row.size, frames)
     output = folder / f"{abs(hash(row)):x}.h264"
     request = session.Request(command_for(row, source, output), client=row.program, output=output, source=source,
-                              persona=row.persona, limits=row.limits, allowed=allowed, second_decoder=True)
+                              persona=row.persona, limits=row.limits, allowed=allowed, second_decoder=second)
     try:
         verdict = session.judge(request)
     except Problem as problem:
@@ -119,15 +120,20 @@ def main():
         print("\n".join(map(str, rows)))
         return 0
     allowed = read_allow_list(ALLOW_LIST)
+    second = has_openh264()
+    if not second:
+        print("skipped: openh264 as a second decoder: GStreamer offers no openh264dec")
     start = time.monotonic()
     results = []
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(arguments.jobs) as pool:
         for frames in {(row.size, frames_for(row, arguments.full)) for row in rows}:
             make_source(work, *frames)
         for row, verdict, problem in pool.map(
-                lambda row: judge_row(row, Path(work), allowed, arguments.full), rows):
+                lambda row: judge_row(row, Path(work), allowed, arguments.full, second), rows):
             good = verdict is not None and verdict.good
             results.append((row, good))
+            if len(results) % 200 == 0:
+                print(f"{len(results)} of {len(rows)} rows", flush=True)
             if not good:
                 report_failure(row, verdict, problem)
                 sys.stdout.flush()

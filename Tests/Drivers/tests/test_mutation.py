@@ -10,6 +10,7 @@ Without --full a seeded sample of every trace; with it every change, and unused 
 import argparse
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -32,6 +33,9 @@ SAMPLE = 700  # changes of each trace without --full
 
 def traces_at_hand(built, only):
     names = [name for name in mutation.TRACES if only in name]
+    if not shutil.which("ffmpeg"):
+        print("skipped: ffmpeg is not installed, which makes the pictures")
+        return []
     if not has_element("vah264enc", client_environment(built)):
         left_out = [name for name in names if "gstreamer" in name]
         print(f"skipped: GStreamer offers no vah264enc: {', '.join(left_out)}")
