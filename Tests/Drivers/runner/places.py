@@ -2,6 +2,7 @@
 """Where things are, and how they get there."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -46,10 +47,12 @@ def client_environment(folder, *, node="generic", persona="intel", limits="", fa
         "REFERENCE_DRIVER_FAULTS": faults,
         "REFERENCE_DRIVER_JOURNAL": str(journal or ""),
         "REFERENCE_DRIVER_EFFORT": effort,
-        # GStreamer: drivers that it does not know, in this process, and nothing remembered of other drivers.
+        # GStreamer: drivers that it does not know, looked at in this process. It remembers which elements there are: a
+        # memory for each kind of driver, or one run would see the elements of another.
         "GST_VA_ALL_DRIVERS": "1",
         "GST_VAAPI_ALL_DRIVERS": "1",
         "GST_REGISTRY_FORK": "no",
+        "GST_REGISTRY": str(folder / f"gstreamer-{node}-{persona}-{re.sub('[^a-z0-9]', '', limits)}.registry"),
     }
     environment.update({name: value for name, value in settings.items() if value})
     environment.update(extra or {})
