@@ -42,6 +42,9 @@ let package = Package(
         .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
+        // Encoders in a process of their own.
+        .target(name: "EncoderIPC", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
+
         // Encoders, and the session that uses them.
         .target(
             name: "SoftwareEncoder",
@@ -86,6 +89,11 @@ let package = Package(
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+        .testTarget(
+            name: "EncoderIPCTests",
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MediaIOTests",
             dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", logging],
