@@ -43,7 +43,7 @@ let package = Package(
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
         // Encoders in a process of their own.
-        .target(name: "EncoderIPC", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
+        .target(name: "EncoderIPC", dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes"], swiftSettings: strict),
 
         // Encoders, and the session that uses them.
         .target(
@@ -91,7 +91,7 @@ let package = Package(
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
         .testTarget(
             name: "EncoderIPCTests",
-            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes"],
+            dependencies: ["BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -18,8 +18,6 @@ struct MessageHeader: Hashable {
     static let version: UInt16 = 1
     /// The longest payload. A message with its header fits into the smallest send buffer that sockets have by default.
     static let maximumPayload = 128 << 10
-    /// The most descriptors that a message brings.
-    static let maximumDescriptors = 4
 
     var kind: UInt16
     var descriptorCount: UInt16
