@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "VAToolbox", targets: ["VAToolbox", "MediaTypes", "BitstreamSyntax"]),
         .library(name: "Transcoding", targets: ["Transcoding", "MediaIO"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
+        .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -78,6 +79,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "VAToolboxHelper",
+            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", logging],
+            swiftSettings: strict
+        ),
 
         // C modules and the small shims that macros and ancillary messages need.
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
@@ -89,9 +95,19 @@ let package = Package(
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+        // A helper for tests, whose encoders crash, abort and hang.
+        .executableTarget(
+            name: "FaultyHelper",
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes"],
+            path: "Tests/FaultyHelper",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EncoderIPCTests",
-            dependencies: ["BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes"],
+            dependencies: [
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
+                "VAToolboxHelper",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
