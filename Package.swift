@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "VAToolbox", targets: ["VAToolbox", "MediaTypes", "BitstreamSyntax"]),
         .library(name: "Transcoding", targets: ["Transcoding", "MediaIO"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
+        .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -41,6 +42,9 @@ let package = Package(
         // Devices: what the kernel and libva offer.
         .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
+
+        // Encoders in a process of their own.
+        .target(name: "EncoderIPC", dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes"], swiftSettings: strict),
 
         // Encoders, and the session that uses them.
         .target(
@@ -75,6 +79,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "VAToolboxHelper",
+            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", logging],
+            swiftSettings: strict
+        ),
 
         // C modules and the small shims that macros and ancillary messages need.
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
@@ -86,6 +95,21 @@ let package = Package(
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+        // A helper for tests, whose encoders crash, abort and hang.
+        .executableTarget(
+            name: "FaultyHelper",
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes"],
+            path: "Tests/FaultyHelper",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EncoderIPCTests",
+            dependencies: [
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
+                "VAToolboxHelper",
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MediaIOTests",
             dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", logging],

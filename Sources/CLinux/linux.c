@@ -9,8 +9,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 int linux_memfd_create(const char *name) {
     return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -18,6 +25,10 @@ int linux_memfd_create(const char *name) {
 
 int linux_seal_size(int fd) {
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
+int linux_seals_of_size(void) {
+    return F_SEAL_SHRINK | F_SEAL_GROW;
 }
 
 int linux_get_seals(int fd) {
@@ -60,4 +71,109 @@ ssize_t linux_writev_without_signal(int fd, const struct iovec *pieces, int coun
 
 void linux_return_blocks_from(int bytes) {
     mallopt(M_MMAP_THRESHOLD, bytes);
+}
+
+int linux_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC);
+}
+
+int linux_message_sockets(int sockets[2]) {
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets);
+}
+
+union descriptor_message {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(LINUX_MESSAGE_DESCRIPTORS * sizeof(int))];
+};
+
+ssize_t linux_send_message(
+    int socket, const void *bytes, size_t count, const int *descriptors, int descriptor_count) {
+    if (descriptor_count < 0 || descriptor_count > LINUX_MESSAGE_DESCRIPTORS) {
+        errno = EINVAL;
+        return -1;
+    }
+    union descriptor_message control = {0};
+    struct iovec piece = {.iov_base = (void *)bytes, .iov_len = count};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    if (descriptor_count > 0) {
+        size_t size = (size_t)descriptor_count * sizeof(int);
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(size);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(header), descriptors, size);
+    }
+    ssize_t sent;
+    do {
+        sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+ssize_t linux_receive_message(int socket, void *bytes, size_t capacity, int *descriptors, int *descriptor_count) {
+    *descriptor_count = 0;
+    union descriptor_message control = {0};
+    struct iovec piece = {.iov_base = bytes, .iov_len = capacity};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t received;
+    do {
+        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    } while (received < 0 && errno == EINTR);
+    if (received < 0) {
+        return received;
+    }
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header != NULL; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        for (int index = 0; index < count && *descriptor_count < LINUX_MESSAGE_DESCRIPTORS; index++) {
+            memcpy(&descriptors[(*descriptor_count)++], CMSG_DATA(header) + (size_t)index * sizeof(int), sizeof(int));
+        }
+    }
+    if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+        errno = EMSGSIZE;
+        return -1;
+    }
+    return received;
+}
+
+const char *linux_environment(const char *name) {
+    return secure_getenv(name);
+}
+
+int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+int linux_process_open(pid_t process) {
+    return (int)syscall(SYS_pidfd_open, process, 0);
+}
+
+int linux_process_kill(int descriptor) {
+    return (int)syscall(SYS_pidfd_send_signal, descriptor, SIGKILL, NULL, 0);
+}
+
+int linux_process_reap(int descriptor, int *status) {
+    siginfo_t information = {0};
+    int result;
+    do {
+        result = waitid(P_PIDFD, (id_t)descriptor, &information, WEXITED | WNOHANG);
+    } while (result < 0 && errno == EINTR);
+    if (result < 0 || information.si_pid == 0) {
+        return result;
+    }
+    *status = information.si_code == CLD_EXITED ? information.si_status : -information.si_status;
+    return 1;
+}
+
+int linux_die_with_parent(void) {
+    return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
+int linux_forbid_new_privileges(void) {
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }

@@ -6,6 +6,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <spawn.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -15,6 +16,9 @@ int linux_memfd_create(const char *_Nonnull name);
 
 /// fcntl(F_ADD_SEALS) with F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL: the size can never change again.
 int linux_seal_size(int fd);
+
+/// The bits of fcntl(F_GET_SEALS) that keep a size from changing: F_SEAL_SHRINK | F_SEAL_GROW.
+int linux_seals_of_size(void);
 
 /// fcntl(F_GET_SEALS): a bit mask of F_SEAL_*, or -1.
 int linux_get_seals(int fd);
@@ -32,5 +36,50 @@ ssize_t linux_writev_without_signal(int fd, const struct iovec *_Nonnull pieces,
 /// mallopt(3) with M_MMAP_THRESHOLD: blocks of at least so many bytes go back to the system when they are freed. Without
 /// the call the C library raises that size by itself.
 void linux_return_blocks_from(int bytes);
+
+/// secure_getenv(3): the variable, or NULL in a program that has more rights than its user.
+const char *_Nullable linux_environment(const char *_Nonnull name);
+
+/// posix_spawn_file_actions_addclosefrom_np(3): the new process has no descriptor from `first` on.
+int linux_spawn_close_from(posix_spawn_file_actions_t *_Nonnull actions, int first);
+
+/// pidfd_open(2).
+int linux_process_open(pid_t process);
+
+/// pidfd_send_signal(2) with SIGKILL.
+int linux_process_kill(int descriptor);
+
+/// waitid(2) for a process that was opened, without waiting.
+///
+/// @param status Its exit status, or the number of the signal that killed it below zero.
+/// @return 1 if it has ended and is gone now, 0 if it runs, -1 on error.
+int linux_process_reap(int descriptor, int *_Nonnull status);
+
+/// prctl(PR_SET_PDEATHSIG): SIGKILL for this process when the thread that started it ends.
+int linux_die_with_parent(void);
+
+/// prctl(PR_SET_NO_NEW_PRIVS): no program that this process starts gets more rights than it has.
+int linux_forbid_new_privileges(void);
+
+/// pipe2(2) with close-on-exec.
+int linux_pipe(int ends[_Nonnull 2]);
+
+/// socketpair(2) of AF_UNIX and SOCK_SEQPACKET, close-on-exec: each message arrives whole, with its descriptors, or not.
+int linux_message_sockets(int sockets[_Nonnull 2]);
+
+/// sendmsg(2) of one message with descriptors by SCM_RIGHTS; at most LINUX_MESSAGE_DESCRIPTORS of them, else EINVAL.
+/// Neither waits (EAGAIN) nor raises SIGPIPE (EPIPE).
+ssize_t linux_send_message(
+    int socket, const void *_Nonnull bytes, size_t count, const int *_Nullable descriptors, int descriptor_count);
+
+/// recvmsg(2) of one message with its descriptors, close-on-exec. Does not wait (EAGAIN); 0 is the end.
+///
+/// @param descriptors Room for LINUX_MESSAGE_DESCRIPTORS; what comes in belongs to the caller.
+/// @param descriptor_count How many came in, also when the call fails.
+/// @return The length; -1 with EMSGSIZE if the message, or the list of its descriptors, is longer than the room for it.
+ssize_t linux_receive_message(
+    int socket, void *_Nonnull bytes, size_t capacity, int *_Nonnull descriptors, int *_Nonnull descriptor_count);
+
+#define LINUX_MESSAGE_DESCRIPTORS 4
 
 #endif

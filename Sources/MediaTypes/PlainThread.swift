@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import CLinux
-import Glibc
-import MediaTypes
+internal import CLinux
+internal import Glibc
 
 /// A detached POSIX thread, for calls that block and may never return.
-enum PlainThread {
+package enum PlainThread {
     private final class Body {
         let run: () -> Void
         init(run: @escaping () -> Void) { self.run = run }
@@ -15,7 +14,7 @@ enum PlainThread {
     ///
     /// - Parameter name: Shown by `ps -T`; at most 15 bytes of it.
     /// - Throws: `outOfMemory` if the system has no thread left.
-    static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(MediaError) {
+    package static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(MediaError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import MediaTypes
+internal import Synchronization
+
+/// The client's end of the ring: takes coded data out of memory that the helper writes.
+struct CodedRing: Sendable {
+    private let mapping: SharedMapping
+
+    init(_ mapping: SharedMapping) { self.mapping = mapping }
+
+    /// The size of a ring: room for two frames that are as large as their pictures, and at least 1 MiB. Memory is used
+    /// only as far as it was ever written.
+    static func byteCount(for configuration: EncoderConfiguration) -> Int {
+        let sides = 1...PixelBuffer.maximumDimension
+        guard sides.contains(configuration.width), sides.contains(configuration.height) else { return 1 << 20 }
+        return max(1 << 20, configuration.width * configuration.height * 3 / 2 * (configuration.bitDepth > 8 ? 4 : 2))
+    }
+
+    /// Copies data out, so that the helper can change them no more and their place is free again.
+    ///
+    /// - Throws: `malformedData` if they do not lie in the ring.
+    func data(offset: Int, byteCount: Int) throws(MediaError) -> CodedData {
+        guard (0...mapping.byteCount).contains(offset), (0...mapping.byteCount - offset).contains(byteCount) else {
+            throw MediaError(
+                .malformedData,
+                "\(HelperLink.peer) gave a frame outside of the memory for coded frames",
+                given: "\(byteCount) bytes at \(offset)",
+                allowed: "\(mapping.byteCount) bytes"
+            )
+        }
+        return CodedData(UnsafeRawBufferPointer(start: mapping.base + offset, count: byteCount))
+    }
+}
+
+/// What the helper has: frames that have not come out, and pictures that it still reads. Holds every message of the
+/// helper against that.
+final class FrameLedger: Sendable {
+    private struct State {
+        weak var link: HelperLink?
+        var properties: EncoderProperties?
+        var isClosed = false
+        /// Frames that were given, and have not come out.
+        var outstanding: Set<Int64> = []
+        /// Pictures that the helper reads, by frame.
+        var lent: [Int64: PixelBuffer] = [:]
+        /// How many frames were taken out of the ring.
+        var taken: UInt64 = 0
+    }
+
+    private let ring: CodedRing
+    private let output: @Sendable (EncoderOutput) -> Void
+    private let state = Mutex(State())
+
+    init(ring: CodedRing, output: @escaping @Sendable (EncoderOutput) -> Void) {
+        self.ring = ring
+        self.output = output
+    }
+
+    /// Names the link, to which room in the ring is given back.
+    func connect(_ link: HelperLink) { state.withLock { $0.link = link } }
+
+    /// From here on frames may come out.
+    func open(_ properties: EncoderProperties) { state.withLock { $0.properties = properties } }
+
+    /// From here on nothing is given to the session.
+    func close() {
+        let lent = state.withLock { state in
+            state.isClosed = true
+            defer { state.lent = [:] }
+            return state.lent
+        }
+        withExtendedLifetime(lent) {}
+    }
+
+    /// Notes a frame that is about to be given.
+    func lend(_ picture: PixelBuffer, _ number: Int64) {
+        state.withLock { state in
+            state.outstanding.insert(number)
+            state.lent[number] = picture
+        }
+    }
+
+    /// The first frame that has not come out.
+    var firstOutstanding: Int64? { state.withLock { $0.outstanding.min() } }
+
+    /// The helper is gone: its pictures are free, and the session is told.
+    func fail(_ error: MediaError) {
+        let (isOpen, lent) = state.withLock { state in
+            defer { state.lent = [:] }
+            return (!state.isClosed, state.lent)
+        }
+        withExtendedLifetime(lent) {}
+        if isOpen { output(.failed(error)) }
+    }
+
+    /// Takes a message that answers no order.
+    ///
+    /// - Throws: `malformedData` if it does not fit to what the helper was given.
+    func handle(_ message: HelperMessage) throws(MediaError) {
+        switch message {
+        case .coded(let notice): try take(notice)
+        case .released(let number):
+            let picture = state.withLock { $0.lent.removeValue(forKey: number) }
+            guard picture != nil || state.withLock({ $0.isClosed }) else {
+                throw lie("released a picture that it did not have", "frame \(number)")
+            }
+        case .failed(let error):
+            if state.withLock({ !$0.isClosed }) { output(.failed(error)) }
+        default: throw lie("sent what does not belong here", "\(message.kind)")
+        }
+    }
+
+    private func take(_ notice: CodedNotice) throws(MediaError) {
+        let (isKnown, properties, isClosed) = state.withLock { state in
+            (state.outstanding.remove(notice.number) != nil, state.properties, state.isClosed)
+        }
+        if isClosed { return }
+        guard isKnown, let properties else {
+            throw lie("gave a frame that it did not have", "frame \(notice.number)")
+        }
+        let format = properties.formatDescription
+        if let reason = notice.formatDescription?
+            .reasonAgainst(codec: format.codec, width: format.width, height: format.height)
+        {
+            throw lie(reason, "frame \(notice.number)")
+        }
+        let frame = CodedFrame(
+            number: notice.number,
+            data: try ring.data(offset: notice.offset, byteCount: notice.byteCount),
+            isKeyFrame: notice.isKeyFrame,
+            isReference: notice.isReference,
+            isDropped: notice.isDropped,
+            formatDescription: notice.formatDescription
+        )
+        let (link, taken) = state.withLock { state in
+            state.taken += 1
+            return (state.link, state.taken)
+        }
+        output(.coded(frame))
+        try link?.tell(.taken(count: taken), within: .seconds(10))
+    }
+
+    private func lie(_ what: String, _ given: String) -> MediaError {
+        MediaError(.malformedData, "\(HelperLink.peer) \(what)", given: given)
+    }
+}
+
+extension FormatDescription {
+    /// What a stream of that codec and size cannot be, or `nil`.
+    func reasonAgainst(codec: VideoCodec, width: Int, height: Int) -> String? {
+        guard self.codec == codec else { return "encodes \(self.codec.rawValue) instead of \(codec.rawValue)" }
+        guard (self.width, self.height) == (width, height) else {
+            return "encodes \(self.width)x\(self.height) instead of \(width)x\(height)"
+        }
+        return parameterSets.isEmpty ? "gives no parameter sets" : nil
+    }
+}

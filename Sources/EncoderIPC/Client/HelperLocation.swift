@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+public import MediaTypes
+
+/// Where the helper program is.
+public enum HelperLocation {
+    /// The name of the program.
+    public static let programName = "vatoolbox-helper"
+    /// The environment variable that names the program, for executables that are installed elsewhere. Programs that run
+    /// with more rights than their user has ignore it.
+    public static let environmentVariable = "VATOOLBOX_HELPER"
+
+    /// Finds the program: by an explicit path, by the environment variable, beside the executable of this process, then
+    /// in the folders of `PATH`. A path that was given is not replaced by another.
+    ///
+    /// - Throws: `unavailable` with the places that were looked at.
+    public static func find(_ explicitPath: String? = nil) throws(MediaError) -> String {
+        try find(
+            explicitPath,
+            environment: { name in linux_environment(name).map { String(cString: $0) } },
+            executable: realpath("/proc/self/exe", nil).map { path in
+                defer { free(path) }
+                return String(cString: path)
+            },
+            isProgram: { access($0, X_OK) == 0 }
+        )
+    }
+
+    static func find(
+        _ explicitPath: String?,
+        environment: (String) -> String?,
+        executable: String?,
+        isProgram: (String) -> Bool
+    ) throws(MediaError) -> String {
+        for (path, source) in [(explicitPath, "given"), (environment(environmentVariable), environmentVariable)] {
+            guard let path, !path.isEmpty else { continue }
+            if isProgram(path) { return path }
+            throw MediaError(.unavailable, "the helper program (\(source)) cannot be run", given: path)
+        }
+        var folders = [executable.flatMap { $0.lastIndex(of: "/").map { String(executable?[..<$0] ?? "") } }]
+        folders += (environment("PATH") ?? "").split(separator: ":").map { String($0) }
+        let places = folders.compactMap(\.self).map { "\($0)/\(programName)" }
+        if let found = places.first(where: isProgram) { return found }
+        throw MediaError(
+            .unavailable,
+            "the helper program \(programName) was not found; \(environmentVariable) can name it",
+            allowed: places.joined(separator: ", ")
+        )
+    }
+}

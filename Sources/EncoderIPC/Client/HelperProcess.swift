@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+internal import MediaTypes
+
+/// A helper process. Whoever starts it waits for its end, else it stays as a zombie.
+final class HelperProcess: Sendable {
+    /// How a process ended.
+    enum Ending: Equatable, CustomStringConvertible {
+        case exited(Int32)
+        case killed(signal: Int32)
+        /// Somebody else has waited for it.
+        case unknown
+
+        var description: String {
+            switch self {
+            case .exited(let status): "ended with status \(status)"
+            case .killed(let signal): "was ended by \(Self.name(of: signal))"
+            case .unknown: "ended, nobody knows how"
+            }
+        }
+
+        private static func name(of signal: Int32) -> String {
+            let names = [
+                SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGHUP: "SIGHUP", SIGILL: "SIGILL",
+                SIGINT: "SIGINT", SIGKILL: "SIGKILL", SIGSEGV: "SIGSEGV", SIGSYS: "SIGSYS", SIGTERM: "SIGTERM",
+                SIGTRAP: "SIGTRAP", SIGXCPU: "SIGXCPU",
+            ]
+            return names[signal] ?? "signal \(signal)"
+        }
+    }
+
+    /// The number under which the helper finds its socket.
+    static let socketNumber: Int32 = 3
+
+    let id: pid_t
+    private let handle: Descriptor
+
+    /// Starts the program with its socket as descriptor 3, its output and errors into a pipe, and nothing else open. It
+    /// is a process group of its own, so that the terminal's Ctrl-C does not reach it, and no signal is blocked or
+    /// ignored.
+    ///
+    /// - Throws: `unavailable` if the program cannot be run.
+    init(path: String, socket: borrowing Descriptor, log: borrowing Descriptor) throws(MediaError) {
+        id = try Self.spawn(path, socket, log)
+        let number = linux_process_open(id)
+        guard number >= 0 else {
+            let error = systemError("pidfd_open", "the helper process cannot be watched")
+            kill(id, SIGKILL)
+            while waitpid(id, nil, 0) < 0 && errno == EINTR {}
+            throw error
+        }
+        handle = Descriptor(owning: number)
+    }
+
+    /// A descriptor that becomes readable when the process has ended.
+    var handleNumber: Int32 { handle.number }
+
+    /// Ends the process, whatever it does.
+    func end() { _ = linux_process_kill(handle.number) }
+
+    /// Takes note of the end of the process.
+    ///
+    /// - Returns: `nil` as long as it runs.
+    func reap() -> Ending? {
+        var status: Int32 = 0
+        switch linux_process_reap(handle.number, &status) {
+        case 0: return nil
+        case 1: return status >= 0 ? .exited(status) : .killed(signal: -status)
+        default: return .unknown
+        }
+    }
+
+    private static func spawn(
+        _ path: String,
+        _ socket: borrowing Descriptor,
+        _ log: borrowing Descriptor
+    ) throws(MediaError) -> pid_t {
+        // Numbers that no action below overwrites before it is their turn.
+        let socket = try Descriptor.duplicate(socket.number, atLeast: 16)
+        let log = try Descriptor.duplicate(log.number, atLeast: 16)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, log.number, 1)
+        posix_spawn_file_actions_adddup2(&actions, log.number, 2)
+        posix_spawn_file_actions_adddup2(&actions, socket.number, socketNumber)
+        _ = linux_spawn_close_from(&actions, socketNumber + 1)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP
+        posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+
+        let words = [path, "--parent", "\(getpid())"]
+        let arguments = words.map { strdup($0) } + [nil]
+        defer { arguments.forEach { free($0) } }
+        var id = pid_t()
+        let environment = Self.environment.map { strdup($0) } + [nil]
+        defer { environment.forEach { free($0) } }
+        let status = posix_spawn(&id, path, &actions, &attributes, arguments, environment)
+        socket.keepOpen()
+        log.keepOpen()
+        guard status == 0 else {
+            throw MediaError(
+                .unavailable,
+                "the helper program cannot be run: \(String(cString: strerror(status)))",
+                given: path,
+                call: "posix_spawn",
+                status: Int(status)
+            )
+        }
+        return id
+    }
+
+    /// The environment of this process, libva's variables included, but without the backtraces of the Swift runtime: they
+    /// hold a crash up for seconds and push what a driver said last out of sight.
+    private static var environment: [String] {
+        var variables: [String] = []
+        var next = environ
+        while let variable = next.pointee {
+            let text = String(cString: variable)
+            if !text.hasPrefix("SWIFT_BACKTRACE=") { variables.append(text) }
+            next += 1
+        }
+        return variables + ["SWIFT_BACKTRACE=enable=no"]
+    }
+}

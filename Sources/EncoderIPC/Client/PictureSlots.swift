@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import MediaTypes
+
+/// Which memory the helper knows already, and under which number. It is sent once and used again and again, as a pool
+/// does with it.
+struct PictureSlots {
+    /// What has to be done before a frame in that memory is sent.
+    struct Place: Equatable {
+        var slot: UInt32
+        /// Whether the helper does not know the memory.
+        var isNew: Bool
+        /// A slot that the helper is to forget.
+        var forgotten: UInt32?
+    }
+
+    private struct Memory: Hashable {
+        var device: UInt64
+        var file: UInt64
+    }
+
+    private final class Entry {
+        let slot: UInt32
+        /// Keeps the file, and so its number, from being used for another memory.
+        let descriptor: Descriptor
+        var lastUse: UInt64 = 0
+
+        init(_ slot: UInt32, _ descriptor: consuming Descriptor) {
+            self.slot = slot
+            self.descriptor = descriptor
+        }
+    }
+
+    private let limit: Int
+    private var entries: [Memory: Entry] = [:]
+    private var uses: UInt64 = 0
+    private var nextSlot: UInt32 = 0
+
+    /// - Parameter limit: How many memories are kept. More than an encoder and a session hold at once, so that those of
+    ///   a pool are not sent again and again.
+    init(limit: Int = 128) { self.limit = limit }
+
+    /// The place of a memfd.
+    mutating func place(_ descriptor: Int32) throws(MediaError) -> Place {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw systemError("fstat", "the memory of a picture is closed") }
+        let memory = Memory(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
+        uses += 1
+        if let entry = entries[memory] {
+            entry.lastUse = uses
+            return Place(slot: entry.slot, isNew: false)
+        }
+        let entry = Entry(nextSlot, try Descriptor.duplicate(descriptor))
+        nextSlot &+= 1
+        entry.lastUse = uses
+        let forgotten = entries.count < limit ? nil : removeOldest()
+        entries[memory] = entry
+        return Place(slot: entry.slot, isNew: true, forgotten: forgotten)
+    }
+
+    private mutating func removeOldest() -> UInt32? {
+        guard let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return nil }
+        entries[oldest.key] = nil
+        return oldest.value.slot
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+
+/// One coded frame, whose data lie in the ring.
+struct CodedNotice: WireValue, Sendable {
+    var number: Int64
+    var isKeyFrame: Bool
+    var isReference: Bool
+    var isDropped: Bool
+    /// Where the data begin in the ring.
+    var offset: Int
+    var byteCount: Int
+    var formatDescription: FormatDescription?
+
+    init(
+        number: Int64,
+        isKeyFrame: Bool,
+        isReference: Bool,
+        isDropped: Bool,
+        offset: Int,
+        byteCount: Int,
+        formatDescription: FormatDescription?
+    ) {
+        self.number = number
+        self.isKeyFrame = isKeyFrame
+        self.isReference = isReference
+        self.isDropped = isDropped
+        self.offset = offset
+        self.byteCount = byteCount
+        self.formatDescription = formatDescription
+    }
+
+    init(from reader: inout WireReader) throws(WireError) {
+        self.init(
+            number: try reader.integer(),
+            isKeyFrame: try Bool(from: &reader),
+            isReference: try Bool(from: &reader),
+            isDropped: try Bool(from: &reader),
+            offset: try reader.integer(),
+            byteCount: try reader.integer(),
+            formatDescription: try FormatDescription?(from: &reader)
+        )
+    }
+
+    func write(to writer: inout WireWriter) throws(WireError) {
+        writer.integer(number)
+        isKeyFrame.write(to: &writer)
+        isReference.write(to: &writer)
+        isDropped.write(to: &writer)
+        writer.integer(offset)
+        writer.integer(byteCount)
+        try formatDescription.write(to: &writer)
+    }
+}
+
+/// A line that the helper logs.
+struct LogLine: WireStructure, Hashable, Sendable {
+    static let blank = LogLine(level: "", text: "")
+
+    /// A level's name as swift-log has it, for example `warning`.
+    var level: String
+    /// What is logged, without line feed at the end.
+    var text: String
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&level)
+        try visitor.field(&text)
+    }
+}
+
+/// From the helper to the client.
+enum HelperMessage: Sendable {
+    /// Answers ``ClientMessage/hello(_:)``.
+    case hello(Hello)
+    /// The encoder is there.
+    case created(EncoderProperties)
+    /// There is no such encoder, or it could not be created.
+    case refused(MediaError)
+    /// The encoder has the frame.
+    case accepted(number: Int64)
+    /// Nothing in the helper reads the picture of the frame any more.
+    case released(number: Int64)
+    /// A frame was coded, or left out.
+    case coded(CodedNotice)
+    /// Whether the encoder at work could change.
+    case updated(Bool)
+    /// Every frame was coded, and told before this.
+    case drained
+    /// The order that is to be answered failed.
+    case callFailed(MediaError)
+    /// A frame failed, apart from any order.
+    case failed(MediaError)
+    /// Something for the log.
+    case log(LogLine)
+}
+
+extension HelperMessage: WireMessage {
+    enum Kind: UInt16 {
+        case hello = 65
+        case created
+        case refused
+        case accepted
+        case released
+        case coded
+        case updated
+        case drained
+        case callFailed
+        case failed
+        case log
+    }
+
+    var kind: UInt16 {
+        let kind: Kind =
+            switch self {
+            case .hello: .hello
+            case .created: .created
+            case .refused: .refused
+            case .accepted: .accepted
+            case .released: .released
+            case .coded: .coded
+            case .updated: .updated
+            case .drained: .drained
+            case .callFailed: .callFailed
+            case .failed: .failed
+            case .log: .log
+            }
+        return kind.rawValue
+    }
+
+    var descriptorCount: Int { 0 }
+
+    init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
+        switch Kind(rawValue: kind) {
+        case .hello: self = .hello(try Hello(from: &reader))
+        case .created: self = .created(try EncoderProperties(from: &reader))
+        case .refused: self = .refused(try MediaError(from: &reader))
+        case .accepted: self = .accepted(number: try reader.integer())
+        case .released: self = .released(number: try reader.integer())
+        case .coded: self = .coded(try CodedNotice(from: &reader))
+        case .updated: self = .updated(try Bool(from: &reader))
+        case .drained: self = .drained
+        case .callFailed: self = .callFailed(try MediaError(from: &reader))
+        case .failed: self = .failed(try MediaError(from: &reader))
+        case .log: self = .log(try LogLine(from: &reader))
+        case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
+        }
+    }
+
+    /// Texts for people are cut where they are too long; anything else that is too long is an error.
+    func writePayload(to writer: inout WireWriter) throws(WireError) {
+        switch self {
+        case .hello(let hello): try hello.write(to: &writer)
+        case .created(let properties): try properties.write(to: &writer)
+        case .refused(let error), .callFailed(let error), .failed(let error):
+            try error.fittingWire.write(to: &writer)
+        case .accepted(let number), .released(let number): writer.integer(number)
+        case .coded(let notice): try notice.write(to: &writer)
+        case .updated(let isDone): isDone.write(to: &writer)
+        case .drained: break
+        case .log(let line): try LogLine(level: line.level, text: line.text.fittingWire).write(to: &writer)
+        }
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Dispatch
+internal import Glibc
+public import MediaTypes
+internal import Synchronization
+
+/// The helper's side: encoders for a client in another process.
+///
+/// One server serves one encoder over one socket. A thread of its own receives, so that the client's end is seen even
+/// while an encoder hangs; the thread that calls ``run()`` is the encoder's.
+public final class EncoderServer: Sendable {
+    private enum Work {
+        case create(EncoderOrder, RingWriter)
+        case frame(EncoderFrame)
+        case update(EncoderConfiguration)
+        case drain
+    }
+
+    private struct Inbox {
+        var work: [Work] = []
+        var isClosed = false
+        var failure: MediaError?
+    }
+
+    private let channel: Channel
+    private let build: String
+    private let factories: [any EncoderFactory]
+    private let onHangup: @Sendable () -> Void
+    private let inbox = Mutex(Inbox())
+    private let wake = DispatchSemaphore(value: 0)
+    /// Keeps coded frames in the order in which they lie in the ring.
+    private let outputs = Mutex(())
+
+    /// Makes a server.
+    ///
+    /// - Parameters:
+    ///   - socket: The socket to the client, as a helper process finds it; the server owns it from now on.
+    ///   - build: Which build this is, for errors and logs of the client.
+    ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
+    ///   - onHangup: Called on another thread when the client is gone without a word. A helper process ends there, since
+    ///     a call into an encoder may never return.
+    public convenience init(
+        socket: Int32,
+        build: String = EncoderProtocol.build,
+        factories: [any EncoderFactory],
+        onHangup: @escaping @Sendable () -> Void
+    ) {
+        let channel = Channel(Descriptor(owning: socket), peer: "the client")
+        self.init(channel, build: build, factories: factories, onHangup: onHangup)
+    }
+
+    init(
+        _ channel: Channel,
+        build: String = EncoderProtocol.build,
+        factories: [any EncoderFactory],
+        onHangup: @escaping @Sendable () -> Void
+    ) {
+        self.channel = channel
+        self.build = build
+        self.factories = factories
+        self.onHangup = onHangup
+    }
+
+    /// Sends a line for the client's log. Safe to call on any thread; it waits while the client reads nothing.
+    ///
+    /// - Parameters:
+    ///   - level: The name of the level, for example `warning`.
+    ///   - text: What is logged; a very long text is cut.
+    public func log(level: String, _ text: String) {
+        try? channel.send(HelperMessage.log(LogLine(level: level, text: text)))
+    }
+
+    /// Serves until the client closes the encoder.
+    ///
+    /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone.
+    public func run() throws(MediaError) {
+        try PlainThread.start(name: "vt-receive") { self.receive() }
+        var encoder: (any EncoderBackend)?
+        while let work = nextWork() { try carryOut(work, &encoder) }
+        encoder = nil
+        if let failure = inbox.withLock({ $0.failure }) { throw failure }
+    }
+
+    // MARK: - The encoder's thread
+
+    private func nextWork() -> Work? {
+        while true {
+            wake.wait()
+            let (work, isClosed) = inbox.withLock { inbox -> (Work?, Bool) in
+                (inbox.work.isEmpty ? nil : inbox.work.removeFirst(), inbox.isClosed)
+            }
+            if isClosed { return nil }
+            if let work { return work }
+        }
+    }
+
+    private func carryOut(_ work: Work, _ encoder: inout (any EncoderBackend)?) throws(MediaError) {
+        if case .create(let order, let ring) = work {
+            do {
+                let new = try makeEncoder(order, ring)
+                encoder = new
+                return try channel.send(HelperMessage.created(new.properties))
+            } catch {
+                return try channel.send(HelperMessage.refused(error))
+            }
+        }
+        guard let encoder else {
+            throw MediaError(.malformedData, "the client gave an order before there was an encoder")
+        }
+        let answer: HelperMessage
+        do throws(MediaError) {
+            switch work {
+            case .frame(let frame):
+                let number = frame.number
+                try encoder.encode(frame)
+                answer = .accepted(number: number)
+            case .update(let configuration): answer = .updated(try encoder.update(configuration))
+            case .drain, .create:
+                try encoder.drain()
+                answer = .drained
+            }
+        } catch {
+            answer = .callFailed(error)
+        }
+        try channel.send(answer)
+    }
+
+    private func makeEncoder(_ order: EncoderOrder, _ ring: RingWriter) throws(MediaError) -> any EncoderBackend {
+        let wanted = order.encoder
+        guard
+            let factory = factories.first(where: {
+                $0.identity.name == wanted.name && $0.identity.codec == wanted.codec
+            })
+        else {
+            throw MediaError(
+                .unavailable,
+                "the helper has no such encoder",
+                given: "\(wanted)",
+                allowed: factories.map { "\($0.identity)" }.joined(separator: ", ")
+            )
+        }
+        _ = try order.configuration.validated(for: wanted.codec)
+        let request = EncoderRequest(
+            configuration: order.configuration,
+            maximumReorderDepth: order.maximumReorderDepth,
+            output: { self.deliver($0, ring) }
+        )
+        return try factory.makeEncoder(request)
+    }
+
+    /// Sends what an encoder produces. An error here means that the client is gone, which ``receive()`` sees as well.
+    private func deliver(_ output: EncoderOutput, _ ring: RingWriter) {
+        outputs.withLock { _ in
+            do throws(MediaError) {
+                switch output {
+                case .coded(let frame): try channel.send(HelperMessage.coded(notice(frame, ring)))
+                case .failed(let error): try channel.send(HelperMessage.failed(error))
+                }
+            } catch {
+                try? channel.send(HelperMessage.failed(error))
+            }
+        }
+    }
+
+    private func notice(_ frame: CodedFrame, _ ring: RingWriter) throws(MediaError) -> CodedNotice {
+        CodedNotice(
+            number: frame.number,
+            isKeyFrame: frame.isKeyFrame,
+            isReference: frame.isReference,
+            isDropped: frame.isDropped,
+            offset: try ring.write(frame.data),
+            byteCount: frame.data.count,
+            formatDescription: frame.formatDescription
+        )
+    }
+
+    // MARK: - The receiving thread
+
+    private func receive() {
+        do {
+            try receiveMessages()
+            close(nil)
+        } catch {
+            close(error)
+            onHangup()
+        }
+    }
+
+    private func close(_ failure: MediaError?) {
+        inbox.withLock { inbox in
+            inbox.isClosed = true
+            inbox.failure = failure
+        }
+        wake.signal()
+    }
+
+    private func receiveMessages() throws(MediaError) {
+        var memory = PictureMemory()
+        var ring: RingWriter?
+        while let delivery = try channel.receive(ClientMessage.self) {
+            let message = delivery.message
+            let descriptor = delivery.takeDescriptor()
+            switch message {
+            case .hello: try channel.send(HelperMessage.hello(Hello(build: build)))
+            case .create(let order):
+                guard ring == nil else { throw MediaError(.malformedData, "the client asked for a second encoder") }
+                let writer = RingWriter(try map(descriptor, order.ringByteCount, .readWrite))
+                ring = writer
+                enqueue(.create(order, writer))
+            case .offer(let offer): try memory.add(try map(descriptor, offer.byteCount, .read), slot: offer.slot)
+            case .forget(let slot): try memory.remove(slot)
+            case .frame(let order): enqueue(.frame(try frame(order, memory)))
+            case .update(let configuration): enqueue(.update(configuration))
+            case .drain: enqueue(.drain)
+            case .taken(let count): try ring?.release(total: count)
+            case .close: return
+            }
+        }
+        throw MediaError(.inputOutput, "the client is gone")
+    }
+
+    private func map(
+        _ descriptor: borrowing Descriptor?,
+        _ byteCount: Int,
+        _ access: SharedMapping.Access
+    ) throws(MediaError) -> SharedMapping {
+        switch descriptor {
+        case .some(let descriptor): try SharedMapping(descriptor, byteCount: byteCount, access: access)
+        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
+        }
+    }
+
+    private func enqueue(_ work: Work) {
+        inbox.withLock { $0.work.append(work) }
+        wake.signal()
+    }
+
+    private func frame(_ order: FrameOrder, _ memory: PictureMemory) throws(MediaError) -> EncoderFrame {
+        let (channel, number) = (channel, order.number)
+        let buffer = try memory.picture(order) { try? channel.send(HelperMessage.released(number: number)) }
+        return EncoderFrame(
+            number: number,
+            buffer: buffer,
+            presentationTime: order.presentationTime,
+            duration: order.duration,
+            options: order.options
+        )
+    }
+}
+
+/// What both ends have to agree about.
+public enum EncoderProtocol {
+    /// The version of the messages. Ends of different versions refuse each other.
+    public static var version: Int { Int(MessageHeader.version) }
+
+    /// Which build of the package this is, for people.
+    public static let build = "vatoolbox 0.1.0"
+}

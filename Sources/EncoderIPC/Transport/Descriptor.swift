@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+internal import MediaTypes
+
+/// A descriptor that is closed when its owner lets go of it.
+struct Descriptor: ~Copyable, Sendable {
+    /// The number, valid as long as this owner lives.
+    let number: Int32
+
+    /// Takes over an open descriptor.
+    init(owning number: Int32) { self.number = number }
+
+    deinit { close(number) }
+
+    /// Does nothing: up to here the descriptor is open.
+    borrowing func keepOpen() {}
+
+    /// A second descriptor of the same file, close-on-exec, whose number is at least `minimum`.
+    static func duplicate(_ number: Int32, atLeast minimum: Int32 = 3) throws(MediaError) -> Descriptor {
+        let copy = fcntl(number, F_DUPFD_CLOEXEC, minimum)
+        guard copy >= 0 else { throw systemError("fcntl(F_DUPFD_CLOEXEC)", "no descriptor is left") }
+        return Descriptor(owning: copy)
+    }
+}
+
+/// Two connected ends.
+struct DescriptorPair: ~Copyable {
+    let near: Descriptor
+    let far: Descriptor
+
+    private init(_ numbers: [Int32]) {
+        near = Descriptor(owning: numbers[0])
+        far = Descriptor(owning: numbers[1])
+    }
+
+    /// The ends of a pipe, both close-on-exec: `near` reads what `far` writes.
+    static func pipe() throws(MediaError) -> DescriptorPair {
+        var numbers: [Int32] = [-1, -1]
+        guard linux_pipe(&numbers) == 0 else { throw systemError("pipe2", "no pipe can be made") }
+        return DescriptorPair(numbers)
+    }
+
+    /// The ends of a socket that keeps messages apart, both close-on-exec.
+    static func sockets() throws(MediaError) -> DescriptorPair {
+        var numbers: [Int32] = [-1, -1]
+        guard linux_message_sockets(&numbers) == 0 else { throw systemError("socketpair", "no socket can be made") }
+        return DescriptorPair(numbers)
+    }
+}
+
+/// The error of a system call that has just failed.
+func systemError(_ call: String, _ message: String) -> MediaError {
+    let status = errno
+    let isScarce = [ENOMEM, EMFILE, ENFILE, ENOBUFS, EAGAIN].contains(status)
+    return MediaError(isScarce ? .outOfMemory : .inputOutput, message, call: call, status: Int(status))
+}
+
+/// A point in time until which something may be waited for.
+struct Deadline: Sendable {
+    /// `nil` for no limit.
+    private let instant: ContinuousClock.Instant?
+
+    /// Waits as long as it takes.
+    static let never = Deadline(instant: nil)
+    /// Does not wait.
+    static let now = Deadline(instant: .now)
+    static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration) }
+
+    private init(instant: ContinuousClock.Instant?) { self.instant = instant }
+
+    var isOver: Bool { instant.map { ContinuousClock.now >= $0 } ?? false }
+
+    /// What poll(2) takes: milliseconds, rounded up; -1 for no limit.
+    var milliseconds: Int32 {
+        guard let instant else { return -1 }
+        let (seconds, attoseconds) = (instant - .now).components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let milliseconds = seconds.multipliedReportingOverflow(by: 1000).partialValue
+        return seconds > 1_000_000
+            ? .max : Int32(clamping: milliseconds + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}
+
+/// Waits until something can be done with one of the descriptors, by poll(2).
+///
+/// - Returns: What happened to each; nothing at all if the deadline passed. Negative numbers are left out.
+func waitForEvents(_ wanted: [(number: Int32, events: Int32)], until deadline: Deadline) throws(MediaError) -> [Int32] {
+    var entries = wanted.map { pollfd(fd: $0.number, events: Int16(truncatingIfNeeded: $0.events), revents: 0) }
+    while true {
+        let count = poll(&entries, nfds_t(entries.count), deadline.milliseconds)
+        if count > 0 || (count == 0 && deadline.isOver) { return entries.map { Int32($0.revents) } }
+        if count < 0 && errno != EINTR { throw systemError("poll", "waiting for a process failed") }
+    }
+}

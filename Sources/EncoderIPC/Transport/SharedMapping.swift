@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+internal import MediaTypes
+
+/// Memory of a memfd, mapped into this process until the last reference goes.
+final class SharedMapping: @unchecked Sendable {
+    /// What may be done with the memory.
+    enum Access { case read, readWrite }
+
+    /// The most that is mapped at once, far above any picture or ring.
+    static let maximumByteCount = 1 << 33
+
+    let base: UnsafeMutableRawPointer
+    let byteCount: Int
+
+    /// Maps what the other process has sent.
+    ///
+    /// - Throws: `malformedData` if it is not a memfd of at least that size whose size is sealed, since touching memory
+    ///   that was cut off kills a process; `outOfMemory`.
+    init(_ descriptor: borrowing Descriptor, byteCount: Int, access: Access) throws(MediaError) {
+        var file = stat()
+        let isSealed = linux_get_seals(descriptor.number) & linux_seals_of_size() == linux_seals_of_size()
+        guard (1...Self.maximumByteCount).contains(byteCount), isSealed, fstat(descriptor.number, &file) == 0,
+            file.st_size >= byteCount
+        else {
+            throw MediaError(
+                .malformedData,
+                "what was sent is no shared memory of that size",
+                given: "\(byteCount) bytes"
+            )
+        }
+        let protection = access == .read ? PROT_READ : PROT_READ | PROT_WRITE
+        guard let base = mmap(nil, byteCount, protection, MAP_SHARED, descriptor.number, 0), base != MAP_FAILED else {
+            throw systemError("mmap", "shared memory cannot be mapped")
+        }
+        self.base = base
+        self.byteCount = byteCount
+    }
+
+    deinit { munmap(base, byteCount) }
+
+    /// Makes a memfd whose size can never change again.
+    ///
+    /// - Parameter name: Shown in `/proc`.
+    static func makeMemory(named name: String, byteCount: Int) throws(MediaError) -> Descriptor {
+        let number = linux_memfd_create(name)
+        guard number >= 0 else { throw systemError("memfd_create", "no shared memory can be made") }
+        let descriptor = Descriptor(owning: number)
+        guard ftruncate(number, byteCount) == 0 else { throw systemError("ftruncate", "no shared memory can be made") }
+        guard linux_seal_size(number) == 0 else { throw systemError("fcntl(F_ADD_SEALS)", "memory cannot be sealed") }
+        return descriptor
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import MediaTypes
+
+// What an encoder is, does and answers.
+
+extension EncoderOption: WireValue {}
+extension MediaError.Code: WireValue {}
+
+extension EncoderIdentity: WireStructure {
+    static var blank: EncoderIdentity { .init(name: "", codec: .h264) }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&name)
+        try visitor.field(&codec)
+        try visitor.field(&device)
+    }
+}
+
+extension FrameOptions: WireStructure {
+    static var blank: FrameOptions { .init() }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&forceKeyFrame)
+        try visitor.field(&quantizer)
+    }
+}
+
+extension Adjustment: WireStructure {
+    static var blank: Adjustment { .init(property: "", requested: "", used: "", reason: "") }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&property)
+        try visitor.field(&requested)
+        try visitor.field(&used)
+        try visitor.field(&reason)
+    }
+}
+
+extension MediaError: WireStructure {
+    static var blank: MediaError { .init(.invalidArgument, "") }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&code)
+        try visitor.field(&message)
+        try visitor.field(&given)
+        try visitor.field(&allowed)
+        try visitor.field(&call)
+        try visitor.field(&status)
+        try visitor.field(&isPermanent)
+    }
+
+    /// The error with texts as long as a message takes, so that it can always be told.
+    var fittingWire: MediaError {
+        var error = self
+        error.code = Code(rawValue: code.rawValue.fittingWire)
+        error.message = message.fittingWire
+        error.given = given?.fittingWire
+        error.allowed = allowed?.fittingWire
+        error.call = call?.fittingWire
+        return error
+    }
+}
+
+extension EncoderProperties: WireValue {
+    init(from reader: inout WireReader) throws(WireError) {
+        self.init(
+            name: try String(from: &reader),
+            profile: try String(from: &reader),
+            level: try String(from: &reader),
+            reorderDepth: try reader.integer(),
+            maximumDelay: try reader.integer(),
+            isFailureFinal: try Bool(from: &reader),
+            pixelFormats: try reader.list(atMost: WireLimits.pixelFormats),
+            supportedProperties: try Self.options(from: &reader),
+            adjustments: try reader.list(atMost: WireLimits.adjustments),
+            formatDescription: try FormatDescription(from: &reader)
+        )
+    }
+
+    /// The options are sorted by their names, and none comes twice.
+    private static func options(from reader: inout WireReader) throws(WireError) -> Set<EncoderOption> {
+        let start = reader.position
+        let options = try reader.list(of: EncoderOption.self, atMost: WireLimits.encoderOptions)
+        for (first, second) in zip(options, options.dropFirst()) where !first.precedes(second) {
+            let given = "\(second.rawValue) behind \(first.rawValue)"
+            throw reader.error("set of EncoderOption", at: start, .noSuchValue(given: given))
+        }
+        let set = Set(options)
+        guard set.count == options.count else {
+            throw reader.error("set of EncoderOption", at: start, .noSuchValue(given: "one name in two forms"))
+        }
+        return set
+    }
+
+    func write(to writer: inout WireWriter) throws(WireError) {
+        try name.write(to: &writer)
+        try profile.write(to: &writer)
+        try level.write(to: &writer)
+        writer.integer(reorderDepth)
+        writer.integer(maximumDelay)
+        isFailureFinal.write(to: &writer)
+        try writer.list(pixelFormats, atMost: WireLimits.pixelFormats)
+        try writer.list(supportedProperties.sorted { $0.precedes($1) }, atMost: WireLimits.encoderOptions)
+        try writer.list(adjustments, atMost: WireLimits.adjustments)
+        try formatDescription.write(to: &writer)
+    }
+}
+
+extension EncoderOption {
+    /// The order by the bytes of the names. Strings compare equal in more than one form as bytes, bytes do not.
+    fileprivate func precedes(_ other: EncoderOption) -> Bool {
+        rawValue.utf8.lexicographicallyPrecedes(other.rawValue.utf8)
+    }
+}

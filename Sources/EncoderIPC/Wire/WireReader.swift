@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Reads the values of one message. Nothing that the bytes say makes it trap, or allocate more than the message has.
+struct WireReader {
+    private let bytes: [UInt8]
+    /// How many bytes have been read.
+    private(set) var position = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var remaining: Int { bytes.count - position }
+
+    mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type = Value.self) throws(WireError) -> Value {
+        let size = MemoryLayout<Value>.size
+        let start = try skip(size, "\(type)")
+        return bytes.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: start, as: Value.self)) }
+    }
+
+    /// Bytes behind their count.
+    mutating func bytes(atMost limit: Int) throws(WireError) -> ArraySlice<UInt8> {
+        let count = try count(atMost: limit, "bytes")
+        let start = try skip(count, "bytes")
+        return bytes[start..<start + count]
+    }
+
+    /// Values behind their count.
+    mutating func list<Value: WireValue>(of type: Value.Type = Value.self, atMost limit: Int) throws(WireError)
+        -> [Value]
+    {
+        let count = try count(atMost: limit, "list of \(type)")
+        var values: [Value] = []
+        for _ in 0..<count { values.append(try Value(from: &self)) }
+        return values
+    }
+
+    /// - Throws: if anything is left.
+    func finish(_ field: String) throws(WireError) {
+        guard remaining == 0 else { throw error(field, .trailingBytes(remaining)) }
+    }
+
+    /// An error about what begins at a position, by default at the present one.
+    func error(_ field: String, at position: Int? = nil, _ reason: WireError.Reason) -> WireError {
+        WireError(field: field, position: position ?? self.position, reason: reason)
+    }
+
+    private mutating func count(atMost limit: Int, _ field: String) throws(WireError) -> Int {
+        let start = position
+        let count = Int(try integer(UInt32.self))
+        guard count <= limit else { throw error(field, at: start, .tooLong(count, allowed: limit)) }
+        return count
+    }
+
+    private mutating func skip(_ count: Int, _ field: String) throws(WireError) -> Int {
+        guard count <= remaining else { throw error(field, .truncated) }
+        defer { position += count }
+        return position
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLinux
+import EncoderIPC
+import Glibc
+import Logging
+import MediaTypes
+import SoftwareEncoder
+import Synchronization
+
+/// The program `vatoolbox-helper`: encoders for one session in another process. A session starts it; it is of no use by
+/// hand.
+@main enum Helper {
+    /// The descriptor under which the process that starts the helper leaves its socket.
+    private static let socket: Int32 = 3
+
+    static func main() {
+        guard let parent = parent(CommandLine.arguments), isSocket(socket) else {
+            say("vatoolbox-helper is started by VAToolbox, which gives it a socket")
+            exit(64)
+        }
+        // The first belt is the end of the socket. A parent that died before the second one was on is seen by its id.
+        _ = linux_die_with_parent()
+        guard getppid() == parent else { exit(1) }
+        _ = linux_forbid_new_privileges()
+        keepNoCore()
+
+        // Loggers that encoders make begin with this, so it comes before the encoders.
+        let log = ForwardedLog()
+        LoggingSystem.bootstrap { _ in ForwardingLogHandler(log: log) }
+        let server = EncoderServer(socket: socket, factories: [X264EncoderFactory()], onHangup: { _exit(0) })
+        log.connect(server)
+        do {
+            try server.run()
+        } catch {
+            say("vatoolbox-helper: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func say(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+
+    private static func parent(_ arguments: [String]) -> pid_t? {
+        guard arguments.count == 3, arguments[1] == "--parent" else { return nil }
+        return pid_t(arguments[2])
+    }
+
+    private static func isSocket(_ number: Int32) -> Bool {
+        var status = stat()
+        return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+    }
+
+    /// A crash is told by its signal; the pictures of a session do not belong into a file.
+    private static func keepNoCore() {
+        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &limit)
+    }
+}
+
+/// The way of log lines to the client, once there is one.
+final class ForwardedLog: Sendable {
+    private let server = Mutex<EncoderServer?>(nil)
+
+    func connect(_ server: EncoderServer) { self.server.withLock { $0 = server } }
+
+    func write(level: String, _ text: String) { server.withLock { $0 }?.log(level: level, text) }
+}
+
+/// Sends what is logged here to the client's log, which takes of it what it wants.
+struct ForwardingLogHandler: LogHandler {
+    let log: ForwardedLog
+    var logLevel = Logger.Level.debug
+    var metadata = Logger.Metadata()
+
+    init(log: ForwardedLog) { self.log = log }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { log.write(level: event.level.rawValue, "\(event.message)") }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Testing
+
+@testable import EncoderIPC
+
+/// Where the helper program is looked for.
+@Suite struct HelperLocationTests {
+    private func find(
+        _ explicit: String? = nil,
+        environment: [String: String] = [:],
+        programs: Set<String>
+    ) throws(MediaError) -> String {
+        try HelperLocation.find(
+            explicit,
+            environment: { environment[$0] },
+            executable: "/opt/app/bin/app",
+            isProgram: { programs.contains($0) }
+        )
+    }
+
+    @Test func theOrderOfPlaces() throws {
+        let beside = "/opt/app/bin/vatoolbox-helper"
+        let variables = ["PATH": "/first:/second", "VATOOLBOX_HELPER": "/named"]
+        let programs: Set = ["/explicit", "/named", beside, "/second/vatoolbox-helper"]
+        #expect(try find("/explicit", environment: variables, programs: programs) == "/explicit")
+        #expect(try find(environment: variables, programs: programs) == "/named")
+        #expect(try find(environment: ["PATH": "/second"], programs: programs) == beside)
+        let elsewhere: Set = ["/second/vatoolbox-helper"]
+        #expect(try find(environment: ["PATH": "/first:/second"], programs: elsewhere) == "/second/vatoolbox-helper")
+    }
+
+    @Test func whatWasNamedIsNotReplaced() {
+        let programs: Set = ["/opt/app/bin/vatoolbox-helper"]
+        let explicit = #expect(throws: MediaError.self) { try find("/explicit", programs: programs) }
+        #expect(explicit?.given == "/explicit")
+        let variable = #expect(throws: MediaError.self) {
+            try find(environment: ["VATOOLBOX_HELPER": "/named"], programs: programs)
+        }
+        #expect(variable?.description == "the helper program (VATOOLBOX_HELPER) cannot be run: given /named")
+    }
+
+    @Test func theErrorNamesThePlaces() {
+        let error = #expect(throws: MediaError.self) { try find(environment: ["PATH": "/a:/b"], programs: []) }
+        let places = "/opt/app/bin/vatoolbox-helper, /a/vatoolbox-helper, /b/vatoolbox-helper"
+        #expect(error?.code == .unavailable && error?.allowed == places)
+    }
+}
+
+/// Which memory the helper knows.
+@Suite struct PictureSlotTests {
+    @Test func memoryIsSentOnceAndTheOldestForgotten() throws {
+        let memories = try (0..<3).map { _ in
+            try PixelBuffer.shared()
+        }
+        let numbers = memories.compactMap(\.memoryDescriptor)
+        #expect(numbers.count == 3)
+        var slots = PictureSlots(limit: 2)
+        let places = try [0, 1, 0, 2, 0, 1].map { try slots.place(numbers[$0]) }
+        let expected: [PictureSlots.Place] = [
+            .init(slot: 0, isNew: true), .init(slot: 1, isNew: true), .init(slot: 0, isNew: false),
+            .init(slot: 2, isNew: true, forgotten: 1), .init(slot: 0, isNew: false),
+            .init(slot: 3, isNew: true, forgotten: 2),
+        ]
+        #expect(places == expected)
+        withExtendedLifetime(memories) {}
+    }
+
+    /// The number of a closed descriptor is used again for other memory.
+    @Test func anotherMemoryUnderTheSameNumberIsNew() throws {
+        var slots = PictureSlots()
+        for slot in 0..<4 {
+            let memory = try SharedMapping.makeMemory(named: "vatoolbox-test", byteCount: 64)
+            let place = try slots.place(memory.number)
+            #expect(place == .init(slot: UInt32(slot), isNew: true))
+            memory.keepOpen()
+        }
+        let error = #expect(throws: MediaError.self) {
+            var slots = PictureSlots()
+            _ = try slots.place(-1)
+        }
+        #expect(error?.call == "fstat")
+    }
+}
+
+extension PixelBuffer {
+    fileprivate static func shared() throws -> PixelBuffer {
+        try PixelBufferPool(.init(format: .nv12, width: 16, height: 16), memory: .shared).make()
+    }
+
+    fileprivate var memoryDescriptor: Int32? {
+        if case .sharedMemory(let memory) = storage { memory.fileDescriptor } else { nil }
+    }
+}
+
+/// The last lines of a helper.
+@Suite struct LogTailTests {
+    @Test func linesArePutTogetherAndBounded() {
+        var tail = LogTail()
+        let lines = ["a", "b\n\nc", "d\n"].map { tail.add($0.utf8) }
+        #expect(lines == [[], ["ab"], ["cd"]])
+        let long = tail.add(String(repeating: "x", count: 2500).utf8)
+        #expect(long.map(\.count) == [1024, 1024])
+        let last = tail.finish()
+        #expect(last?.count == 452)
+        for index in 0..<9 { tail.add("\(index)") }
+        #expect(tail.explanation == "; it said: 4 | 5 | 6 | 7 | 8")
+    }
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import Foundation
+import Glibc
+import MediaTypes
+import Testing
+
+@testable import EncoderIPC
+
+/// A helper of a test, in this process, that sends whatever its script says.
+final class FakeHelper: Sendable {
+    typealias Script = @Sendable (FakeHelper) throws -> Void
+
+    let channel: Channel
+    private let socket: Int32
+
+    init(_ socket: consuming Descriptor, script: @escaping Script) {
+        self.socket = socket.number
+        channel = Channel(socket, peer: "the client")
+        let thread = Thread {
+            do { try script(self) } catch { Issue.record(error, "the script of the helper") }
+            self.channel.shutDown()
+        }
+        thread.start()
+    }
+
+    func receive() throws -> ClientMessage? {
+        guard let delivery = try channel.receive(ClientMessage.self, until: .after(.seconds(20))) else { return nil }
+        return delivery.message
+    }
+
+    func send(_ messages: HelperMessage...) {
+        // The client may have gone already: it was lied to.
+        for message in messages { try? channel.send(message) }
+    }
+
+    /// Bytes as they are.
+    func send(raw bytes: [UInt8]) { _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+
+    /// What an honest helper says until the first frame.
+    func behave(_ properties: EncoderProperties = FakeHelper.properties) throws {
+        _ = try receive()
+        send(.hello(Hello(build: "fake")))
+        _ = try receive()
+        send(.created(properties))
+    }
+
+    /// Waits for a frame.
+    func waitForFrame() throws {
+        while let message = try receive() { if case .frame = message { return } }
+    }
+
+    static let format = FormatDescription(codec: .h264, width: 96, height: 64, parameterSets: [[0x67]])
+
+    static let properties = EncoderProperties(
+        name: "fake",
+        profile: "none",
+        level: "none",
+        reorderDepth: 0,
+        maximumDelay: 0,
+        pixelFormats: [.nv12],
+        supportedProperties: [],
+        formatDescription: format
+    )
+
+    static func coded(
+        _ number: Int64 = 0,
+        offset: Int = 0,
+        byteCount: Int = 8,
+        format: FormatDescription? = nil
+    ) -> HelperMessage {
+        .coded(
+            CodedNotice(
+                number: number,
+                isKeyFrame: true,
+                isReference: true,
+                isDropped: false,
+                offset: offset,
+                byteCount: byteCount,
+                formatDescription: format
+            )
+        )
+    }
+}
+
+/// One lie.
+struct Lie: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let script: FakeHelper.Script
+
+    /// A lie in the place of the first answers.
+    init(_ name: String, script: @escaping FakeHelper.Script) {
+        testDescription = name
+        self.script = script
+    }
+
+    /// Messages instead of an answer to the first frame.
+    init(frame name: String, _ messages: HelperMessage...) {
+        self.init(name) { helper in
+            try helper.behave()
+            try helper.waitForFrame()
+            for message in messages { helper.send(message) }
+            while try helper.receive() != nil {}
+        }
+    }
+
+    /// An encoder that cannot be.
+    init(properties name: String, _ change: @escaping @Sendable (inout EncoderProperties) -> Void) {
+        self.init(name) { helper in
+            var properties = FakeHelper.properties
+            change(&properties)
+            try helper.behave(properties)
+            while try helper.receive() != nil {}
+        }
+    }
+}
+
+extension ProcessTests {
+    /// A helper that says what cannot be is refused; nothing that it says harms this process.
+    @Suite struct LyingHelperTests {
+        private func play(_ script: @escaping FakeHelper.Script) throws -> Take.Outputs {
+            let sockets = try DescriptorPair.sockets()
+            let far = try Descriptor.duplicate(sockets.far.number)
+            let near = sockets.near.number
+            let helper = FakeHelper(far, script: script)
+            defer { withExtendedLifetime(helper) {} }
+            var options = RemoteEncoderFactory.Options()
+            options.startDeadline = .seconds(20)
+            options.callDeadline = .seconds(20)
+            let outputs = Take.Outputs()
+            var configuration = EncoderConfiguration.small()
+            configuration.bFrames = .off
+            let request = EncoderRequest(configuration: configuration, maximumReorderDepth: 2) { outputs.add($0) }
+            let identity = EncoderIdentity(name: "fake", codec: .h264)
+            let encoder = try RemoteEncoder(identity, request, options) { (handlers) throws(MediaError) in
+                try HelperLink.connect(try Descriptor.duplicate(near), handlers: handlers)
+            }
+            var pictures = try Pictures(.shared)
+            let frame = EncoderFrame(number: 0, buffer: try pictures.next(0), presentationTime: .zero)
+            try encoder.encode(frame)
+            try encoder.drain()
+            return outputs
+        }
+
+        @Test func anHonestOneIsBelieved() throws {
+            let outputs = try play { helper in
+                try helper.behave()
+                try helper.waitForFrame()
+                helper.send(FakeHelper.coded(), .accepted(number: 0), .released(number: 0))
+                while let message = try helper.receive() { if case .drain = message { helper.send(.drained) } }
+            }
+            #expect(outputs.frames.map(\.number) == [0] && outputs.errors.isEmpty)
+            Traces.expectNone()
+        }
+
+        private static let lies: [Lie] = [
+            Lie(frame: "a frame behind the ring", FakeHelper.coded(offset: 1 << 20, byteCount: 1)),
+            Lie(frame: "a frame that ends behind the ring", FakeHelper.coded(offset: (1 << 20) - 1, byteCount: 2)),
+            Lie(frame: "a frame before the ring", FakeHelper.coded(offset: -1, byteCount: 1)),
+            Lie(frame: "a frame of negative length", FakeHelper.coded(offset: 8, byteCount: -8)),
+            Lie(frame: "a frame of endless length", FakeHelper.coded(offset: 1, byteCount: .max)),
+            Lie(frame: "an unknown frame", FakeHelper.coded(7)),
+            Lie(frame: "a frame twice", FakeHelper.coded(), FakeHelper.coded()),
+            Lie(
+                frame: "another size",
+                FakeHelper.coded(
+                    format: FormatDescription(codec: .h264, width: 98, height: 64, parameterSets: [[0x67]])
+                )
+            ),
+            Lie(
+                frame: "another codec",
+                FakeHelper.coded(
+                    format: FormatDescription(codec: .hevc, width: 96, height: 64, parameterSets: [[0x67]])
+                )
+            ),
+            Lie(frame: "a picture that it has not", .released(number: 7)),
+            Lie(frame: "a picture twice", .released(number: 0), .released(number: 0)),
+            Lie(frame: "the answer to another frame", .accepted(number: 1)),
+            Lie(frame: "the answer to another order", .drained),
+            Lie(frame: "two answers", .accepted(number: 0), .accepted(number: 0), .accepted(number: 0)),
+            Lie("drained without the frame") { helper in
+                try helper.behave()
+                try helper.waitForFrame()
+                helper.send(.accepted(number: 0))
+                while let message = try helper.receive() { if case .drain = message { helper.send(.drained) } }
+            },
+            Lie(properties: "a reorder depth beyond the limit") { $0.reorderDepth = 3 },
+            Lie(properties: "a negative reorder depth") { $0.reorderDepth = -1 },
+            Lie(properties: "an endless delay") { $0.maximumDelay = .max },
+            Lie(properties: "no pixel format") { $0.pixelFormats = [] },
+            Lie(properties: "video of another size") {
+                $0.formatDescription = FormatDescription(codec: .h264, width: 96, height: 32, parameterSets: [[1]])
+            },
+            Lie("another version") { helper in
+                var bytes = try HelperMessage.hello(Hello(build: "fake")).bytes(sequence: 0)
+                bytes[4] = 2
+                helper.send(raw: bytes)
+                while try helper.receive() != nil {}
+            },
+            Lie("noise") { helper in
+                helper.send(raw: Array(repeating: 0x5A, count: 1000))
+                while try helper.receive() != nil {}
+            },
+            Lie("a message that was not asked for") { helper in
+                helper.send(.accepted(number: 0), .drained, .drained)
+                while try helper.receive() != nil {}
+            },
+        ]
+
+        @Test(arguments: lies) func aLieIsRefused(lie: Lie) throws {
+            let error = #expect(throws: MediaError.self) { try play(lie.script) }
+            #expect(error?.code == .malformedData, "\(error.map { "\($0)" } ?? "")")
+            Traces.expectNone()
+        }
+
+        @Test func theVersionIsNamed() {
+            let error = #expect(throws: MediaError.self) {
+                try play { helper in
+                    var bytes = try HelperMessage.hello(Hello(build: "fake")).bytes(sequence: 0)
+                    bytes[4] = 9
+                    helper.send(raw: bytes)
+                    while try helper.receive() != nil {}
+                }
+            }
+            #expect(error?.message.contains("version of the protocol at byte 4 is 9, expected 1") == true)
+        }
+
+        @Test func aHelperThatLeavesIsTold() {
+            let error = #expect(throws: MediaError.self) { try play { helper in try helper.behave() } }
+            #expect(error?.message == "the encoder's helper process closed its connection")
+            Traces.expectNone()
+        }
+    }
+}
+
+extension ProcessTests {
+    /// What a client says that cannot be ends the helper with an error, and nothing else.
+    @Suite struct LyingClientTests {
+        private struct NoFactory: EncoderFactory {
+            var identity: EncoderIdentity { EncoderIdentity(name: "none", codec: .h264) }
+            func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
+                throw MediaError(.unsupported, "refused")
+            }
+        }
+
+        /// - Parameter speak: What the client says.
+        private func serve(_ speak: (Channel) throws -> Void) throws {
+            let sockets = try DescriptorPair.sockets()
+            let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
+            let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            try speak(client)
+            try EncoderServer(far, factories: [NoFactory()], onHangup: {}).run()
+        }
+
+        private func refuses(_ what: String, _ speak: (Channel) throws -> Void) {
+            let error = #expect(throws: MediaError.self, "\(what)") { try serve(speak) }
+            #expect(error?.code == .malformedData, "\(what): \(error.map { "\($0)" } ?? "")")
+        }
+
+        private let order = EncoderOrder(
+            encoder: EncoderIdentity(name: "none", codec: .h264),
+            configuration: .small(),
+            maximumReorderDepth: nil,
+            ringByteCount: 4096
+        )
+
+        private func frame(slot: UInt32, _ planes: [PlaneLayout], width: Int = 16) -> ClientMessage {
+            .frame(
+                FrameOrder(
+                    number: 0,
+                    picture: PixelBuffer.Description(format: .nv12, width: width, height: 16),
+                    slot: slot,
+                    planes: planes,
+                    presentationTime: .zero,
+                    duration: .invalid,
+                    options: .init()
+                )
+            )
+        }
+
+        @Test func anHonestClientIsServed() throws {
+            try serve { client in
+                let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
+                try client.send(ClientMessage.hello(Hello(build: "")))
+                try client.send(ClientMessage.create(order), descriptor: memory.number)
+                try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
+                try client.send(ClientMessage.forget(slot: 0))
+                try client.send(ClientMessage.taken(count: 0))
+                try client.send(ClientMessage.close)
+            }
+            Traces.expectNone()
+        }
+
+        @Test func memoryIsChecked() throws {
+            let pipe = try DescriptorPair.pipe()
+            refuses("a pipe") { client in
+                try client.send(ClientMessage.create(order), descriptor: pipe.near.number)
+            }
+            let small = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 100)
+            refuses("too small") { client in try client.send(ClientMessage.create(order), descriptor: small.number) }
+            for byteCount in [0, -1, 101, .max] {
+                refuses("\(byteCount) bytes") { client in
+                    let offer = MemoryOffer(slot: 0, byteCount: byteCount)
+                    try client.send(ClientMessage.offer(offer), descriptor: small.number)
+                }
+            }
+            refuses("a slot twice") { client in
+                let offer = ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 100))
+                try client.send(offer, descriptor: small.number)
+                try client.send(offer, descriptor: small.number)
+            }
+            refuses("an empty slot") { client in try client.send(ClientMessage.forget(slot: 0)) }
+        }
+
+        @Test func picturesLieInTheirMemory() throws {
+            let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 384)
+            let layouts: [[PlaneLayout]] = [
+                [], [PlaneLayout(offset: 0, bytesPerRow: 16)],
+                [PlaneLayout(offset: 0, bytesPerRow: 16), PlaneLayout(offset: 257, bytesPerRow: 16)],
+                [PlaneLayout(offset: -1, bytesPerRow: 16), PlaneLayout(offset: 256, bytesPerRow: 16)],
+                [PlaneLayout(offset: .max, bytesPerRow: 16), PlaneLayout(offset: 256, bytesPerRow: 16)],
+                [PlaneLayout(offset: 0, bytesPerRow: 15), PlaneLayout(offset: 256, bytesPerRow: 16)],
+                [PlaneLayout(offset: 0, bytesPerRow: .max), PlaneLayout(offset: 256, bytesPerRow: 16)],
+                [PlaneLayout(offset: 0, bytesPerRow: -16), PlaneLayout(offset: 256, bytesPerRow: 16)],
+            ]
+            for planes in layouts {
+                refuses("\(planes)") { client in
+                    let offer = MemoryOffer(slot: 3, byteCount: 384)
+                    try client.send(ClientMessage.offer(offer), descriptor: memory.number)
+                    try client.send(frame(slot: 3, planes))
+                }
+            }
+            refuses("no memory") { client in try client.send(frame(slot: 3, layouts[2])) }
+        }
+
+        @Test func ordersNeedAnEncoder() throws {
+            refuses("drain") { client in
+                try client.send(ClientMessage.drain)
+            }
+        }
+    }
+}

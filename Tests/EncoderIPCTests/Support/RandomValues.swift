@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import MediaTypes
+
+@testable import EncoderIPC
+
+/// Random values of what travels. None of them is meant to be valid for an encoder; every field varies.
+extension SeededGenerator {
+    mutating func flag() -> Bool { .random(using: &self) }
+    mutating func number() -> Int {
+        flag() ? .random(in: .min ... .max, using: &self) : .random(in: -3...3, using: &self)
+    }
+    mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type = Value.self) -> Value {
+        .random(in: .min ... .max, using: &self)
+    }
+    mutating func double() -> Double { Double(bitPattern: integer()) }
+
+    mutating func text() -> String {
+        let scalars: [Unicode.Scalar] = ["a", "Z", "0", " ", "\n", "\0", "é", "\u{301}", "漢", "🎞"]
+        var text = ""
+        for _ in 0..<Int.random(in: 0...12, using: &self) { text.unicodeScalars.append(one(of: scalars)) }
+        return text
+    }
+
+    mutating func bytes(upTo count: Int = 9) -> [UInt8] {
+        (0..<Int.random(in: 0...count, using: &self)).map { _ in integer() }
+    }
+
+    mutating func one<Value>(of values: [Value]) -> Value { values[Int.random(in: values.indices, using: &self)] }
+    mutating func one<Value: CaseIterable>(_ type: Value.Type = Value.self) -> Value { one(of: Array(Value.allCases)) }
+
+    mutating func maybe<Value>(_ make: (inout Self) -> Value) -> Value? { flag() ? make(&self) : nil }
+    mutating func list<Value>(upTo count: Int = 3, _ make: (inout Self) -> Value) -> [Value] {
+        (0..<Int.random(in: 0...count, using: &self)).map { _ in make(&self) }
+    }
+
+    mutating func time() -> MediaTime { MediaTime(value: integer(), timescale: integer()) }
+    mutating func ratio() -> Rational { Rational(integer(), integer()) }
+
+    mutating func color() -> ColorDescription {
+        ColorDescription(
+            primaries: .init(rawValue: integer()),
+            transfer: .init(rawValue: integer()),
+            matrix: .init(rawValue: integer()),
+            range: one(of: [.unspecified, .limited, .full]),
+            chromaLocation: maybe { .init(rawValue: $0.integer()) }
+        )
+    }
+
+    mutating func chromaticity() -> MasteringDisplay.Chromaticity { .init(x: integer(), y: integer()) }
+
+    mutating func display() -> MasteringDisplay {
+        MasteringDisplay(
+            red: chromaticity(),
+            green: chromaticity(),
+            blue: chromaticity(),
+            whitePoint: chromaticity(),
+            maximumLuminance: integer(),
+            minimumLuminance: integer()
+        )
+    }
+
+    mutating func light() -> ContentLightLevel {
+        ContentLightLevel(maximumContentLightLevel: integer(), maximumFrameAverageLightLevel: integer())
+    }
+
+    mutating func region() -> RegionOfInterest {
+        RegionOfInterest(x: number(), y: number(), width: number(), height: number(), quantizerOffset: number())
+    }
+
+    mutating func attachments() -> PixelAttachments {
+        PixelAttachments(
+            masteringDisplay: maybe { $0.display() },
+            contentLight: maybe { $0.light() },
+            captions: bytes(),
+            regionsOfInterest: list { $0.region() }
+        )
+    }
+
+    mutating func picture() -> PixelBuffer.Description {
+        PixelBuffer.Description(
+            format: one(),
+            width: number(),
+            height: number(),
+            color: color(),
+            pixelAspectRatio: ratio(),
+            attachments: attachments()
+        )
+    }
+
+    mutating func format() -> FormatDescription {
+        FormatDescription(
+            codec: one(),
+            width: number(),
+            height: number(),
+            parameterSets: list { $0.bytes() },
+            color: color(),
+            pixelAspectRatio: ratio(),
+            attachments: attachments()
+        )
+    }
+
+    mutating func peak() -> PeakBitRate {
+        switch integer(UInt8.self) % 3 {
+        case 0: .automatic
+        case 1: .unlimited
+        default: .limit(number(), window: double())
+        }
+    }
+
+    mutating func rateControl() -> RateControl {
+        switch integer(UInt8.self) % 4 {
+        case 0: .averageBitRate(number(), peak: peak())
+        case 1: .constantBitRate(number(), window: double())
+        case 2: .constantQuality(double(), peak: peak())
+        default: .constantQuantizer(number())
+        }
+    }
+
+    mutating func configuration() -> EncoderConfiguration {
+        var value = EncoderConfiguration(width: number(), height: number())
+        value.codec = one()
+        value.profile = maybe { $0.one() }
+        value.level = maybe { $0.one(of: H264Level.all) }
+        value.bitDepth = number()
+        value.frameRate = ratio()
+        value.isFrameRateVariable = flag()
+        value.rateControl = rateControl()
+        value.keyFrameInterval = KeyFrameInterval(frames: maybe { $0.number() }, duration: maybe { $0.time() })
+        value.allowsOpenGOP = flag()
+        value.bFrames = one(of: [.off, .automatic, .maximum(number())])
+        value.allowsBPyramid = flag()
+        value.entropyMode = one()
+        value.color = maybe { $0.color() }
+        value.pixelAspectRatio = maybe { $0.ratio() }
+        value.masteringDisplay = maybe { $0.display() }
+        value.contentLight = maybe { $0.light() }
+        value.accessUnitDelimiters = flag()
+        value.isLowLatency = flag()
+        value.scaling = one()
+        value.software.preset = one()
+        value.software.tuning = maybe { $0.one() }
+        value.software.threads = number()
+        return value
+    }
+
+    mutating func error() -> MediaError {
+        MediaError(
+            .init(rawValue: text()),
+            text(),
+            given: maybe { $0.text() },
+            allowed: maybe { $0.text() },
+            call: maybe { $0.text() },
+            status: maybe { $0.number() },
+            isPermanent: flag()
+        )
+    }
+
+    mutating func identity() -> EncoderIdentity {
+        EncoderIdentity(name: text(), codec: one(), device: maybe { $0.text() })
+    }
+
+    mutating func properties() -> EncoderProperties {
+        EncoderProperties(
+            name: text(),
+            profile: text(),
+            level: text(),
+            reorderDepth: number(),
+            maximumDelay: number(),
+            isFailureFinal: flag(),
+            pixelFormats: list { $0.one() },
+            supportedProperties: Set(list { EncoderOption(rawValue: $0.text()) }),
+            adjustments: list {
+                Adjustment(property: $0.text(), requested: $0.text(), used: $0.text(), reason: $0.text())
+            },
+            formatDescription: format()
+        )
+    }
+
+    mutating func order() -> EncoderOrder {
+        EncoderOrder(
+            encoder: identity(),
+            configuration: configuration(),
+            maximumReorderDepth: maybe { $0.number() },
+            ringByteCount: number()
+        )
+    }
+
+    mutating func frameOrder() -> FrameOrder {
+        FrameOrder(
+            number: integer(),
+            picture: picture(),
+            slot: integer(),
+            planes: list { PlaneLayout(offset: $0.number(), bytesPerRow: $0.number()) },
+            presentationTime: time(),
+            duration: time(),
+            options: FrameOptions(forceKeyFrame: flag(), quantizer: maybe { $0.number() })
+        )
+    }
+
+    mutating func notice() -> CodedNotice {
+        CodedNotice(
+            number: integer(),
+            isKeyFrame: flag(),
+            isReference: flag(),
+            isDropped: flag(),
+            offset: number(),
+            byteCount: number(),
+            formatDescription: maybe { $0.format() }
+        )
+    }
+
+    /// One message of each kind.
+    mutating func clientMessages() -> [ClientMessage] {
+        [
+            .hello(Hello(build: text())), .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: number())),
+            .forget(slot: integer()), .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()),
+            .close,
+        ]
+    }
+
+    /// One message of each kind.
+    mutating func helperMessages() -> [HelperMessage] {
+        [
+            .hello(Hello(build: text())), .created(properties()), .refused(error()), .accepted(number: integer()),
+            .released(number: integer()), .coded(notice()), .updated(flag()), .drained, .callFailed(error()),
+            .failed(error()), .log(LogLine(level: text(), text: text())),
+        ]
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import EncoderIPC
+import Glibc
+import MediaTypes
+
+/// A helper whose encoders do what drivers do at their worst, each at the moment that its name tells.
+@main enum FaultyHelper {
+    static func main() {
+        let moments = ["creating", "encoding", "draining", "updating"]
+        let factories = Fault.allCases.flatMap { fault in moments.map { FaultyFactory(fault: fault, moment: $0) } }
+        do {
+            try EncoderServer(socket: 3, factories: factories, onHangup: { _exit(0) }).run()
+        } catch {
+            say("\(error)\n")
+            exit(1)
+        }
+    }
+}
+
+func say(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(STDERR_FILENO, bytes, bytes.count)
+}
+
+enum Fault: String, CaseIterable {
+    case none, crash, abort, exit, hang, fail
+
+    func strike() throws(MediaError) {
+        switch self {
+        case .none: return
+        case .crash:
+            say("the driver is about to crash\n")
+            UnsafeMutablePointer<UInt8>(bitPattern: 64)?.pointee = 1
+        case .abort:
+            say("amdgpu: The CS has been rejected\nand no line feed")
+            Glibc.abort()
+        case .exit: _exit(7)
+        case .hang: while true { sleep(1000) }
+        case .fail: throw MediaError(.frameFailed, "the driver refuses", call: "vaEndPicture", status: 24)
+        }
+    }
+}
+
+struct FaultyFactory: EncoderFactory {
+    let fault: Fault
+    let moment: String
+
+    var identity: EncoderIdentity { EncoderIdentity(name: "\(fault.rawValue)-\(moment)", codec: .h264) }
+
+    func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
+        if moment == "creating" { try fault.strike() }
+        return FaultyEncoder(self, request)
+    }
+}
+
+/// Gives each frame back at once; the third one meets the fault.
+final class FaultyEncoder: EncoderBackend {
+    let properties: EncoderProperties
+    private let factory: FaultyFactory
+    private let request: EncoderRequest
+    private var frames = 0
+
+    init(_ factory: FaultyFactory, _ request: EncoderRequest) {
+        self.factory = factory
+        self.request = request
+        properties = EncoderProperties(
+            name: "faulty",
+            profile: "none",
+            level: "none",
+            reorderDepth: 0,
+            maximumDelay: 0,
+            isFailureFinal: true,
+            pixelFormats: [.nv12],
+            supportedProperties: [],
+            formatDescription: FormatDescription(
+                codec: .h264,
+                width: request.configuration.width,
+                height: request.configuration.height,
+                parameterSets: [[0x67]]
+            )
+        )
+    }
+
+    func encode(_ frame: EncoderFrame) throws(MediaError) {
+        frames += 1
+        if frames == 3 { try strike("encoding") }
+        let first = try frame.buffer.withPlanes { planes in planes[0].baseAddress.load(as: UInt8.self) }
+        let coded = CodedFrame(
+            number: frame.number,
+            data: CodedData([0, 0, 0, 2, 0x65, first]),
+            isKeyFrame: frames == 1,
+            isReference: true
+        )
+        request.output(.coded(coded))
+    }
+
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
+        try strike("updating")
+        return true
+    }
+
+    func drain() throws(MediaError) { try strike("draining") }
+
+    private func strike(_ moment: String) throws(MediaError) {
+        if factory.moment == moment { try factory.fault.strike() }
+    }
+}
