@@ -50,9 +50,9 @@ extension ProcessTests {
             configuration.rateControl = .constantQuality(20)
             let take = try Take(x264, configuration)
             configuration.rateControl = .constantQuality(30)
-            #expect(try take.encoder.update(configuration))
+            #expect(try take.encoder.update(configuration) == .done())
             configuration.rateControl = .averageBitRate(1_000_000)
-            #expect(try !take.encoder.update(configuration))
+            #expect(try take.encoder.update(configuration) == .needsNewEncoder)
         }
 
         @Test func refusalsComeBackAsTheyAre() throws {

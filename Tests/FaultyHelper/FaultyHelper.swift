@@ -96,9 +96,9 @@ final class FaultyEncoder: EncoderBackend {
         request.output(.coded(coded))
     }
 
-    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         try strike("updating")
-        return true
+        return .done()
     }
 
     func drain() throws(MediaError) { try strike("draining") }

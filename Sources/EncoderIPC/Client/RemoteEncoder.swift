@@ -101,10 +101,10 @@ final class RemoteEncoder: EncoderBackend {
         guard case .accepted(frame.number) = answer else { throw Self.refuse(link, "answered another order") }
     }
 
-    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> Bool {
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         let answer = try link.call(.update(configuration), within: options.callDeadline, to: "change its settings")
-        guard case .updated(let isDone) = answer else { throw Self.refuse(link, "answered another order") }
-        return isDone
+        guard case .updated(let outcome) = answer else { throw Self.refuse(link, "answered another order") }
+        return outcome
     }
 
     func drain() throws(MediaError) {

@@ -84,7 +84,7 @@ enum HelperMessage: Sendable {
     /// A frame was coded, or left out.
     case coded(CodedNotice)
     /// Whether the encoder at work could change.
-    case updated(Bool)
+    case updated(EncoderUpdateOutcome)
     /// Every frame was coded, and told before this.
     case drained
     /// The order that is to be answered failed.
@@ -138,7 +138,7 @@ extension HelperMessage: WireMessage {
         case .accepted: self = .accepted(number: try reader.integer())
         case .released: self = .released(number: try reader.integer())
         case .coded: self = .coded(try CodedNotice(from: &reader))
-        case .updated: self = .updated(try Bool(from: &reader))
+        case .updated: self = .updated(try EncoderUpdateOutcome(from: &reader))
         case .drained: self = .drained
         case .callFailed: self = .callFailed(try MediaError(from: &reader))
         case .failed: self = .failed(try MediaError(from: &reader))
@@ -156,7 +156,7 @@ extension HelperMessage: WireMessage {
             try error.fittingWire.write(to: &writer)
         case .accepted(let number), .released(let number): writer.integer(number)
         case .coded(let notice): try notice.write(to: &writer)
-        case .updated(let isDone): isDone.write(to: &writer)
+        case .updated(let outcome): try outcome.write(to: &writer)
         case .drained: break
         case .log(let line): try LogLine(level: line.level, text: line.text.fittingWire).write(to: &writer)
         }

@@ -10,6 +10,7 @@ extension EntropyMode: WireValue {}
 extension ScalingMode: WireValue {}
 extension SoftwareEncoderOptions.Preset: WireValue {}
 extension SoftwareEncoderOptions.Tuning: WireValue {}
+extension SoftwareEncoderOptions.InstructionSet: WireValue {}
 
 extension H264Level: WireValue {
     init(from reader: inout WireReader) throws(WireError) {
@@ -118,6 +119,7 @@ extension SoftwareEncoderOptions: WireStructure {
         try visitor.field(&preset)
         try visitor.field(&tuning)
         try visitor.field(&threads)
+        try visitor.field(&instructionSet)
     }
 }
 

@@ -38,6 +38,26 @@ extension Adjustment: WireStructure {
     }
 }
 
+extension EncoderUpdateOutcome: WireValue {
+    init(from reader: inout WireReader) throws(WireError) {
+        let start = reader.position
+        switch try reader.integer(UInt8.self) {
+        case 0: self = .needsNewEncoder
+        case 1: self = .done(adjustments: try reader.list(atMost: WireLimits.adjustments))
+        case let other: throw reader.error("EncoderUpdateOutcome", at: start, .noSuchValue(given: "case \(other)"))
+        }
+    }
+
+    func write(to writer: inout WireWriter) throws(WireError) {
+        switch self {
+        case .needsNewEncoder: writer.integer(UInt8(0))
+        case .done(let adjustments):
+            writer.integer(UInt8(1))
+            try writer.list(adjustments, atMost: WireLimits.adjustments)
+        }
+    }
+}
+
 extension MediaError: WireStructure {
     static var blank: MediaError { .init(.invalidArgument, "") }
 

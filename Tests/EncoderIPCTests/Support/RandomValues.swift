@@ -142,6 +142,7 @@ extension SeededGenerator {
         value.software.preset = one()
         value.software.tuning = maybe { $0.one() }
         value.software.threads = number()
+        value.software.instructionSet = one()
         return value
     }
 
@@ -171,11 +172,17 @@ extension SeededGenerator {
             isFailureFinal: flag(),
             pixelFormats: list { $0.one() },
             supportedProperties: Set(list { EncoderOption(rawValue: $0.text()) }),
-            adjustments: list {
-                Adjustment(property: $0.text(), requested: $0.text(), used: $0.text(), reason: $0.text())
-            },
+            adjustments: list { $0.adjustment() },
             formatDescription: format()
         )
+    }
+
+    mutating func adjustment() -> Adjustment {
+        Adjustment(property: text(), requested: text(), used: text(), reason: text())
+    }
+
+    mutating func outcome() -> EncoderUpdateOutcome {
+        flag() ? .needsNewEncoder : .done(adjustments: list { $0.adjustment() })
     }
 
     mutating func order() -> EncoderOrder {
@@ -224,7 +231,7 @@ extension SeededGenerator {
     mutating func helperMessages() -> [HelperMessage] {
         [
             .hello(Hello(build: text())), .created(properties()), .refused(error()), .accepted(number: integer()),
-            .released(number: integer()), .coded(notice()), .updated(flag()), .drained, .callFailed(error()),
+            .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
             .failed(error()), .log(LogLine(level: text(), text: text())),
         ]
     }
