@@ -55,7 +55,8 @@ let package = Package(
         .target(
             name: "VAToolbox",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "MediaTypes", "PixelConversion", "RenderNodes", "SoftwareEncoder",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes", "PixelConversion", "RenderNodes",
+                "SoftwareEncoder", logging,
             ],
             swiftSettings: strict
         ),
@@ -105,7 +106,7 @@ let package = Package(
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder", "VAToolbox",
                 "VAToolboxHelper",
             ],
             swiftSettings: strict
@@ -140,7 +141,7 @@ let package = Package(
             name: "VAToolboxCommandTests",
             dependencies: [
                 "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
-                arguments,
+                "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),

@@ -25,7 +25,7 @@ public final class CompressionSession: Sendable {
     /// What happens to the session, for logs. The newest 1024 events are kept until they are read. Ends with the
     /// session.
     public let events: AsyncStream<SessionEvent>
-    /// Buffers of the configured size in the format that the encoder likes best.
+    /// Buffers of the configured size in the format and the kind of memory that the encoder likes best.
     public let pixelBufferPool: PixelBufferPool
     /// What the configuration asked for and is done differently, as found before an encoder was chosen.
     public let adjustments: [Adjustment]
@@ -49,7 +49,10 @@ public final class CompressionSession: Sendable {
         options: SessionOptions = .init(),
         outputHandler: OutputHandler? = nil
     ) async throws(MediaError) {
-        let selection = try EncoderSelector().select(for: configuration, policy: options.policy)
+        var selection = try EncoderSelector().select(for: configuration, policy: options.policy)
+        if options.isolation == .process {
+            selection = selection.inHelperProcesses(path: options.helperPath, limits: options.limits)
+        }
         try await self.init(
             configuration: configuration,
             options: options,
@@ -108,7 +111,8 @@ public final class CompressionSession: Sendable {
                 height: valid.configuration.height,
                 color: valid.configuration.color ?? .unspecified,
                 pixelAspectRatio: valid.configuration.pixelAspectRatio ?? .one
-            )
+            ),
+            memory: selection.preferredMemory
         )
         self.engine = engine
         delivery = outputHandler.map { SampleDelivery(queue, handler: $0) }

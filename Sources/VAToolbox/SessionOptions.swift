@@ -6,6 +6,12 @@ import MediaTypes
 public struct SessionOptions: Sendable {
     /// Which encoders may be used.
     public var policy = EncoderPolicy.preferHardware
+    /// In which process they work. It is about the encoders that the session selects itself; factories that are given to
+    /// it are used as they are.
+    public var isolation = EncoderIsolation.automatic
+    /// The path of the helper program; `nil` for `vatoolbox-helper` where `VATOOLBOX_HELPER` says, beside the executable
+    /// or in `PATH`.
+    public var helperPath: String?
     /// What happens to frames that come faster than they can be encoded; `nil` lets `encode` wait instead.
     public var realTime: RealTimeMode?
     /// When a session gives an encoder up.

@@ -4,6 +4,7 @@ import ArgumentParser
 import BitstreamSyntax
 import MediaIO
 import MediaTypes
+import VAToolbox
 
 /// Something that an option's text can mean.
 protocol ArgumentValue: Sendable {
@@ -43,6 +44,7 @@ extension ArgumentValue where Self: CaseIterable & RawRepresentable<String> {
 }
 
 extension CodecSelection: ArgumentValue {}
+extension EncoderIsolation: ArgumentValue {}
 extension EntropyMode: ArgumentValue {}
 extension MediaSource.Deinterlacing: ArgumentValue {}
 extension ScalingMode: ArgumentValue {}

@@ -3,6 +3,7 @@
 import ArgumentParser
 import MediaIO
 import MediaTypes
+import VAToolbox
 
 /// Where the video comes from.
 struct InputArguments: ParsableArguments, Sendable {
@@ -187,6 +188,16 @@ struct EncoderArguments: ParsableArguments, Sendable {
 
     @Flag(help: "Fail rather than encode on the CPU.")
     var requireHardware = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Where the encoder works: auto, in-process, or process, a helper that may crash or hang alone "
+                + "(default: auto: software in process).",
+            valueName: "mode"
+        )
+    )
+    var isolation: ArgumentText<EncoderIsolation>?
 
     @Option(
         parsing: .unconditional,

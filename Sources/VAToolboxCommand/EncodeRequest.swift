@@ -32,6 +32,7 @@ extension EncodeCommand {
             request.video.base.codec = codec == .hevc ? .hevc : .h264
         }
         request.session.policy = try encoder.policy()
+        if let isolation = encoder.isolation { request.session.isolation = try isolation.value(of: "--isolation") }
         if encoder.realtime {
             request.session.realTime = RealTimeMode()
             request.isPaced = !inputIsLive

@@ -27,7 +27,7 @@ extension ProcessTests {
                 let take = try Take(factory, .small())
                 var pictures = try Pictures(memory)
                 for index in 0..<50 {
-                    let options = FrameOptions(forceKeyFrame: index == 17, quantizer: index == 23 ? 30 : nil)
+                    let options = FrameOptions(forceKeyFrame: index == 17, quantizer: index == 23 ? 28 : nil)
                     try take.encode(pictures.next(index), options)
                 }
                 try take.encoder.drain()

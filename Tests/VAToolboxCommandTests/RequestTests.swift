@@ -22,7 +22,15 @@ import VAToolbox
         #expect(request.video.size == nil && request.video.frameRate == nil)
         #expect(request.source == MediaSource.Options())
         #expect(request.sink.format == .mp4 && !request.sink.overwrite && !request.sink.isFragmented)
+        #expect(request.session.isolation == .automatic)
         #expect(request.session.policy == .preferHardware && request.session.realTime == nil && !request.isPaced)
+    }
+
+    @Test func isolation() throws {
+        #expect(try request("--isolation", "process").session.isolation == .process)
+        #expect(try request("--isolation", "in-process").session.isolation == .inProcess)
+        let error = #expect(throws: MediaError.self) { try request("--isolation", "jail") }
+        #expect(error?.allowed == "auto, in-process, process")
     }
 
     @Test func rateControl() throws {

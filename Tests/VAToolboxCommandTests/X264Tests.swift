@@ -38,4 +38,27 @@ import Testing
         #expect(hashes.count == 50)
         #expect(try hashes == scratch.frameHashes("x264.h264"))
     }
+
+    @Test func givesTheSameFileFromAHelperProcess() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 2, size: "320x180")
+        for mode in ["in-process", "process"] {
+            try scratch.encode(
+                "clip.y4m",
+                "-o",
+                "\(mode).h264",
+                "--qp",
+                "27",
+                "--threads",
+                "1",
+                "--asm",
+                "sse2",
+                "--isolation",
+                mode
+            )
+        }
+        let data = try scratch.data("process.h264")
+        #expect(data.count > 1000)
+        #expect(try data == scratch.data("in-process.h264"))
+    }
 }

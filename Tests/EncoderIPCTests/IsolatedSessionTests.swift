@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import Foundation
+import Glibc
+import MediaTypes
+import Testing
+import VAToolbox
+
+@testable import EncoderIPC
+
+extension ProcessTests {
+    /// Sessions whose encoders live in helper processes.
+    @Suite struct IsolatedSessionTests {
+        private static let frameCount = 90
+
+        /// Encodes pictures and gathers the samples.
+        ///
+        /// - Parameter meanwhile: Called before each frame.
+        private func play(
+            _ isolation: EncoderIsolation,
+            meanwhile: (Int) async throws -> Void = { _ in }
+        ) async throws -> [SampleBuffer] {
+            var configuration = EncoderConfiguration.small()
+            configuration.keyFrameInterval = KeyFrameInterval(frames: 12)
+            var options = SessionOptions()
+            options.policy = .requireSoftware
+            options.isolation = isolation
+            options.helperPath = try HelperPrograms.path("vatoolbox-helper")
+            options.limits.frameDeadline = .seconds(4)
+            let session = try await CompressionSession(configuration: configuration, options: options)
+            #expect(session.pixelBufferPool.memory == (isolation == .process ? .shared : .owned))
+            let consumer = Task { [samples = session.samples] in
+                var all: [SampleBuffer] = []
+                for try await sample in samples { all.append(sample) }
+                return all
+            }
+            var pictures = try Pictures(.owned)
+            for index in 0..<Self.frameCount {
+                try await meanwhile(index)
+                let picture = try pictures.next(index)
+                let time = MediaTime(value: Int64(index), timescale: 30)
+                try await session.encode(picture, presentationTime: time, token: index)
+            }
+            try await session.finish()
+            return try await consumer.value
+        }
+
+        @Test func theSameSamplesAsInThisProcess() async throws {
+            let here = try await play(.inProcess)
+            let there = try await play(.process)
+            #expect(there.count == Self.frameCount && here.count == Self.frameCount)
+            for (here, there) in zip(here, there) {
+                let bytes = [here, there].map { sample in sample.data.withUnsafeBytes { Array($0) } }
+                #expect(bytes[0] == bytes[1])
+                #expect(here.presentationTime == there.presentationTime && here.decodeTime == there.decodeTime)
+                #expect(here.isKeyFrame == there.isKeyFrame)
+            }
+            Traces.expectNone()
+        }
+
+        /// Whatever happens to the helper, every frame comes out once, and a decoder can go on where a new one begins.
+        @Test(arguments: [SIGKILL, SIGKILL, SIGKILL, SIGSEGV, SIGSTOP], [3, 40])
+        func noFrameIsLostWithTheHelper(signal: Int32, victim: Int) async throws {
+            let samples = try await play(.process) { index in
+                guard index == victim || index == victim + 30 else { return }
+                let helper = try #require(Traces.now.children.first.flatMap { pid_t($0) })
+                kill(helper, signal)
+            }
+            let tokens = samples.compactMap { $0.token as? Int }
+            #expect(tokens.sorted() == Array(0..<Self.frameCount))
+            var last = MediaTime(value: .min, timescale: 1)
+            for sample in samples {
+                #expect(sample.decodeTime > last && sample.decodeTime <= sample.presentationTime)
+                last = sample.decodeTime
+            }
+            #expect(samples.first?.isKeyFrame == true)
+            Traces.expectNone()
+        }
+    }
+}

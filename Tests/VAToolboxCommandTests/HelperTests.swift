@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import Glibc
+import Testing
+
+/// The command with its encoder in a helper process.
+@Suite struct HelperTests {
+    /// A helper ends with the command, even if it is stopped and so sees no end of its socket.
+    @Test(arguments: [false, true]) func noHelperOutlivesTheCommand(isStopped: Bool) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 2, size: "320x180")
+        let program = try RunningProgram(
+            [Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.h264", "--realtime", "--isolation", "process"],
+            in: scratch
+        )
+        var helper: pid_t?
+        try program.wait(until: "there is a helper") {
+            helper = children(of: program.pid).first { name(of: $0) == "vatoolbox-helpe" }
+            return helper != nil
+        }
+        let process = try #require(helper)
+        if isStopped { kill(process, SIGSTOP) }
+        program.signal(SIGKILL)
+        #expect(program.end() == 1000 + SIGKILL)
+        let limit = ContinuousClock.now + .seconds(20)
+        while isRunning(process), .now < limit { usleep(5_000) }
+        #expect(!isRunning(process))
+    }
+
+    private func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
+    private func children(of process: pid_t) -> [pid_t] {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return tasks.flatMap { task in
+            text("/proc/\(process)/task/\(task)/children").split(separator: " ").compactMap { pid_t($0) }
+        }
+    }
+
+    private func name(of process: pid_t) -> String {
+        text("/proc/\(process)/comm").trimmingCharacters(in: .newlines)
+    }
+
+    /// Whether it is there, and more than an entry that nobody has waited for.
+    private func isRunning(_ process: pid_t) -> Bool {
+        let state = text("/proc/\(process)/stat").split(separator: " ").dropFirst(2).first
+        return state != nil && state != "Z"
+    }
+}
