@@ -92,7 +92,7 @@ COMMANDS = {"ffmpeg": ffmpeg_command, "gstreamer-va": gstreamer_va_command,
 
 
 def command_for(row, source, output, **options):
-    return COMMANDS[row.program](row, source, output, **options)
+    return COMMANDS[row.program](row, source, output, extra=row.extra, **options)
 
 
 def has_element(name, environment):

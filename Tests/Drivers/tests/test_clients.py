@@ -116,6 +116,7 @@ def main():
     rows = [row for row in table.all_rows(clients) if arguments.only in str(row)]
     if not arguments.full:
         rows = table.pairwise(rows, arguments.seed)
+    rows += [row for row in table.EXTRA_ROWS if row.client in clients and arguments.only in str(row)]
     if arguments.list:
         print("\n".join(map(str, rows)))
         return 0
