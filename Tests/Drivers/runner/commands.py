@@ -69,7 +69,7 @@ def gstreamer_vaapi_command(row, source, output, key_interval=6, extra=()):
     """GStreamer's plug-in vaapi (1.22) has five coded buffers and does not wait for one: it loses pictures, or hangs,
     when a burst of B pictures outruns its output thread. So pyramids are low, and frames come no faster than it can
     take."""
-    pace = ["identity", "sleep-time=30000", "!"] if row.b_frames == "2-pyramid" else []
+    pace = ["identity", "sleep-time=30000", "!"] if row.b_frames != "0" else []
     kilobits = bit_rate(row.size) // 1000
     control = {
         "cqp": ["init-qp=26"],
