@@ -117,8 +117,11 @@ def replay_unchanged(name, trace, built):
 def mutate(name, trace, built, *options, timeout=3600):
     """Plays every change that the options choose; returns Mutations."""
     command, environment = replay_command(name, trace, built, "--mutate", *options)
-    outcome = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             errors="replace", timeout=timeout)
+    try:
+        outcome = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 errors="replace", timeout=timeout)
+    except subprocess.TimeoutExpired as error:
+        raise Problem(f"{name}: replay does not end within {timeout} s") from error
     if outcome.returncode != 0:
         raise Problem(f"{name}: replay ended with {outcome.returncode}: {outcome.stderr[-400:]}")
     return [Mutation(name, *line.split("\t")) for line in outcome.stdout.splitlines()]
