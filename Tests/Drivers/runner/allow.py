@@ -29,7 +29,7 @@ class Allowed:
 
 
 def read_allow_list(path):
-    entries = []
+    entries, lines = [], {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -41,6 +41,9 @@ def read_allow_list(path):
             pattern = re.compile(parts[3])
         except re.error as error:
             raise Problem(f"{path}:{number}: {parts[3]!r} is no regular expression: {error}") from error
+        first = lines.setdefault(tuple(parts[:4]), number)
+        if first != number:
+            raise Problem(f"{path}:{number}: line {first} is the same entry")
         entries.append(Allowed(parts[0], parts[1], parts[2], pattern, parts[4], number))
     return entries
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Command lines of other people's VA-API clients for a row of the table."""
 
-import subprocess
+import re
 from pathlib import Path
 
 from .launch import run
@@ -69,7 +69,7 @@ def gstreamer_vaapi_command(row, source, output, key_interval=6, extra=()):
     """GStreamer's plug-in vaapi (1.22) has five coded buffers and does not wait for one: it loses pictures, or hangs,
     when a burst of B pictures outruns its output thread. So pyramids are low, and frames come no faster than it can
     take."""
-    pace = ["identity", "sleep-time=30000", "!"] if row.b_frames == "2-pyramid" else []
+    pace = ["identity", "sleep-time=30000", "!"] if row.b_frames != "0" else []
     kilobits = bit_rate(row.size) // 1000
     control = {
         "cqp": ["init-qp=26"],
@@ -92,10 +92,35 @@ COMMANDS = {"ffmpeg": ffmpeg_command, "gstreamer-va": gstreamer_va_command,
 
 
 def command_for(row, source, output, **options):
-    return COMMANDS[row.program](row, source, output, **options)
+    return COMMANDS[row.program](row, source, output, extra=row.extra, **options)
 
 
 def has_element(name, environment):
     """Whether GStreamer offers an element on the device that the environment shows."""
-    return subprocess.run(["gst-inspect-1.0", "--exists", name], env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60).returncode == 0
+    try:
+        return run(["gst-inspect-1.0", "--exists", name], environment, 60).status == 0
+    except FileNotFoundError:
+        return False
+
+
+def has_plug_in(name):
+    """Whether the file of a GStreamer plug-in lies beside GStreamer's own elements. It says nothing about what the
+    plug-in finds on a device."""
+    try:
+        ended = run(["gst-inspect-1.0", "coreelements"], {**tool_environment(), "LC_ALL": "C"}, 60)
+    except FileNotFoundError:
+        return False
+    file = re.search(r"^ *Filename +(\S.*)$", ended.output, re.M)
+    if not file:
+        raise Problem(f"gst-inspect-1.0 does not say where coreelements are: {ended.output.strip()[-400:]}")
+    return Path(file[1]).with_name(f"libgst{name}.so").exists()
+
+
+def reason_without(element, plug_in, environment):
+    """Why an element cannot be had on the device that the environment shows: "" when it can. A plug-in that is
+    installed and does not offer it is a Problem: then the shim or the driver is broken, and skipping would hide it."""
+    if not has_plug_in(plug_in):
+        return f"GStreamer's plug-in {plug_in} is not installed"
+    if not has_element(element, environment):
+        raise Problem(f"GStreamer's plug-in {plug_in} is installed, but offers no {element} on the reference driver")
+    return ""

@@ -2,6 +2,7 @@
 """The reference driver's journal: one JSON object per line."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 
 
@@ -37,7 +38,13 @@ class Journal:
     findings: list = field(default_factory=list)
     pictures: list = field(default_factory=list)  # decode order
     faults: list = field(default_factory=list)  # as in the file
+    displays: Counter = field(default_factory=Counter)  # by process: how many were initialised and not terminated
     damaged: int = 0  # lines that are no JSON: a process died while it wrote
+
+    @property
+    def never_terminated(self):
+        """How many displays no vaTerminate followed."""
+        return sum(count for count in self.displays.values() if count > 0)
 
     def in_presentation_order(self):
         """The pictures by picture order count within each period that an IDR picture starts, context by context."""
@@ -72,4 +79,6 @@ def read_journal(path):
                                             entry.get("source_md5", ""), entry.get("reconstruction_md5", "")))
         elif kind == "fault":
             journal.faults.append(entry)
+        elif kind in ("initialise", "terminate"):
+            journal.displays[entry["process"]] += 1 if kind == "initialise" else -1
     return journal

@@ -10,7 +10,7 @@ from pathlib import Path
 from .commands import command_for, make_source
 from .launch import run
 from .places import DRIVERS, Problem, client_environment
-from .table import Row
+from .table import EXTRA_ROWS, Row
 
 HARMLESS = DRIVERS / "mutation" / "harmless.txt"
 SIZE = (64, 64)
@@ -28,6 +28,7 @@ TRACES = {
     "intel-ffmpeg-cqp-b": row("ffmpeg", "intel", "cqp", "2-pyramid"),
     "intel-ffmpeg-cbr": row("ffmpeg", "intel", "cbr", "0", "cavlc", 1, "main"),
     "intel-ffmpeg-vbr-slices": row("ffmpeg", "intel", "vbr", "2", "cabac", 3),
+    "intel-ffmpeg-extras": EXTRA_ROWS[0],
     "intel-ffmpeg-baseline": row("ffmpeg", "intel", "cqp", "0", "cavlc", 1, "constrained-baseline"),
     "intel-gstreamer-cqp-b": row("gstreamer-va", "intel", "cqp", "2-pyramid"),
     "intel-gstreamer-vbr": row("gstreamer-va", "intel", "vbr", "0", "cavlc", 1, "main"),
@@ -37,7 +38,6 @@ TRACES = {
     "amd-gstreamer-vbr": row("gstreamer-va", "amd", "vbr"),
     "low-power-ffmpeg-cqp": row("ffmpeg-lp", "low-power", "cqp"),
 }
-
 
 @dataclass
 class Mutation:
@@ -117,8 +117,11 @@ def replay_unchanged(name, trace, built):
 def mutate(name, trace, built, *options, timeout=3600):
     """Plays every change that the options choose; returns Mutations."""
     command, environment = replay_command(name, trace, built, "--mutate", *options)
-    outcome = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             errors="replace", timeout=timeout)
+    try:
+        outcome = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 errors="replace", timeout=timeout)
+    except subprocess.TimeoutExpired as error:
+        raise Problem(f"{name}: replay does not end within {timeout} s") from error
     if outcome.returncode != 0:
         raise Problem(f"{name}: replay ended with {outcome.returncode}: {outcome.stderr[-400:]}")
     return [Mutation(name, *line.split("\t")) for line in outcome.stdout.splitlines()]

@@ -106,6 +106,9 @@ def read_verdict(verdict, journal, request):
     verdict.journal = journal
     if journal.damaged:
         verdict.problems.append(f"{journal.damaged} damaged lines in the journal")
+    whole = verdict.ended.status >= 0 and not verdict.ended.timed_out and not journal.faults
+    if whole and journal.never_terminated:
+        verdict.problems.append(f"{journal.never_terminated} displays never terminated")
 
 
 def judge_stream(verdict, output, request):

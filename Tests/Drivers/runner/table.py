@@ -34,6 +34,7 @@ class Row:
     slices: int
     size: tuple
     profile: str
+    extra: tuple = ()  # further options of the client
 
     @property
     def low_power(self):
@@ -56,7 +57,13 @@ class Row:
 
     def __str__(self):
         return (f"{self.client} {self.persona} {self.rate_control} b={self.b_frames} {self.entropy} "
-                f"slices={self.slices} {self.size[0]}x{self.size[1]} {self.profile}")
+                f"slices={self.slices} {self.size[0]}x{self.size[1]} {self.profile}"
+                + (f" {' '.join(self.extra)}" if self.extra else ""))
+
+
+# Beside the table: what else a client can be made to send.
+EXTRA_ROWS = (Row("ffmpeg", "intel", "vbr", "2", "cabac", 1, (64, 64), "high",
+                  ("-max_frame_size", "20000", "-quality", "3", "-aud", "1")),)
 
 
 def is_possible(row):

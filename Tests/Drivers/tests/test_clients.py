@@ -24,12 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runner import session, table  # noqa: E402
 from runner.allow import read_allow_list  # noqa: E402
-from runner.commands import command_for, has_element, make_source  # noqa: E402
+from runner.commands import command_for, make_source, reason_without  # noqa: E402
 from runner.media import has_openh264  # noqa: E402
 from runner.places import ALLOW_LIST, Problem, build, client_environment  # noqa: E402
 
-ELEMENTS = {"gstreamer-va": ("vah264enc", "intel"), "gstreamer-va-lp": ("vah264lpenc", "intel"),
-            "gstreamer-vaapi": ("vaapih264enc", "intel"), "gstreamer-vaapi-lp": ("vaapih264enc", "intel")}
+# Each client's element and plug-in, for those that are GStreamer.
+ELEMENTS = {"gstreamer-va": ("vah264enc", "va"), "gstreamer-va-lp": ("vah264lpenc", "va"),
+            "gstreamer-vaapi": ("vaapih264enc", "vaapi"), "gstreamer-vaapi-lp": ("vaapih264enc", "vaapi")}
 
 
 def clients_at_hand(folder):
@@ -37,11 +38,11 @@ def clients_at_hand(folder):
     clients, missing = [], []
     for client in table.DIMENSIONS["client"]:
         program = "gst-launch-1.0" if client in ELEMENTS else "ffmpeg"
-        if not shutil.which(program):
-            missing.append(f"{client}: {program} is not installed")
-        elif client in ELEMENTS and not has_element(ELEMENTS[client][0],
-                                                    client_environment(folder, persona=ELEMENTS[client][1])):
-            missing.append(f"{client}: GStreamer offers no {ELEMENTS[client][0]}")
+        reason = "" if shutil.which(program) else f"{program} is not installed"
+        if not reason and client in ELEMENTS:
+            reason = reason_without(*ELEMENTS[client], client_environment(folder))
+        if reason:
+            missing.append(f"{client}: {reason}")
         else:
             clients.append(client)
     return clients, missing
@@ -107,8 +108,11 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the rows and end")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     arguments = parser.parse_args()
-    folder = build()
-    clients, missing = clients_at_hand(folder)
+    try:
+        clients, missing = clients_at_hand(build())
+    except Problem as problem:
+        print(f"FAILED {problem}")
+        return 1
     for text in missing:
         print(f"skipped: {text}")
     if not clients:
@@ -116,6 +120,7 @@ def main():
     rows = [row for row in table.all_rows(clients) if arguments.only in str(row)]
     if not arguments.full:
         rows = table.pairwise(rows, arguments.seed)
+    rows += [row for row in table.EXTRA_ROWS if row.client in clients and arguments.only in str(row)]
     if arguments.list:
         print("\n".join(map(str, rows)))
         return 0

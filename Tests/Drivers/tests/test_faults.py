@@ -183,6 +183,7 @@ class FaultTest(unittest.TestCase):
         actions = {row.action for row in ROWS}
         self.assertEqual(actions, {"status", "hang", "segv", "abort", "size", "overflow", "device-lost", "delay"})
 
+    @unittest.skipUnless(shutil.which("vainfo"), "vainfo is not installed")
     def test_unreadable_faults_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             for text in ("vaNothing:1=abort", "vaEndPicture=abort", "vaEndPicture:0=abort", "vaEndPicture:1=size:0"):

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runner import mutation  # noqa: E402
 from runner.allow import read_allow_list, split_findings  # noqa: E402
-from runner.commands import has_element  # noqa: E402
+from runner.commands import reason_without  # noqa: E402
 from runner.journal import Finding  # noqa: E402
 from runner.launch import run  # noqa: E402
 from runner.places import ALLOW_LIST, Problem, build, client_environment  # noqa: E402
@@ -36,9 +36,10 @@ def traces_at_hand(built, only):
     if not shutil.which("ffmpeg"):
         print("skipped: ffmpeg is not installed, which makes the pictures")
         return []
-    if not has_element("vah264enc", client_environment(built)):
+    reason = reason_without("vah264enc", "va", client_environment(built))
+    if reason:
         left_out = [name for name in names if "gstreamer" in name]
-        print(f"skipped: GStreamer offers no vah264enc: {', '.join(left_out)}")
+        print(f"skipped: {reason}: {', '.join(left_out)}")
         names = [name for name in names if name not in left_out]
     return names
 
@@ -83,7 +84,11 @@ def main():
     built = build()
     fields = run([built / "mutation" / "replay", "--fields"], None, 20)
     print(f"tables: {fields.output.strip()}")
-    names = traces_at_hand(built, arguments.trace)
+    try:
+        names = traces_at_hand(built, arguments.trace)
+    except Problem as problem:
+        print(f"FAILED {problem}")
+        return 1
     if not names:
         return 77
     allowed, harmless = read_allow_list(ALLOW_LIST), mutation.read_harmless()
