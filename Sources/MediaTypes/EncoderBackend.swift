@@ -67,6 +67,9 @@ public protocol EncoderBackend: AnyObject {
     /// What was created.
     var properties: EncoderProperties { get }
 
+    /// Whether it works in another process, so that it can be released even if it hangs; `false` unless stated.
+    var isInOtherProcess: Bool { get }
+
     /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.
     func encode(_ frame: EncoderFrame) throws(MediaError)
 
@@ -81,6 +84,11 @@ public protocol EncoderBackend: AnyObject {
     /// Finishes every frame that was taken; all of them have been given to ``EncoderRequest/output`` when it returns. The
     /// next frame may become an IDR picture: an encoder that had to empty its lookahead starts anew.
     func drain() throws(MediaError)
+}
+
+extension EncoderBackend {
+    /// It works in this process.
+    public var isInOtherProcess: Bool { false }
 }
 
 /// What an encoder turned out to be.
