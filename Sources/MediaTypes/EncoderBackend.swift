@@ -67,6 +67,9 @@ public protocol EncoderBackend: AnyObject {
     /// What was created.
     var properties: EncoderProperties { get }
 
+    /// Whether it works in another process, so that it can be released even if it hangs; `false` unless stated.
+    var isInOtherProcess: Bool { get }
+
     /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.
     func encode(_ frame: EncoderFrame) throws(MediaError)
 
@@ -88,6 +91,11 @@ public enum EncoderUpdateOutcome: Sendable, Hashable {
     case done(adjustments: [Adjustment] = [])
     /// Only a new encoder can do it; nothing has changed.
     case needsNewEncoder
+}
+
+extension EncoderBackend {
+    /// It works in this process.
+    public var isInOtherProcess: Bool { false }
 }
 
 /// What an encoder turned out to be.

@@ -57,7 +57,8 @@ final class EncoderInstance: Sendable {
 
     /// Ends the thread after the call that it is in, forgetting commands that it has not begun.
     ///
-    /// - Parameter isHung: Whether that call is taken for lost. Then the encoder is leaked, even if the call returns.
+    /// - Parameter isHung: Whether that call is taken for lost. Then an encoder in this process is leaked, even if the
+    ///   call returns.
     func close(isHung: Bool) {
         let forgotten = state.withLock { state in
             state.isClosed = true
@@ -115,7 +116,7 @@ final class EncoderInstance: Sendable {
     }
 
     private func leakIfHung(_ encoder: any EncoderBackend) {
-        if state.withLock({ $0.isHung }) { _ = Unmanaged.passRetained(encoder as AnyObject) }
+        if state.withLock({ $0.isHung }), !encoder.isInOtherProcess { _ = Unmanaged.passRetained(encoder as AnyObject) }
     }
 }
 

@@ -77,5 +77,32 @@ extension ProcessTests {
             #expect(samples.first?.isKeyFrame == true)
             Traces.expectNone()
         }
+
+        /// The session takes it for hung, and yet lets it go: its helper does not stay.
+        @Test func aSilentEncoderIsLetGo() async throws {
+            var remote = RemoteEncoderFactory.Options()
+            remote.helperPath = try HelperPrograms.path("FaultyHelper")
+            let identity = EncoderIdentity(name: "silence-encoding", codec: .h264)
+            let factory = RemoteEncoderFactory(identity, options: remote)
+            var options = SessionOptions()
+            options.limits.frameDeadline = .milliseconds(500)
+            do {
+                let session = try await CompressionSession(
+                    configuration: .small(),
+                    options: options,
+                    selection: EncoderSelection(candidates: [.init(factory: factory, reason: "the test")])
+                )
+                var pictures = try Pictures(.shared)
+                let error = await #expect(throws: MediaError.self) {
+                    for index in 0..<10 {
+                        let time = MediaTime(value: Int64(index), timescale: 30)
+                        try await session.encode(pictures.next(index), presentationTime: time)
+                    }
+                    try await session.finish()
+                }
+                #expect(error?.code == .deadlineExceeded)
+            }
+            Traces.expectNone()
+        }
     }
 }

@@ -26,10 +26,12 @@ func say(_ text: String) {
 
 enum Fault: String, CaseIterable {
     case none, crash, abort, exit, hang, fail
+    /// Calls return, but no frame comes out any more.
+    case silence
 
     func strike() throws(MediaError) {
         switch self {
-        case .none: return
+        case .none, .silence: return
         case .crash:
             say("the driver is about to crash\n")
             UnsafeMutablePointer<UInt8>(bitPattern: 64)?.pointee = 1
@@ -86,6 +88,7 @@ final class FaultyEncoder: EncoderBackend {
     func encode(_ frame: EncoderFrame) throws(MediaError) {
         frames += 1
         if frames == 3 { try strike("encoding") }
+        if frames >= 3, factory.fault == .silence { return }
         let first = try frame.buffer.withPlanes { planes in planes[0].baseAddress.load(as: UInt8.self) }
         let coded = CodedFrame(
             number: frame.number,

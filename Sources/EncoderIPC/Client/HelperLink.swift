@@ -135,7 +135,7 @@ final class HelperLink: Sendable {
             let remaining = try state.withLock { (state) throws(MediaError) -> Duration? in
                 if state.answer == nil, let failure = state.failure { throw failure }
                 if state.answer != nil { return nil }
-                return state.progress + patience - .now
+                return state.progress + patience.asPatience - .now
             }
             guard let remaining else { break }
             if remaining <= .zero {
@@ -143,8 +143,7 @@ final class HelperLink: Sendable {
                 abandon(MediaError(.deadlineExceeded, "\(Self.peer) did not \(purpose) in time", allowed: limit))
                 continue
             }
-            let milliseconds = Int(Double(remaining.components.seconds) * 1000) + 1000
-            _ = change.wait(timeout: .now() + .milliseconds(min(milliseconds, 1000)))
+            _ = change.wait(timeout: .now() + .milliseconds(min(remaining, .seconds(1)).millisecondsRoundedUp))
         }
         let answer = state.withLock { state in
             state.isWaiting = false

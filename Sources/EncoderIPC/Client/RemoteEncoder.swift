@@ -5,6 +5,7 @@ internal import MediaTypes
 /// An encoder in a helper process, as a session sees it.
 final class RemoteEncoder: EncoderBackend {
     let properties: EncoderProperties
+    var isInOtherProcess: Bool { true }
     /// How many pictures lay in memory that the helper cannot see, and were copied.
     private(set) var copiedPictures = 0
 

@@ -66,7 +66,7 @@ struct Deadline: Sendable {
     static let never = Deadline(instant: nil)
     /// Does not wait.
     static let now = Deadline(instant: .now)
-    static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration) }
+    static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration.asPatience) }
 
     private init(instant: ContinuousClock.Instant?) { self.instant = instant }
 
@@ -74,12 +74,18 @@ struct Deadline: Sendable {
 
     /// What poll(2) takes: milliseconds, rounded up; -1 for no limit.
     var milliseconds: Int32 {
-        guard let instant else { return -1 }
-        let (seconds, attoseconds) = (instant - .now).components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        let milliseconds = seconds.multipliedReportingOverflow(by: 1000).partialValue
-        return seconds > 1_000_000
-            ? .max : Int32(clamping: milliseconds + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        instant.map { Int32(clamping: ($0 - .now).asPatience.millisecondsRoundedUp) } ?? -1
+    }
+}
+
+extension Duration {
+    /// The duration as something that is waited for: at least none and at most a year.
+    var asPatience: Duration { min(max(self, .zero), .seconds(365 * 86400)) }
+
+    /// How many milliseconds a duration of that kind has.
+    var millisecondsRoundedUp: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
 
