@@ -158,7 +158,7 @@ bool node_is_gone(const struct node_settings *node)
     if (__atomic_load_n(&requests[place_of(node)], __ATOMIC_RELAXED) >= node->vanish_at)
         return true;
     int error = errno;
-    bool is_gone = node->vanish_file[0] != '\0' && syscall(SYS_access, node->vanish_file, F_OK) == 0;
+    bool is_gone = node->vanish_file[0] != '\0' && syscall(SYS_faccessat, AT_FDCWD, node->vanish_file, F_OK) == 0;
     errno = error;
     return is_gone;
 }

@@ -244,6 +244,9 @@ void settings_read(struct settings *settings)
     apply_variable(settings, "RENDER_NODES_RESET", parse_reset, "the number of a submission, from 1");
     apply_variable(settings, "RENDER_NODES_CODED_SIZE", parse_coded_size, "a number of bytes, at most 2^30");
     apply_variable(settings, "RENDER_NODES_HUC", parse_huc, "present or absent");
-    if (trace != NULL && strlen(trace) < sizeof settings->trace_file)
-        strcpy(settings->trace_file, trace);
+    if (trace == NULL)
+        return;
+    if (strlen(trace) >= sizeof settings->trace_file)
+        refuse("RENDER_NODES_TRACE", trace, "a shorter path");
+    strcpy(settings->trace_file, trace);
 }

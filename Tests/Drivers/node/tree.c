@@ -38,12 +38,12 @@ struct folder_entry {
     char name[];
 };
 
-/* Removes what is in a folder; true when nothing is left to be listed. One pass may miss some. */
+/* Removes what is in a folder; false when nothing of it could be removed. One pass may miss some. */
 static bool remove_entries(int folder, const char *path)
 {
     _Alignas(struct folder_entry) char entries[4096];
     char child[PATH_MAX];
-    bool is_empty = true;
+    bool removed = false;
     long size;
 
     while ((size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
@@ -53,24 +53,25 @@ static bool remove_entries(int folder, const char *path)
             if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
                 snprintf(child, sizeof child, "%s/%s", path, name) >= (int)sizeof child)
                 continue;
-            is_empty = false;
-            if (unlink(child) != 0 && (errno == EISDIR || errno == EPERM))
-                tree_remove(child);
+            if (unlink(child) == 0 || ((errno == EISDIR || errno == EPERM) && tree_remove(child)))
+                removed = true;
         }
-    return is_empty;
+    return removed;
 }
 
 /* Calls nothing that a signal's handler may not, for it runs in _exit too. */
-void tree_remove(const char *path)
+bool tree_remove(const char *path)
 {
-    for (bool is_empty = false; !is_empty;) {
+    while (rmdir(path) != 0) {
         int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        bool removed = folder >= 0 && remove_entries(folder, path);
 
-        is_empty = folder < 0 || remove_entries(folder, path) || rmdir(path) == 0;
         if (folder >= 0)
             close(folder);
+        if (!removed)
+            return false;
     }
-    rmdir(path);
+    return true;
 }
 
 static _Noreturn void give_up(const char *what)
@@ -89,14 +90,16 @@ static uint64_t hash(const char *text)
     return value;
 }
 
-/* In memory where that can be had: a tree has nearly two hundred links, which cost half a second on a slow disk. */
+/* In memory where that can be had: a tree has nearly two hundred links, which cost half a second on a slow disk. The
+ * name is the one that the kernel gives for what lies in it, for it is compared with such. */
 static const char *temporary_folder(void)
 {
+    static char real[PATH_MAX];
     const char *folder = getenv("TMPDIR");
 
-    if (folder != NULL && folder[0] == '/')
-        return folder;
-    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+    if (folder == NULL || folder[0] != '/')
+        folder = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+    return realpath(folder, real) != NULL ? real : folder;
 }
 
 /* Whether the descriptor is that of what the path names now. */
@@ -122,6 +125,17 @@ static bool remove_unheld(int descriptor, const char *path)
     return true;
 }
 
+/* Removes a tree unless a process holds it. */
+static void remove_left_over(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (descriptor >= 0) {
+        remove_unheld(descriptor, path);
+        close(descriptor);
+    }
+}
+
 /* Removes what killed processes have left behind. */
 static void sweep(const char *folder)
 {
@@ -134,27 +148,26 @@ static void sweep(const char *folder)
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path)
             continue;
-        int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-        if (descriptor >= 0) {
-            remove_unheld(descriptor, path);
-            close(descriptor);
-        }
+        remove_left_over(path);
     }
     if (entries != NULL)
         closedir(entries);
 }
 
 /* Makes the tree under a name of its own and moves it into place, unless another process was faster. The new tree is
- * locked while it is made, lest it be swept away; when that happens in the moment before, nothing is made and the
- * caller tries again. */
+ * locked while it is made, lest it be swept away; when that happens in the moment before, or a killed process of the
+ * same number has left the name behind, nothing is made and the caller tries again. */
 static void make(const struct settings *settings)
 {
     char path[PATH_MAX];
 
-    if (snprintf(path, sizeof path, "%s.new-%d", root, (int)getpid()) >= (int)sizeof path ||
-        mkdir(path, 0755) != 0)
+    if (snprintf(path, sizeof path, "%s.new-%d", root, (int)getpid()) >= (int)sizeof path)
         return;
+    if (mkdir(path, 0755) != 0) {
+        if (errno == EEXIST)
+            remove_left_over(path);
+        return;
+    }
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool made = descriptor >= 0 && flock(descriptor, LOCK_SH) == 0 && tree_write(path, settings) &&
                 rename(path, root) == 0;

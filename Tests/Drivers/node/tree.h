@@ -22,8 +22,8 @@ void tree_release(void);
 /* The folder below which "/dev/dri" and "/sys" of the tree lie. */
 const char *tree_root(void);
 
-/* Removes a folder and all below it; links are not followed. */
-void tree_remove(const char *path);
+/* Removes a folder and all below it; links are not followed. False: something of it cannot be removed. */
+bool tree_remove(const char *path);
 
 /* Writes the tree's files below an existing folder; false when that fails. */
 bool tree_write(const char *root, const struct settings *settings);

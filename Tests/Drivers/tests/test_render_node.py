@@ -75,9 +75,12 @@ class RenderNodeTest(unittest.TestCase):
         cls.folder = Path(tempfile.mkdtemp(prefix="render-node-", dir=memory))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
 
+    # What TMPDIR is for the programs, below the folder.
+    TEMPORARY = ""
+
     def environment(self, nodes, settings):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RENDER_NODES")}
-        added = {"LD_PRELOAD": str(self.built / "librender_node.so"), "TMPDIR": str(self.folder)}
+        added = {"LD_PRELOAD": str(self.built / "librender_node.so"), "TMPDIR": f"{self.folder}{self.TEMPORARY}"}
         if nodes is not None:
             added["RENDER_NODES"] = nodes
         return kept | added | {f"RENDER_NODES_{name.upper()}": str(value) for name, value in settings.items()}
@@ -189,6 +192,7 @@ class Settings(RenderNodeTest):
             ("128=kbl", {"refuse": "EIO@0"}, "RENDER_NODES_REFUSE is"),
             ("128=kbl", {"coded_size": "many"}, "RENDER_NODES_CODED_SIZE is"),
             ("128=kbl", {"huc": "yes"}, "RENDER_NODES_HUC is"),
+            ("128=kbl", {"trace": "/" * 4096}, "RENDER_NODES_TRACE is"),
         ):
             with self.subTest(nodes=nodes, settings=settings):
                 outcome = self.run_program(("true",), nodes, **settings)
@@ -243,6 +247,19 @@ class Libraries(RenderNodeTest):
         self.assertEqual(words, ["/dev/dri/renderD128", "0x5912", "/dev/dri/renderD131", "0x73bf"])
 
 
+class TemporaryFolderWithSlash(Libraries):
+    TEMPORARY = "/"
+
+
+class TemporaryFolderBehindLink(Libraries):
+    TEMPORARY = "/link"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (cls.folder / "link").symlink_to(cls.folder)
+
+
 class Processes(RenderNodeTest):
     def test_many_start_and_end_at_once(self):
         command = ("sh", "-c", "for count in 1 2 3; do cat /sys/class/drm/renderD128/dev || exit 1; done")
@@ -267,6 +284,18 @@ class Processes(RenderNodeTest):
                 print(os.read(done[0], 64).decode(), flush=True)
             """)
         self.assertEqual(words, ["i915"])
+
+    def test_what_a_process_of_the_same_number_left_is_removed(self):
+        tree, = self.python("""
+            import glob
+            print(*glob.glob(os.environ["TMPDIR"] + "/render-nodes-*"))
+            """)
+        environment = self.environment("128=kbl", {})
+        preloaded = environment.pop("LD_PRELOAD")
+        left = 'mkdir "$1.new-$$" && touch "$1.new-$$/file" && LD_PRELOAD=$2 exec cat /sys/class/drm/renderD128/dev'
+        outcome = subprocess.run(("sh", "-c", left, "sh", tree, preloaded), env=environment, text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        self.assertEqual((outcome.returncode, outcome.stdout), (0, "226:128\n"))
 
     def test_leaves_without_destructors(self):
         self.assertEqual(self.python("print('fine', flush=True); os._exit(0)"), ["fine"])
