@@ -143,7 +143,9 @@ static void code_passes(const struct driver *driver, struct context *context, co
         qp = smaller;
     }
     result->qp = qp >= 0 ? qp : picture.header_qp;
-    result->filler = rate_control_coded(context->rate_control, qp, result->stream.count);
+    size_t bytes = result->stream.count / 8;
+    uint32_t room = bytes < job->coded->size ? job->coded->size - (uint32_t)bytes : 0;
+    result->filler = rate_control_coded(context->rate_control, qp, result->stream.count, room);
     if (result->filler && !result->failed)
         append_filler(&result->stream, result->filler);
 }

@@ -40,12 +40,32 @@ static bool read_effort(enum h264_effort *effort, char *problem, size_t size)
     return false;
 }
 
+static bool read_judge(char *problem, size_t size)
+{
+    const char *text = environment_text("REFERENCE_DRIVER_JUDGE");
+    if (!text || strcmp(text, "on") == 0 || strcmp(text, "off") == 0)
+        return true;
+    snprintf(problem, size, "REFERENCE_DRIVER_JUDGE is \"%s\"; known are on, off", text);
+    return false;
+}
+
+/* A test whose journal is lost would find nothing. */
+static bool check_journal(char *problem, size_t size)
+{
+    const char *path = environment_text("REFERENCE_DRIVER_JOURNAL");
+    if (!path || journal_is_kept())
+        return true;
+    snprintf(problem, size, "REFERENCE_DRIVER_JOURNAL is \"%s\", which is not open", path);
+    return false;
+}
+
 static bool read_settings(struct driver *driver)
 {
     char problem[512];
     driver->dump_folder = environment_text("REFERENCE_DRIVER_DUMP");
     if (persona_read(&driver->persona, problem, sizeof(problem)) &&
-        read_effort(&driver->effort, problem, sizeof(problem)) && faults_read(problem, sizeof(problem)))
+        read_effort(&driver->effort, problem, sizeof(problem)) && faults_read(problem, sizeof(problem)) &&
+        read_judge(problem, sizeof(problem)) && check_journal(problem, sizeof(problem)))
         return true;
     fprintf(stderr, "reference driver: %s\n", problem);
     return false;

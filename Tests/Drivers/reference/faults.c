@@ -43,11 +43,11 @@ struct fault {
 #define LONGEST_TEXT 4096
 
 static struct {
-    pthread_mutex_t lock; /* for reading the variable; afterwards only the atomics change */
+    pthread_mutex_t lock; /* for all but device_lost; whether count is 0 is also read without it */
     char text[LONGEST_TEXT];
     struct fault faults[MOST_FAULTS];
-    size_t count;
-    atomic_ulong calls[FAULT_TARGETS];
+    atomic_size_t count;
+    uint64_t calls[FAULT_TARGETS];
     atomic_bool device_lost;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -163,7 +163,7 @@ bool faults_read(char *problem, size_t size)
         understood = read_list(text, problem, size);
         strcpy(state.text, understood ? text : "");
         for (size_t i = 0; i < FAULT_TARGETS; i++)
-            atomic_store(&state.calls[i], 0);
+            state.calls[i] = 0;
         atomic_store(&state.device_lost, false);
     }
     pthread_mutex_unlock(&state.lock);
@@ -220,19 +220,32 @@ static void apply_common(const struct fault *fault)
     }
 }
 
-static bool fault_applies(const struct fault *fault, enum fault_target target, uint64_t call)
+/* Counts a call and copies the faults that apply to it, for another display may change the list; returns how many.
+ * Without any faults nothing is counted. */
+static size_t take_faults(enum fault_target target, struct fault faults[MOST_FAULTS], uint64_t *call)
 {
-    return fault->target == target && call >= fault->first && call <= fault->last;
+    size_t count = 0;
+    if (atomic_load(&state.count) == 0)
+        return 0;
+    pthread_mutex_lock(&state.lock);
+    *call = ++state.calls[target];
+    for (size_t i = 0; i < state.count; i++) {
+        const struct fault *fault = &state.faults[i];
+        if (fault->target == target && *call >= fault->first && *call <= fault->last)
+            faults[count++] = *fault;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return count;
 }
 
 static bool enter(enum fault_target target, VAStatus *status)
 {
-    uint64_t call = atomic_fetch_add(&state.calls[target], 1) + 1;
+    struct fault faults[MOST_FAULTS];
+    uint64_t call;
     bool goes_on = true;
-    for (size_t i = 0; i < state.count; i++) {
-        const struct fault *fault = &state.faults[i];
-        if (!fault_applies(fault, target, call))
-            continue;
+    size_t count = take_faults(target, faults, &call);
+    for (size_t i = 0; i < count; i++) {
+        const struct fault *fault = &faults[i];
         journal_fault(fault, call);
         apply_common(fault);
         if (fault->action == HANG)
@@ -248,7 +261,7 @@ static bool enter(enum fault_target target, VAStatus *status)
 
 bool faults_enter(enum fault_target entry, VAStatus *status)
 {
-    bool goes_on = state.count == 0 || enter(entry, status);
+    bool goes_on = enter(entry, status);
     if (!faults_device_lost())
         return goes_on;
     for (size_t i = 0; i < sizeof(device_entries) / sizeof(device_entries[0]); i++) {
@@ -263,13 +276,11 @@ bool faults_enter(enum fault_target entry, VAStatus *status)
 void faults_coded(struct coded_fault *coded)
 {
     *coded = (struct coded_fault){.hang = false};
-    if (state.count == 0)
-        return;
-    uint64_t call = atomic_fetch_add(&state.calls[TARGET_coded], 1) + 1;
-    for (size_t i = 0; i < state.count; i++) {
-        const struct fault *fault = &state.faults[i];
-        if (!fault_applies(fault, TARGET_coded, call))
-            continue;
+    struct fault faults[MOST_FAULTS];
+    uint64_t call;
+    size_t count = take_faults(TARGET_coded, faults, &call);
+    for (size_t i = 0; i < count; i++) {
+        const struct fault *fault = &faults[i];
         journal_fault(fault, call);
         apply_common(fault);
         if (fault->action == HANG)

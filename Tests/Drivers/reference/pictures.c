@@ -93,6 +93,7 @@ static bool make_room(struct context *context)
     return true;
 }
 
+/* With the lock held. */
 static void judge_rendered(const struct context *context, const struct buffer *buffer)
 {
     uint32_t id = buffer->object.id;
@@ -107,19 +108,24 @@ static void judge_rendered(const struct context *context, const struct buffer *b
 /* Copies the buffer as it is now: it may be changed or destroyed before vaEndPicture. */
 static VAStatus render_buffer(struct driver *driver, struct context *context, VABufferID id)
 {
-    struct buffer *buffer = object_find(driver, OBJECT_BUFFER, id, "vaRenderPicture");
+    pthread_mutex_lock(&driver->lock);
+    struct buffer *buffer = object_find_locked(driver, OBJECT_BUFFER, id, "vaRenderPicture");
+    uint32_t count = buffer ? buffer->count : 0;
+    if (buffer)
+        judge_rendered(context, buffer);
+    pthread_mutex_unlock(&driver->lock);
     if (!buffer)
         return VA_STATUS_ERROR_INVALID_BUFFER;
-    judge_rendered(context, buffer);
     VAStatus status = VA_STATUS_ERROR_ALLOCATION_FAILED;
-    bool readable = buffer->type != VAEncCodedBufferType && buffer->type != VAImageBufferType;
-    size_t size = readable ? (size_t)buffer->size * buffer->count : 0;
+    if (buffer->type == VAEncCodedBufferType || buffer->type == VAImageBufferType)
+        count = 0; /* their bytes are no parameters */
+    size_t size = (size_t)buffer->size * count;
     uint8_t *copy = malloc(size + 1);
     if (copy && make_room(context)) {
         if (size)
             memcpy(copy, buffer->data, size);
         context->rendered[context->rendered_count++] = (struct submitted_buffer){
-            .id = id, .type = buffer->type, .size = buffer->size, .count = readable ? buffer->count : 0, .data = copy};
+            .id = id, .type = buffer->type, .size = buffer->size, .count = count, .data = copy};
         status = VA_STATUS_SUCCESS;
     } else {
         free(copy);
@@ -212,7 +218,10 @@ static VAStatus end_picture(struct driver *driver, struct context *context)
 {
     if (context->spoiled)
         return VA_STATUS_ERROR_OPERATION_FAILED;
-    if (context->target->mapped)
+    pthread_mutex_lock(&driver->lock);
+    bool mapped = context->target->mapped > 0;
+    pthread_mutex_unlock(&driver->lock);
+    if (mapped)
         journal_finding(place_of(context), "surface-mapped-while-encoding", "vaEndPicture",
                         "the input surface 0x%08x is still mapped", context->target->object.id);
     struct scene scene = {driver, context};

@@ -166,17 +166,23 @@ int rate_control_smaller(struct rate_control *control, int qp, uint64_t bits)
     return smaller > qp ? smaller : -1;
 }
 
-/* What CBR fills up: it stays within a picture's budget of its rate, and the decoder's buffer never overflows. */
-static uint32_t filler_bytes(const struct rate_control *control)
+/* What CBR fills up: it stays within a picture's budget of its rate, and the decoder's buffer never overflows. Filler
+ * is part of the picture, which must be in the decoder's buffer when it is taken out, and find room in its own. */
+static uint32_t filler_bytes(const struct rate_control *control, uint32_t room)
 {
     double missing = -control->debt - control->budget;
     double overflow = control->fullness - control->rate.hrd_buffer_size;
     if (control->rate.hrd_buffer_size && overflow > missing)
         missing = overflow;
+    double most = 8.0 * room, left = control->fullness - control->arrival;
+    if (control->rate.hrd_buffer_size && left < most)
+        most = left;
+    if (missing > most)
+        missing = most;
     return missing >= 8 * FILLER_SMALLEST ? (uint32_t)(missing / 8) : 0;
 }
 
-uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits)
+uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits, uint32_t room)
 {
     enum h264_slice_type type = control->picture.type;
     if (qp >= 0) {
@@ -189,7 +195,7 @@ uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits)
     control->debt += (double)bits - control->budget;
     control->fullness += control->arrival - (double)bits;
     bool stuffing = control->rate.rate_control == VA_RC_CBR && !control->rate.no_bit_stuffing;
-    uint32_t filler = stuffing ? filler_bytes(control) : 0;
+    uint32_t filler = stuffing ? filler_bytes(control, room) : 0;
     control->debt += filler * 8.0;
     control->fullness -= filler * 8.0;
     if (control->fullness > control->rate.hrd_buffer_size)

@@ -26,8 +26,8 @@ int rate_control_qp(struct rate_control *control, const struct understood_rate *
 int rate_control_smaller(struct rate_control *control, int qp, uint64_t bits);
 
 /* Takes note of what the picture has cost; returns the bytes of filler data that the rate asks for (CBR), 0 or at
- * least FILLER_SMALLEST. */
-uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits);
+ * least FILLER_SMALLEST, and at most `room`, the bytes that the picture leaves of its coded buffer. */
+uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits, uint32_t room);
 
 #define FILLER_SMALLEST 6 /* start code, NAL unit header, trailing bits: 7.3.2.7 */
 

@@ -116,9 +116,11 @@ def source_md5s(path, size=None):
 
 
 def psnr(stream, source, size=None):
-    """Average PSNR in dB of a stream against its source; None when ffmpeg cannot tell."""
+    """Average PSNR in dB of a stream against its source; None when ffmpeg cannot tell. The Nth frame is held
+    against the Nth: filters pair frames by time, so both get one time base and times that count frames."""
     raw = ["-f", "rawvideo", "-pix_fmt", "nv12", "-s", f"{size[0]}x{size[1]}"] if size else []
     ended = run(["ffmpeg", "-nostdin", "-hide_banner", "-i", str(stream), *raw, "-i", str(source), "-lavfi",
-                 "[0:v]setpts=N[a];[1:v]setpts=N[b];[a][b]psnr", "-f", "null", "-"], tool_environment(), 300)
+                 "[0:v]settb=1/25,setpts=N[a];[1:v]settb=1/25,setpts=N[b];[a][b]psnr", "-f", "null", "-"],
+                tool_environment(), 300)
     match = re.search(r"average:(inf|[0-9.]+)", ended.output)
     return float(match[1]) if match else None

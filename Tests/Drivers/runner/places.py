@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 DRIVERS = Path(__file__).resolve().parent.parent
@@ -29,6 +30,23 @@ def build():
         raise Problem(f"{DRIVERS / 'build'} failed:\n{outcome.stdout}")
     os.environ["DRIVERS_BUILT"] = "1"
     return output_folder()
+
+
+def compiler():
+    """The C compiler that `build` uses."""
+    found = subprocess.run([DRIVERS / "compiler"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if found.returncode != 0:
+        raise Problem(found.stderr.strip())
+    return found.stdout.strip()
+
+
+def reason_without_sanitizers(*flags):
+    """Why the compiler makes no programs with these flags: "" when it does."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = subprocess.run([compiler(), *flags, "-x", "c", "-o", Path(folder) / "program", "-"],
+                              input="int main(void) { return 0; }\n", stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+    return f"{compiler()} has no sanitizers: {made.stdout.strip()[-200:]}" if made.returncode else ""
 
 
 def client_environment(folder, *, node="generic", persona="intel", limits="", faults="", journal=None, effort="",

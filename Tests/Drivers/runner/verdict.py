@@ -11,7 +11,7 @@ class Verdict:
     ended: object  # launch.Ended
     decoded: object = None  # media.Decoded, or None when there was no output
     second: object = None
-    exact: tuple = (0, 0)  # frames that equal the reconstruction, of how many
+    exact: tuple | None = (0, 0)  # frames that equal the reconstruction, of how many; None: there are no sums
     source: tuple | None = None  # frames whose source arrived as sent, of how many; None: no source was given
     findings: list = field(default_factory=list)  # without those that the allow-list excuses
     excused: int = 0
@@ -28,7 +28,7 @@ class Verdict:
 
     @property
     def good(self):
-        whole = [self.exact] + ([self.source] if self.source else [])
+        whole = [part for part in (self.exact, self.source) if part]
         complete = bool(self.real) or all(part == total and total > 0 for part, total in whole)
         return (self.ended.status == 0 and not self.ended.timed_out and self.decodes and complete
                 and (self.second is None or self.second.clean) and not self.findings and not self.leaks
@@ -42,8 +42,9 @@ class Verdict:
             parts.append(f"on {self.real}")
             parts.append("PSNR " + ("unknown" if self.psnr is None else f"{self.psnr:.2f} dB"))
         else:
-            parts.append(f"bit-exact {self.exact[0]}/{self.exact[1]}")
-            parts.append("source " + (f"{self.source[0]}/{self.source[1]}" if self.source else "not given"))
+            if self.exact:
+                parts.append(f"bit-exact {self.exact[0]}/{self.exact[1]}")
+                parts.append("source " + (f"{self.source[0]}/{self.source[1]}" if self.source else "not given"))
             parts.append("findings " + count_by_name(self.findings) + (f" ({self.excused} allowed)"
                                                                        if self.excused else ""))
             parts.append("leaks " + count_by_name(self.leaks))
@@ -58,7 +59,7 @@ class Verdict:
             "client": self.client, "good": self.good, "status": self.ended.status, "timed_out": self.ended.timed_out,
             "frames": len(self.decoded.frames) if self.decoded else 0, "decodes": self.decodes,
             "complaints": self.decoded.complaints if self.decoded else [],
-            "bit_exact": list(self.exact), "source": list(self.source) if self.source else None,
+            "bit_exact": list(self.exact) if self.exact else None, "source": list(self.source) if self.source else None,
             "findings": dict(Counter(finding.name for finding in self.findings)), "excused": self.excused,
             "leaks": dict(Counter(finding.name for finding in self.leaks)),
             "second_decoder": None if self.second is None else

@@ -8,14 +8,20 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 DRIVERS = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(DRIVERS))
+
+from runner.places import compiler, reason_without_sanitizers  # noqa: E402
+
 SOURCES = ["h264/bits.c", "h264/visitor.c", "h264/syntax.c", "h264/slice_header.c", "h264/dpb.c", "h264/dpb_lists.c",
            "common/journal.c", "checks/*.c"]
-COMPILER = ["clang", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
-            "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *SANITIZERS]
 
 # Options of x264 that use the DPB in different ways.
 STREAMS = {
@@ -32,7 +38,7 @@ STREAMS = {
 
 
 def run_compiler(*arguments):
-    built = subprocess.run([*COMPILER, *arguments], cwd=DRIVERS, capture_output=True, text=True)
+    built = subprocess.run([compiler(), *FLAGS, *arguments], cwd=DRIVERS, capture_output=True, text=True)
     if built.returncode:
         raise RuntimeError(built.stderr)
 
@@ -40,6 +46,9 @@ def run_compiler(*arguments):
 def setUpModule():
     """Compiles what is tested, with sanitizers, once."""
     global scratch, objects
+    reason = reason_without_sanitizers(*SANITIZERS)
+    if reason:
+        raise unittest.SkipTest(reason)
     scratch = tempfile.TemporaryDirectory()
     objects = []
     for pattern in SOURCES:
@@ -138,4 +147,4 @@ class DecodedPictureBufferTest(ProgramTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -175,4 +175,4 @@ if __name__ == "__main__":
         FIRST, COUNT = int(words[1]), int(words[2])
         words = words[3:]
     os.environ["GST_REGISTRY_FORK"] = "no"
-    unittest.main(argv=[sys.argv[0], *words])
+    unittest.main(argv=[sys.argv[0], *words], verbosity=2)

@@ -143,7 +143,7 @@ class ListingTest(DriverTest):
     def test_settings_that_are_not_understood_are_refused_with_a_message(self):
         for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"),
                             ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
-                            ("EFFORT", "much")):
+                            ("EFFORT", "much"), ("JUDGE", "0ff"), ("JOURNAL", "/nowhere/journal")):
             with self.subTest(f"{name}={value}"):
                 ended = self.client("driver_client", extra={f"REFERENCE_DRIVER_{name}": value})
                 self.assertRegex(ended.output, f"reference driver: REFERENCE_DRIVER_{name}.*{re.escape(value)}")
@@ -352,6 +352,16 @@ class FfmpegTest(DriverTest):
             # The last, incomplete filler data NAL unit may be missing.
             self.assertLessEqual(fullness, size + 8 * 6, picture)
         self.assert_exact(stream)
+
+    def test_filler_data_stays_within_the_buffers(self):
+        """A minute's worth of bits fits into neither; ffmpeg's coded buffers are twice a picture and 64 KiB more."""
+        for options, largest in (((), 64 * 64 * 3 + 65536), (("-bufsize", "100000"), 100_000 // 8)):
+            with self.subTest(options):
+                self.encode("intel", "64x64", "-r", "1/60", "-rc_mode", "CBR", "-b:v", "8M", *options, frames=3)
+                sizes = [picture["size"] for picture in kinds(self.journal, "picture") if picture["filler"] > 0]
+                self.assertEqual(len(sizes), 3)
+                self.assertLessEqual(max(sizes), largest)
+                self.assertNotIn("coded-buffer-too-small", self.findings())
 
     def test_skip_effort_is_decodable_in_every_kind_of_slice(self):
         for options in (["-coder", "cabac"], ["-coder", "cavlc", "-slices", "3"],

@@ -20,14 +20,14 @@ sys.path.insert(0, str(DRIVERS))
 from runner import allow, journal, launch, mutation, session, table, verdict  # noqa: E402
 from runner.commands import ffmpeg_command, make_source  # noqa: E402
 from runner.media import has_openh264, raw_md5s, source_md5s  # noqa: E402
-from runner.places import Problem, build  # noqa: E402
+from runner.places import Problem, build, client_environment  # noqa: E402
 
 ROW = table.Row("ffmpeg", "intel", "cqp", "2", "cabac", 1, (64, 64), "high")
 
 
-def judge(*words, timeout=60):
+def judge(*words, environment=None):
     return subprocess.run([DRIVERS / "judge", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=timeout)
+                          timeout=60, env=environment)
 
 
 class CommandLineTest(unittest.TestCase):
@@ -110,6 +110,29 @@ class VerdictTest(unittest.TestCase):
         result = self.verdict(source=other)
         self.assertFalse(result["good"])
         self.assertEqual((result["bit_exact"], result["source"]), ([6, 6], [0, 6]))
+
+    def test_skipped_effort(self):
+        result = self.verdict("--effort", "skip")
+        self.assertTrue(result["good"], result)
+        self.assertEqual((result["frames"], result["bit_exact"]), (6, None))
+        result = self.verdict("--effort", "skip", source=make_source(self.folder, (64, 64), 7), command=ffmpeg_command(
+            ROW, self.source, self.output))
+        self.assertEqual((result["good"], result["problems"]), (False, ["7 frames were sent"]))
+
+    def test_real_device(self):
+        """The fake node and the reference driver stand for the machine's own."""
+        def real(source, *options):
+            outcome = judge("--real", "--json", "--source", source, *options, "--",
+                            *ffmpeg_command(ROW, self.source, self.output), environment=client_environment(build()))
+            self.assertIn(outcome.returncode, (0, 1), outcome)
+            return json.loads(outcome.stdout)
+
+        result = real(self.source)
+        self.assertTrue(result["good"], result)
+        self.assertEqual((result["frames"], result["device"]), (6, "/dev/dri/renderD128"))
+        self.assertGreater(result["psnr"], 35)
+        self.assertEqual(real(self.source, "--least-psnr", "90")["problems"], ["PSNR below 90 dB"])
+        self.assertEqual(real(make_source(self.folder, (64, 64), 7))["problems"], ["7 frames were sent"])
 
     def damaged(self, script):
         """The client's output, changed by a Python expression on its bytes `data`."""
@@ -255,4 +278,4 @@ class PartsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -5,10 +5,17 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 DRIVERS = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(DRIVERS))
+
+from runner.places import compiler, reason_without_sanitizers  # noqa: E402
+
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 SOURCES = ["tests/syntax_round_trip.c", "h264/bits.c", "h264/visitor.c", "h264/syntax.c", "h264/slice_header.c"]
 
 # Options of x264 that change headers, each with what the trace must then contain.
@@ -39,11 +46,13 @@ STREAMS = {
 class SyntaxTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        reason = reason_without_sanitizers(*SANITIZERS)
+        if reason:
+            raise unittest.SkipTest(reason)
         cls.folder = tempfile.TemporaryDirectory()
         cls.program = os.path.join(cls.folder.name, "syntax_round_trip")
-        built = subprocess.run(["clang", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
-                                "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", cls.program,
-                                *SOURCES], cwd=DRIVERS, capture_output=True, text=True)
+        built = subprocess.run([compiler(), "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS,
+                                "-o", cls.program, *SOURCES], cwd=DRIVERS, capture_output=True, text=True)
         if built.returncode:
             raise RuntimeError(built.stderr)
         # Twelve frames of 48x48 that move and fade, so that references, weights and modes are all used.
@@ -89,4 +98,4 @@ class SyntaxTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -437,7 +437,8 @@ def update():
     """Writes the table from the installed drivers."""
     lists = Lists()
     Lists.setUpClass()
-    text = ["# What the distribution's VA drivers list for encoding on the fake render nodes; written by",
+    text = ["# SPDX-License-Identifier: GPL-2.0-or-later",
+            "# What the distribution's VA drivers list for encoding on the fake render nodes; written by",
             "# tests/test_vendor_drivers.py --update. After a chip's name the driver and its version; then profile,",
             "# entrypoint, rate controls, packed headers, references in lists 0 and 1, slices, quality levels and the",
             "# largest size; \"-\" is what the driver does not state."]
