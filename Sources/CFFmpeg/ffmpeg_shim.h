@@ -42,7 +42,7 @@ static inline unsigned ffmpeg_version(unsigned major, unsigned minor, unsigned m
 }
 
 /// The functions of libavfilter that are used, found when the first filter is needed. Being linked to the library costs
-/// every start: it brings along some ninety libraries, for fonts, speech, subtitles and more.
+/// every start: it brings along some thirty libraries, for fonts, speech, subtitles and more.
 struct ffmpeg_filters {
     __typeof__(&avfilter_graph_alloc) graph_alloc;
     __typeof__(&avfilter_graph_config) graph_config;
