@@ -216,8 +216,8 @@ final class HelperLink: Sendable {
             let events = try waitForEvents([(channel.socketNumber, POLLIN), (output, POLLIN)], until: .never)
             if events[1] != 0, !readOutput(output, &tail, handlers) { output = -1 }
             guard events[0] != 0 else { continue }
-            guard let delivery = try channel.receive(HelperMessage.self, until: .never) else { return }
-            try handle(delivery.message, &tail, handlers)
+            guard let message = try channel.receive(HelperMessage.self, until: .never) else { return }
+            try handle(message, &tail, handlers)
         }
     }
 

@@ -198,9 +198,8 @@ public final class EncoderServer: Sendable {
     private func receiveMessages() throws(MediaError) {
         var memory = PictureMemory()
         var ring: RingWriter?
-        while let delivery = try channel.receive(ClientMessage.self) {
-            let message = delivery.message
-            let descriptor = delivery.takeDescriptor()
+        var descriptor: Descriptor?
+        while let message = try channel.receive(ClientMessage.self, descriptor: &descriptor) {
             switch message {
             case .hello: try channel.send(HelperMessage.hello(Hello(build: build)))
             case .create(let order):
@@ -216,6 +215,7 @@ public final class EncoderServer: Sendable {
             case .taken(let count): try ring?.release(total: count)
             case .close: return
             }
+            descriptor = nil
         }
         throw MediaError(.inputOutput, "the client is gone")
     }
