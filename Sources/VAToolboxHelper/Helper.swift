@@ -8,7 +8,7 @@ import MediaTypes
 import SoftwareEncoder
 import Synchronization
 
-/// The program `vatoolbox-helper`: encoders for one session in another process. A session starts it; it is of no use by
+/// The program `vatoolbox-helper`: encoders in another process. Sessions start it; it is of no use by
 /// hand.
 @main enum Helper {
     /// The descriptor under which the process that starts the helper leaves its socket.
@@ -28,13 +28,15 @@ import Synchronization
         // Loggers that encoders make begin with this, so it comes before the encoders.
         let log = ForwardedLog()
         LoggingSystem.bootstrap { _ in ForwardingLogHandler(log: log) }
-        let server = EncoderServer(socket: socket, factories: [X264EncoderFactory()], onHangup: { _exit(0) })
+        let server = HelperServer(socket: socket, factories: [X264EncoderFactory()])
         log.connect(server)
         do {
             try server.run()
         } catch {
+            // An encoder may be stuck, so nothing is waited for.
+            if error.code == .inputOutput { _exit(0) }
             say("vatoolbox-helper: \(error)")
-            exit(1)
+            _exit(1)
         }
     }
 
@@ -62,9 +64,9 @@ import Synchronization
 
 /// The way of log lines to the client, once there is one.
 final class ForwardedLog: Sendable {
-    private let server = Mutex<EncoderServer?>(nil)
+    private let server = Mutex<HelperServer?>(nil)
 
-    func connect(_ server: EncoderServer) { self.server.withLock { $0 = server } }
+    func connect(_ server: HelperServer) { self.server.withLock { $0 = server } }
 
     func write(level: String, _ text: String) { server.withLock { $0 }?.log(level: level, text) }
 }

@@ -11,10 +11,10 @@ import MediaTypes
         let moments = ["creating", "encoding", "draining", "updating"]
         let factories = Fault.allCases.flatMap { fault in moments.map { FaultyFactory(fault: fault, moment: $0) } }
         do {
-            try EncoderServer(socket: 3, factories: factories, onHangup: { _exit(0) }).run()
+            try HelperServer(socket: 3, factories: factories).run()
         } catch {
             say("\(error)\n")
-            exit(1)
+            _exit(1)
         }
     }
 }

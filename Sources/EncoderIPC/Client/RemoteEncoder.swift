@@ -11,16 +11,16 @@ final class RemoteEncoder: EncoderBackend {
 
     private let link: HelperLink
     private let ledger: FrameLedger
-    private let options: RemoteEncoderFactory.Options
+    private let deadlines: RemoteEncoderFactory.Deadlines
     private var slots = PictureSlots()
     /// Where copies of pictures are made, by format.
     private var pools: [PixelFormat: PixelBufferPool] = [:]
 
-    /// - Parameter connect: Starts a helper.
+    /// - Parameter connect: Opens a connection to a helper.
     init(
         _ identity: EncoderIdentity,
         _ request: EncoderRequest,
-        _ options: RemoteEncoderFactory.Options,
+        _ deadlines: RemoteEncoderFactory.Deadlines,
         connect: (HelperLink.Handlers) throws(MediaError) -> HelperLink
     ) throws(MediaError) {
         let byteCount = CodedRing.byteCount(for: request.configuration)
@@ -30,13 +30,12 @@ final class RemoteEncoder: EncoderBackend {
         let link = try connect(
             HelperLink.Handlers(
                 message: { (message) throws(MediaError) in try ledger.handle(message) },
-                failed: { ledger.fail($0) },
-                log: options.log
+                failed: { ledger.fail($0) }
             )
         )
         ledger.connect(link)
         do {
-            properties = try Self.create(identity, request, options, link, memory, byteCount)
+            properties = try Self.create(identity, request, deadlines, link, memory, byteCount)
         } catch {
             ledger.close()
             link.close()
@@ -45,21 +44,17 @@ final class RemoteEncoder: EncoderBackend {
         ledger.open(properties)
         self.link = link
         self.ledger = ledger
-        self.options = options
+        self.deadlines = deadlines
     }
 
     private static func create(
         _ identity: EncoderIdentity,
         _ request: EncoderRequest,
-        _ options: RemoteEncoderFactory.Options,
+        _ deadlines: RemoteEncoderFactory.Deadlines,
         _ link: HelperLink,
         _ memory: borrowing Descriptor,
         _ byteCount: Int
     ) throws(MediaError) -> EncoderProperties {
-        let hello = ClientMessage.hello(Hello(build: EncoderProtocol.build))
-        guard case .hello = try link.call(hello, within: options.startDeadline, to: "start") else {
-            throw refuse(link, "did not greet")
-        }
         let order = EncoderOrder(
             encoder: identity,
             configuration: request.configuration,
@@ -69,7 +64,7 @@ final class RemoteEncoder: EncoderBackend {
         let answer = try link.call(
             .create(order),
             descriptor: memory.number,
-            within: options.creationDeadline,
+            within: deadlines.creation,
             to: "create the encoder"
         )
         guard case .created(var properties) = answer else { throw refuse(link, "answered another order") }
@@ -98,18 +93,18 @@ final class RemoteEncoder: EncoderBackend {
         let shared = try sharedPicture(frame.buffer)
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
-        let answer = try link.call(.frame(order), within: options.callDeadline, to: "encode a frame")
+        let answer = try link.call(.frame(order), within: deadlines.call, to: "encode a frame")
         guard case .accepted(frame.number) = answer else { throw Self.refuse(link, "answered another order") }
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
-        let answer = try link.call(.update(configuration), within: options.callDeadline, to: "change its settings")
+        let answer = try link.call(.update(configuration), within: deadlines.call, to: "change its settings")
         guard case .updated(let outcome) = answer else { throw Self.refuse(link, "answered another order") }
         return outcome
     }
 
     func drain() throws(MediaError) {
-        let answer = try link.call(.drain, within: options.callDeadline, to: "finish its frames")
+        let answer = try link.call(.drain, within: deadlines.call, to: "finish its frames")
         guard case .drained = answer else { throw Self.refuse(link, "answered another order") }
         if let number = ledger.firstOutstanding {
             throw Self.refuse(link, "says that it has finished, and has not given frame \(number)")
@@ -160,11 +155,11 @@ final class RemoteEncoder: EncoderBackend {
         }
         let place = try slots.place(memory.fileDescriptor)
         if let forgotten = place.forgotten {
-            try link.tell(.forget(slot: forgotten), within: options.callDeadline)
+            try link.tell(.forget(slot: forgotten), within: deadlines.call)
         }
         if place.isNew {
             let offer = MemoryOffer(slot: place.slot, byteCount: memory.byteCount)
-            try link.tell(.offer(offer), descriptor: memory.fileDescriptor, within: options.callDeadline)
+            try link.tell(.offer(offer), descriptor: memory.fileDescriptor, within: deadlines.call)
         }
         return FrameOrder(
             number: frame.number,

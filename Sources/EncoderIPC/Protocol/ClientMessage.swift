@@ -2,18 +2,6 @@
 
 internal import MediaTypes
 
-/// The first message in each direction.
-struct Hello: WireStructure, Hashable, Sendable {
-    static let blank = Hello(build: "")
-
-    /// Which build speaks, for people; what both ends must agree about is ``MessageHeader/version``.
-    var build: String
-
-    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
-        try visitor.field(&build)
-    }
-}
-
 /// Asks for an encoder.
 struct EncoderOrder: WireStructure, Hashable, Sendable {
     static var blank: EncoderOrder {
@@ -82,10 +70,9 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
     }
 }
 
-/// From the client to the helper. Orders are answered one after the other, in the order in which they came.
+/// From the client to an encoder, over a connection of its own. Orders are answered one after the other, in the order in
+/// which they came.
 enum ClientMessage: Sendable {
-    /// Answered by ``HelperMessage/hello(_:)``.
-    case hello(Hello)
     /// Answered by ``HelperMessage/created(_:)`` or ``HelperMessage/refused(_:)``.
     case create(EncoderOrder)
     /// No answer.
@@ -100,14 +87,13 @@ enum ClientMessage: Sendable {
     case drain
     /// So many coded frames have been taken out of the ring, from the first on. No answer.
     case taken(count: UInt64)
-    /// Nothing else will come: the encoder is to be released, and the helper to end. No answer.
+    /// Nothing else will come: the encoder is to be released. No answer.
     case close
 }
 
 extension ClientMessage: WireMessage {
     enum Kind: UInt16 {
-        case hello = 1
-        case create
+        case create = 1
         case offer
         case forget
         case frame
@@ -120,7 +106,6 @@ extension ClientMessage: WireMessage {
     var kind: UInt16 {
         let kind: Kind =
             switch self {
-            case .hello: .hello
             case .create: .create
             case .offer: .offer
             case .forget: .forget
@@ -136,13 +121,12 @@ extension ClientMessage: WireMessage {
     var descriptorCount: Int {
         switch self {
         case .create, .offer: 1
-        case .hello, .forget, .frame, .update, .drain, .taken, .close: 0
+        case .forget, .frame, .update, .drain, .taken, .close: 0
         }
     }
 
     init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
         switch Kind(rawValue: kind) {
-        case .hello: self = .hello(try Hello(from: &reader))
         case .create: self = .create(try EncoderOrder(from: &reader))
         case .offer: self = .offer(try MemoryOffer(from: &reader))
         case .forget: self = .forget(slot: try reader.integer())
@@ -157,7 +141,6 @@ extension ClientMessage: WireMessage {
 
     func writePayload(to writer: inout WireWriter) throws(WireError) {
         switch self {
-        case .hello(let hello): try hello.write(to: &writer)
         case .create(let order): try order.write(to: &writer)
         case .offer(let offer): try offer.write(to: &writer)
         case .forget(let slot): writer.integer(slot)

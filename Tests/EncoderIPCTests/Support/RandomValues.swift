@@ -221,18 +221,32 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func clientMessages() -> [ClientMessage] {
         [
-            .hello(Hello(build: text())), .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: number())),
-            .forget(slot: integer()), .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()),
-            .close,
+            .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: number())), .forget(slot: integer()),
+            .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()), .close,
         ]
     }
 
     /// One message of each kind.
     mutating func helperMessages() -> [HelperMessage] {
         [
-            .hello(Hello(build: text())), .created(properties()), .refused(error()), .accepted(number: integer()),
+            .created(properties()), .refused(error()), .accepted(number: integer()),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
-            .failed(error()), .log(LogLine(level: text(), text: text())),
+            .failed(error()),
         ]
+    }
+
+    /// One message of each kind.
+    mutating func controlOrders() -> [ControlOrder] { [.hello(Hello(build: text())), .attach, .close] }
+
+    /// One message of each kind.
+    mutating func controlNotices() -> [ControlNotice] {
+        [
+            .hello(Greeting(build: text(), limitations: list { $0.text() })),
+            .log(LogLine(level: text(), text: text())),
+        ]
+    }
+
+    mutating func allMessages() -> [any WireMessage] {
+        clientMessages() + helperMessages() + controlOrders() + controlNotices()
     }
 }
