@@ -222,7 +222,8 @@ extension ProcessTests {
                     while try helper.receive() != nil {}
                 }
             }
-            #expect(error?.message.contains("version of the protocol at byte 4 is 9, expected \(EncoderProtocol.version)") == true)
+            let expected = "version of the protocol at byte 4 is 9, expected \(EncoderProtocol.version)"
+            #expect(error?.message.contains(expected) == true)
         }
 
         @Test func aHelperThatLeavesIsTold() {
@@ -269,8 +270,7 @@ extension ProcessTests {
                 FrameOrder(
                     number: 0,
                     picture: PixelBuffer.Description(format: .nv12, width: width, height: 16),
-                    slot: slot,
-                    planes: planes,
+                    place: .memory(slot: slot, planes: planes),
                     presentationTime: .zero,
                     duration: .invalid,
                     options: .init()

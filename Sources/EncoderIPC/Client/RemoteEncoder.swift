@@ -113,9 +113,15 @@ final class RemoteEncoder: EncoderBackend {
 
     // MARK: - Pictures
 
-    /// The picture itself if it lies in a memfd, else a copy of it that does.
+    /// The picture itself if the helper can reach it, else a copy in a memfd.
     private func sharedPicture(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
-        if case .sharedMemory = buffer.storage { return buffer }
+        switch buffer.storage {
+        case .sharedMemory, .dmaBuf: return buffer
+        case .owned, .external, .deviceSurface: return try copy(buffer)
+        }
+    }
+
+    private func copy(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
         let copy = try pool(buffer).make()
         try buffer.withPlanes { (source) throws(MediaError) in
             try copy.withPlanes { (target) throws(MediaError) in
@@ -148,28 +154,43 @@ final class RemoteEncoder: EncoderBackend {
         return pool
     }
 
-    /// The order for a frame whose picture is in shared memory, after the helper was told about that memory.
+    /// The order for a frame whose picture the helper can reach, after the helper was told about its memory.
     private func place(_ frame: EncoderFrame, _ shared: PixelBuffer) throws(MediaError) -> FrameOrder {
-        guard case .sharedMemory(let memory) = shared.storage else {
+        let place: PicturePlace
+        switch shared.storage {
+        case .sharedMemory(let memory):
+            let slot = try slot(memory.fileDescriptor, byteCount: memory.byteCount)
+            place = .memory(slot: slot, planes: memory.planes)
+        case .dmaBuf(let buffer):
+            var slots: [UInt32] = []
+            for descriptor in buffer.fileDescriptors { slots.append(try slot(descriptor, byteCount: nil)) }
+            place = .dmaBuf(slots: slots, planes: buffer.planes, modifier: buffer.modifier)
+        case .owned, .external, .deviceSurface:
             throw MediaError(.unsupported, "the helper cannot reach this picture", given: shared.storage.name)
-        }
-        let place = try slots.place(memory.fileDescriptor)
-        if let forgotten = place.forgotten {
-            try link.tell(.forget(slot: forgotten), within: deadlines.call)
-        }
-        if place.isNew {
-            let offer = MemoryOffer(slot: place.slot, byteCount: memory.byteCount)
-            try link.tell(.offer(offer), descriptor: memory.fileDescriptor, within: deadlines.call)
         }
         return FrameOrder(
             number: frame.number,
             picture: frame.buffer.pictureDescription,
-            slot: place.slot,
-            planes: memory.planes,
+            place: place,
             presentationTime: frame.presentationTime,
             duration: frame.duration,
             options: frame.options
         )
+    }
+
+    /// The number under which the helper knows the memory of a descriptor, which it is sent if it does not.
+    ///
+    /// - Parameter byteCount: The size of a memfd; `nil` for a DMA-BUF.
+    private func slot(_ descriptor: Int32, byteCount: Int?) throws(MediaError) -> UInt32 {
+        let place = try slots.place(descriptor)
+        if let forgotten = place.forgotten {
+            try link.tell(.forget(slot: forgotten), within: deadlines.call)
+        }
+        if place.isNew {
+            let offer = MemoryOffer(slot: place.slot, byteCount: byteCount)
+            try link.tell(.offer(offer), descriptor: descriptor, within: deadlines.call)
+        }
+        return place.slot
     }
 }
 

@@ -28,11 +28,50 @@ struct MemoryOffer: WireStructure, Hashable, Sendable {
 
     /// What later messages call the memory.
     var slot: UInt32
-    var byteCount: Int
+    /// The size of a sealed memfd, which the helper maps; `nil` for a DMA-BUF, which it hands on as it is.
+    var byteCount: Int?
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
         try visitor.field(&slot)
         try visitor.field(&byteCount)
+    }
+}
+
+/// Where the samples of a picture lie, in memory that was offered before.
+enum PicturePlace: Hashable, Sendable {
+    /// In a memfd.
+    case memory(slot: UInt32, planes: [PlaneLayout])
+    /// In DMA-BUFs: the memory that each object of the picture lies in, and the planes in these objects.
+    case dmaBuf(slots: [UInt32], planes: [DMABuffer.Plane], modifier: UInt64)
+}
+
+extension PicturePlace: WireValue {
+    init(from reader: inout WireReader) throws(WireError) {
+        let start = reader.position
+        switch try reader.integer(UInt8.self) {
+        case 0: self = .memory(slot: try reader.integer(), planes: try reader.list(atMost: WireLimits.planes))
+        case 1:
+            self = .dmaBuf(
+                slots: try reader.list(atMost: WireLimits.planes),
+                planes: try reader.list(atMost: WireLimits.planes),
+                modifier: try reader.integer()
+            )
+        case let other: throw reader.error("PicturePlace", at: start, .noSuchValue(given: "case \(other)"))
+        }
+    }
+
+    func write(to writer: inout WireWriter) throws(WireError) {
+        switch self {
+        case .memory(let slot, let planes):
+            writer.integer(UInt8(0))
+            writer.integer(slot)
+            try writer.list(planes, atMost: WireLimits.planes)
+        case .dmaBuf(let slots, let planes, let modifier):
+            writer.integer(UInt8(1))
+            try writer.list(slots, atMost: WireLimits.planes)
+            try writer.list(planes, atMost: WireLimits.planes)
+            writer.integer(modifier)
+        }
     }
 }
 
@@ -42,8 +81,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
         FrameOrder(
             number: 0,
             picture: .blank,
-            slot: 0,
-            planes: [],
+            place: .memory(slot: 0, planes: []),
             presentationTime: .invalid,
             duration: .invalid,
             options: .blank
@@ -52,9 +90,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
 
     var number: Int64
     var picture: PixelBuffer.Description
-    /// The memory that holds the picture, and where in it the planes lie.
-    var slot: UInt32
-    var planes: [PlaneLayout]
+    var place: PicturePlace
     var presentationTime: MediaTime
     var duration: MediaTime
     var options: FrameOptions
@@ -62,8 +98,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
         try visitor.field(&number)
         try visitor.field(&picture)
-        try visitor.field(&slot)
-        try visitor.list(&planes, atMost: WireLimits.planes)
+        try visitor.field(&place)
         try visitor.field(&presentationTime)
         try visitor.field(&duration)
         try visitor.field(&options)

@@ -174,7 +174,7 @@ final class EncoderServer: Sendable {
                 ring = writer
                 inbox.withLock { $0.ring = writer }
                 enqueue(.create(order, writer))
-            case .offer(let offer): try memory.add(try map(descriptor, offer.byteCount, .read), slot: offer.slot)
+            case .offer(let offer): try memory.add(try picture(descriptor, offer), slot: offer.slot)
             case .forget(let slot): try memory.remove(slot)
             case .frame(let order): enqueue(.frame(try frame(order, memory)))
             case .update(let configuration): enqueue(.update(configuration))
@@ -185,6 +185,17 @@ final class EncoderServer: Sendable {
             descriptor = nil
         }
         throw MediaError(.inputOutput, "the client is gone")
+    }
+
+    private func picture(
+        _ descriptor: consuming Descriptor?,
+        _ offer: MemoryOffer
+    ) throws(MediaError) -> PictureMemory.Slot {
+        if let byteCount = offer.byteCount { return .memory(try map(descriptor, byteCount, .read)) }
+        switch consume descriptor {
+        case .some(let descriptor): return .dmaBuf(PictureMemory.DMAObject(descriptor))
+        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
+        }
     }
 
     private func map(

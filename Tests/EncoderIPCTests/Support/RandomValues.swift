@@ -194,12 +194,23 @@ extension SeededGenerator {
         )
     }
 
+    mutating func layout() -> PlaneLayout { PlaneLayout(offset: number(), bytesPerRow: number()) }
+
+    mutating func place() -> PicturePlace {
+        flag()
+            ? .memory(slot: integer(), planes: list { $0.layout() })
+            : .dmaBuf(
+                slots: list { $0.integer() },
+                planes: list { DMABuffer.Plane(object: $0.number(), layout: $0.layout()) },
+                modifier: integer()
+            )
+    }
+
     mutating func frameOrder() -> FrameOrder {
         FrameOrder(
             number: integer(),
             picture: picture(),
-            slot: integer(),
-            planes: list { PlaneLayout(offset: $0.number(), bytesPerRow: $0.number()) },
+            place: place(),
             presentationTime: time(),
             duration: time(),
             options: FrameOptions(forceKeyFrame: flag(), quantizer: maybe { $0.number() })
@@ -221,7 +232,7 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func clientMessages() -> [ClientMessage] {
         [
-            .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: number())), .forget(slot: integer()),
+            .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: maybe { $0.number() })), .forget(slot: integer()),
             .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()), .close,
         ]
     }
