@@ -26,15 +26,23 @@ final class EncoderServer: Sendable {
 
     private let channel: Channel
     private let factories: [any EncoderFactory]
+    private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
     private let inbox = Mutex(Inbox())
     private let wake = DispatchSemaphore(value: 0)
     /// Keeps coded frames in the order in which they lie in the ring.
     private let outputs = Mutex(())
 
-    /// - Parameter factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
-    init(_ channel: Channel, factories: [any EncoderFactory]) {
+    /// - Parameters:
+    ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
+    ///   - others: Makes a factory for what is not among them.
+    init(
+        _ channel: Channel,
+        factories: [any EncoderFactory],
+        others: @escaping @Sendable (EncoderIdentity) -> (any EncoderFactory)? = { _ in nil }
+    ) {
         self.channel = channel
         self.factories = factories
+        self.others = others
     }
 
     /// Serves until the client closes the encoder.
@@ -97,7 +105,7 @@ final class EncoderServer: Sendable {
         guard
             let factory = factories.first(where: {
                 $0.identity.name == wanted.name && $0.identity.codec == wanted.codec
-            })
+            }) ?? others(wanted)
         else {
             throw MediaError(
                 .unavailable,
