@@ -28,7 +28,12 @@ import Synchronization
         // Loggers that encoders make begin with this, so it comes before the encoders.
         let log = ForwardedLog()
         LoggingSystem.bootstrap { _ in ForwardingLogHandler(log: log) }
-        let server = EncoderServer(socket: socket, factories: [X264EncoderFactory()], onHangup: { _exit(0) })
+        let server = EncoderServer(
+            socket: socket,
+            factories: [X264EncoderFactory()],
+            inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) },
+            onHangup: { _exit(0) }
+        )
         log.connect(server)
         do {
             try server.run()

@@ -19,6 +19,8 @@ final class HelperLink: Sendable {
         var failed: @Sendable (MediaError) -> Void
         /// A line for the log.
         var log: @Sendable (HelperLogLine) -> Void
+        /// The process has ended by itself, and how; told before orders fail because of it.
+        var ended: @Sendable (HelperProcess.Ending) -> Void = { _ in }
     }
 
     private struct State {
@@ -113,6 +115,20 @@ final class HelperLink: Sendable {
         within patience: Duration,
         to purpose: String
     ) throws(MediaError) -> HelperMessage {
+        switch try ask(order, descriptor: descriptor, within: patience, to: purpose) {
+        case .refused(let error), .callFailed(let error): throw error
+        case let answer: return answer
+        }
+    }
+
+    /// As ``call(_:descriptor:within:to:)``, but what the helper answers if it failed is an answer like others, apart
+    /// from the failures of the helper itself.
+    func ask(
+        _ order: ClientMessage,
+        descriptor: Int32? = nil,
+        within patience: Duration,
+        to purpose: String
+    ) throws(MediaError) -> HelperMessage {
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure { throw failure }
             state.isWaiting = true
@@ -150,11 +166,8 @@ final class HelperLink: Sendable {
             defer { state.answer = nil }
             return state.answer
         }
-        switch answer {
-        case .refused(let error), .callFailed(let error): throw error
-        case .some(let answer): return answer
-        case nil: throw MediaError(.invalidState, "an answer was taken twice")
-        }
+        guard let answer else { throw MediaError(.invalidState, "an answer was taken twice") }
+        return answer
     }
 
     /// Sends what has no answer. If the helper is gone, the next order tells it.
@@ -227,7 +240,7 @@ final class HelperLink: Sendable {
         _ handlers: Handlers
     ) throws(MediaError) {
         switch message {
-        case .hello, .created, .refused, .accepted, .updated, .drained, .callFailed:
+        case .hello, .created, .refused, .accepted, .updated, .drained, .callFailed, .inspected:
             let isExpected = state.withLock { state in
                 guard state.isWaiting, state.answer == nil else { return false }
                 state.answer = message
@@ -237,6 +250,7 @@ final class HelperLink: Sendable {
                 throw MediaError(.malformedData, "\(Self.peer) answered what nobody had asked")
             }
             change.signal()
+        case .stage, .report: try handlers.message(message)
         case .coded, .released, .failed:
             state.withLock { $0.progress = .now }
             try handlers.message(message)
@@ -270,6 +284,7 @@ final class HelperLink: Sendable {
             failure = MediaError(.frameFailed, "\(Self.peer) \(ending)\(tail.explanation)")
             if case .killed(let signal) = ending { failure.status = Int(signal) }
             failure.call = launch?.path
+            handlers.ended(ending)
         }
         let (isToldHere, final) = state.withLock { state -> (Bool, MediaError) in
             let isNew = state.failure == nil

@@ -93,6 +93,12 @@ enum HelperMessage: Sendable {
     case failed(MediaError)
     /// Something for the log.
     case log(LogLine)
+    /// How far the helper has come with a driver.
+    case stage(DriverStage)
+    /// What a driver says of itself.
+    case report(DriverReport)
+    /// The driver was asked, has been reported and is let go of.
+    case inspected
 }
 
 extension HelperMessage: WireMessage {
@@ -108,6 +114,9 @@ extension HelperMessage: WireMessage {
         case callFailed
         case failed
         case log
+        case stage
+        case report
+        case inspected
     }
 
     var kind: UInt16 {
@@ -124,6 +133,9 @@ extension HelperMessage: WireMessage {
             case .callFailed: .callFailed
             case .failed: .failed
             case .log: .log
+            case .stage: .stage
+            case .report: .report
+            case .inspected: .inspected
             }
         return kind.rawValue
     }
@@ -143,6 +155,9 @@ extension HelperMessage: WireMessage {
         case .callFailed: self = .callFailed(try MediaError(from: &reader))
         case .failed: self = .failed(try MediaError(from: &reader))
         case .log: self = .log(try LogLine(from: &reader))
+        case .stage: self = .stage(try DriverStage(from: &reader))
+        case .report: self = .report(try DriverReport(from: &reader))
+        case .inspected: self = .inspected
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
     }
@@ -157,7 +172,9 @@ extension HelperMessage: WireMessage {
         case .accepted(let number), .released(let number): writer.integer(number)
         case .coded(let notice): try notice.write(to: &writer)
         case .updated(let outcome): try outcome.write(to: &writer)
-        case .drained: break
+        case .drained, .inspected: break
+        case .stage(let stage): try stage.write(to: &writer)
+        case .report(let report): try report.fittingWire.write(to: &writer)
         case .log(let line): try LogLine(level: line.level, text: line.text.fittingWire).write(to: &writer)
         }
     }

@@ -15,6 +15,7 @@ public final class EncoderServer: Sendable {
         case frame(EncoderFrame)
         case update(EncoderConfiguration)
         case drain
+        case inspect(path: String)
     }
 
     private struct Inbox {
@@ -26,6 +27,7 @@ public final class EncoderServer: Sendable {
     private let channel: Channel
     private let build: String
     private let factories: [any EncoderFactory]
+    private let inspector: DriverInspector?
     private let onHangup: @Sendable () -> Void
     private let inbox = Mutex(Inbox())
     private let wake = DispatchSemaphore(value: 0)
@@ -38,27 +40,31 @@ public final class EncoderServer: Sendable {
     ///   - socket: The socket to the client, as a helper process finds it; the server owns it from now on.
     ///   - build: Which build this is, for errors and logs of the client.
     ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
+    ///   - inspector: Asks drivers; `nil` if this helper asks none.
     ///   - onHangup: Called on another thread when the client is gone without a word. A helper process ends there, since
     ///     a call into an encoder may never return.
     public convenience init(
         socket: Int32,
         build: String = EncoderProtocol.build,
         factories: [any EncoderFactory],
+        inspector: DriverInspector? = nil,
         onHangup: @escaping @Sendable () -> Void
     ) {
         let channel = Channel(Descriptor(owning: socket), peer: "the client")
-        self.init(channel, build: build, factories: factories, onHangup: onHangup)
+        self.init(channel, build: build, factories: factories, inspector: inspector, onHangup: onHangup)
     }
 
     init(
         _ channel: Channel,
         build: String = EncoderProtocol.build,
         factories: [any EncoderFactory],
+        inspector: DriverInspector? = nil,
         onHangup: @escaping @Sendable () -> Void
     ) {
         self.channel = channel
         self.build = build
         self.factories = factories
+        self.inspector = inspector
         self.onHangup = onHangup
     }
 
@@ -105,6 +111,7 @@ public final class EncoderServer: Sendable {
                 return try channel.send(HelperMessage.refused(error))
             }
         }
+        if case .inspect(let path) = work { return try inspect(path) }
         guard let encoder else {
             throw MediaError(.malformedData, "the client gave an order before there was an encoder")
         }
@@ -116,10 +123,28 @@ public final class EncoderServer: Sendable {
                 try encoder.encode(frame)
                 answer = .accepted(number: number)
             case .update(let configuration): answer = .updated(try encoder.update(configuration))
-            case .drain, .create:
+            case .drain, .create, .inspect:
                 try encoder.drain()
                 answer = .drained
             }
+        } catch {
+            answer = .callFailed(error)
+        }
+        try channel.send(answer)
+    }
+
+    private func inspect(_ path: String) throws(MediaError) {
+        let answer: HelperMessage
+        do throws(MediaError) {
+            guard let inspector else { throw MediaError(.unsupported, "this helper asks no drivers") }
+            let channel = channel
+            try inspector(path) { (news) throws(MediaError) in
+                switch news {
+                case .stage(let stage): try channel.send(HelperMessage.stage(stage))
+                case .report(let report): try channel.send(HelperMessage.report(report))
+                }
+            }
+            answer = .inspected
         } catch {
             answer = .callFailed(error)
         }
@@ -214,6 +239,7 @@ public final class EncoderServer: Sendable {
             case .update(let configuration): enqueue(.update(configuration))
             case .drain: enqueue(.drain)
             case .taken(let count): try ring?.release(total: count)
+            case .inspect(let path): enqueue(.inspect(path: path))
             case .close: return
             }
         }

@@ -218,12 +218,40 @@ extension SeededGenerator {
         )
     }
 
+    mutating func stage() -> DriverStage {
+        switch integer(UInt8.self) % 8 {
+        case 0: .openingNode
+        case 1: .choosingDriver
+        case 2: .loading(file: text())
+        case 3: .initializing(file: text())
+        case 4: .askingVendor
+        case 5: .askingProfiles
+        case 6: .askingEntrypoints(profile: integer())
+        default: .closing
+        }
+    }
+
+    mutating func report() -> DriverReport {
+        DriverReport(
+            majorVersion: integer(),
+            minorVersion: integer(),
+            vendor: text(),
+            file: maybe { $0.text() },
+            profiles: list { random in
+                DriverReport.Profile(
+                    number: random.integer(),
+                    entrypoints: random.list { DriverReport.Entrypoint(number: $0.integer()) }
+                )
+            }
+        )
+    }
+
     /// One message of each kind.
     mutating func clientMessages() -> [ClientMessage] {
         [
             .hello(Hello(build: text())), .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: number())),
             .forget(slot: integer()), .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()),
-            .close,
+            .close, .inspect(path: text()),
         ]
     }
 
@@ -232,7 +260,8 @@ extension SeededGenerator {
         [
             .hello(Hello(build: text())), .created(properties()), .refused(error()), .accepted(number: integer()),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
-            .failed(error()), .log(LogLine(level: text(), text: text())),
+            .failed(error()), .log(LogLine(level: text(), text: text())), .stage(stage()),
+            .report(report()), .inspected,
         ]
     }
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import MediaTypes
+
+/// Asks VA-API drivers in a helper process: a driver that crashes, aborts, exits or hangs ends that process and not this
+/// one.
+public enum RemoteDriver {
+    /// How a driver is asked.
+    public struct Options: Sendable {
+        /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
+        public var helperPath: String?
+        /// How long everything may take together, the start of the helper included.
+        public var deadline = Duration.seconds(10)
+        /// Takes lines that the helper logs, on a thread of its own; never blocks.
+        public var log: @Sendable (HelperLogLine) -> Void = { _ in }
+
+        /// Makes the defaults: 10 seconds, no log.
+        public init() {}
+    }
+
+    /// Starts a helper and has it ask the driver of a render node. Returns when the driver has answered, has failed, or
+    /// the deadline has passed; a helper that is stuck is ended and not waited for.
+    ///
+    /// - Parameter path: The path of the render node.
+    public static func inspect(path: String, options: Options = .init()) -> DriverInspection {
+        inspect(path: path, options: options) { (handlers) throws(MediaError) in
+            try HelperLink.start(path: try HelperLocation.find(options.helperPath), handlers: handlers)
+        }
+    }
+
+    /// - Parameter connect: Starts a helper.
+    static func inspect(
+        path: String,
+        options: Options,
+        connect: (HelperLink.Handlers) throws(MediaError) -> HelperLink
+    ) -> DriverInspection {
+        let notes = InspectionNotes()
+        let handlers = HelperLink.Handlers(
+            message: { (message) throws(MediaError) in try notes.handle(message) },
+            failed: { _ in },
+            log: { line in
+                notes.add(line)
+                options.log(line)
+            },
+            ended: { notes.note($0) }
+        )
+        do throws(MediaError) {
+            let link = try connect(handlers)
+            defer { link.close() }
+            let end = ContinuousClock.now + options.deadline.asPatience
+            let hello = ClientMessage.hello(Hello(build: EncoderProtocol.build))
+            guard case .hello = try link.ask(hello, within: options.deadline, to: "start") else {
+                throw refuse(link, "did not greet")
+            }
+            switch try link.ask(.inspect(path: path), within: end - .now, to: "ask the driver") {
+            case .inspected:
+                guard let report = notes.report else { throw refuse(link, "did not report the driver") }
+                return .reported(report, failure: nil)
+            case .callFailed(let error): return notes.inspection(.refused(error))
+            default: throw refuse(link, "answered another order")
+            }
+        } catch {
+            return notes.inspection(notes.cause(of: error, options.deadline))
+        }
+    }
+
+    /// Ends a helper that lies.
+    private static func refuse(_ link: HelperLink, _ reason: String) -> MediaError {
+        let error = MediaError(.malformedData, "\(HelperLink.peer) \(reason)")
+        link.abandon(error)
+        return error
+    }
+}
+
+/// What came of asking a driver.
+public enum DriverInspection: Sendable, Hashable {
+    /// What the driver says of itself, and what went wrong after that, while it was let go of.
+    case reported(DriverReport, failure: DriverFailure?)
+    /// Why there is no report.
+    case failed(DriverFailure)
+}
+
+/// How a driver failed, or the helper that was to ask it.
+public struct DriverFailure: Sendable, Hashable {
+    /// What happened.
+    public enum Cause: Sendable, Hashable {
+        /// libva, the driver or the node refused, in order.
+        case refused(MediaError)
+        /// The helper's process was ended by a signal: its number and its name, for example `SIGSEGV`.
+        case killed(signal: Int32, name: String)
+        /// The helper's process ended by itself, with that status.
+        case exited(status: Int32)
+        /// There was no answer in that time, and the helper's process was ended.
+        case deadline(Duration)
+        /// There is no helper, or it did not do what it is for.
+        case helper(MediaError)
+    }
+
+    /// What happened.
+    public var cause: Cause
+    /// How far it had come; `nil` if the helper was not there yet. After a refusal it is the furthest stage of all the
+    /// files that libva tried.
+    public var stage: DriverStage?
+    /// The driver file that the stage is about, or that was loaded before it.
+    public var file: String?
+    /// The last lines that libva, the driver and the helper wrote, the oldest first.
+    public var log: [HelperLogLine]
+
+    /// Makes a failure.
+    public init(cause: Cause, stage: DriverStage?, file: String?, log: [HelperLogLine]) {
+        self.cause = cause
+        self.stage = stage
+        self.file = file
+        self.log = log
+    }
+}
