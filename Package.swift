@@ -18,7 +18,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let package = Package(
     name: "vatoolbox",
     products: [
-        .library(name: "VAToolbox", targets: ["VAToolbox", "MediaTypes", "BitstreamSyntax"]),
+        .library(name: "VAToolbox", targets: ["VAToolbox", "EncoderIPC", "MediaTypes", "BitstreamSyntax"]),
         .library(name: "Transcoding", targets: ["Transcoding", "MediaIO"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
         .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
@@ -44,7 +44,11 @@ let package = Package(
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
         // Encoders in a process of their own.
-        .target(name: "EncoderIPC", dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes"], swiftSettings: strict),
+        .target(
+            name: "EncoderIPC",
+            dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", logging],
+            swiftSettings: strict
+        ),
 
         // Encoders, and the session that uses them.
         .target(

@@ -51,7 +51,7 @@ public final class CompressionSession: Sendable {
     ) async throws(MediaError) {
         var selection = try EncoderSelector().select(for: configuration, policy: options.policy)
         if options.isolation == .process {
-            selection = selection.inHelperProcesses(path: options.helperPath, limits: options.limits)
+            selection = selection.inHelperProcesses(of: options.helpers, limits: options.limits)
         }
         try await self.init(
             configuration: configuration,

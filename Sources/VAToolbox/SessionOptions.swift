@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+public import EncoderIPC
 import MediaTypes
 
 /// How a session behaves, apart from what it encodes. Values are checked when a session is created.
@@ -9,9 +10,9 @@ public struct SessionOptions: Sendable {
     /// In which process they work. It is about the encoders that the session selects itself; factories that are given to
     /// it are used as they are.
     public var isolation = EncoderIsolation.automatic
-    /// The path of the helper program; `nil` for `vatoolbox-helper` where `VATOOLBOX_HELPER` says, beside the executable
-    /// or in `PATH`.
-    public var helperPath: String?
+    /// The helper processes in which encoders work, if they do not work in this one. Sessions may share a pool, which
+    /// can keep a spare helper ready, or several encoders in one helper.
+    public var helpers = HelperPool.standard
     /// What happens to frames that come faster than they can be encoded; `nil` lets `encode` wait instead.
     public var realTime: RealTimeMode?
     /// When a session gives an encoder up.

@@ -8,8 +8,8 @@ import MediaTypes
 import SoftwareEncoder
 import Synchronization
 
-/// The program `vatoolbox-helper`: encoders for one session in another process. A session starts it; it is of no use by
-/// hand.
+/// The program `vatoolbox-helper`: encoders, and drivers that are asked who they are, in another process. VAToolbox
+/// starts it; it is of no use by hand.
 @main enum Helper {
     /// The descriptor under which the process that starts the helper leaves its socket.
     private static let socket: Int32 = 3
@@ -28,19 +28,23 @@ import Synchronization
         // Loggers that encoders make begin with this, so it comes before the encoders.
         let log = ForwardedLog()
         LoggingSystem.bootstrap { _ in ForwardingLogHandler(log: log) }
-        let server = EncoderServer(
+        let server = HelperServer(
             socket: socket,
             factories: [X264EncoderFactory()],
-            inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) },
-            onHangup: { _exit(0) }
+            inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) }
         )
         log.connect(server)
         do {
             try server.run()
         } catch {
+            // An encoder may be stuck, so nothing is waited for.
+            if error.code == .inputOutput { _exit(0) }
             say("vatoolbox-helper: \(error)")
-            exit(1)
+            _exit(1)
         }
+        // Not by `exit`: drivers crash in their destructors.
+        fflush(nil)
+        _exit(0)
     }
 
     private static func say(_ line: String) {
@@ -67,9 +71,9 @@ import Synchronization
 
 /// The way of log lines to the client, once there is one.
 final class ForwardedLog: Sendable {
-    private let server = Mutex<EncoderServer?>(nil)
+    private let server = Mutex<HelperServer?>(nil)
 
-    func connect(_ server: EncoderServer) { self.server.withLock { $0 = server } }
+    func connect(_ server: HelperServer) { self.server.withLock { $0 = server } }
 
     func write(level: String, _ text: String) { server.withLock { $0 }?.log(level: level, text) }
 }

@@ -11,17 +11,16 @@ import Testing
 extension ProcessTests {
     /// Helpers that crash, abort, hang and are killed.
     @Suite struct FaultTests {
-        private let path: String
+        private let pool: HelperPool
 
-        init() throws { path = try HelperPrograms.path("FaultyHelper") }
+        init() throws { pool = try HelperPrograms.pool("FaultyHelper") }
 
         private func factory(_ name: String, deadline: Duration = .seconds(30)) -> RemoteEncoderFactory {
-            var options = RemoteEncoderFactory.Options()
-            options.helperPath = path
-            options.startDeadline = .seconds(30)
-            options.creationDeadline = deadline
-            options.callDeadline = deadline
-            return RemoteEncoderFactory(EncoderIdentity(name: name, codec: .h264), options: options)
+            var deadlines = RemoteEncoderFactory.Deadlines()
+            deadlines.start = .seconds(30)
+            deadlines.creation = deadline
+            deadlines.call = deadline
+            return RemoteEncoderFactory(EncoderIdentity(name: name, codec: .h264), pool: pool, deadlines: deadlines)
         }
 
         /// Encodes four frames, updates and drains.

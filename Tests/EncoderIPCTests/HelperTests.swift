@@ -14,12 +14,14 @@ extension ProcessTests {
     /// Encoders in helper processes against the same encoders in this process.
     @Suite struct HelperTests {
         private let x264: RemoteEncoderFactory
+        private let path: String
 
         init() throws {
-            var options = RemoteEncoderFactory.Options()
-            options.helperPath = try HelperPrograms.path("vatoolbox-helper")
-            x264 = RemoteEncoderFactory(EncoderIdentity(name: "x264", codec: .h264), options: options)
+            path = try HelperPrograms.path("vatoolbox-helper")
+            x264 = RemoteEncoderFactory(Self.identity, pool: try HelperPrograms.pool("vatoolbox-helper"))
         }
+
+        private static let identity = EncoderIdentity(name: "x264", codec: .h264)
 
         @Test(arguments: [PixelBufferPool.Memory.owned, .shared])
         func theSameBytesAsInThisProcess(memory: PixelBufferPool.Memory) throws {
@@ -64,7 +66,7 @@ extension ProcessTests {
             }
             let here = try #require(error(X264EncoderFactory()))
             #expect(error(x264)?.code == here.code)
-            let other = RemoteEncoderFactory(EncoderIdentity(name: "x265", codec: .hevc), options: x264.options)
+            let other = RemoteEncoderFactory(EncoderIdentity(name: "x265", codec: .hevc), pool: x264.pool)
             let unknown = #expect(throws: MediaError.self) { try Take(other, .small()) }
             #expect(unknown?.description == "the helper has no such encoder: given x265, allowed x264")
             Traces.expectNone()
@@ -72,22 +74,25 @@ extension ProcessTests {
 
         @Test func logLinesArrive() throws {
             let lines = Mutex<[HelperLogLine]>([])
-            var options = x264.options
+            var options = HelperPool.Options()
+            options.path = path
             options.log = { line in lines.withLock { $0.append(line) } }
-            _ = try Take(RemoteEncoderFactory(x264.identity, options: options), .small())
+            _ = try Take(RemoteEncoderFactory(Self.identity, pool: try HelperPool(options)), .small())
             let profile = lines.withLock { lines in lines.first { $0.text.contains("profile") } }
             #expect(profile?.level == "debug")
             Traces.expectNone()
         }
 
-        @Test func aMissingProgramIsNamed() {
-            var options = x264.options
-            options.helperPath = "/nowhere/helper"
-            let missing = RemoteEncoderFactory(x264.identity, options: options)
+        @Test func aMissingProgramIsNamed() throws {
+            func factory(_ path: String) throws -> RemoteEncoderFactory {
+                var options = HelperPool.Options()
+                options.path = path
+                return RemoteEncoderFactory(Self.identity, pool: try HelperPool(options))
+            }
+            let missing = try factory("/nowhere/helper")
             let error = #expect(throws: MediaError.self) { try Take(missing, .small()) }
             #expect(error?.description == "the helper program (given) cannot be run: given /nowhere/helper")
-            options.helperPath = "/etc"
-            let folder = RemoteEncoderFactory(x264.identity, options: options)
+            let folder = try factory("/etc")
             #expect(throws: MediaError.self) { try Take(folder, .small()) }
             Traces.expectNone()
         }
@@ -109,7 +114,6 @@ extension ProcessTests {
         @Test func aHelperEndsWithItsClient() throws {
             let sockets = try DescriptorPair.sockets()
             let pipe = try DescriptorPair.pipe()
-            let path = try #require(x264.options.helperPath)
             let process = try HelperProcess(path: path, socket: sockets.far, log: pipe.far)
             let other = sockets.near.number
             #expect(process.reap() == nil)

@@ -26,7 +26,7 @@ extension ProcessTests {
             var options = SessionOptions()
             options.policy = .requireSoftware
             options.isolation = isolation
-            options.helperPath = try HelperPrograms.path("vatoolbox-helper")
+            options.helpers = try HelperPrograms.pool("vatoolbox-helper")
             options.limits.frameDeadline = .seconds(4)
             let session = try await CompressionSession(configuration: configuration, options: options)
             #expect(session.pixelBufferPool.memory == (isolation == .process ? .shared : .owned))
@@ -80,10 +80,8 @@ extension ProcessTests {
 
         /// The session takes it for hung, and yet lets it go: its helper does not stay.
         @Test func aSilentEncoderIsLetGo() async throws {
-            var remote = RemoteEncoderFactory.Options()
-            remote.helperPath = try HelperPrograms.path("FaultyHelper")
             let identity = EncoderIdentity(name: "silence-encoding", codec: .h264)
-            let factory = RemoteEncoderFactory(identity, options: remote)
+            let factory = RemoteEncoderFactory(identity, pool: try HelperPrograms.pool("FaultyHelper"))
             var options = SessionOptions()
             options.limits.frameDeadline = .milliseconds(500)
             do {

@@ -41,8 +41,6 @@ final class FakeHelper: Sendable {
     /// What an honest helper says until the first frame.
     func behave(_ properties: EncoderProperties = FakeHelper.properties) throws {
         _ = try receive()
-        send(.hello(Hello(build: "fake")))
-        _ = try receive()
         send(.created(properties))
     }
 
@@ -125,16 +123,18 @@ extension ProcessTests {
             let near = sockets.near.number
             let helper = FakeHelper(far, script: script)
             defer { withExtendedLifetime(helper) {} }
-            var options = RemoteEncoderFactory.Options()
-            options.startDeadline = .seconds(20)
-            options.callDeadline = .seconds(20)
+            let control = try DescriptorPair.sockets()
+            let host = try HelperHost.adopt(try Descriptor.duplicate(control.near.number))
+            var deadlines = RemoteEncoderFactory.Deadlines()
+            deadlines.call = .seconds(20)
             let outputs = Take.Outputs()
             var configuration = EncoderConfiguration.small()
             configuration.bFrames = .off
             let request = EncoderRequest(configuration: configuration, maximumReorderDepth: 2) { outputs.add($0) }
             let identity = EncoderIdentity(name: "fake", codec: .h264)
-            let encoder = try RemoteEncoder(identity, request, options) { (handlers) throws(MediaError) in
-                try HelperLink.connect(try Descriptor.duplicate(near), handlers: handlers)
+            let encoder = try RemoteEncoder(identity, request, deadlines) { (handlers) throws(MediaError) in
+                #expect(host.reserve(limit: 1))
+                return try HelperLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
             }
             var pictures = try Pictures(.shared)
             let frame = EncoderFrame(number: 0, buffer: try pictures.next(0), presentationTime: .zero)
@@ -193,8 +193,8 @@ extension ProcessTests {
                 $0.formatDescription = FormatDescription(codec: .h264, width: 96, height: 32, parameterSets: [[1]])
             },
             Lie("another version") { helper in
-                var bytes = try HelperMessage.hello(Hello(build: "fake")).bytes(sequence: 0)
-                bytes[4] = 2
+                var bytes = try HelperMessage.drained.bytes(sequence: 0)
+                bytes[4] += 1
                 helper.send(raw: bytes)
                 while try helper.receive() != nil {}
             },
@@ -217,13 +217,14 @@ extension ProcessTests {
         @Test func theVersionIsNamed() {
             let error = #expect(throws: MediaError.self) {
                 try play { helper in
-                    var bytes = try HelperMessage.hello(Hello(build: "fake")).bytes(sequence: 0)
+                    var bytes = try HelperMessage.drained.bytes(sequence: 0)
                     bytes[4] = 9
                     helper.send(raw: bytes)
                     while try helper.receive() != nil {}
                 }
             }
-            #expect(error?.message.contains("version of the protocol at byte 4 is 9, expected 1") == true)
+            let expected = "version of the protocol at byte 4 is 9, expected \(EncoderProtocol.version)"
+            #expect(error?.message.contains(expected) == true)
         }
 
         @Test func aHelperThatLeavesIsTold() {
@@ -250,7 +251,7 @@ extension ProcessTests {
             let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
             let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
             try speak(client)
-            try EncoderServer(far, factories: [NoFactory()], onHangup: {}).run()
+            try EncoderServer(far, factories: [NoFactory()]).run()
         }
 
         private func refuses(_ what: String, _ speak: (Channel) throws -> Void) {
@@ -270,8 +271,7 @@ extension ProcessTests {
                 FrameOrder(
                     number: 0,
                     picture: PixelBuffer.Description(format: .nv12, width: width, height: 16),
-                    slot: slot,
-                    planes: planes,
+                    place: .memory(slot: slot, planes: planes),
                     presentationTime: .zero,
                     duration: .invalid,
                     options: .init()
@@ -282,7 +282,6 @@ extension ProcessTests {
         @Test func anHonestClientIsServed() throws {
             try serve { client in
                 let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
-                try client.send(ClientMessage.hello(Hello(build: "")))
                 try client.send(ClientMessage.create(order), descriptor: memory.number)
                 try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
                 try client.send(ClientMessage.forget(slot: 0))

@@ -11,10 +11,10 @@ import MediaTypes
         let moments = ["creating", "encoding", "draining", "updating"]
         let factories = Fault.allCases.flatMap { fault in moments.map { FaultyFactory(fault: fault, moment: $0) } }
         do {
-            try EncoderServer(socket: 3, factories: factories, onHangup: { _exit(0) }).run()
+            try HelperServer(socket: 3, factories: factories).run()
         } catch {
             say("\(error)\n")
-            exit(1)
+            _exit(1)
         }
     }
 }
@@ -89,14 +89,27 @@ final class FaultyEncoder: EncoderBackend {
         frames += 1
         if frames == 3 { try strike("encoding") }
         if frames >= 3, factory.fault == .silence { return }
-        let first = try frame.buffer.withPlanes { planes in planes[0].baseAddress.load(as: UInt8.self) }
         let coded = CodedFrame(
             number: frame.number,
-            data: CodedData([0, 0, 0, 2, 0x65, first]),
+            data: CodedData([0, 0, 0, 2, 0x65] + (try firstSamples(of: frame.buffer))),
             isKeyFrame: frames == 1,
             isReference: true
         )
         request.output(.coded(coded))
+    }
+
+    /// The first sample of the picture; of one in DMA-BUFs that of each plane, and the modifier.
+    private func firstSamples(of buffer: PixelBuffer) throws(MediaError) -> [UInt8] {
+        guard case .dmaBuf(let memory) = buffer.storage else {
+            return try buffer.withPlanes { planes in [planes[0].baseAddress.load(as: UInt8.self)] }
+        }
+        return memory.planes.map { plane in
+            let count = plane.layout.offset + 1
+            let descriptor = memory.fileDescriptors[plane.object]
+            guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else { return 0 }
+            defer { munmap(base, count) }
+            return base.load(fromByteOffset: plane.layout.offset, as: UInt8.self)
+        } + [UInt8(truncatingIfNeeded: memory.modifier)]
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {

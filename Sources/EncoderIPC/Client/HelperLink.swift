@@ -5,22 +5,16 @@ internal import Glibc
 internal import MediaTypes
 internal import Synchronization
 
-/// The client's connection to one helper: orders and their answers, the process, and everything that the helper sends.
+/// The client's connection to one encoder in a helper: orders and their answers, and everything that the encoder sends.
 ///
-/// A thread of its own starts the process, receives, and waits for the end of the process; so a stuck helper holds up
-/// nobody, and `PR_SET_PDEATHSIG`, which is about the thread that started a process, means what it says. One thread at a
-/// time gives orders.
+/// A thread of its own receives. One thread at a time gives orders.
 final class HelperLink: Sendable {
     /// Takes what comes from the helper, on the link's thread; never blocks.
     struct Handlers: Sendable {
         /// A message that answers no order. An error ends the helper.
         var message: @Sendable (HelperMessage) throws(MediaError) -> Void
-        /// The helper is gone while no order waited for an answer.
+        /// The encoder is gone while no order waited for an answer.
         var failed: @Sendable (MediaError) -> Void
-        /// A line for the log.
-        var log: @Sendable (HelperLogLine) -> Void
-        /// The process has ended by itself, and how; told before orders fail because of it.
-        var ended: @Sendable (HelperProcess.Ending) -> Void = { _ in }
     }
 
     private struct State {
@@ -30,75 +24,37 @@ final class HelperLink: Sendable {
         var isClosed = false
         /// When the helper last showed that it works.
         var progress = ContinuousClock.now
-        var process: HelperProcess?
     }
 
-    /// How long a helper that was asked to end, or has closed its socket, may take to end.
-    private static let grace = Duration.seconds(2)
-    static let peer = "the encoder's helper process"
+    static let peer = HelperHost.peer
 
     private let channel: Channel
+    private let host: HelperHost
     private let state = Mutex(State())
     private let change = DispatchSemaphore(value: 0)
 
-    /// Starts a helper program.
+    /// Receives from now on.
     ///
-    /// - Throws: `unavailable` if it cannot be run, `outOfMemory`.
-    static func start(path: String, handlers: Handlers) throws(MediaError) -> HelperLink {
-        let sockets = try DescriptorPair.sockets()
-        let log = try DescriptorPair.pipe()
-        let link = HelperLink(try Descriptor.duplicate(sockets.near.number))
-        let far = try Descriptor.duplicate(sockets.far.number)
-        let logFar = try Descriptor.duplicate(log.far.number)
-        let logNear = try Descriptor.duplicate(log.near.number)
-        guard fcntl(logNear.number, F_SETFL, O_NONBLOCK) == 0 else { throw systemError("fcntl", "a pipe fails") }
-        let launch = Launch(path: path, socket: far, log: logFar, output: logNear)
-        try PlainThread.start(name: "vt-helper") { link.run(launch, handlers) }
-        // The first order fails if the process could not be started.
+    /// - Parameters:
+    ///   - socket: The near end of the connection.
+    ///   - host: The process at its far end, where a place was kept for the connection: the link gives it back.
+    static func start(
+        _ socket: consuming Descriptor,
+        host: HelperHost,
+        handlers: Handlers
+    ) throws(MediaError) -> HelperLink {
+        let link = HelperLink(socket, host)
+        try PlainThread.start(name: "vt-link") { link.run(handlers) }
         return link
     }
 
-    /// What the link's thread needs to start the process, handed over to it.
-    private final class Launch: Sendable {
-        let path: String
-        let ends: Mutex<Ends?>
-        /// Where the helper's output can be read.
-        let output: Descriptor
-
-        struct Ends: ~Copyable {
-            let socket: Descriptor
-            let log: Descriptor
-        }
-
-        init(path: String, socket: consuming Descriptor, log: consuming Descriptor, output: consuming Descriptor) {
-            self.path = path
-            ends = Mutex(Ends(socket: socket, log: log))
-            self.output = output
-        }
-
-        /// Starts the process. The helper's ends are closed here then, so that its end is seen.
-        func start() throws(MediaError) -> HelperProcess {
-            try ends.withLock { (ends) throws(MediaError) in
-                let taken = ends.take()
-                guard let taken else { throw MediaError(.invalidState, "a helper is started once") }
-                return try HelperProcess(path: path, socket: taken.socket, log: taken.log)
-            }
-        }
-    }
-
-    private init(_ socket: consuming Descriptor) {
+    private init(_ socket: consuming Descriptor, _ host: HelperHost) {
         channel = Channel(socket, peer: Self.peer)
+        self.host = host
     }
 
-    /// Talks to a helper that somebody else has started.
-    static func connect(_ socket: consuming Descriptor, handlers: Handlers) throws(MediaError) -> HelperLink {
-        let link = HelperLink(socket)
-        try PlainThread.start(name: "vt-helper") { link.run(nil, handlers) }
-        return link
-    }
-
-    /// The process, once it runs.
-    var processID: pid_t? { state.withLock { $0.process?.id } }
+    /// The process, while it runs.
+    var processID: pid_t? { host.processID }
 
     // MARK: - Orders
 
@@ -116,7 +72,9 @@ final class HelperLink: Sendable {
         to purpose: String
     ) throws(MediaError) -> HelperMessage {
         switch try ask(order, descriptor: descriptor, within: patience, to: purpose) {
-        case .refused(let error), .callFailed(let error): throw error
+        case .refused(let error), .callFailed(let error):
+            if !error.isPermanent { host.retire() }
+            throw error
         case let answer: return answer
         }
     }
@@ -183,64 +141,39 @@ final class HelperLink: Sendable {
 
     /// Ends a helper that does not keep its promises; its end is not waited for.
     func abandon(_ error: MediaError) {
-        let process = state.withLock { state in
-            state.failure = state.failure ?? error
-            return state.process
-        }
-        process?.end()
+        state.withLock { $0.failure = $0.failure ?? error }
+        host.end(because: error)
         channel.shutDown()
         change.signal()
     }
 
-    /// Lets the helper end in order, and ends it if it takes too long. Returns at once.
+    /// Lets the encoder be released. Returns at once.
     func close() {
-        state.withLock { state in
-            state.isClosed = true
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
             state.failure = state.failure ?? MediaError(.invalidState, "the encoder is closed")
+            return !state.isClosed
         }
+        guard isFirst else { return }
         try? channel.send(ClientMessage.close, until: .now)
         channel.shutDown()
+        host.release()
     }
 
     // MARK: - The link's thread
 
-    private func run(_ launch: Launch?, _ handlers: Handlers) {
-        var tail = LogTail()
+    private func run(_ handlers: Handlers) {
         do throws(MediaError) {
-            if let launch {
-                let process = try launch.start()
-                let isAbandoned = state.withLock { state in
-                    state.process = process
-                    return state.failure != nil
-                }
-                if isAbandoned { process.end() }
-            }
-            try receive(launch, &tail, handlers)
-            conclude(nil, launch, &tail, handlers)
+            while let delivery = try channel.receive(HelperMessage.self) { try handle(delivery.message, handlers) }
+            conclude(nil, handlers)
         } catch {
-            conclude(error, launch, &tail, handlers)
+            conclude(error, handlers)
         }
     }
 
-    /// Receives until the helper's end.
-    private func receive(_ launch: Launch?, _ tail: inout LogTail, _ handlers: Handlers) throws(MediaError) {
-        var output = launch?.output.number ?? -1
-        while true {
-            let events = try waitForEvents([(channel.socketNumber, POLLIN), (output, POLLIN)], until: .never)
-            if events[1] != 0, !readOutput(output, &tail, handlers) { output = -1 }
-            guard events[0] != 0 else { continue }
-            guard let delivery = try channel.receive(HelperMessage.self, until: .never) else { return }
-            try handle(delivery.message, &tail, handlers)
-        }
-    }
-
-    private func handle(
-        _ message: HelperMessage,
-        _ tail: inout LogTail,
-        _ handlers: Handlers
-    ) throws(MediaError) {
+    private func handle(_ message: HelperMessage, _ handlers: Handlers) throws(MediaError) {
         switch message {
-        case .hello, .created, .refused, .accepted, .updated, .drained, .callFailed, .inspected:
+        case .created, .refused, .accepted, .updated, .drained, .callFailed, .inspected:
             let isExpected = state.withLock { state in
                 guard state.isWaiting, state.answer == nil else { return false }
                 state.answer = message
@@ -252,90 +185,34 @@ final class HelperLink: Sendable {
             change.signal()
         case .stage, .report: try handlers.message(message)
         case .coded, .released, .failed:
+            if case .failed = message { host.retire() }
             state.withLock { $0.progress = .now }
             try handlers.message(message)
-        case .log(let line):
-            tail.add(line.text)
-            handlers.log(HelperLogLine(level: line.level, text: line.text))
         }
     }
 
-    /// - Returns: Whether more may come.
-    private func readOutput(_ number: Int32, _ tail: inout LogTail, _ handlers: Handlers) -> Bool {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = read(number, &buffer, buffer.count)
-        if count > 0 {
-            for line in tail.add(buffer[..<count]) { handlers.log(HelperLogLine(level: nil, text: line)) }
-            return true
-        }
-        if count < 0 && (errno == EAGAIN || errno == EINTR) { return true }
-        if let line = tail.finish() { handlers.log(HelperLogLine(level: nil, text: line)) }
-        return false
-    }
-
-    /// Waits for the end of the process, and tells why it ended.
-    private func conclude(_ error: MediaError?, _ launch: Launch?, _ tail: inout LogTail, _ handlers: Handlers) {
-        let process = state.withLock { $0.process }
-        if error != nil { process?.end() }
-        let ending = process.map { end($0, launch, &tail, handlers) }
-        // No pictures are given back, and no answers are waited for, after this.
-        var failure = error ?? MediaError(.frameFailed, "\(Self.peer) closed its connection")
-        if error == nil, let ending {
-            failure = MediaError(.frameFailed, "\(Self.peer) \(ending)\(tail.explanation)")
-            if case .killed(let signal) = ending { failure.status = Int(signal) }
-            failure.call = launch?.path
-            handlers.ended(ending)
-        }
+    /// Finds out why nothing more comes, and tells it.
+    private func conclude(_ error: MediaError?, _ handlers: Handlers) {
+        let isClosed = state.withLock { $0.isClosed }
+        let failure = isClosed ? MediaError(.invalidState, "the encoder is closed") : error ?? reasonForTheEnd
+        if let error, !isClosed { host.end(because: error) }
         let (isToldHere, final) = state.withLock { state -> (Bool, MediaError) in
             let isNew = state.failure == nil
             let final = state.failure ?? failure
             state.failure = final
-            state.process = nil
             return (isNew && !state.isWaiting && !state.isClosed, final)
         }
         change.signal()
         if isToldHere { handlers.failed(final) }
     }
 
-    /// Waits for the end of a process, for a while in patience, and reads what it says until then.
-    private func end(
-        _ process: HelperProcess,
-        _ launch: Launch?,
-        _ tail: inout LogTail,
-        _ handlers: Handlers
-    ) -> HelperProcess.Ending {
-        var output = launch?.output.number ?? -1
-        var deadline = Deadline.after(Self.grace)
-        while true {
-            let events = try? waitForEvents([(process.handleNumber, POLLIN), (output, POLLIN)], until: deadline)
-            if let events, events[1] != 0, !readOutput(output, &tail, handlers) { output = -1 }
-            if let ending = process.reap() {
-                while output >= 0, readAvailable(output), readOutput(output, &tail, handlers) {}
-                return ending
-            }
-            if deadline.isOver {
-                process.end()
-                deadline = .never
-            }
-        }
-    }
-
-    private func readAvailable(_ number: Int32) -> Bool {
-        let events = try? waitForEvents([(number, POLLIN)], until: .now)
-        return (events?[0] ?? 0) != 0
-    }
-}
-
-/// A line that a helper process logged.
-public struct HelperLogLine: Sendable, Hashable {
-    /// The name of the level, for example `warning`; `nil` for what it wrote to its standard output or error.
-    public var level: String?
-    /// The line.
-    public var text: String
-
-    /// Makes a line.
-    public init(level: String?, text: String) {
-        self.level = level
-        self.text = text
+    /// Why the helper closed the connection: mostly because it has ended. One that goes on without is ended.
+    private var reasonForTheEnd: MediaError {
+        // An order that waits has failed already if it had enough.
+        if let failure = state.withLock({ $0.failure }) { return failure }
+        if let ending = host.ending(within: HelperHost.grace * 2) { return ending }
+        let error = MediaError(.frameFailed, "\(Self.peer) closed its connection")
+        host.end(because: error)
+        return error
     }
 }

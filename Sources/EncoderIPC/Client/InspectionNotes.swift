@@ -12,7 +12,6 @@ final class InspectionNotes: Sendable {
         var stages = StageRecord()
         var report: DriverReport?
         var log: [HelperLogLine] = []
-        var ending: HelperProcess.Ending?
     }
 
     private let state = Mutex(State())
@@ -45,19 +44,8 @@ final class InspectionNotes: Sendable {
         }
     }
 
-    func note(_ ending: HelperProcess.Ending) { state.withLock { $0.ending = ending } }
-
     /// What the driver says of itself, once it did.
     var report: DriverReport? { state.withLock { $0.report } }
-
-    /// What an error of the link means for a driver.
-    func cause(of error: MediaError, _ deadline: Duration) -> DriverFailure.Cause {
-        switch state.withLock({ $0.ending }) {
-        case .killed(let signal): .killed(signal: signal, name: HelperProcess.Ending.name(of: signal))
-        case .exited(let status): .exited(status: status)
-        case .unknown, nil: error.code == .deadlineExceeded ? .deadline(deadline) : .helper(error)
-        }
-    }
 
     /// What came of it, with everything that is known now.
     func inspection(_ cause: DriverFailure.Cause) -> DriverInspection {

@@ -41,7 +41,7 @@ struct PictureSlots {
     ///   a pool are not sent again and again.
     init(limit: Int = 128) { self.limit = limit }
 
-    /// The place of a memfd.
+    /// The place of a memfd or DMA-BUF. Both have a file number of their own.
     mutating func place(_ descriptor: Int32) throws(MediaError) -> Place {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw systemError("fstat", "the memory of a picture is closed") }

@@ -23,44 +23,82 @@ public enum RemoteDriver {
     ///
     /// - Parameter path: The path of the render node.
     public static func inspect(path: String, options: Options = .init()) -> DriverInspection {
-        inspect(path: path, options: options) { (handlers) throws(MediaError) in
-            try HelperLink.start(path: try HelperLocation.find(options.helperPath), handlers: handlers)
+        inspect(path: path, options: options) { (log) throws(MediaError) in
+            try HelperHost.start(path: try HelperLocation.find(options.helperPath), log: log)
         }
     }
 
-    /// - Parameter connect: Starts a helper.
+    /// - Parameter start: Starts a helper that sends its log there.
     static func inspect(
         path: String,
         options: Options,
-        connect: (HelperLink.Handlers) throws(MediaError) -> HelperLink
+        start: (@escaping @Sendable (HelperLogLine) -> Void) throws(MediaError) -> HelperHost
     ) -> DriverInspection {
         let notes = InspectionNotes()
-        let handlers = HelperLink.Handlers(
-            message: { (message) throws(MediaError) in try notes.handle(message) },
-            failed: { _ in },
-            log: { line in
+        let host: HelperHost
+        do throws(MediaError) {
+            host = try start { line in
                 notes.add(line)
                 options.log(line)
-            },
-            ended: { notes.note($0) }
-        )
-        do throws(MediaError) {
-            let link = try connect(handlers)
-            defer { link.close() }
-            let end = ContinuousClock.now + options.deadline.asPatience
-            let hello = ClientMessage.hello(Hello(build: EncoderProtocol.build))
-            guard case .hello = try link.ask(hello, within: options.deadline, to: "start") else {
-                throw refuse(link, "did not greet")
-            }
-            switch try link.ask(.inspect(path: path), within: end - .now, to: "ask the driver") {
-            case .inspected:
-                guard let report = notes.report else { throw refuse(link, "did not report the driver") }
-                return .reported(report, failure: nil)
-            case .callFailed(let error): return notes.inspection(.refused(error))
-            default: throw refuse(link, "answered another order")
             }
         } catch {
-            return notes.inspection(notes.cause(of: error, options.deadline))
+            return notes.inspection(.helper(error))
+        }
+        do throws(MediaError) {
+            return try inspect(path, .now + options.deadline.asPatience, host, notes)
+        } catch {
+            return notes.inspection(cause(of: error, host, options.deadline))
+        }
+    }
+
+    private static func inspect(
+        _ path: String,
+        _ end: ContinuousClock.Instant,
+        _ host: HelperHost,
+        _ notes: InspectionNotes
+    ) throws(MediaError) -> DriverInspection {
+        let link = try connect(host, notes, within: end - .now)
+        defer { link.close() }
+        switch try link.ask(.inspect(path: path), within: end - .now, to: "ask the driver") {
+        case .inspected:
+            guard let report = notes.report else { throw refuse(link, "did not report the driver") }
+            return .reported(report, failure: nil)
+        case .callFailed(let error): return notes.inspection(.refused(error))
+        default: throw refuse(link, "answered another order")
+        }
+    }
+
+    private static func connect(
+        _ host: HelperHost,
+        _ notes: InspectionNotes,
+        within patience: Duration
+    ) throws(MediaError) -> HelperLink {
+        // There is no place if the helper has failed already, which the greeting tells.
+        _ = host.reserve(limit: 1)
+        do throws(MediaError) {
+            try host.awaitGreeting(within: patience)
+            return try host.connect(
+                HelperLink.Handlers(
+                    message: { (message) throws(MediaError) in try notes.handle(message) },
+                    failed: { _ in }
+                )
+            )
+        } catch {
+            host.release()
+            throw error
+        }
+    }
+
+    /// What an error of the connection means for the driver.
+    private static func cause(
+        of error: MediaError,
+        _ host: HelperHost,
+        _ deadline: Duration
+    ) -> DriverFailure.Cause {
+        switch host.ownEnding {
+        case .killed(let signal): .killed(signal: signal, name: HelperProcess.Ending.name(of: signal))
+        case .exited(let status): .exited(status: status)
+        case .unknown, nil: error.code == .deadlineExceeded ? .deadline(deadline) : .helper(error)
         }
     }
 

@@ -11,16 +11,16 @@ final class RemoteEncoder: EncoderBackend {
 
     private let link: HelperLink
     private let ledger: FrameLedger
-    private let options: RemoteEncoderFactory.Options
+    private let deadlines: RemoteEncoderFactory.Deadlines
     private var slots = PictureSlots()
     /// Where copies of pictures are made, by format.
     private var pools: [PixelFormat: PixelBufferPool] = [:]
 
-    /// - Parameter connect: Starts a helper.
+    /// - Parameter connect: Opens a connection to a helper.
     init(
         _ identity: EncoderIdentity,
         _ request: EncoderRequest,
-        _ options: RemoteEncoderFactory.Options,
+        _ deadlines: RemoteEncoderFactory.Deadlines,
         connect: (HelperLink.Handlers) throws(MediaError) -> HelperLink
     ) throws(MediaError) {
         let byteCount = CodedRing.byteCount(for: request.configuration)
@@ -30,13 +30,12 @@ final class RemoteEncoder: EncoderBackend {
         let link = try connect(
             HelperLink.Handlers(
                 message: { (message) throws(MediaError) in try ledger.handle(message) },
-                failed: { ledger.fail($0) },
-                log: options.log
+                failed: { ledger.fail($0) }
             )
         )
         ledger.connect(link)
         do {
-            properties = try Self.create(identity, request, options, link, memory, byteCount)
+            properties = try Self.create(identity, request, deadlines, link, memory, byteCount)
         } catch {
             ledger.close()
             link.close()
@@ -45,21 +44,17 @@ final class RemoteEncoder: EncoderBackend {
         ledger.open(properties)
         self.link = link
         self.ledger = ledger
-        self.options = options
+        self.deadlines = deadlines
     }
 
     private static func create(
         _ identity: EncoderIdentity,
         _ request: EncoderRequest,
-        _ options: RemoteEncoderFactory.Options,
+        _ deadlines: RemoteEncoderFactory.Deadlines,
         _ link: HelperLink,
         _ memory: borrowing Descriptor,
         _ byteCount: Int
     ) throws(MediaError) -> EncoderProperties {
-        let hello = ClientMessage.hello(Hello(build: EncoderProtocol.build))
-        guard case .hello = try link.call(hello, within: options.startDeadline, to: "start") else {
-            throw refuse(link, "did not greet")
-        }
         let order = EncoderOrder(
             encoder: identity,
             configuration: request.configuration,
@@ -69,7 +64,7 @@ final class RemoteEncoder: EncoderBackend {
         let answer = try link.call(
             .create(order),
             descriptor: memory.number,
-            within: options.creationDeadline,
+            within: deadlines.creation,
             to: "create the encoder"
         )
         guard case .created(var properties) = answer else { throw refuse(link, "answered another order") }
@@ -98,18 +93,18 @@ final class RemoteEncoder: EncoderBackend {
         let shared = try sharedPicture(frame.buffer)
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
-        let answer = try link.call(.frame(order), within: options.callDeadline, to: "encode a frame")
+        let answer = try link.call(.frame(order), within: deadlines.call, to: "encode a frame")
         guard case .accepted(frame.number) = answer else { throw Self.refuse(link, "answered another order") }
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
-        let answer = try link.call(.update(configuration), within: options.callDeadline, to: "change its settings")
+        let answer = try link.call(.update(configuration), within: deadlines.call, to: "change its settings")
         guard case .updated(let outcome) = answer else { throw Self.refuse(link, "answered another order") }
         return outcome
     }
 
     func drain() throws(MediaError) {
-        let answer = try link.call(.drain, within: options.callDeadline, to: "finish its frames")
+        let answer = try link.call(.drain, within: deadlines.call, to: "finish its frames")
         guard case .drained = answer else { throw Self.refuse(link, "answered another order") }
         if let number = ledger.firstOutstanding {
             throw Self.refuse(link, "says that it has finished, and has not given frame \(number)")
@@ -118,9 +113,15 @@ final class RemoteEncoder: EncoderBackend {
 
     // MARK: - Pictures
 
-    /// The picture itself if it lies in a memfd, else a copy of it that does.
+    /// The picture itself if the helper can reach it, else a copy in a memfd.
     private func sharedPicture(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
-        if case .sharedMemory = buffer.storage { return buffer }
+        switch buffer.storage {
+        case .sharedMemory, .dmaBuf: return buffer
+        case .owned, .external, .deviceSurface: return try copy(buffer)
+        }
+    }
+
+    private func copy(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
         let copy = try pool(buffer).make()
         try buffer.withPlanes { (source) throws(MediaError) in
             try copy.withPlanes { (target) throws(MediaError) in
@@ -153,28 +154,43 @@ final class RemoteEncoder: EncoderBackend {
         return pool
     }
 
-    /// The order for a frame whose picture is in shared memory, after the helper was told about that memory.
+    /// The order for a frame whose picture the helper can reach, after the helper was told about its memory.
     private func place(_ frame: EncoderFrame, _ shared: PixelBuffer) throws(MediaError) -> FrameOrder {
-        guard case .sharedMemory(let memory) = shared.storage else {
+        let place: PicturePlace
+        switch shared.storage {
+        case .sharedMemory(let memory):
+            let slot = try slot(memory.fileDescriptor, byteCount: memory.byteCount)
+            place = .memory(slot: slot, planes: memory.planes)
+        case .dmaBuf(let buffer):
+            var slots: [UInt32] = []
+            for descriptor in buffer.fileDescriptors { slots.append(try slot(descriptor, byteCount: nil)) }
+            place = .dmaBuf(slots: slots, planes: buffer.planes, modifier: buffer.modifier)
+        case .owned, .external, .deviceSurface:
             throw MediaError(.unsupported, "the helper cannot reach this picture", given: shared.storage.name)
-        }
-        let place = try slots.place(memory.fileDescriptor)
-        if let forgotten = place.forgotten {
-            try link.tell(.forget(slot: forgotten), within: options.callDeadline)
-        }
-        if place.isNew {
-            let offer = MemoryOffer(slot: place.slot, byteCount: memory.byteCount)
-            try link.tell(.offer(offer), descriptor: memory.fileDescriptor, within: options.callDeadline)
         }
         return FrameOrder(
             number: frame.number,
             picture: frame.buffer.pictureDescription,
-            slot: place.slot,
-            planes: memory.planes,
+            place: place,
             presentationTime: frame.presentationTime,
             duration: frame.duration,
             options: frame.options
         )
+    }
+
+    /// The number under which the helper knows the memory of a descriptor, which it is sent if it does not.
+    ///
+    /// - Parameter byteCount: The size of a memfd; `nil` for a DMA-BUF.
+    private func slot(_ descriptor: Int32, byteCount: Int?) throws(MediaError) -> UInt32 {
+        let place = try slots.place(descriptor)
+        if let forgotten = place.forgotten {
+            try link.tell(.forget(slot: forgotten), within: deadlines.call)
+        }
+        if place.isNew {
+            let offer = MemoryOffer(slot: place.slot, byteCount: byteCount)
+            try link.tell(.offer(offer), descriptor: descriptor, within: deadlines.call)
+        }
+        return place.slot
     }
 }
 

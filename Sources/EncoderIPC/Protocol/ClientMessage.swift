@@ -2,18 +2,6 @@
 
 internal import MediaTypes
 
-/// The first message in each direction.
-struct Hello: WireStructure, Hashable, Sendable {
-    static let blank = Hello(build: "")
-
-    /// Which build speaks, for people; what both ends must agree about is ``MessageHeader/version``.
-    var build: String
-
-    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
-        try visitor.field(&build)
-    }
-}
-
 /// Asks for an encoder.
 struct EncoderOrder: WireStructure, Hashable, Sendable {
     static var blank: EncoderOrder {
@@ -40,11 +28,50 @@ struct MemoryOffer: WireStructure, Hashable, Sendable {
 
     /// What later messages call the memory.
     var slot: UInt32
-    var byteCount: Int
+    /// The size of a sealed memfd, which the helper maps; `nil` for a DMA-BUF, which it hands on as it is.
+    var byteCount: Int?
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
         try visitor.field(&slot)
         try visitor.field(&byteCount)
+    }
+}
+
+/// Where the samples of a picture lie, in memory that was offered before.
+enum PicturePlace: Hashable, Sendable {
+    /// In a memfd.
+    case memory(slot: UInt32, planes: [PlaneLayout])
+    /// In DMA-BUFs: the memory that each object of the picture lies in, and the planes in these objects.
+    case dmaBuf(slots: [UInt32], planes: [DMABuffer.Plane], modifier: UInt64)
+}
+
+extension PicturePlace: WireValue {
+    init(from reader: inout WireReader) throws(WireError) {
+        let start = reader.position
+        switch try reader.integer(UInt8.self) {
+        case 0: self = .memory(slot: try reader.integer(), planes: try reader.list(atMost: WireLimits.planes))
+        case 1:
+            self = .dmaBuf(
+                slots: try reader.list(atMost: WireLimits.planes),
+                planes: try reader.list(atMost: WireLimits.planes),
+                modifier: try reader.integer()
+            )
+        case let other: throw reader.error("PicturePlace", at: start, .noSuchValue(given: "case \(other)"))
+        }
+    }
+
+    func write(to writer: inout WireWriter) throws(WireError) {
+        switch self {
+        case .memory(let slot, let planes):
+            writer.integer(UInt8(0))
+            writer.integer(slot)
+            try writer.list(planes, atMost: WireLimits.planes)
+        case .dmaBuf(let slots, let planes, let modifier):
+            writer.integer(UInt8(1))
+            try writer.list(slots, atMost: WireLimits.planes)
+            try writer.list(planes, atMost: WireLimits.planes)
+            writer.integer(modifier)
+        }
     }
 }
 
@@ -54,8 +81,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
         FrameOrder(
             number: 0,
             picture: .blank,
-            slot: 0,
-            planes: [],
+            place: .memory(slot: 0, planes: []),
             presentationTime: .invalid,
             duration: .invalid,
             options: .blank
@@ -64,9 +90,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
 
     var number: Int64
     var picture: PixelBuffer.Description
-    /// The memory that holds the picture, and where in it the planes lie.
-    var slot: UInt32
-    var planes: [PlaneLayout]
+    var place: PicturePlace
     var presentationTime: MediaTime
     var duration: MediaTime
     var options: FrameOptions
@@ -74,18 +98,16 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
         try visitor.field(&number)
         try visitor.field(&picture)
-        try visitor.field(&slot)
-        try visitor.list(&planes, atMost: WireLimits.planes)
+        try visitor.field(&place)
         try visitor.field(&presentationTime)
         try visitor.field(&duration)
         try visitor.field(&options)
     }
 }
 
-/// From the client to the helper. Orders are answered one after the other, in the order in which they came.
+/// From the client to an encoder, over a connection of its own. Orders are answered one after the other, in the order in
+/// which they came.
 enum ClientMessage: Sendable {
-    /// Answered by ``HelperMessage/hello(_:)``.
-    case hello(Hello)
     /// Answered by ``HelperMessage/created(_:)`` or ``HelperMessage/refused(_:)``.
     case create(EncoderOrder)
     /// No answer.
@@ -100,7 +122,7 @@ enum ClientMessage: Sendable {
     case drain
     /// So many coded frames have been taken out of the ring, from the first on. No answer.
     case taken(count: UInt64)
-    /// Nothing else will come: the encoder is to be released, and the helper to end. No answer.
+    /// Nothing else will come: the encoder is to be released. No answer.
     case close
     /// The driver of the render node at that path is to be asked. Answered by ``HelperMessage/inspected`` or
     /// ``HelperMessage/callFailed(_:)``, after ``HelperMessage/stage(_:)`` and ``HelperMessage/report(_:)``.
@@ -109,8 +131,7 @@ enum ClientMessage: Sendable {
 
 extension ClientMessage: WireMessage {
     enum Kind: UInt16 {
-        case hello = 1
-        case create
+        case create = 1
         case offer
         case forget
         case frame
@@ -124,7 +145,6 @@ extension ClientMessage: WireMessage {
     var kind: UInt16 {
         let kind: Kind =
             switch self {
-            case .hello: .hello
             case .create: .create
             case .offer: .offer
             case .forget: .forget
@@ -141,13 +161,12 @@ extension ClientMessage: WireMessage {
     var descriptorCount: Int {
         switch self {
         case .create, .offer: 1
-        case .hello, .forget, .frame, .update, .drain, .taken, .close, .inspect: 0
+        case .forget, .frame, .update, .drain, .taken, .close, .inspect: 0
         }
     }
 
     init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
         switch Kind(rawValue: kind) {
-        case .hello: self = .hello(try Hello(from: &reader))
         case .create: self = .create(try EncoderOrder(from: &reader))
         case .offer: self = .offer(try MemoryOffer(from: &reader))
         case .forget: self = .forget(slot: try reader.integer())
@@ -163,7 +182,6 @@ extension ClientMessage: WireMessage {
 
     func writePayload(to writer: inout WireWriter) throws(WireError) {
         switch self {
-        case .hello(let hello): try hello.write(to: &writer)
         case .create(let order): try order.write(to: &writer)
         case .offer(let offer): try offer.write(to: &writer)
         case .forget(let slot): writer.integer(slot)

@@ -54,25 +54,8 @@ struct CodedNotice: WireValue, Sendable {
     }
 }
 
-/// A line that the helper logs.
-struct LogLine: WireStructure, Hashable, Sendable {
-    static let blank = LogLine(level: "", text: "")
-
-    /// A level's name as swift-log has it, for example `warning`.
-    var level: String
-    /// What is logged, without line feed at the end.
-    var text: String
-
-    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
-        try visitor.field(&level)
-        try visitor.field(&text)
-    }
-}
-
-/// From the helper to the client.
+/// From an encoder in a helper to its client.
 enum HelperMessage: Sendable {
-    /// Answers ``ClientMessage/hello(_:)``.
-    case hello(Hello)
     /// The encoder is there.
     case created(EncoderProperties)
     /// There is no such encoder, or it could not be created.
@@ -91,8 +74,6 @@ enum HelperMessage: Sendable {
     case callFailed(MediaError)
     /// A frame failed, apart from any order.
     case failed(MediaError)
-    /// Something for the log.
-    case log(LogLine)
     /// How far the helper has come with a driver.
     case stage(DriverStage)
     /// What a driver says of itself.
@@ -103,8 +84,7 @@ enum HelperMessage: Sendable {
 
 extension HelperMessage: WireMessage {
     enum Kind: UInt16 {
-        case hello = 65
-        case created
+        case created = 65
         case refused
         case accepted
         case released
@@ -113,7 +93,6 @@ extension HelperMessage: WireMessage {
         case drained
         case callFailed
         case failed
-        case log
         case stage
         case report
         case inspected
@@ -122,7 +101,6 @@ extension HelperMessage: WireMessage {
     var kind: UInt16 {
         let kind: Kind =
             switch self {
-            case .hello: .hello
             case .created: .created
             case .refused: .refused
             case .accepted: .accepted
@@ -132,7 +110,6 @@ extension HelperMessage: WireMessage {
             case .drained: .drained
             case .callFailed: .callFailed
             case .failed: .failed
-            case .log: .log
             case .stage: .stage
             case .report: .report
             case .inspected: .inspected
@@ -144,7 +121,6 @@ extension HelperMessage: WireMessage {
 
     init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
         switch Kind(rawValue: kind) {
-        case .hello: self = .hello(try Hello(from: &reader))
         case .created: self = .created(try EncoderProperties(from: &reader))
         case .refused: self = .refused(try MediaError(from: &reader))
         case .accepted: self = .accepted(number: try reader.integer())
@@ -154,7 +130,6 @@ extension HelperMessage: WireMessage {
         case .drained: self = .drained
         case .callFailed: self = .callFailed(try MediaError(from: &reader))
         case .failed: self = .failed(try MediaError(from: &reader))
-        case .log: self = .log(try LogLine(from: &reader))
         case .stage: self = .stage(try DriverStage(from: &reader))
         case .report: self = .report(try DriverReport(from: &reader))
         case .inspected: self = .inspected
@@ -165,7 +140,6 @@ extension HelperMessage: WireMessage {
     /// Texts for people are cut where they are too long; anything else that is too long is an error.
     func writePayload(to writer: inout WireWriter) throws(WireError) {
         switch self {
-        case .hello(let hello): try hello.write(to: &writer)
         case .created(let properties): try properties.write(to: &writer)
         case .refused(let error), .callFailed(let error), .failed(let error):
             try error.fittingWire.write(to: &writer)
@@ -175,7 +149,6 @@ extension HelperMessage: WireMessage {
         case .drained, .inspected: break
         case .stage(let stage): try stage.write(to: &writer)
         case .report(let report): try report.fittingWire.write(to: &writer)
-        case .log(let line): try LogLine(level: line.level, text: line.text.fittingWire).write(to: &writer)
         }
     }
 }

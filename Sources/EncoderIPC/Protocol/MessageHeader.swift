@@ -15,7 +15,7 @@ struct MessageHeader: Hashable {
     static let byteCount = 24
     static let magic: [UInt8] = Array("VTIP".utf8)
     /// Raised by every change that an older helper or client would not understand.
-    static let version: UInt16 = 1
+    static let version: UInt16 = 2
     /// The longest payload. A message with its header fits into the smallest send buffer that sockets have by default.
     static let maximumPayload = 128 << 10
 

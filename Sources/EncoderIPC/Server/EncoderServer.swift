@@ -2,14 +2,14 @@
 
 internal import Dispatch
 internal import Glibc
-public import MediaTypes
+internal import MediaTypes
 internal import Synchronization
 
-/// The helper's side: encoders for a client in another process.
+/// The helper's side of one connection: an encoder for a client in another process.
 ///
-/// One server serves one encoder over one socket. A thread of its own receives, so that the client's end is seen even
-/// while an encoder hangs; the thread that calls ``run()`` is the encoder's.
-public final class EncoderServer: Sendable {
+/// A thread of its own receives, so that room for coded frames is made while the encoder waits for it; the thread that
+/// calls ``run()`` is the encoder's.
+final class EncoderServer: Sendable {
     private enum Work {
         case create(EncoderOrder, RingWriter)
         case frame(EncoderFrame)
@@ -22,65 +22,30 @@ public final class EncoderServer: Sendable {
         var work: [Work] = []
         var isClosed = false
         var failure: MediaError?
+        var ring: RingWriter?
     }
 
     private let channel: Channel
-    private let build: String
     private let factories: [any EncoderFactory]
     private let inspector: DriverInspector?
-    private let onHangup: @Sendable () -> Void
     private let inbox = Mutex(Inbox())
     private let wake = DispatchSemaphore(value: 0)
     /// Keeps coded frames in the order in which they lie in the ring.
     private let outputs = Mutex(())
 
-    /// Makes a server.
-    ///
     /// - Parameters:
-    ///   - socket: The socket to the client, as a helper process finds it; the server owns it from now on.
-    ///   - build: Which build this is, for errors and logs of the client.
     ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
     ///   - inspector: Asks drivers; `nil` if this helper asks none.
-    ///   - onHangup: Called on another thread when the client is gone without a word. A helper process ends there, since
-    ///     a call into an encoder may never return.
-    public convenience init(
-        socket: Int32,
-        build: String = EncoderProtocol.build,
-        factories: [any EncoderFactory],
-        inspector: DriverInspector? = nil,
-        onHangup: @escaping @Sendable () -> Void
-    ) {
-        let channel = Channel(Descriptor(owning: socket), peer: "the client")
-        self.init(channel, build: build, factories: factories, inspector: inspector, onHangup: onHangup)
-    }
-
-    init(
-        _ channel: Channel,
-        build: String = EncoderProtocol.build,
-        factories: [any EncoderFactory],
-        inspector: DriverInspector? = nil,
-        onHangup: @escaping @Sendable () -> Void
-    ) {
+    init(_ channel: Channel, factories: [any EncoderFactory], inspector: DriverInspector? = nil) {
         self.channel = channel
-        self.build = build
         self.factories = factories
         self.inspector = inspector
-        self.onHangup = onHangup
-    }
-
-    /// Sends a line for the client's log. Safe to call on any thread; it waits while the client reads nothing.
-    ///
-    /// - Parameters:
-    ///   - level: The name of the level, for example `warning`.
-    ///   - text: What is logged; a very long text is cut.
-    public func log(level: String, _ text: String) {
-        try? channel.send(HelperMessage.log(LogLine(level: level, text: text)))
     }
 
     /// Serves until the client closes the encoder.
     ///
     /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone.
-    public func run() throws(MediaError) {
+    func run() throws(MediaError) {
         try PlainThread.start(name: "vt-receive") { self.receive() }
         var encoder: (any EncoderBackend)?
         while let work = nextWork() { try carryOut(work, &encoder) }
@@ -208,15 +173,16 @@ public final class EncoderServer: Sendable {
             close(nil)
         } catch {
             close(error)
-            onHangup()
         }
     }
 
     private func close(_ failure: MediaError?) {
-        inbox.withLock { inbox in
+        let ring = inbox.withLock { inbox in
             inbox.isClosed = true
             inbox.failure = failure
+            return inbox.ring
         }
+        ring?.close()
         wake.signal()
     }
 
@@ -227,13 +193,13 @@ public final class EncoderServer: Sendable {
             let message = delivery.message
             let descriptor = delivery.takeDescriptor()
             switch message {
-            case .hello: try channel.send(HelperMessage.hello(Hello(build: build)))
             case .create(let order):
                 guard ring == nil else { throw MediaError(.malformedData, "the client asked for a second encoder") }
                 let writer = RingWriter(try map(descriptor, order.ringByteCount, .readWrite))
                 ring = writer
+                inbox.withLock { $0.ring = writer }
                 enqueue(.create(order, writer))
-            case .offer(let offer): try memory.add(try map(descriptor, offer.byteCount, .read), slot: offer.slot)
+            case .offer(let offer): try memory.add(try picture(descriptor, offer), slot: offer.slot)
             case .forget(let slot): try memory.remove(slot)
             case .frame(let order): enqueue(.frame(try frame(order, memory)))
             case .update(let configuration): enqueue(.update(configuration))
@@ -244,6 +210,17 @@ public final class EncoderServer: Sendable {
             }
         }
         throw MediaError(.inputOutput, "the client is gone")
+    }
+
+    private func picture(
+        _ descriptor: consuming Descriptor?,
+        _ offer: MemoryOffer
+    ) throws(MediaError) -> PictureMemory.Slot {
+        if let byteCount = offer.byteCount { return .memory(try map(descriptor, byteCount, .read)) }
+        switch consume descriptor {
+        case .some(let descriptor): return .dmaBuf(PictureMemory.DMAObject(descriptor))
+        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
+        }
     }
 
     private func map(
@@ -273,13 +250,4 @@ public final class EncoderServer: Sendable {
             options: order.options
         )
     }
-}
-
-/// What both ends have to agree about.
-public enum EncoderProtocol {
-    /// The version of the messages. Ends of different versions refuse each other.
-    public static var version: Int { Int(MessageHeader.version) }
-
-    /// Which build of the package this is, for people.
-    public static let build = "vatoolbox 0.1.0"
 }

@@ -2,15 +2,27 @@
 
 internal import MediaTypes
 
-/// The memory that the client has offered for pictures, mapped read-only into the helper.
+/// The memory that the client has offered for pictures: memfds, mapped read-only into the helper, and DMA-BUFs.
 struct PictureMemory {
+    /// One memory.
+    enum Slot {
+        case memory(SharedMapping)
+        case dmaBuf(DMAObject)
+    }
+
+    /// The descriptor of a DMA-BUF, closed when nothing refers to it any more.
+    final class DMAObject: Sendable {
+        let descriptor: Descriptor
+        init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+    }
+
     /// The most slots; the client uses fewer.
     static let maximumSlots = 1024
 
-    private var slots: [UInt32: SharedMapping] = [:]
+    private var slots: [UInt32: Slot] = [:]
 
     /// - Throws: `malformedData` if the slot is in use.
-    mutating func add(_ memory: SharedMapping, slot: UInt32) throws(MediaError) {
+    mutating func add(_ memory: Slot, slot: UInt32) throws(MediaError) {
         guard slots[slot] == nil, slots.count < Self.maximumSlots else {
             throw MediaError(.malformedData, "memory for pictures has no free slot", given: "slot \(slot)")
         }
@@ -19,9 +31,11 @@ struct PictureMemory {
 
     /// Forgets a slot; pictures in it stay readable until they are released.
     mutating func remove(_ slot: UInt32) throws(MediaError) {
-        guard slots.removeValue(forKey: slot) != nil else {
-            throw MediaError(.malformedData, "there is no memory in the slot", given: "slot \(slot)")
-        }
+        guard slots.removeValue(forKey: slot) != nil else { throw Self.emptySlot(slot) }
+    }
+
+    private static func emptySlot(_ slot: UInt32) -> MediaError {
+        MediaError(.malformedData, "there is no such memory in the slot", given: "slot \(slot)")
     }
 
     /// The picture of a frame where it lies.
@@ -29,14 +43,31 @@ struct PictureMemory {
     /// - Parameter release: Called when nothing reads the picture any more; not if this call throws.
     /// - Throws: `malformedData` if it lies outside of the memory, `invalidArgument` if it is no picture.
     func picture(_ order: FrameOrder, release: @escaping @Sendable () -> Void) throws(MediaError) -> PixelBuffer {
-        guard let memory = slots[order.slot] else {
-            throw MediaError(.malformedData, "there is no memory in the slot", given: "slot \(order.slot)")
+        switch order.place {
+        case .memory(let slot, let layouts):
+            guard case .memory(let memory) = slots[slot] else { throw Self.emptySlot(slot) }
+            let planes = try Self.planes(layouts, of: order.picture, in: memory)
+            return try PixelBuffer(order.picture, planes: planes) { withExtendedLifetime(memory) { release() } }
+        case .dmaBuf(let slots, let planes, let modifier):
+            let objects = try slots.map { (slot) throws(MediaError) -> DMAObject in
+                guard case .dmaBuf(let object) = self.slots[slot] else { throw Self.emptySlot(slot) }
+                return object
+            }
+            let descriptors = objects.map { $0.descriptor.number }
+            let buffer = DMABuffer(fileDescriptors: descriptors, planes: planes, modifier: modifier)
+            return try PixelBuffer(order.picture, dmaBuf: buffer) { withExtendedLifetime(objects) { release() } }
         }
-        let picture = order.picture
-        guard order.planes.count == picture.format.planeCount else {
-            throw MediaError(.malformedData, "wrong number of planes", given: "\(order.planes.count)")
+    }
+
+    private static func planes(
+        _ layouts: [PlaneLayout],
+        of picture: PixelBuffer.Description,
+        in memory: SharedMapping
+    ) throws(MediaError) -> [PixelPlane] {
+        guard layouts.count == picture.format.planeCount else {
+            throw MediaError(.malformedData, "wrong number of planes", given: "\(layouts.count)")
         }
-        for (index, plane) in order.planes.enumerated() {
+        for (index, plane) in layouts.enumerated() {
             guard let extent = picture.format.planeExtent(index, width: picture.width, height: picture.height),
                 plane.isInside(memory.byteCount, extent)
             else {
@@ -48,10 +79,7 @@ struct PictureMemory {
                 )
             }
         }
-        let planes = order.planes.map {
-            PixelPlane(baseAddress: memory.base + $0.offset, bytesPerRow: $0.bytesPerRow)
-        }
-        return try PixelBuffer(picture, planes: planes) { withExtendedLifetime(memory) { release() } }
+        return layouts.map { PixelPlane(baseAddress: memory.base + $0.offset, bytesPerRow: $0.bytesPerRow) }
     }
 }
 

@@ -7,18 +7,23 @@ internal import Synchronization
 /// The helper's end of the ring: writes coded data into memory that both processes see, and waits for room.
 final class RingWriter: Sendable {
     private let mapping: SharedMapping
-    private let space: Mutex<RingSpace>
+    private struct State {
+        var space: RingSpace
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
     private let change = DispatchSemaphore(value: 0)
 
     init(_ mapping: SharedMapping) {
         self.mapping = mapping
-        space = Mutex(RingSpace(capacity: mapping.byteCount))
+        state = Mutex(State(space: RingSpace(capacity: mapping.byteCount)))
     }
 
     /// Writes data, by one thread at a time.
     ///
     /// - Returns: Where they begin.
-    /// - Throws: `frameFailed` if they are longer than the ring.
+    /// - Throws: `frameFailed` if they are longer than the ring, `inputOutput` if nobody will take them.
     func write(_ data: CodedData) throws(MediaError) -> Int {
         guard data.count <= mapping.byteCount else {
             throw MediaError(
@@ -29,7 +34,9 @@ final class RingWriter: Sendable {
             )
         }
         while true {
-            if let offset = space.withLock({ $0.reserve(data.count) }) {
+            let (offset, isClosed) = state.withLock { ($0.isClosed ? nil : $0.space.reserve(data.count), $0.isClosed) }
+            if isClosed { throw MediaError(.inputOutput, "the client takes no more coded frames") }
+            if let offset {
                 let target = UnsafeMutableRawBufferPointer(start: mapping.base + offset, count: data.count)
                 data.withUnsafeBytes { target.copyMemory(from: $0) }
                 return offset
@@ -43,9 +50,15 @@ final class RingWriter: Sendable {
     /// - Parameter total: How many frames have been taken out since the beginning.
     /// - Throws: `malformedData` if there are not so many.
     func release(total: UInt64) throws(MediaError) {
-        guard space.withLock({ $0.release(total: total) }) else {
+        guard state.withLock({ $0.space.release(total: total) }) else {
             throw MediaError(.malformedData, "the client took frames that were not there", given: "\(total)")
         }
+        change.signal()
+    }
+
+    /// Lets nobody wait any more.
+    func close() {
+        state.withLock { $0.isClosed = true }
         change.signal()
     }
 }

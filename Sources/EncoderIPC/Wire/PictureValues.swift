@@ -153,6 +153,15 @@ extension PlaneLayout: WireStructure {
     }
 }
 
+extension DMABuffer.Plane: WireStructure {
+    static var blank: Self { .init(object: 0, layout: .blank) }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&object)
+        try visitor.field(&layout)
+    }
+}
+
 /// One parameter set.
 private struct ParameterSet: WireStructure {
     static let blank = ParameterSet()

@@ -25,6 +25,14 @@ enum HelperPrograms {
         Issue.record("\(name) was not built")
         throw CancellationError()
     }
+
+    /// A pool of such helpers.
+    static func pool(_ name: String, _ change: (inout HelperPool.Options) -> Void = { _ in }) throws -> HelperPool {
+        var options = HelperPool.Options()
+        options.path = try path(name)
+        change(&options)
+        return try HelperPool(options)
+    }
 }
 
 /// An encoder, in a helper or not, together with what it has put out.
@@ -110,7 +118,7 @@ struct Traces: Equatable, CustomStringConvertible {
             descriptors: names("/proc/self/fd").compactMap { descriptor($0) }.sorted(),
             children: children.filter { ["vatoolbox-helpe", "FaultyHelper"].contains(text("/proc/\($0)/comm")) }
                 .sorted(),
-            threads: tasks.count { text("/proc/self/task/\($0)/comm") == "vt-helper" }
+            threads: tasks.count { ["vt-helper", "vt-link"].contains(text("/proc/self/task/\($0)/comm")) }
         )
     }
 

@@ -194,12 +194,23 @@ extension SeededGenerator {
         )
     }
 
+    mutating func layout() -> PlaneLayout { PlaneLayout(offset: number(), bytesPerRow: number()) }
+
+    mutating func place() -> PicturePlace {
+        flag()
+            ? .memory(slot: integer(), planes: list { $0.layout() })
+            : .dmaBuf(
+                slots: list { $0.integer() },
+                planes: list { DMABuffer.Plane(object: $0.number(), layout: $0.layout()) },
+                modifier: integer()
+            )
+    }
+
     mutating func frameOrder() -> FrameOrder {
         FrameOrder(
             number: integer(),
             picture: picture(),
-            slot: integer(),
-            planes: list { PlaneLayout(offset: $0.number(), bytesPerRow: $0.number()) },
+            place: place(),
             presentationTime: time(),
             duration: time(),
             options: FrameOptions(forceKeyFrame: flag(), quantizer: maybe { $0.number() })
@@ -249,19 +260,33 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func clientMessages() -> [ClientMessage] {
         [
-            .hello(Hello(build: text())), .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: number())),
-            .forget(slot: integer()), .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()),
-            .close, .inspect(path: text()),
+            .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: maybe { $0.number() })), .forget(slot: integer()),
+            .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()), .close,
+            .inspect(path: text()),
         ]
     }
 
     /// One message of each kind.
     mutating func helperMessages() -> [HelperMessage] {
         [
-            .hello(Hello(build: text())), .created(properties()), .refused(error()), .accepted(number: integer()),
+            .created(properties()), .refused(error()), .accepted(number: integer()),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
-            .failed(error()), .log(LogLine(level: text(), text: text())), .stage(stage()),
-            .report(report()), .inspected,
+            .failed(error()), .stage(stage()), .report(report()), .inspected,
         ]
+    }
+
+    /// One message of each kind.
+    mutating func controlOrders() -> [ControlOrder] { [.hello(Hello(build: text())), .attach, .close] }
+
+    /// One message of each kind.
+    mutating func controlNotices() -> [ControlNotice] {
+        [
+            .hello(Greeting(build: text(), limitations: list { $0.text() })),
+            .log(LogLine(level: text(), text: text())),
+        ]
+    }
+
+    mutating func allMessages() -> [any WireMessage] {
+        clientMessages() + helperMessages() + controlOrders() + controlNotices()
     }
 }

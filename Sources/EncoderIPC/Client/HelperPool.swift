@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Logging
+public import MediaTypes
+internal import Synchronization
+
+/// Starts helper processes, and decides which encoder works in which of them.
+///
+/// Safe to use from several threads. A helper ends with the last encoder in it; a spare one ends with its pool.
+public final class HelperPool: Sendable {
+    /// What a pool does.
+    public struct Options: Sendable {
+        /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
+        public var path: String?
+        /// How many encoders may work in one helper at once, 1...1000.
+        ///
+        /// With 1 an encoder that fails harms no other. With more there are fewer processes, and encoders of one driver
+        /// share what it keeps in memory; but the end of a helper is the end of every encoder in it, and a helper in
+        /// which an encoder has failed takes no more of them. No frame is lost either way.
+        public var encodersPerHelper = 1
+        /// Whether a helper without an encoder is kept running, so that the next encoder need not wait for the start of a
+        /// process. It is started with the pool, and again each time it was taken.
+        public var keepsSpare = false
+        /// Takes what helpers log, on threads of the pool; never blocks. Lines go to swift-log under the label
+        /// `vatoolbox.helper` unless this is replaced.
+        public var log: @Sendable (HelperLogLine) -> Void = { HelperPool.logToSwiftLog($0) }
+
+        /// Makes the defaults: one encoder in each helper, no spare.
+        public init() {}
+    }
+
+    /// The pool of sessions that were given none: one encoder in each helper, no spare.
+    public static let standard = HelperPool(unchecked: .init())
+
+    /// What the pool does.
+    public let options: Options
+
+    private struct State {
+        /// Helpers that several encoders share. They live as long as their encoders.
+        var shared: [Shared] = []
+        var spare: HelperHost?
+    }
+
+    private struct Shared {
+        weak var host: HelperHost?
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes a pool, and starts its spare helper if it keeps one; that this fails is told when an encoder is wanted.
+    ///
+    /// - Throws: `invalidArgument` if ``Options/encodersPerHelper`` is out of range.
+    public convenience init(_ options: Options) throws(MediaError) {
+        guard (1...1000).contains(options.encodersPerHelper) else {
+            throw MediaError(
+                .invalidArgument,
+                "number of encoders in one helper is out of range",
+                given: "\(options.encodersPerHelper)",
+                allowed: "1...1000"
+            )
+        }
+        self.init(unchecked: options)
+        replaceSpare()
+    }
+
+    private init(unchecked options: Options) { self.options = options }
+
+    deinit { state.withLock { $0.spare?.close() } }
+
+    /// The process of the spare helper, once it runs.
+    var spareProcessID: Int32? { state.withLock { $0.spare?.processID } }
+
+    /// Opens a connection to a helper that has greeted.
+    ///
+    /// - Parameter patience: How long a helper may take to start.
+    /// - Throws: `unavailable` if there is no helper program or it cannot be run, `deadlineExceeded`, `outOfMemory`, and
+    ///   the end of the helper.
+    func connect(_ handlers: HelperLink.Handlers, within patience: Duration) throws(MediaError) -> HelperLink {
+        let host = try place()
+        do {
+            try host.awaitGreeting(within: patience)
+            return try host.connect(handlers)
+        } catch {
+            host.release()
+            throw error
+        }
+    }
+
+    /// A helper in which a place is kept for one more encoder.
+    private func place() throws(MediaError) -> HelperHost {
+        let limit = options.encodersPerHelper
+        let (host, tookSpare) = try state.withLock { (state) throws(MediaError) -> (HelperHost, Bool) in
+            state.shared.removeAll { $0.host?.isOpen != true }
+            if let host = state.shared.lazy.compactMap(\.host).first(where: { $0.reserve(limit: limit) }) {
+                return (host, false)
+            }
+            let spare = state.spare.take()
+            let host = if let spare, spare.reserve(limit: limit) { spare } else { try start(reserving: limit) }
+            if limit > 1 { state.shared.append(Shared(host: host)) }
+            return (host, spare != nil)
+        }
+        if tookSpare { replaceSpare() }
+        return host
+    }
+
+    private func start(reserving limit: Int) throws(MediaError) -> HelperHost {
+        let host = try start()
+        _ = host.reserve(limit: limit)
+        return host
+    }
+
+    private func start() throws(MediaError) -> HelperHost {
+        try HelperHost.start(path: try HelperLocation.find(options.path), log: options.log)
+    }
+
+    private func replaceSpare() {
+        guard options.keepsSpare else { return }
+        state.withLock { state in
+            if state.spare == nil { state.spare = try? start() }
+        }
+    }
+
+    private static let logger = Logger(label: "vatoolbox.helper")
+
+    private static func logToSwiftLog(_ line: HelperLogLine) {
+        // What libraries and drivers write to standard error has no level.
+        logger.log(level: line.level.flatMap { Logger.Level(rawValue: $0) } ?? .info, "\(line.text)")
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The first message to a helper process.
+struct Hello: WireStructure, Hashable, Sendable {
+    static let blank = Hello(build: "")
+
+    /// Which build speaks, for people; what both ends must agree about is ``MessageHeader/version``.
+    var build: String
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&build)
+    }
+}
+
+/// The first message of a helper process.
+struct Greeting: WireStructure, Hashable, Sendable {
+    static let blank = Greeting(build: "")
+
+    /// Which build answers, for people.
+    var build: String
+    /// What confines the helper less than it should, in words for a log; none if it is confined as designed.
+    var limitations: [String] = []
+    static let mostLimitations = 16
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&build)
+        try visitor.list(&limitations, atMost: Self.mostLimitations)
+    }
+}
+
+/// A line that the helper logs.
+struct LogLine: WireStructure, Hashable, Sendable {
+    static let blank = LogLine(level: "", text: "")
+
+    /// A level's name as swift-log has it, for example `warning`.
+    var level: String
+    /// What is logged, without line feed at the end.
+    var text: String
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&level)
+        try visitor.field(&text)
+    }
+}
+
+/// From the client to a helper process, over the socket that the process was started with.
+enum ControlOrder: Sendable {
+    /// Answered by ``ControlNotice/hello(_:)``.
+    case hello(Hello)
+    /// The descriptor that comes along is the far end of a new connection, for one encoder. No answer.
+    case attach
+    /// No connection will come: the helper ends when those that it has are closed. No answer.
+    case close
+}
+
+extension ControlOrder: WireMessage {
+    enum Kind: UInt16 {
+        case hello = 129
+        case attach
+        case close
+    }
+
+    var kind: UInt16 {
+        let kind: Kind =
+            switch self {
+            case .hello: .hello
+            case .attach: .attach
+            case .close: .close
+            }
+        return kind.rawValue
+    }
+
+    var descriptorCount: Int {
+        switch self {
+        case .attach: 1
+        case .hello, .close: 0
+        }
+    }
+
+    init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
+        switch Kind(rawValue: kind) {
+        case .hello: self = .hello(try Hello(from: &reader))
+        case .attach: self = .attach
+        case .close: self = .close
+        case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
+        }
+    }
+
+    func writePayload(to writer: inout WireWriter) throws(WireError) {
+        switch self {
+        case .hello(let hello): try hello.write(to: &writer)
+        case .attach, .close: break
+        }
+    }
+}
+
+/// From a helper process to the client.
+enum ControlNotice: Sendable {
+    /// Answers ``ControlOrder/hello(_:)``.
+    case hello(Greeting)
+    /// Something for the log.
+    case log(LogLine)
+}
+
+extension ControlNotice: WireMessage {
+    enum Kind: UInt16 {
+        case hello = 193
+        case log
+    }
+
+    var kind: UInt16 {
+        let kind: Kind =
+            switch self {
+            case .hello: .hello
+            case .log: .log
+            }
+        return kind.rawValue
+    }
+
+    var descriptorCount: Int { 0 }
+
+    init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
+        switch Kind(rawValue: kind) {
+        case .hello: self = .hello(try Greeting(from: &reader))
+        case .log: self = .log(try LogLine(from: &reader))
+        case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
+        }
+    }
+
+    /// Texts for people are cut where they are too long.
+    func writePayload(to writer: inout WireWriter) throws(WireError) {
+        switch self {
+        case .hello(let greeting):
+            let limitations = greeting.limitations.prefix(Greeting.mostLimitations).map(\.fittingWire)
+            try Greeting(build: greeting.build, limitations: limitations).write(to: &writer)
+        case .log(let line): try LogLine(level: line.level, text: line.text.fittingWire).write(to: &writer)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Dispatch
+public import MediaTypes
+
+/// The helper's side: encoders for a client in another process, each over a connection of its own.
+///
+/// The thread that calls ``run()`` only waits for the client, so that its end is seen even while an encoder hangs. Each
+/// encoder has two threads: one that receives, and one that works.
+public final class HelperServer: Sendable {
+    private let control: Channel
+    private let build: String
+    private let limitations: [String]
+    private let factories: [any EncoderFactory]
+    private let inspector: DriverInspector?
+
+    /// Makes a server.
+    ///
+    /// - Parameters:
+    ///   - socket: The socket to the client, as a helper process finds it; the server owns it from now on.
+    ///   - build: Which build this is, for errors and logs of the client.
+    ///   - limitations: What confines this process less than it should, in words for the client's log.
+    ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
+    ///   - inspector: Asks drivers; `nil` if this helper asks none.
+    public convenience init(
+        socket: Int32,
+        build: String = EncoderProtocol.build,
+        limitations: [String] = [],
+        factories: [any EncoderFactory],
+        inspector: DriverInspector? = nil
+    ) {
+        let control = Channel(Descriptor(owning: socket), peer: "the client")
+        self.init(control, build: build, limitations: limitations, factories: factories, inspector: inspector)
+    }
+
+    init(
+        _ control: Channel,
+        build: String = EncoderProtocol.build,
+        limitations: [String] = [],
+        factories: [any EncoderFactory],
+        inspector: DriverInspector? = nil
+    ) {
+        self.control = control
+        self.build = build
+        self.limitations = limitations
+        self.factories = factories
+        self.inspector = inspector
+    }
+
+    /// Sends a line for the client's log. Safe to call on any thread; it waits while the client reads nothing.
+    ///
+    /// - Parameters:
+    ///   - level: The name of the level, for example `warning`.
+    ///   - text: What is logged; a very long text is cut.
+    public func log(level: String, _ text: String) {
+        try? control.send(ControlNotice.log(LogLine(level: level, text: text)))
+    }
+
+    /// Serves until the client wants no more, and every encoder is closed.
+    ///
+    /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone
+    ///   without a word. A helper process ends then by `_exit`, since a call into an encoder may never return.
+    public func run() throws(MediaError) {
+        let encoders = DispatchGroup()
+        while let delivery = try control.receive(ControlOrder.self) {
+            let order = delivery.message
+            let descriptor = delivery.takeDescriptor()
+            switch order {
+            case .hello: try control.send(ControlNotice.hello(Greeting(build: build, limitations: limitations)))
+            case .attach:
+                guard let descriptor else { throw MediaError(.malformedData, "a connection came without its socket") }
+                try serve(Channel(descriptor, peer: "the client"), encoders)
+            case .close:
+                encoders.wait()
+                return
+            }
+        }
+        throw MediaError(.inputOutput, "the client is gone")
+    }
+
+    private func serve(_ connection: Channel, _ encoders: DispatchGroup) throws(MediaError) {
+        let server = EncoderServer(connection, factories: factories, inspector: inspector)
+        encoders.enter()
+        do {
+            try PlainThread.start(name: "vt-encode") {
+                do throws(MediaError) { try server.run() } catch { self.log(level: "error", "\(error)") }
+                connection.shutDown()
+                encoders.leave()
+            }
+        } catch {
+            encoders.leave()
+            throw error
+        }
+    }
+}
+
+/// What both ends have to agree about.
+public enum EncoderProtocol {
+    /// The version of the messages. Ends of different versions refuse each other.
+    public static var version: Int { Int(MessageHeader.version) }
+
+    /// Which build of the package this is, for people.
+    public static let build = "vatoolbox 0.1.0"
+}
