@@ -151,7 +151,7 @@ let package = Package(
         ),
         .testTarget(
             name: "VAToolboxTests",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "VAToolbox"],
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "VAToolbox"],
             swiftSettings: strict
         ),
         .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),

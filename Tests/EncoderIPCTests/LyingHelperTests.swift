@@ -26,8 +26,7 @@ final class FakeHelper: Sendable {
     }
 
     func receive() throws -> ClientMessage? {
-        guard let delivery = try channel.receive(ClientMessage.self, until: .after(.seconds(20))) else { return nil }
-        return delivery.message
+        try channel.receive(ClientMessage.self, until: .after(.seconds(20)))
     }
 
     func send(_ messages: HelperMessage...) {

@@ -103,13 +103,17 @@ final class FaultyEncoder: EncoderBackend {
         guard case .dmaBuf(let memory) = buffer.storage else {
             return try buffer.withPlanes { planes in [planes[0].baseAddress.load(as: UInt8.self)] }
         }
-        return memory.planes.map { plane in
+        var samples: [UInt8] = []
+        for plane in memory.planes {
             let count = plane.layout.offset + 1
             let descriptor = memory.fileDescriptors[plane.object]
-            guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else { return 0 }
-            defer { munmap(base, count) }
-            return base.load(fromByteOffset: plane.layout.offset, as: UInt8.self)
-        } + [UInt8(truncatingIfNeeded: memory.modifier)]
+            guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else {
+                throw MediaError(.unsupported, "a DMA-BUF cannot be mapped", call: "mmap", status: Int(errno))
+            }
+            samples.append(base.load(fromByteOffset: plane.layout.offset, as: UInt8.self))
+            munmap(base, count)
+        }
+        return samples + [UInt8(truncatingIfNeeded: memory.modifier)]
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {

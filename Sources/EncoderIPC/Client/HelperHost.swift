@@ -221,8 +221,8 @@ final class HelperHost: Sendable {
             let events = try waitForEvents([(control.socketNumber, POLLIN), (output, POLLIN)], until: .never)
             if events[1] != 0, !readOutput(output, &tail) { output = -1 }
             guard events[0] != 0 else { continue }
-            guard let delivery = try control.receive(ControlNotice.self) else { return }
-            switch delivery.message {
+            guard let notice = try control.receive(ControlNotice.self) else { return }
+            switch notice {
             case .log(let line):
                 tail.add(line.text)
                 log(HelperLogLine(level: line.level, text: line.text))

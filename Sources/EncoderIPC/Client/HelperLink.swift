@@ -164,7 +164,7 @@ final class HelperLink: Sendable {
 
     private func run(_ handlers: Handlers) {
         do throws(MediaError) {
-            while let delivery = try channel.receive(HelperMessage.self) { try handle(delivery.message, handlers) }
+            while let message = try channel.receive(HelperMessage.self) { try handle(message, handlers) }
             conclude(nil, handlers)
         } catch {
             conclude(error, handlers)

@@ -44,12 +44,16 @@ final class InspectionNotes: Sendable {
         }
     }
 
-    /// What the driver says of itself, once it did.
-    var report: DriverReport? { state.withLock { $0.report } }
+    /// Whether the driver has said what it is.
+    var hasReport: Bool { state.withLock { $0.report != nil } }
 
     /// What came of it, with everything that is known now.
-    func inspection(_ cause: DriverFailure.Cause) -> DriverInspection {
+    ///
+    /// - Parameter cause: What went wrong; `nil` if the helper has done everything.
+    func inspection(_ cause: DriverFailure.Cause?) -> DriverInspection {
         state.withLock { state in
+            if cause == nil, let report = state.report { return .reported(report, failure: nil) }
+            let cause = cause ?? .helper(MediaError(.malformedData, "\(HelperLink.peer) did not report the driver"))
             var stage = state.stages.last
             if case .refused = cause, state.report == nil { stage = state.stages.furthest }
             let file = stage?.file ?? state.report?.file ?? state.stages.lastFile

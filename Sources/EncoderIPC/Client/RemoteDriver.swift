@@ -44,27 +44,33 @@ public enum RemoteDriver {
         } catch {
             return notes.inspection(.helper(error))
         }
+        let cause: DriverFailure.Cause?
         do throws(MediaError) {
-            return try inspect(path, .now + options.deadline.asPatience, host, notes)
+            cause = try ask(path, .now + options.deadline.asPatience, host, notes)
         } catch {
-            return notes.inspection(cause(of: error, host, options.deadline))
+            cause = Self.cause(of: error, host, options.deadline)
         }
+        // What the helper said has arrived when it has ended, which takes a moment only.
+        _ = host.ending(within: .seconds(1))
+        return notes.inspection(cause)
     }
 
-    private static func inspect(
+    /// - Returns: Why there is no report, or `nil`.
+    private static func ask(
         _ path: String,
         _ end: ContinuousClock.Instant,
         _ host: HelperHost,
         _ notes: InspectionNotes
-    ) throws(MediaError) -> DriverInspection {
+    ) throws(MediaError) -> DriverFailure.Cause? {
         let link = try connect(host, notes, within: end - .now)
         defer { link.close() }
         switch try link.ask(.inspect(path: path), within: end - .now, to: "ask the driver") {
-        case .inspected:
-            guard let report = notes.report else { throw refuse(link, "did not report the driver") }
-            return .reported(report, failure: nil)
-        case .callFailed(let error): return notes.inspection(.refused(error))
-        default: throw refuse(link, "answered another order")
+        case .inspected where notes.hasReport: return nil
+        case .callFailed(let error): return .refused(error)
+        default:
+            let error = MediaError(.malformedData, "\(HelperLink.peer) answered another order")
+            link.abandon(error)
+            throw error
         }
     }
 
@@ -100,13 +106,6 @@ public enum RemoteDriver {
         case .exited(let status): .exited(status: status)
         case .unknown, nil: error.code == .deadlineExceeded ? .deadline(deadline) : .helper(error)
         }
-    }
-
-    /// Ends a helper that lies.
-    private static func refuse(_ link: HelperLink, _ reason: String) -> MediaError {
-        let error = MediaError(.malformedData, "\(HelperLink.peer) \(reason)")
-        link.abandon(error)
-        return error
     }
 }
 

@@ -189,9 +189,8 @@ final class EncoderServer: Sendable {
     private func receiveMessages() throws(MediaError) {
         var memory = PictureMemory()
         var ring: RingWriter?
-        while let delivery = try channel.receive(ClientMessage.self) {
-            let message = delivery.message
-            let descriptor = delivery.takeDescriptor()
+        var descriptor: Descriptor?
+        while let message = try channel.receive(ClientMessage.self, descriptor: &descriptor) {
             switch message {
             case .create(let order):
                 guard ring == nil else { throw MediaError(.malformedData, "the client asked for a second encoder") }
@@ -208,6 +207,7 @@ final class EncoderServer: Sendable {
             case .inspect(let path): enqueue(.inspect(path: path))
             case .close: return
             }
+            descriptor = nil
         }
         throw MediaError(.inputOutput, "the client is gone")
     }

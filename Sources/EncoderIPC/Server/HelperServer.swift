@@ -62,14 +62,15 @@ public final class HelperServer: Sendable {
     ///   without a word. A helper process ends then by `_exit`, since a call into an encoder may never return.
     public func run() throws(MediaError) {
         let encoders = DispatchGroup()
-        while let delivery = try control.receive(ControlOrder.self) {
-            let order = delivery.message
-            let descriptor = delivery.takeDescriptor()
+        var descriptor: Descriptor?
+        while let order = try control.receive(ControlOrder.self, descriptor: &descriptor) {
             switch order {
             case .hello: try control.send(ControlNotice.hello(Greeting(build: build, limitations: limitations)))
             case .attach:
-                guard let descriptor else { throw MediaError(.malformedData, "a connection came without its socket") }
-                try serve(Channel(descriptor, peer: "the client"), encoders)
+                guard let socket = descriptor.take() else {
+                    throw MediaError(.malformedData, "a connection came without its socket")
+                }
+                try serve(Channel(socket, peer: "the client"), encoders)
             case .close:
                 encoders.wait()
                 return

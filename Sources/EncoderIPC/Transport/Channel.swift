@@ -5,15 +5,6 @@ internal import Glibc
 internal import MediaTypes
 internal import Synchronization
 
-/// A message that came in, with the descriptor that came along.
-struct Delivery<Message: WireMessage>: ~Copyable {
-    let message: Message
-    let descriptor: Descriptor?
-
-    /// The descriptor alone.
-    consuming func takeDescriptor() -> Descriptor? { descriptor }
-}
-
 /// One end of a socket that carries messages and descriptors. Safe to use from several threads.
 final class Channel: Sendable {
     private struct Incoming {
@@ -71,16 +62,18 @@ final class Channel: Sendable {
 
     /// Waits for the next message.
     ///
+    /// - Parameter descriptor: The descriptor that came along with it, if one did.
     /// - Returns: `nil` if the other end was closed.
     /// - Throws: `malformedData` for anything but the next message, `deadlineExceeded`, `inputOutput`. Descriptors that
     ///   came along are closed then.
     func receive<Message: WireMessage>(
         _ type: Message.Type,
+        descriptor: inout Descriptor?,
         until deadline: Deadline = .never
-    ) throws(MediaError) -> Delivery<Message>? {
+    ) throws(MediaError) -> Message? {
         while true {
-            switch try receiveNow(type) {
-            case .message(let message, let descriptor): return Delivery(message: message, descriptor: descriptor)
+            switch try receiveNow(type, &descriptor) {
+            case .message(let message): return message
             case .end: return nil
             case .nothing:
                 if deadline.isOver { throw MediaError(.deadlineExceeded, "\(peer) sends no message", call: "recvmsg") }
@@ -89,13 +82,25 @@ final class Channel: Sendable {
         }
     }
 
-    private enum Arrival<Message: WireMessage>: ~Copyable {
-        case message(Message, Descriptor?)
+    /// Waits for the next message, as ``receive(_:descriptor:until:)`` does, in a direction that carries no descriptors.
+    func receive<Message: WireMessage>(
+        _ type: Message.Type,
+        until deadline: Deadline = .never
+    ) throws(MediaError) -> Message? {
+        var descriptor: Descriptor?
+        return try receive(type, descriptor: &descriptor, until: deadline)
+    }
+
+    private enum Arrival<Message: WireMessage> {
+        case message(Message)
         case end
         case nothing
     }
 
-    private func receiveNow<Message: WireMessage>(_ type: Message.Type) throws(MediaError) -> Arrival<Message> {
+    private func receiveNow<Message: WireMessage>(
+        _ type: Message.Type,
+        _ descriptor: inout Descriptor?
+    ) throws(MediaError) -> Arrival<Message> {
         var numbers = [Int32](repeating: -1, count: Int(LINUX_MESSAGE_DESCRIPTORS))
         var count: Int32 = 0
         let arrived = try incoming.withLock { (incoming) throws(MediaError) -> (bytes: [UInt8], sequence: UInt64)? in
@@ -113,13 +118,13 @@ final class Channel: Sendable {
             return (Array(incoming.buffer[..<length]), incoming.sequence)
         }
         guard let arrived else { return .nothing }
-        let descriptor = count > 0 ? Descriptor(owning: numbers[0]) : nil
+        descriptor = count > 0 ? Descriptor(owning: numbers[0]) : nil
         numbers.prefix(Int(count)).dropFirst().forEach { close($0) }
         if arrived.bytes.isEmpty { return .end }
         do throws(WireError) {
-            let message = try Message(arrived.bytes, sequence: arrived.sequence, descriptorCount: Int(count))
-            return .message(message, descriptor)
+            return .message(try Message(arrived.bytes, sequence: arrived.sequence, descriptorCount: Int(count)))
         } catch {
+            descriptor = nil
             throw error.mediaError(from: peer)
         }
     }

@@ -260,9 +260,9 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func clientMessages() -> [ClientMessage] {
         [
-            .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: maybe { $0.number() })), .forget(slot: integer()),
-            .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()), .close,
-            .inspect(path: text()),
+            .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: maybe { $0.number() })),
+            .forget(slot: integer()), .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()),
+            .close, .inspect(path: text()),
         ]
     }
 
