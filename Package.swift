@@ -107,6 +107,13 @@ let package = Package(
             path: "Tests/FaultyHelper",
             swiftSettings: strict
         ),
+        // Measures what a helper costs, for scripts/verify.
+        .executableTarget(
+            name: "IsolationMeter",
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "VAToolbox"],
+            path: "Tests/IsolationMeter",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
