@@ -79,14 +79,14 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding",
-                "VAAPI", "VAToolbox", arguments, logging,
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder",
+                "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "VAToolboxHelper",
-            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", logging],
+            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "VAAPI", logging],
             swiftSettings: strict
         ),
 
@@ -165,8 +165,8 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
-                "VAToolboxHelper", arguments,
+                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox",
+                "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),

@@ -19,6 +19,8 @@ final class HelperHost: Sendable {
         /// Whether an encoder in it has failed: what the driver left behind is not for others.
         var isRetired = false
         var connections = 0
+        /// How the process ended by itself.
+        var ending: HelperProcess.Ending?
     }
 
     /// How long a helper that was asked to end, or has closed its socket, may take to end.
@@ -190,6 +192,9 @@ final class HelperHost: Sendable {
         over.isOpen(within: patience) ? state.withLock { $0.failure } : nil
     }
 
+    /// How the process ended by itself; `nil` if it runs, or was ended from here.
+    var ownEnding: HelperProcess.Ending? { state.withLock { $0.ending } }
+
     // MARK: - The host's thread
 
     private func run(_ launch: Launch?) {
@@ -260,6 +265,7 @@ final class HelperHost: Sendable {
             failure.call = launch?.path
         }
         state.withLock { state in
+            if error == nil, state.failure == nil { state.ending = ending }
             state.failure = state.failure ?? failure
             state.process = nil
         }
