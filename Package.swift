@@ -81,14 +81,14 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding",
-                "VAAPI", "VAToolbox", arguments, logging,
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder",
+                "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "VAToolboxHelper",
-            dependencies: ["CLinux", "EncoderIPC", "HelperSandbox", "MediaTypes", "SoftwareEncoder", logging],
+            dependencies: ["CLinux", "EncoderIPC", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI", logging],
             swiftSettings: strict
         ),
 
@@ -109,6 +109,19 @@ let package = Package(
             path: "Tests/FaultyHelper",
             swiftSettings: strict
         ),
+        // What tests and helpers for tests share, and a helper whose encoders follow scripts.
+        .target(
+            name: "TestSupport",
+            dependencies: ["BitstreamSyntax", "MediaTypes"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "ScriptedHelper",
+            dependencies: ["EncoderIPC", "MediaTypes", "TestSupport"],
+            path: "Tests/ScriptedHelper",
+            swiftSettings: strict
+        ),
         // Measures what a helper costs, for scripts/verify.
         .executableTarget(
             name: "IsolationMeter",
@@ -119,8 +132,9 @@ let package = Package(
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder", "VAToolbox",
-                "VAToolboxHelper",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
+                "TestSupport",
+                "VAToolbox", "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),
@@ -166,14 +180,16 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
-                "VAToolboxHelper", arguments,
+                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox",
+                "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "VAToolboxTests",
-            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "VAToolbox"],
+            dependencies: [
+                "BitstreamSyntax", "EncoderIPC", "MediaTypes", "ScriptedHelper", "TestSupport", "VAToolbox",
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),

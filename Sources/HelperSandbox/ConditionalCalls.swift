@@ -9,7 +9,7 @@ extension SystemCallFilter {
         let ownOrThisThread = Condition(argument: 0, values: [0, process])
         return [
             // A new thread has this flag and none of those that make namespaces. A new process has not.
-            (call("clone", 56, 220), .allowedIf([[Condition(argument: 0, mask: 0x7E02_0080 | thread, values: [thread])]])),
+            (call("clone", 56, 220), .allowedIf([[startOfThread]])),
             // Its flags are in memory, where no filter looks: without it the C library takes clone.
             (call("clone3", 435, 435), .refused(ENOSYS)),
             (call("ioctl", 16, 29), .allowedIf([[deviceRequests], [descriptorRequests]])),
@@ -47,8 +47,8 @@ extension SystemCallFilter {
         SystemCall(name: name, x86: x86, arm: arm)
     }
 
-    /// CLONE_THREAD.
-    private static let thread: UInt32 = 0x1_0000
+    /// CLONE_THREAD, and none of CLONE_NEW*.
+    private static let startOfThread = Condition(argument: 0, mask: 0x7E03_0080, values: [0x1_0000])
     /// RLIMIT_NOFILE.
     private static let descriptorLimit: UInt32 = 7
 

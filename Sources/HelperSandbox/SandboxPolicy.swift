@@ -24,9 +24,12 @@ public struct SandboxPolicy: Sendable, Hashable {
 
     /// A path with what is allowed there and below.
     public struct Grant: Sendable, Hashable {
+        /// The file, device or folder.
         public var path: String
+        /// What is allowed.
         public var access: Access
 
+        /// Allows an access to a path.
         public init(_ path: String, _ access: Access) {
             self.path = path
             self.access = access
@@ -114,7 +117,8 @@ public struct SandboxPolicy: Sendable, Hashable {
         "/usr", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/gnu/store",
         "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/etc/libva.conf", "/etc/drirc",
         "/etc/igfx_user_feature.txt", "/etc/igfx_user_feature_next.txt",
-        "/sys/bus/pci", "/sys/class/drm", "/sys/dev/char", "/sys/devices",
+        // The last one lies in the one before, unless a preloaded library shows other devices.
+        "/sys/bus/pci", "/sys/class/drm", "/sys/dev/char", "/sys/devices", "/sys/devices/system",
         "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/dev/i915",
         "/proc/sys/vm/overcommit_memory",
     ]

@@ -13,6 +13,7 @@ public struct SandboxReport: Sendable, Hashable {
         /// What follows from it.
         public var meaning: String
 
+        /// The three in one line.
         public var description: String { "\(what): \(why); \(meaning)" }
     }
 

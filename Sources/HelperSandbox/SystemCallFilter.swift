@@ -14,11 +14,11 @@ struct SystemCallFilter: Sendable {
         /// What this program was compiled for; `nil` if there are no tables for it.
         static var current: Architecture? {
             #if arch(x86_64)
-                .x86
+            .x86
             #elseif arch(arm64)
-                .arm
+            .arm
             #else
-                nil
+            nil
             #endif
         }
 

@@ -9,8 +9,8 @@ import MediaTypes
 import SoftwareEncoder
 import Synchronization
 
-/// The program `vatoolbox-helper`: encoders in another process. Sessions start it; it is of no use by
-/// hand.
+/// The program `vatoolbox-helper`: encoders, and drivers that are asked who they are, in another process. VAToolbox
+/// starts it; it is of no use by hand.
 @main enum Helper {
     /// The descriptor under which the process that starts the helper leaves its socket.
     private static let socket: Int32 = 3
@@ -29,8 +29,12 @@ import Synchronization
         // Loggers that encoders make begin with this, so it comes before the encoders.
         let log = ForwardedLog()
         LoggingSystem.bootstrap { _ in ForwardingLogHandler(log: log) }
-        let limitations = report.degradations.map(\.description)
-        let server = HelperServer(socket: socket, limitations: limitations, factories: [X264EncoderFactory()])
+        let server = HelperServer(
+            socket: socket,
+            limitations: report.degradations.map(\.description),
+            factories: [X264EncoderFactory()],
+            inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) }
+        )
         log.connect(server)
         for warning in report.warnings { log.write(level: "warning", warning) }
         do {
@@ -41,6 +45,9 @@ import Synchronization
             say("vatoolbox-helper: \(error)")
             _exit(1)
         }
+        // Not by `exit`: drivers crash in their destructors.
+        fflush(nil)
+        _exit(0)
     }
 
     private static func confine() -> SandboxReport {

@@ -25,7 +25,8 @@ int linux_landlock_allow(int rules, int path, uint64_t files);
 /// landlock_restrict_self(2): from now on the rules hold for the calling thread, and for threads that it starts.
 int linux_landlock_restrict(int rules);
 
-/// open(2) with O_PATH and close-on-exec: a name for what is there, that gives no access to it.
+/// open(2) with O_PATH and close-on-exec: a name for what is there, that gives no access to it. By the C library, so that
+/// it is what a preloaded library shows there.
 int linux_open_path(const char *_Nonnull path);
 
 /// seccomp(2) with SECCOMP_SET_MODE_FILTER.
