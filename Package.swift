@@ -107,6 +107,19 @@ let package = Package(
             path: "Tests/FaultyHelper",
             swiftSettings: strict
         ),
+        // What tests and helpers for tests share, and a helper whose encoders follow scripts.
+        .target(
+            name: "TestSupport",
+            dependencies: ["BitstreamSyntax", "MediaTypes"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "ScriptedHelper",
+            dependencies: ["EncoderIPC", "MediaTypes", "TestSupport"],
+            path: "Tests/ScriptedHelper",
+            swiftSettings: strict
+        ),
         // Measures what a helper costs, for scripts/verify.
         .executableTarget(
             name: "IsolationMeter",
@@ -117,8 +130,9 @@ let package = Package(
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder", "VAToolbox",
-                "VAToolboxHelper",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
+                "TestSupport",
+                "VAToolbox", "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),
@@ -158,7 +172,9 @@ let package = Package(
         ),
         .testTarget(
             name: "VAToolboxTests",
-            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "VAToolbox"],
+            dependencies: [
+                "BitstreamSyntax", "EncoderIPC", "MediaTypes", "ScriptedHelper", "TestSupport", "VAToolbox",
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),

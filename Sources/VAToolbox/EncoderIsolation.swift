@@ -20,13 +20,9 @@ extension EncoderSelection {
     /// - Parameters:
     ///   - isolation: Which of them work in helper processes.
     ///   - pool: These processes.
-    ///   - limits: Of the session. A helper's deadlines are a bit shorter, so that a helper that is stuck is told apart
-    ///     from an encoder in this process that is.
+    ///   - limits: Of the session.
     func isolated(_ isolation: EncoderIsolation, in pool: HelperPool, limits: SessionLimits) -> EncoderSelection {
-        var deadlines = RemoteEncoderFactory.Deadlines()
-        deadlines.start = min(deadlines.start, limits.creationDeadline / 4)
-        deadlines.creation = limits.creationDeadline / 2
-        deadlines.call = limits.frameDeadline * 3 / 4
+        let deadlines = RemoteEncoderFactory.Deadlines(within: limits)
         var selection = self
         selection.candidates = candidates.map { candidate in
             guard isolation.appliesTo(candidate.identity) else { return candidate }
@@ -53,5 +49,16 @@ extension EncoderIsolation {
         case .inProcess: false
         case .process: true
         }
+    }
+}
+
+extension RemoteEncoderFactory.Deadlines {
+    /// A helper's deadlines are a bit shorter than those of the session, so that a helper that is stuck is told apart from
+    /// an encoder in this process that is.
+    init(within limits: SessionLimits) {
+        self.init()
+        start = min(start, limits.creationDeadline / 4)
+        creation = limits.creationDeadline / 2
+        call = limits.frameDeadline * 3 / 4
     }
 }

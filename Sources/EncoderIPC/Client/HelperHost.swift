@@ -138,7 +138,9 @@ final class HelperHost: Sendable {
     ///   `malformedData` for a helper of another version, `deadlineExceeded` after which the helper is ended.
     func awaitGreeting(within patience: Duration) throws(MediaError) {
         if !greeted.isOpen(within: patience) {
-            end(because: MediaError(.deadlineExceeded, "\(Self.peer) did not start in time", allowed: "\(patience)"))
+            let error = MediaError(.deadlineExceeded, "\(Self.peer) did not start in time", allowed: "\(patience)")
+            end(because: error)
+            throw error
         }
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure { throw failure }

@@ -27,6 +27,7 @@ final class EncoderServer: Sendable {
 
     private let channel: Channel
     private let factories: [any EncoderFactory]
+    private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
     private let inspector: DriverInspector?
     private let inbox = Mutex(Inbox())
     private let wake = DispatchSemaphore(value: 0)
@@ -35,10 +36,17 @@ final class EncoderServer: Sendable {
 
     /// - Parameters:
     ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
+    ///   - others: Makes a factory for what is not among them.
     ///   - inspector: Asks drivers; `nil` if this helper asks none.
-    init(_ channel: Channel, factories: [any EncoderFactory], inspector: DriverInspector? = nil) {
+    init(
+        _ channel: Channel,
+        factories: [any EncoderFactory],
+        others: @escaping @Sendable (EncoderIdentity) -> (any EncoderFactory)? = { _ in nil },
+        inspector: DriverInspector? = nil
+    ) {
         self.channel = channel
         self.factories = factories
+        self.others = others
         self.inspector = inspector
     }
 
@@ -121,7 +129,7 @@ final class EncoderServer: Sendable {
         guard
             let factory = factories.first(where: {
                 $0.identity.name == wanted.name && $0.identity.codec == wanted.codec
-            })
+            }) ?? others(wanted)
         else {
             throw MediaError(
                 .unavailable,
