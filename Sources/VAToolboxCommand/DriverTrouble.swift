@@ -141,7 +141,7 @@ extension DriverTrouble {
     }
 
     /// The last lines that libva, the driver and the helper wrote, without libva's progress.
-    var spokenLines: [String] { log.filter { $0.level != "debug" }.map(\.text).suffix(5) }
+    var spokenLines: [String] { log.filter { $0.level != "debug" }.suffix(5).map { Readable.shortened($0.text) } }
 
     private func remedies(_ search: DriverSearch?) -> [String] {
         switch cause {

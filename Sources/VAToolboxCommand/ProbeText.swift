@@ -62,7 +62,7 @@ extension TextPage {
             add(trouble)
         case .answers(let driver, let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
-            self.entry("driver", driver.vendor, indentation: 4)
+            self.entry("driver", Readable.shortened(driver.vendor), indentation: 4)
             if let file = driver.file { self.entry("file", file, indentation: 4) }
             self.entry("libva", "VA-API \(driver.version)", indentation: 4)
             add(driver.encoding)

@@ -61,6 +61,9 @@ enum Readable {
     /// `1 frame`, `2 frames`.
     static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
+    /// The beginning of a text that may be endless.
+    static func shortened(_ text: String) -> String { text.count > 200 ? text.prefix(199) + "…" : text }
+
     /// The text on one line: line breaks and other control characters become spaces.
     static func oneLine(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
