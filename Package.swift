@@ -49,6 +49,8 @@ let package = Package(
             dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", logging],
             swiftSettings: strict
         ),
+        // What such a process gives up before it loads an encoder.
+        .target(name: "HelperSandbox", dependencies: ["CLinux", "MediaTypes"], swiftSettings: strict),
 
         // Encoders, and the session that uses them.
         .target(
@@ -86,7 +88,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "VAToolboxHelper",
-            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "VAAPI", logging],
+            dependencies: ["CLinux", "EncoderIPC", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI", logging],
             swiftSettings: strict
         ),
 
@@ -134,6 +136,19 @@ let package = Package(
                 "TestSupport",
                 "VAToolbox", "VAToolboxHelper",
             ],
+            swiftSettings: strict
+        ),
+        // A program that confines itself as the helper does and tries to get out.
+        .target(name: "CEscapes", path: "Tests/CEscapes"),
+        .executableTarget(
+            name: "SandboxEscapes",
+            dependencies: ["CEscapes", "HelperSandbox", "MediaTypes"],
+            path: "Tests/SandboxEscapes",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HelperSandboxTests",
+            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "VAToolboxHelper"],
             swiftSettings: strict
         ),
         .testTarget(
