@@ -73,7 +73,7 @@ struct Client {
             for (index, step) in steps.enumerated() { take(step, Int64(index), encoder, outputs) }
             precondition(host.limitations.count <= Greeting.mostLimitations)
         } catch {
-            precondition(!"\(error)".isEmpty)
+            _ = "\(error)"
         }
         outputs.close()
     }
@@ -103,7 +103,7 @@ struct Client {
                 precondition(outputs.isComplete, "all frames are said to be out, and are not")
             }
         } catch {
-            precondition(!error.description.isEmpty)
+            _ = error.description
         }
     }
 }
@@ -126,7 +126,7 @@ private final class Outputs: Sendable {
 
     func take(_ output: EncoderOutput) {
         switch output {
-        case .failed(let error): precondition(!error.description.isEmpty)
+        case .failed(let error): _ = error.description
         case .coded(let frame):
             state.withLock { state in
                 precondition(state.outstanding.remove(frame.number) != nil, "a frame that nobody is waiting for")

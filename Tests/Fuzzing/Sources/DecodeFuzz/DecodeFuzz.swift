@@ -148,7 +148,8 @@ private func use(_ message: HelperMessage) {
         _ = properties.supportedProperties.hashValue
     case .coded(let notice): if let format = notice.formatDescription { use(format) }
     case .refused(let error), .callFailed(let error), .failed(let error):
-        precondition(error.fittingWire == error && !error.description.isEmpty)
+        precondition(error.fittingWire == error)
+        _ = error.description
     case .updated(let outcome): _ = outcome.hashValue
     case .stage(let stage):
         var stages = StageRecord()
