@@ -158,7 +158,8 @@ private func use(_ message: HelperMessage) {
         stages.add(stage)
         precondition(stages.last == stage && stages.lastFile == stage.file)
     case .report(let report): precondition(report.fittingWire == report)
-    case .accepted, .released, .drained, .inspected: break
+    case .accepted(_, let released): precondition(released.count <= HelperMessage.mostReleased)
+    case .released, .drained, .roomWanted, .inspected: break
     }
 }
 
