@@ -84,6 +84,9 @@ final class RemoteEncoder: EncoderBackend {
     /// The helper's process, while it is there.
     var processID: Int32? { link.processID }
 
+    /// What confines the helper less than it should.
+    var limitations: [String] { link.limitations }
+
     deinit {
         ledger.close()
         link.close()
