@@ -191,6 +191,7 @@ final class HelperLink: Sendable {
             if case .failed = message { host.retire() }
             state.withLock { $0.progress = .now }
             try handlers.message(message)
+        case .roomWanted: try handlers.message(message)
         }
     }
 
