@@ -132,9 +132,8 @@ let package = Package(
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
-                "TestSupport",
-                "VAToolbox", "VAToolboxHelper",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
+                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),
@@ -148,7 +147,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HelperSandboxTests",
-            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "VAToolboxHelper"],
+            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
