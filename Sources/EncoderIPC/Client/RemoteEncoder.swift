@@ -6,7 +6,7 @@ internal import MediaTypes
 final class RemoteEncoder: EncoderBackend {
     let properties: EncoderProperties
     var isInOtherProcess: Bool { true }
-    /// How many pictures lay in memory that the helper cannot see, and were copied.
+    /// Those in memory that the helper cannot see.
     private(set) var copiedPictures = 0
 
     private let link: HelperLink
