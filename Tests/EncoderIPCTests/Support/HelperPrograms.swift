@@ -116,7 +116,7 @@ struct Traces: Equatable, CustomStringConvertible {
         }
         return Traces(
             descriptors: names("/proc/self/fd").compactMap { descriptor($0) }.sorted(),
-            children: children.filter { ["vatoolbox-helpe", "FaultyHelper"].contains(text("/proc/\($0)/comm")) }
+            children: children.filter { ["vatoolbox-helpe", "FaultyHelper", "ScriptedHelper"].contains(text("/proc/\($0)/comm")) }
                 .sorted(),
             threads: tasks.count { ["vt-helper", "vt-link"].contains(text("/proc/self/task/\($0)/comm")) }
         )
