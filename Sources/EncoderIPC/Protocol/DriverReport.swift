@@ -87,7 +87,7 @@ public enum DriverNews: Sendable, Hashable {
 
 /// Asks the VA-API driver of the render node at a path who it is and what it offers, in the helper's process.
 ///
-/// It is called on the thread that runs the server, and may crash or never return. `tell` has handed the news to the
+/// It is called on the thread of its connection, and may crash or never return. `tell` has handed the news to the
 /// client when it returns.
 ///
 /// - Throws: what libva or the driver refused.

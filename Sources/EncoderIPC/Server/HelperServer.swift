@@ -6,7 +6,7 @@ public import MediaTypes
 /// The helper's side: encoders for a client in another process, each over a connection of its own.
 ///
 /// The thread that calls ``run()`` only waits for the client, so that its end is seen even while an encoder hangs. Each
-/// encoder has two threads: one that receives, and one that works.
+/// encoder has one thread, beside those of its own.
 public final class HelperServer: Sendable {
     private let control: Channel
     private let build: String
