@@ -12,55 +12,83 @@ public struct Display: ~Copyable {
     private let relay: MessageRelay
     private let openingMessages: [DriverMessage]
     private let node: OpenRenderNode
+    private let onStage: @Sendable (DisplayStage) -> Void
+    private var isOpen: Bool
 
     /// Loads the driver for a node and initializes it (`vaGetDisplayDRM`, `vaInitialize`).
     ///
-    /// A driver is foreign code in this process: it may take seconds, and a faulty one can crash or hang.
+    /// A driver is foreign code in this process: it may take seconds, and a faulty one can crash or hang. Who must
+    /// outlive that opens the display in a helper process, and has the stages told to another one.
     ///
     /// - Parameters:
     ///   - node: The node, which the display owns from now on, also when this throws.
+    ///   - onStage: Called before every step in which the driver may crash or hang, on the thread of the step. It has
+    ///     to have passed the stage on when it returns.
     ///   - onMessage: Called with every line that libva and the driver would print, on any thread, possibly until
     ///     the display's end.
     /// - Throws: ``DisplayError`` with what libva said on the way.
     public init(
         node: consuming OpenRenderNode,
+        onStage: @escaping @Sendable (DisplayStage) -> Void = { _ in },
         onMessage: @escaping @Sendable (DriverMessage) -> Void = { _ in }
     ) throws(DisplayError) {
+        onStage(.choosingDriver)
         guard let handle = vaGetDisplayDRM(node.descriptor) else {
             throw DisplayError(path: node.path, reason: .notADRMDevice, messages: [])
         }
-        let relay = MessageRelay(handler: onMessage)
+        let relay = MessageRelay(onStage: onStage, handler: onMessage)
         Self.listen(to: handle, relay)
         var major: Int32 = 0
         var minor: Int32 = 0
         do throws(VAError) {
             try check("vaInitialize", vaInitialize(handle, &major, &minor))
         } catch {
+            let messages = relay.endRecord()
+            onStage(.closing)
             Self.terminate(handle, relay)
-            throw DisplayError(path: node.path, reason: .failed(error), messages: relay.endRecord())
+            throw DisplayError(path: node.path, reason: .failed(error), messages: messages)
         }
         self.handle = handle
         self.relay = relay
         self.node = node
+        self.onStage = onStage
+        isOpen = true
         version = APIVersion(major: major, minor: minor)
         openingMessages = relay.endRecord()
     }
 
-    /// Opens the node at a path, then as ``init(node:onMessage:)``.
+    /// Opens the node at a path, then as ``init(node:onStage:onMessage:)``.
     public init(
         path: String,
+        onStage: @escaping @Sendable (DisplayStage) -> Void = { _ in },
         onMessage: @escaping @Sendable (DriverMessage) -> Void = { _ in }
     ) throws(DisplayError) {
+        onStage(.openingNode)
         let node: OpenRenderNode
         do throws(NodeRefusal) {
             node = try OpenRenderNode(path: path)
         } catch {
             throw DisplayError(path: path, reason: .refused(error), messages: [])
         }
-        self = try Display(node: node, onMessage: onMessage)
+        self = try Display(node: node, onStage: onStage, onMessage: onMessage)
     }
 
-    deinit { Self.terminate(handle, relay) }
+    deinit {
+        if isOpen {
+            onStage(.closing)
+            Self.terminate(handle, relay)
+        }
+    }
+
+    /// Ends the connection, as the end of the display's life does, and tells how that went.
+    ///
+    /// - Throws: ``VAError`` if the driver fails to; its memory is lost then.
+    public consuming func close() throws(VAError) {
+        isOpen = false
+        onStage(.closing)
+        // libva's callbacks lead to the relay until the connection has ended.
+        try withExtendedLifetime(relay) { (_) throws(VAError) in try Self.end(handle) }
+    }
 
     /// The path of the node.
     public var path: String { node.path }
@@ -69,13 +97,17 @@ public struct Display: ~Copyable {
     ///
     /// - Throws: ``VAError`` naming the query that the driver refused.
     public func describe() throws(VAError) -> DriverDescription {
+        onStage(.askingVendor)
+        let vendor = vaQueryVendorString(handle).map { String(cString: $0) } ?? ""
+        onStage(.askingProfiles)
         var profiles: [ProfileDescription] = []
         for profile in try self.profiles() {
+            onStage(.askingEntrypoints(profile))
             profiles.append(ProfileDescription(profile: profile, entrypoints: try entrypoints(of: profile)))
         }
         return DriverDescription(
             version: version,
-            vendor: vaQueryVendorString(handle).map { String(cString: $0) } ?? "",
+            vendor: vendor,
             file: DriverDescription.loadedFile(accordingTo: openingMessages),
             profiles: profiles
         )
@@ -104,14 +136,23 @@ public struct Display: ~Copyable {
         vaSetInfoCallback(handle, { MessageRelay.at($0)?.receive(.info, $1) }, context)
     }
 
-    /// Ends the connection. A driver that fails to is reported to the handler, and its memory is lost.
+    /// Ends the connection. A driver that fails to is reported to the handler.
     private static func terminate(_ handle: VADisplay, _ relay: MessageRelay) {
+        do throws(VAError) {
+            try end(handle)
+        } catch {
+            relay.receive(.error, "\(error)")
+        }
+    }
+
+    /// Ends the connection. A driver that fails to keeps its memory, and says nothing more.
+    private static func end(_ handle: VADisplay) throws(VAError) {
         do throws(VAError) {
             try check("vaTerminate", vaTerminate(handle))
         } catch {
             vaSetErrorCallback(handle, nil, nil)
             vaSetInfoCallback(handle, nil, nil)
-            relay.receive(.error, "\(error)")
+            throw error
         }
     }
 }
