@@ -154,6 +154,17 @@ let package = Package(
             dependencies: ["BitstreamSyntax", "MediaTypes", "VAToolbox"],
             swiftSettings: strict
         ),
-        .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
+        // What the tests of VAAPI run on drivers, each in a process of its own.
+        .executableTarget(
+            name: "VAAPIScenarios",
+            dependencies: ["CLibVA", "VAAPI"],
+            path: "Tests/VAAPIScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "VAAPITests",
+            dependencies: ["CLibVA", "RenderNodes", "VAAPI", "VAAPIScenarios"],
+            swiftSettings: strict
+        ),
     ]
 )

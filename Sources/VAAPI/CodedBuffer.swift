@@ -110,9 +110,10 @@ public struct CodedSegments: Sequence {
             left -= 1
             position = segment.next
             let size = Int(segment.size)
+            let readable = segment.buf == nil ? 0 : Swift.min(size, capacity)
             return CodedSegment(
                 size: size,
-                bytes: UnsafeRawBufferPointer(start: segment.buf, count: segment.buf == nil ? 0 : Swift.min(size, capacity)),
+                bytes: UnsafeRawBufferPointer(start: segment.buf, count: readable),
                 bitOffset: Int(segment.bit_offset),
                 status: segment.status
             )

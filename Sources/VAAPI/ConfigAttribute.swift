@@ -97,7 +97,10 @@ public struct ConfigAttributeValue: Sendable, Hashable, CustomStringConvertible 
 
 /// Formats of render targets (`VA_RT_FORMAT_*`).
 public struct RTFormats: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// 4:2:0, 8 bits.
@@ -137,7 +140,10 @@ public struct RTFormats: OptionSet, Sendable, Hashable, CustomStringConvertible 
 
 /// Ways to control the rate (`VA_RC_*`).
 public struct RateControlModes: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// There is no rate control at all; JPEG has this.
@@ -180,7 +186,10 @@ public struct RateControlModes: OptionSet, Sendable, Hashable, CustomStringConve
 
 /// Headers that the application writes (`VA_ENC_PACKED_HEADER_*`). The driver writes the others.
 public struct PackedHeaders: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The sequence parameter set (with HEVC the video parameter set, too).
@@ -210,7 +219,10 @@ public struct PackedHeaders: OptionSet, Sendable, Hashable, CustomStringConverti
 /// How a picture may be divided into slices (`VA_ENC_SLICE_STRUCTURE_*`). A structure is free to use when any of the bits
 /// that allow it is set.
 public struct SliceStructures: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// Rows of macroblocks, a power of two of them in each slice.
@@ -242,7 +254,10 @@ public struct SliceStructures: OptionSet, Sendable, Hashable, CustomStringConver
 
 /// Ways to renew a picture by intra blocks (`VA_ENC_INTRA_REFRESH_*`).
 public struct IntraRefreshKinds: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// A column moves over the picture.
@@ -276,7 +291,10 @@ public struct IntraRefreshKinds: OptionSet, Sendable, Hashable, CustomStringConv
 
 /// From where inter prediction may come (`VA_PREDICTION_DIRECTION_*`).
 public struct PredictionDirections: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// From pictures that are shown before.

@@ -42,6 +42,9 @@ extension BufferType: CustomStringConvertible {
 
 /// The parameters of one picture, in the order in which the driver shall read them: structures of `va_enc_*.h`, and
 /// headers, as bytes. A list can be emptied and filled again without allocating.
+///
+/// Values are C structures, of which the bytes are taken as they are. (`BitwiseCopyable` would say so, but Swift does not
+/// see that of structures with unions.)
 public struct ParameterList: Sendable {
     /// One parameter buffer.
     struct Entry: Sendable {
@@ -62,12 +65,12 @@ public struct ParameterList: Sendable {
     public var types: [BufferType] { entries.map(\.type) }
 
     /// Adds a structure.
-    public mutating func append<Value: BitwiseCopyable>(_ type: BufferType, _ value: Value) {
+    public mutating func append<Value>(_ type: BufferType, _ value: Value) {
         withUnsafeBytes(of: value) { append(type, $0, count: 1) }
     }
 
     /// Adds several equal structures as one buffer, such as the slices of a picture.
-    public mutating func append<Value: BitwiseCopyable>(_ type: BufferType, elements: [Value]) {
+    public mutating func append<Value>(_ type: BufferType, elements: [Value]) {
         if elements.isEmpty { return }
         elements.withUnsafeBytes { append(type, $0, count: elements.count) }
     }
@@ -81,7 +84,7 @@ public struct ParameterList: Sendable {
     /// Adds a structure of the kind that says itself what it is (`VAEncMiscParameterBuffer`).
     ///
     /// - Parameter kind: The number of `VAEncMiscParameterType`.
-    public mutating func appendMiscellaneous<Value: BitwiseCopyable>(_ kind: UInt32, _ value: Value) {
+    public mutating func appendMiscellaneous<Value>(_ kind: UInt32, _ value: Value) {
         let start = bytes.count
         withUnsafeBytes(of: kind) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: value) { bytes.append(contentsOf: $0) }
@@ -90,7 +93,7 @@ public struct ParameterList: Sendable {
 
     /// Copies elements to a place that stays valid as long as this list, or a copy of it, is not emptied: for structures
     /// that point to others, as that of regions of interest does.
-    public mutating func keep<Value: BitwiseCopyable>(_ elements: [Value]) -> UnsafeMutablePointer<Value>? {
+    public mutating func keep<Value>(_ elements: [Value]) -> UnsafeMutablePointer<Value>? {
         if elements.isEmpty { return nil }
         let array = elements.withUnsafeBytes { KeptArray(copying: $0, alignment: MemoryLayout<Value>.alignment) }
         arrays.append(array)

@@ -59,7 +59,10 @@ public final class Surface: Sendable {
 
 /// What is going on with a surface (`VASurfaceStatus`).
 public struct SurfaceStatus: OptionSet, Sendable, Hashable {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// A picture in flight uses it.

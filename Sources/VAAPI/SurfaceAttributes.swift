@@ -4,7 +4,10 @@ internal import CLibVA
 
 /// Where the memory of a surface may come from (`VA_SURFACE_ATTRIB_MEM_TYPE_*`).
 public struct SurfaceMemoryTypes: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The driver allocates it.
@@ -32,7 +35,10 @@ public struct SurfaceMemoryTypes: OptionSet, Sendable, Hashable, CustomStringCon
 
 /// What a surface is made for (`VA_SURFACE_ATTRIB_USAGE_HINT_*`); drivers choose the tiling by it.
 public struct SurfaceUsage: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
     public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// A decoder writes to it.
