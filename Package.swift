@@ -43,6 +43,13 @@ let package = Package(
         .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
+        // Encoders on a GPU.
+        .target(
+            name: "HardwareEncoder",
+            dependencies: ["BitstreamSyntax", "MediaTypes"],
+            swiftSettings: strict
+        ),
+
         // Encoders in a process of their own.
         .target(
             name: "EncoderIPC",
@@ -113,6 +120,11 @@ let package = Package(
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder", "VAToolbox",
                 "VAToolboxHelper",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HardwareEncoderTests",
+            dependencies: ["BitstreamSyntax", "HardwareEncoder", "MediaTypes"],
             swiftSettings: strict
         ),
         .testTarget(
