@@ -46,7 +46,7 @@ let package = Package(
         // Encoders on a GPU.
         .target(
             name: "HardwareEncoder",
-            dependencies: ["BitstreamSyntax", "MediaTypes"],
+            dependencies: ["BitstreamSyntax", "MediaTypes", "VAAPI"],
             swiftSettings: strict
         ),
 
@@ -124,7 +124,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HardwareEncoderTests",
-            dependencies: ["BitstreamSyntax", "HardwareEncoder", "MediaTypes"],
+            dependencies: ["BitstreamSyntax", "HardwareEncoder", "MediaTypes", "VAAPI"],
             swiftSettings: strict
         ),
         .testTarget(
