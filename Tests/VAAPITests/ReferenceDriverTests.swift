@@ -54,6 +54,11 @@ import Testing
         #expect(outcome.lines.dropLast() == [way, way, way])
     }
 
+    @Test(arguments: ["intel", "low-power"])
+    func imagesStayMappedAndEndBeforeTheirSurfaces(persona: String) throws {
+        try Rig.run("keep-mapped", persona: persona).expectClean()
+    }
+
     /// One image serves all surfaces that cannot be written into.
     @Test func imagesAreMadeOnce() throws {
         // The fifth is the second of those that compare.

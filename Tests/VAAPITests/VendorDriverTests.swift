@@ -65,6 +65,15 @@ import Testing
         }
     }
 
+    /// iHD refuses parameters that it does not know, radeonsi passes them over. Either goes on.
+    @Test(arguments: differentChips, ["first", "last"])
+    func refusedParametersEndThePictureOnly(chip: String, place: String) throws {
+        let outcome = try Rig.run("refused-parameters", place, chip: chip)
+        let isAMD = Self.amd.contains(chip)
+        #expect(outcome.lines.first?.hasPrefix(isAMD ? "taken 1000 bytes" : "refused vaRenderPicture: ") == true)
+        #expect(outcome.lines.suffix(2) == ["next 1000 bytes", "done"], "\(outcome.lines)")
+    }
+
     @Test(arguments: differentChips)
     func aPictureComesOut(chip: String) throws {
         let scratch = try Scratch()
