@@ -88,7 +88,7 @@ import Testing
         #expect(outcome.status == 0)
         #expect(
             outcome.lines == [
-                "layers NV12 2 modifier 0", "layers R8 1, GR88 1 modifier 0",
+                "objects 1 layers NV12 2 modifier 0", "objects 1 layers R8 1, GR88 1 modifier 0",
                 "refused modifier vaCreateSurfaces 0x12", "refused layers vaCreateSurfaces 0x12", "done",
             ]
         )
