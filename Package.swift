@@ -139,9 +139,8 @@ let package = Package(
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
-                "TestSupport",
-                "VAToolbox", "VAToolboxHelper",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
+                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),
@@ -155,7 +154,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HelperSandboxTests",
-            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "VAToolboxHelper"],
+            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
