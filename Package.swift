@@ -31,6 +31,7 @@ let package = Package(
         // Pure values: no C library, no device.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
+        .target(name: "GOPPlanning", dependencies: ["MediaTypes"], swiftSettings: strict),
 
         // Pixels, by libyuv and by kernels for what it does not have.
         .target(
@@ -113,6 +114,11 @@ let package = Package(
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder", "VAToolbox",
                 "VAToolboxHelper",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GOPPlanningTests",
+            dependencies: ["GOPPlanning", "MediaTypes"],
             swiftSettings: strict
         ),
         .testTarget(
