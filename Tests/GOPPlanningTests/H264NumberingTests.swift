@@ -96,6 +96,21 @@ import Testing
         #expect(pictures[6]?.references.map(\.longTermFrameIndex) == [1, nil, 0])
     }
 
+    /// Long-term references that replace each other never push a short-term one out, but its `frame_num` comes again.
+    @Test func shortTermReferencesDoNotOutliveTheirNumber() throws {
+        let pictures = try numbers({ $0.longTermReferences = 2 }) { log in
+            try log.add(0...0)
+            for number: Int64 in 1...60 { try log.add(InputPicture(number: number, longTermIndex: 1)) }
+        }
+        // One list entry and two indices make three references, and without B-frames that is the limit.
+        #expect(pictures[4]?.references.map(\.number) == [0, 3])
+        #expect(pictures[5]?.references.map(\.number) == [4])
+        let commands: [H264MarkingCommand] = [
+            .unmarkShortTerm(differenceOfPicNumsMinus1: 3), .markCurrentLongTerm(longTermFrameIndex: 0),
+        ]
+        #expect(pictures[4]?.marking == .commands(commands))
+    }
+
     @Test func anIDRPictureTakesTheFirstLongTermIndex() throws {
         let pictures = try numbers({ $0.longTermReferences = 3 }) { log in
             try log.add(InputPicture(number: 0, longTermIndex: 2))
