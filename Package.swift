@@ -44,12 +44,21 @@ let package = Package(
         .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
+        // Encoders on a GPU.
+        .target(
+            name: "HardwareEncoder",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "VAAPI"],
+            swiftSettings: strict
+        ),
+
         // Encoders in a process of their own.
         .target(
             name: "EncoderIPC",
             dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", logging],
             swiftSettings: strict
         ),
+        // What such a process gives up before it loads an encoder.
+        .target(name: "HelperSandbox", dependencies: ["CLinux", "MediaTypes"], swiftSettings: strict),
 
         // Encoders, and the session that uses them.
         .target(
@@ -80,14 +89,14 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding",
-                "VAAPI", "VAToolbox", arguments, logging,
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder",
+                "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "VAToolboxHelper",
-            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", logging],
+            dependencies: ["CLinux", "EncoderIPC", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI", logging],
             swiftSettings: strict
         ),
 
@@ -108,12 +117,51 @@ let package = Package(
             path: "Tests/FaultyHelper",
             swiftSettings: strict
         ),
+        // What tests and helpers for tests share, and a helper whose encoders follow scripts.
+        .target(
+            name: "TestSupport",
+            dependencies: ["BitstreamSyntax", "MediaTypes"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "ScriptedHelper",
+            dependencies: ["EncoderIPC", "MediaTypes", "TestSupport"],
+            path: "Tests/ScriptedHelper",
+            swiftSettings: strict
+        ),
+        // Measures what a helper costs, for scripts/verify.
+        .executableTarget(
+            name: "IsolationMeter",
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "VAToolbox"],
+            path: "Tests/IsolationMeter",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder", "VAToolbox",
-                "VAToolboxHelper",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
+                "TestSupport",
+                "VAToolbox", "VAToolboxHelper",
             ],
+            swiftSettings: strict
+        ),
+        // A program that confines itself as the helper does and tries to get out.
+        .target(name: "CEscapes", path: "Tests/CEscapes"),
+        .executableTarget(
+            name: "SandboxEscapes",
+            dependencies: ["CEscapes", "HelperSandbox", "MediaTypes"],
+            path: "Tests/SandboxEscapes",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HelperSandboxTests",
+            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "VAToolboxHelper"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HardwareEncoderTests",
+            dependencies: ["BitstreamSyntax", "HardwareEncoder", "MediaTypes", "VAAPI"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -150,16 +198,29 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
-                "VAToolboxHelper", arguments,
+                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox",
+                "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "VAToolboxTests",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "VAToolbox"],
+            dependencies: [
+                "BitstreamSyntax", "EncoderIPC", "MediaTypes", "ScriptedHelper", "TestSupport", "VAToolbox",
+            ],
             swiftSettings: strict
         ),
-        .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
+        // What the tests of VAAPI run on drivers, each in a process of its own.
+        .executableTarget(
+            name: "VAAPIScenarios",
+            dependencies: ["CLibVA", "VAAPI"],
+            path: "Tests/VAAPIScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "VAAPITests",
+            dependencies: ["CLibVA", "RenderNodes", "VAAPI", "VAAPIScenarios"],
+            swiftSettings: strict
+        ),
     ]
 )

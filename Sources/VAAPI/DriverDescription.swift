@@ -13,16 +13,29 @@ public struct DriverDescription: Sendable, Hashable {
     /// What it offers, in the driver's order.
     public let profiles: [ProfileDescription]
 
+    /// Makes a description of what a driver said, for example in another process.
+    public init(version: APIVersion, vendor: String, file: String?, profiles: [ProfileDescription]) {
+        self.version = version
+        self.vendor = vendor
+        self.file = file
+        self.profiles = profiles
+    }
+
     /// The driver's short name, such as `iHD` or `radeonsi`: that of its file.
-    public var name: String? {
-        guard let base = file?.split(separator: "/").last, base.hasSuffix(DriverSearch.suffix) else { return nil }
+    public var name: String? { file.flatMap(Self.name(ofFile:)) }
+
+    /// The short name of the driver in a file; nil if the file is not named as libva's drivers are.
+    public static func name(ofFile file: String) -> String? {
+        guard let base = file.split(separator: "/").last, base.hasSuffix(DriverSearch.suffix) else { return nil }
         return String(base.dropLast(DriverSearch.suffix.count))
     }
 
+    /// What libva says before the path of a file that it is about to load.
+    static let announcement = "Trying to open "
+
     /// The driver file that libva loaded: the last that it announced. There is no call that tells.
     static func loadedFile(accordingTo messages: [DriverMessage]) -> String? {
-        let announcement = "Trying to open "
-        return messages.last { $0.text.hasPrefix(announcement) }.map { String($0.text.dropFirst(announcement.count)) }
+        messages.last { $0.text.hasPrefix(announcement) }.map { String($0.text.dropFirst(announcement.count)) }
     }
 }
 
@@ -32,6 +45,12 @@ public struct APIVersion: Sendable, Hashable, CustomStringConvertible {
     public let major: Int32
     /// The second number.
     public let minor: Int32
+
+    /// Makes a version.
+    public init(major: Int32, minor: Int32) {
+        self.major = major
+        self.minor = minor
+    }
 
     /// Such as `1.17`.
     public var description: String { "\(major).\(minor)" }
@@ -43,6 +62,12 @@ public struct ProfileDescription: Sendable, Hashable {
     public let profile: Profile
     /// Decoding, encoding and processing units that take it.
     public let entrypoints: [Entrypoint]
+
+    /// Makes a description of a profile.
+    public init(profile: Profile, entrypoints: [Entrypoint]) {
+        self.profile = profile
+        self.entrypoints = entrypoints
+    }
 }
 
 /// A codec's profile (`VAProfile`).
@@ -74,7 +99,7 @@ public struct Entrypoint: RawRepresentable, Sendable, Hashable, CustomStringConv
 }
 
 /// A constant's name without its prefix; nil where libva has no name for the number.
-private func shortName(_ name: UnsafePointer<CChar>?, prefix: String) -> String? {
+func shortName(_ name: UnsafePointer<CChar>?, prefix: String) -> String? {
     guard let name = name.map({ String(cString: $0) }), name.hasPrefix(prefix) else { return nil }
     return String(name.dropFirst(prefix.count))
 }

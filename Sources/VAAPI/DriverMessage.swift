@@ -18,22 +18,34 @@ public struct DriverMessage: Sendable, Hashable {
     }
 }
 
-/// Where libva's callbacks for one display lead: to the display's handler, and into a record of its opening.
+/// Where libva's callbacks for one display lead: to the display's handlers, and into a record of its opening.
 ///
 /// Drivers may call from threads of their own.
 final class MessageRelay: Sendable {
     private let handler: @Sendable (DriverMessage) -> Void
+    /// Takes the stages that libva announces while a display opens.
+    private let onStage: @Sendable (DisplayStage) -> Void
     /// Nil once the display is open, so that a talkative driver does not fill the memory.
     private let record = Mutex<[DriverMessage]?>([])
 
-    init(handler: @escaping @Sendable (DriverMessage) -> Void) { self.handler = handler }
+    init(
+        onStage: @escaping @Sendable (DisplayStage) -> Void = { _ in },
+        handler: @escaping @Sendable (DriverMessage) -> Void
+    ) {
+        self.onStage = onStage
+        self.handler = handler
+    }
 
     func receive(_ severity: DriverMessage.Severity, _ line: UnsafePointer<CChar>?) {
         guard let line else { return }
         var text = Substring(String(cString: line))
         while text.last?.isNewline == true { text.removeLast() }
         let message = DriverMessage(severity: severity, text: String(text))
-        record.withLock { $0?.append(message) }
+        let stage = record.withLock { record in
+            record?.append(message)
+            return record.flatMap(DisplayStage.init(announcedBy:))
+        }
+        if let stage { onStage(stage) }
         handler(message)
     }
 

@@ -49,10 +49,8 @@ public final class CompressionSession: Sendable {
         options: SessionOptions = .init(),
         outputHandler: OutputHandler? = nil
     ) async throws(MediaError) {
-        var selection = try EncoderSelector().select(for: configuration, policy: options.policy)
-        if options.isolation == .process {
-            selection = selection.inHelperProcesses(of: options.helpers, limits: options.limits)
-        }
+        let selection = try EncoderSelector().select(for: configuration, policy: options.policy)
+            .isolated(options.isolation, in: options.helpers, limits: options.limits)
         try await self.init(
             configuration: configuration,
             options: options,

@@ -15,19 +15,17 @@ public enum EncoderIsolation: String, Sendable, Hashable, CaseIterable {
 }
 
 extension EncoderSelection {
-    /// The same encoders, in helper processes.
+    /// The same encoders, where they shall work.
     ///
     /// - Parameters:
-    ///   - pool: Where they work.
-    ///   - limits: Of the session. A helper's deadlines are a bit shorter, so that a helper that is stuck is told apart
-    ///     from an encoder in this process that is.
-    func inHelperProcesses(of pool: HelperPool, limits: SessionLimits) -> EncoderSelection {
-        var deadlines = RemoteEncoderFactory.Deadlines()
-        deadlines.start = min(deadlines.start, limits.creationDeadline / 4)
-        deadlines.creation = limits.creationDeadline / 2
-        deadlines.call = limits.frameDeadline * 3 / 4
+    ///   - isolation: Which of them work in helper processes.
+    ///   - pool: These processes.
+    ///   - limits: Of the session.
+    func isolated(_ isolation: EncoderIsolation, in pool: HelperPool, limits: SessionLimits) -> EncoderSelection {
+        let deadlines = RemoteEncoderFactory.Deadlines(within: limits)
         var selection = self
         selection.candidates = candidates.map { candidate in
+            guard isolation.appliesTo(candidate.identity) else { return candidate }
             let factory = RemoteEncoderFactory(candidate.identity, pool: pool, deadlines: deadlines)
             return Candidate(factory: factory, reason: candidate.reason)
         }
@@ -35,7 +33,32 @@ extension EncoderSelection {
     }
 
     /// What buffers should be made of, so that the first candidate reads them where they are.
-    var preferredMemory: PixelBufferPool.Memory {
-        candidates.first?.factory is RemoteEncoderFactory ? .shared : .owned
+    var preferredMemory: PixelBufferPool.Memory { candidates.first?.isInHelper == true ? .shared : .owned }
+}
+
+extension EncoderSelection.Candidate {
+    /// Whether it works in a helper process.
+    var isInHelper: Bool { factory is RemoteEncoderFactory }
+}
+
+extension EncoderIsolation {
+    /// Whether such an encoder is to work in a helper process.
+    fileprivate func appliesTo(_ identity: EncoderIdentity) -> Bool {
+        switch self {
+        case .automatic: identity.isHardware
+        case .inProcess: false
+        case .process: true
+        }
+    }
+}
+
+extension RemoteEncoderFactory.Deadlines {
+    /// A helper's deadlines are a bit shorter than those of the session, so that a helper that is stuck is told apart from
+    /// an encoder in this process that is.
+    init(within limits: SessionLimits) {
+        self.init()
+        start = min(start, limits.creationDeadline / 4)
+        creation = limits.creationDeadline / 2
+        call = limits.frameDeadline * 3 / 4
     }
 }

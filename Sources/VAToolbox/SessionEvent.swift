@@ -6,6 +6,8 @@ public import MediaTypes
 public struct EncoderDescription: Sendable {
     /// Which encoder it is.
     public var identity: EncoderIdentity
+    /// Whether it works in a helper process.
+    public var isInHelper: Bool
     /// What it turned out to be: profile, level, pixel formats, supported options.
     public var properties: EncoderProperties
     /// Why this one was chosen, in words for a person.

@@ -83,6 +83,7 @@ extension SessionMachine {
         if let lastVerdict { reason += "; before it: \(lastVerdict)" }
         let description = EncoderDescription(
             identity: chosen.identity,
+            isInHelper: chosen.isInHelper,
             properties: properties,
             reason: reason,
             rejected: selection.rejected + givenUp

@@ -65,6 +65,7 @@ extension EncodeOutcome {
             "profile": .string(encoder.properties.profile),
             "level": .string(encoder.properties.level),
             "device": JSON(encoder.identity.device),
+            "isolation": .string((encoder.isInHelper ? EncoderIsolation.process : .inProcess).rawValue),
             "reason": .string(encoder.reason),
             "rejected": .array(
                 encoder.rejected.map { .object(["name": .string($0.name), "reason": .string($0.reason)]) }

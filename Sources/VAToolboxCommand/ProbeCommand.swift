@@ -1,22 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import ArgumentParser
+import EncoderIPC
 import Glibc
+import MediaTypes
 
 /// `vatoolbox probe`.
 struct ProbeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
         abstract: "Tell which GPUs and encoders this machine has, and what stands in the way.",
-        discussion: "Nothing is encoded. Exit status: 0, also without a GPU; 2 the command line is wrong."
+        discussion: """
+            Nothing is encoded. Each driver is loaded in a process of its own, so that one which crashes or hangs is a \
+            line of the report. Exit status: 0, also without a GPU or with a driver that fails; 2 the command line is \
+            wrong.
+            """
     )
 
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "How long each driver may take to answer, from 0.1 to 3600 (default: 10). They are asked at the same time.",
+            valueName: "seconds"
+        )
+    )
+    var timeout: ArgumentText<PlainNumber>?
+
+    /// How long a driver may take.
+    ///
+    /// - Throws: `invalidArgument`.
+    func patience() throws(MediaError) -> Duration {
+        guard let timeout else { return RemoteDriver.Options().deadline }
+        let seconds = try timeout.value(of: "--timeout").value
+        guard (0.1...3600).contains(seconds) else {
+            throw MediaError(
+                .invalidArgument,
+                "--timeout is out of range",
+                given: timeout.text,
+                allowed: "0.1 to 3600 seconds"
+            )
+        }
+        return .seconds(seconds)
+    }
+
     /// Looks, and tells on standard output.
-    func probe() -> ExitStatus {
-        let report = ProbeReport.ofThisMachine()
+    ///
+    /// - Throws: `invalidArgument` for a wrong option; nothing was done then.
+    func probe() throws(MediaError) -> ExitStatus {
+        let report = ProbeReport.ofThisMachine(patience: try patience())
         let width = min(max(Terminal.width(STDOUT_FILENO) ?? 80, 40), 100)
         let text = json ? report.document.text + "\n" : report.text(width: width)
         return Terminal.write(text, to: STDOUT_FILENO) ? .done : .failed

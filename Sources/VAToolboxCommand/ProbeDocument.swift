@@ -32,9 +32,8 @@ extension ProbeReport.Node {
         let (refusal, driver): (JSON, JSON) =
             switch driver {
             case .outOfReach(let refusal): (refusal.document, .null)
-            case .failed(let explanation, let remedies):
-                (.object(["explanation": .string(explanation), "remedies": JSON(remedies)]), .null)
-            case .answers(let driver): (.null, driver.document)
+            case .failed(let trouble): (trouble.document, .null)
+            case .answers(let driver, let trouble): (trouble?.document ?? .null, driver.document)
             }
         return .object([
             "path": .string(node.path),
@@ -69,6 +68,24 @@ extension NodeRefusal {
             "errno": JSON(code),
             "explanation": .string(explanation),
             "remedies": JSON(remedies),
+        ])
+    }
+}
+
+extension DriverTrouble {
+    fileprivate var document: JSON {
+        .object([
+            "explanation": .string(explanation),
+            "remedies": JSON(remedies),
+            "cause": .string(causeName),
+            "driver": JSON(name),
+            "file": JSON(file),
+            "stage": JSON(stageName),
+            "profile": JSON(profile),
+            "signal": JSON(signal),
+            "exitStatus": JSON(exitStatus),
+            "deadline": JSON(deadline),
+            "log": JSON(logLines),
         ])
     }
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
+import EncoderIPC
 import MediaIO
+import MediaTypes
 import RenderNodes
 import SoftwareEncoder
+import Synchronization
 import VAAPI
 
 /// What this machine has to encode with.
@@ -26,10 +30,10 @@ struct ProbeReport {
     enum Driver {
         /// The node itself is out of reach.
         case outOfReach(NodeRefusal)
-        /// libva found or initialized no driver.
-        case failed(explanation: String, remedies: [String])
-        /// The driver answers.
-        case answers(DriverDescription)
+        /// There is no driver, or it failed before it had answered.
+        case failed(DriverTrouble)
+        /// The driver answered; it may have failed when it was let go of.
+        case answers(DriverDescription, trouble: DriverTrouble?)
     }
 
     /// An encoder that runs on the CPU.
@@ -39,11 +43,14 @@ struct ProbeReport {
         var bitDepths: [Int]
     }
 
-    /// Looks at the machine. Loads the VA-API drivers of the nodes that open; encodes nothing.
-    static func ofThisMachine() -> ProbeReport {
+    /// Looks at the machine. Has the VA-API drivers of the nodes that open asked, each in a helper process of its own
+    /// and all at the same time; loads none of them into this process, and encodes nothing.
+    ///
+    /// - Parameter patience: How long each driver may take.
+    static func ofThisMachine(patience: Duration) -> ProbeReport {
         let survey = RenderNodeSurvey()
         return ProbeReport(
-            nodes: survey.nodes.map { Node(node: $0, driver: driver(of: $0)) },
+            nodes: survey.nodes.inParallel { Node(node: $0, driver: driver(of: $0, patience)) },
             absence: survey.absence,
             software: [
                 SoftwareEncoder(
@@ -56,19 +63,51 @@ struct ProbeReport {
         )
     }
 
-    private static func driver(of node: RenderNode) -> Driver {
+    private static func driver(of node: RenderNode, _ patience: Duration) -> Driver {
         if case .refused(let refusal) = node.access { return .outOfReach(refusal) }
-        do throws(DisplayError) {
-            let display = try Display(path: node.path)
-            do throws(VAError) {
-                return .answers(try display.describe())
-            } catch {
-                return .failed(explanation: "\(error)", remedies: [])
-            }
-        } catch {
-            let remedies = node.kernelDriver.map { DriverSearch(kernelDriver: $0).remedies } ?? []
-            return .failed(explanation: "\(error)", remedies: remedies)
+        var options = RemoteDriver.Options()
+        options.deadline = patience
+        let search = node.kernelDriver.map { DriverSearch(kernelDriver: $0) }
+        switch RemoteDriver.inspect(path: node.path, options: options) {
+        case .failed(let failure): return .failed(DriverTrouble(failure, search))
+        case .reported(let report, let failure):
+            return .answers(DriverDescription(report), trouble: failure.map { DriverTrouble($0, search) })
         }
+    }
+}
+
+extension Array where Element: Sendable {
+    /// Does something with every element, each on a thread of its own, and waits for all of them.
+    fileprivate func inParallel<Result: Sendable>(_ work: @escaping @Sendable (Element) -> Result) -> [Result] {
+        let results = Mutex<[Int: Result]>([:])
+        let done = DispatchSemaphore(value: 0)
+        for (index, element) in enumerated() {
+            let body: @Sendable () -> Void = {
+                let result = work(element)
+                results.withLock { $0[index] = result }
+                done.signal()
+            }
+            do throws(MediaError) { try PlainThread.start(name: "vt-probe", body) } catch { body() }
+        }
+        for _ in self { done.wait() }
+        return results.withLock { results in results.sorted { $0.key < $1.key }.map(\.value) }
+    }
+}
+
+extension DriverDescription {
+    /// What a driver said in a helper process, without characters that a terminal would obey.
+    fileprivate init(_ report: DriverReport) {
+        self.init(
+            version: APIVersion(major: report.majorVersion, minor: report.minorVersion),
+            vendor: Readable.oneLine(report.vendor),
+            file: report.file.map(Readable.oneLine),
+            profiles: report.profiles.map { profile in
+                ProfileDescription(
+                    profile: Profile(rawValue: profile.number),
+                    entrypoints: profile.entrypoints.map { Entrypoint(rawValue: $0.number) }
+                )
+            }
+        )
     }
 }
 

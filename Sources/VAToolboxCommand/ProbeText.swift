@@ -55,18 +55,32 @@ extension TextPage {
             self.entry("access", "refused", indentation: 4)
             paragraph(refusal.explanation, indentation: 4)
             list(refusal.remedies, indentation: 4)
-        case .failed(let explanation, let remedies):
+        case .failed(let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
-            self.entry("driver", "failed", indentation: 4)
-            explanation.split(separator: "\n").forEach { paragraph(String($0), indentation: 4) }
-            list(remedies, indentation: 4)
-        case .answers(let driver):
+            self.entry("driver", trouble.headline, indentation: 4)
+            if let file = trouble.file { self.entry("file", file, indentation: 4) }
+            add(trouble)
+        case .answers(let driver, let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
-            self.entry("driver", driver.vendor, indentation: 4)
+            self.entry("driver", Readable.shortened(driver.vendor), indentation: 4)
             if let file = driver.file { self.entry("file", file, indentation: 4) }
             self.entry("libva", "VA-API \(driver.version)", indentation: 4)
             add(driver.encoding)
+            if let trouble {
+                self.entry("trouble", trouble.headline, indentation: 4)
+                add(trouble)
+            }
         }
+    }
+
+    /// What happened when, and what to do.
+    private mutating func add(_ trouble: DriverTrouble) {
+        if let stage = trouble.stageText { entry("while", stage, indentation: 4) }
+        entry("reason", trouble.reason, indentation: 4)
+        for (index, line) in trouble.spokenLines.enumerated() {
+            entry(index == 0 ? "it said" : "", line, indentation: 4)
+        }
+        list(trouble.remedies, indentation: 4)
     }
 
     private mutating func add(_ encoding: [(profiles: [Profile], entrypoints: [Entrypoint])]) {

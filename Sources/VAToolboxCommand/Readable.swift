@@ -51,8 +51,18 @@ enum Readable {
         return hours > 0 ? "\(hours):\(padded(minutes, to: 2, with: "0")):\(rest)" : "\(minutes):\(rest)"
     }
 
+    /// A duration in seconds: `10 seconds`, `0.5 seconds`.
+    static func seconds(_ duration: Duration) -> String {
+        let value = duration / .seconds(1)
+        let isWhole = value == value.rounded()
+        return isWhole ? count(Int(value), "second") : "\(number(value, places: 1)) seconds"
+    }
+
     /// `1 frame`, `2 frames`.
     static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+    /// The beginning of a text that may be endless.
+    static func shortened(_ text: String) -> String { text.count > 200 ? text.prefix(199) + "…" : text }
 
     /// The text on one line: line breaks and other control characters become spaces.
     static func oneLine(_ text: String) -> String {

@@ -61,7 +61,7 @@ struct VAToolboxCommand: ParsableCommand {
                 startLogging(to: job.console)
                 return .encode(job)
             case let command as ProbeCommand:
-                return .done(command.probe())
+                return .done(try command.probe())
             default:
                 try command.run()
                 return .done(.done)

@@ -3,13 +3,14 @@
 import CLinux
 import EncoderIPC
 import Glibc
+import HelperSandbox
 import Logging
 import MediaTypes
 import SoftwareEncoder
 import Synchronization
 
-/// The program `vatoolbox-helper`: encoders in another process. Sessions start it; it is of no use by
-/// hand.
+/// The program `vatoolbox-helper`: encoders, and drivers that are asked who they are, in another process. VAToolbox
+/// starts it; it is of no use by hand.
 @main enum Helper {
     /// The descriptor under which the process that starts the helper leaves its socket.
     private static let socket: Int32 = 3
@@ -22,14 +23,20 @@ import Synchronization
         // The first belt is the end of the socket. A parent that died before the second one was on is seen by its id.
         _ = linux_die_with_parent()
         guard getppid() == parent else { exit(1) }
-        _ = linux_forbid_new_privileges()
-        keepNoCore()
+        // Before a thread is started and before anything of an encoder runs.
+        let report = confine()
 
         // Loggers that encoders make begin with this, so it comes before the encoders.
         let log = ForwardedLog()
         LoggingSystem.bootstrap { _ in ForwardingLogHandler(log: log) }
-        let server = HelperServer(socket: socket, factories: [X264EncoderFactory()])
+        let server = HelperServer(
+            socket: socket,
+            limitations: report.degradations.map(\.description),
+            factories: [X264EncoderFactory()],
+            inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) }
+        )
         log.connect(server)
+        for warning in report.warnings { log.write(level: "warning", warning) }
         do {
             try server.run()
         } catch {
@@ -37,6 +44,18 @@ import Synchronization
             if error.code == .inputOutput { _exit(0) }
             say("vatoolbox-helper: \(error)")
             _exit(1)
+        }
+        // Not by `exit`: drivers crash in their destructors.
+        fflush(nil)
+        _exit(0)
+    }
+
+    private static func confine() -> SandboxReport {
+        do {
+            return Sandbox.apply(try SandboxPolicy.ofThisProcess())
+        } catch {
+            say("vatoolbox-helper: \(error)")
+            exit(64)
         }
     }
 
@@ -53,12 +72,6 @@ import Synchronization
     private static func isSocket(_ number: Int32) -> Bool {
         var status = stat()
         return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
-    }
-
-    /// A crash is told by its signal; the pictures of a session do not belong into a file.
-    private static func keepNoCore() {
-        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &limit)
     }
 }
 

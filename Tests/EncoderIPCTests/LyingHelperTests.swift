@@ -184,7 +184,7 @@ extension ProcessTests {
                 helper.send(.accepted(number: 0))
                 while let message = try helper.receive() { if case .drain = message { helper.send(.drained) } }
             },
-            Lie(properties: "a reorder depth beyond the limit") { $0.reorderDepth = 3 },
+            Lie(properties: "a reorder depth beyond every codec's") { $0.reorderDepth = 17 },
             Lie(properties: "a negative reorder depth") { $0.reorderDepth = -1 },
             Lie(properties: "an endless delay") { $0.maximumDelay = .max },
             Lie(properties: "no pixel format") { $0.pixelFormats = [] },

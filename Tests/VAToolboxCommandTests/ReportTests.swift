@@ -29,11 +29,20 @@ import Testing
         #expect(try output["bytes"] as? Int == scratch.data("out.mp4").count)
         let encoder = try #require(document["encoder"] as? [String: Any])
         #expect(encoder["codec"] as? String == "h264" && encoder["reason"] as? String == "software was asked for")
+        #expect(encoder["isolation"] as? String == "in-process")
         let bitRate = try #require(document["bitRate"] as? [String: Any])
         #expect(bitRate["asked"] as? Int == 400_000 && bitRate["control"] as? String == "average")
         let bytes = try scratch.probe("out.mp4", "v:0", "packet=size").compactMap(Int.init).reduce(0, +)
         #expect(abs(try #require(bitRate["delivered"] as? Double) - Double(bytes * 8)) < 100_000)
         #expect((document["frames"] as? [String: Int]) == ["in": 25, "out": 25, "dropped": 0, "repeated": 0])
+    }
+
+    @Test func documentTellsInWhichProcessTheEncoderWorked() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        let document = try scratch.document("encode", "clip.mkv", "-o", "out.mp4", "--isolation", "process")
+        #expect((document["encoder"] as? [String: Any])?["isolation"] as? String == "process")
+        #expect((document["frames"] as? [String: Int])?["out"] == 25)
     }
 
     @Test func failureIsADocumentToo() throws {

@@ -5,8 +5,6 @@ import MediaTypes
 import Testing
 import Transcoding
 
-@testable import RenderNodes
-@testable import VAAPI
 @testable import VAToolboxCommand
 
 /// What is shown and printed, as pure functions of what is known.
@@ -101,100 +99,5 @@ import Transcoding
 
                 """
         )
-    }
-}
-
-@Suite struct ProbeTests {
-    private let file = DeviceFile(
-        kind: .characterDevice(major: 226, minor: 128),
-        owner: 0,
-        group: 104,
-        permissions: 0o660
-    )
-
-    private func node(_ access: RenderNode.Access) -> RenderNode {
-        RenderNode(
-            path: "/dev/dri/renderD128",
-            minor: 128,
-            file: file,
-            groupName: "render",
-            kernelDriver: "i915",
-            pci: PCIFunction(address: "0000:00:02.0", vendorID: 0x8086, deviceID: 0x9A49),
-            access: access
-        )
-    }
-
-    private func report(_ nodes: [ProbeReport.Node]) -> ProbeReport {
-        ProbeReport(
-            nodes: nodes,
-            absence: nil,
-            software: [.init(codec: "H.264", name: "x264 core 164", bitDepths: [8, 10])],
-            ffmpegVersion: "5.1"
-        )
-    }
-
-    /// VAProfileH264Main 6, H264High 7, HEVCMain 17; VAEntrypointVLD 1, EncSlice 6, EncSliceLP 8 (va.h).
-    private let driver = DriverDescription(
-        version: APIVersion(major: 1, minor: 17),
-        vendor: "Intel iHD driver - 23.1.1",
-        file: "/usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so",
-        profiles: [
-            ProfileDescription(profile: Profile(rawValue: 6), entrypoints: [1, 6, 8].map(Entrypoint.init(rawValue:))),
-            ProfileDescription(profile: Profile(rawValue: 7), entrypoints: [1, 6, 8].map(Entrypoint.init(rawValue:))),
-            ProfileDescription(profile: Profile(rawValue: 17), entrypoints: [1, 8].map(Entrypoint.init(rawValue:))),
-            ProfileDescription(profile: Profile(rawValue: 19), entrypoints: [1].map(Entrypoint.init(rawValue:))),
-        ]
-    )
-
-    @Test func driverThatAnswers() throws {
-        let report = report([.init(node: node(.accessible), driver: .answers(driver))])
-        let text = report.text(width: 80)
-        #expect(
-            text.contains(
-                """
-                  /dev/dri/renderD128
-                    device    Intel 8086:9a49 at 0000:00:02.0
-                    kernel    i915
-                    access    open to this process; group render (gid 104), mode 0660
-                    driver    Intel iHD driver - 23.1.1
-                    file      /usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so
-                    libva     VA-API 1.17
-                    encodes   H264Main, H264High: EncSlice, EncSliceLP
-                              HEVCMain: EncSliceLP
-
-                """
-            ),
-            "\(text)"
-        )
-        #expect(text.contains("no test encode was made"))
-        let value = try JSONSerialization.jsonObject(with: Data(report.document.text.utf8)) as? [String: Any]
-        let node = try #require((value?["renderNodes"] as? [[String: Any]])?.first)
-        #expect(node["accessible"] as? Bool == true && node["mode"] as? String == "0660")
-        let encodes = try #require((node["driver"] as? [String: Any])?["encodes"] as? [[String: Any]])
-        #expect(encodes.map { $0["profile"] as? String } == ["H264Main", "H264High", "HEVCMain"])
-    }
-
-    @Test func nodeOutOfReach() {
-        let refusal = NodeRefusal(
-            cause: .permissionDenied,
-            path: "/dev/dri/renderD128",
-            code: 13,
-            explanation: "It is open to group render (gid 104) only.",
-            remedies: ["start the container with the group: docker run --device /dev/dri --group-add 104 ..."]
-        )
-        let text = report([.init(node: node(.refused(refusal)), driver: .outOfReach(refusal))]).text(width: 60)
-        #expect(text.contains("    access    refused\n    It is open to group render (gid 104) only.\n"))
-        #expect(text.contains("\n        docker run --device /dev/dri --group-add 104 ...\n"))
-        #expect(text.contains("`vatoolbox encode` uses the CPU."))
-    }
-
-    @Test func driverThatFails() {
-        let failed = ProbeReport.Driver.failed(
-            explanation: "vaInitialize: unknown libva error\n  cannot open iHD_drv_video.so",
-            remedies: ["install the driver: sudo apt-get install intel-media-va-driver"]
-        )
-        let text = report([.init(node: node(.accessible), driver: failed)]).text(width: 80)
-        #expect(text.contains("    driver    failed\n    vaInitialize: unknown libva error\n    cannot open"))
-        #expect(text.contains("sudo apt-get install intel-media-va-driver"))
     }
 }

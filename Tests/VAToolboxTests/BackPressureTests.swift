@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import VAToolbox
 
 /// When `encode` waits, what that means for other calls, and what real-time mode does instead.
-@Suite(.timeLimit(.minutes(2))) struct BackPressureTests {
-    static let shape = Shape(reorderDepth: 0, isVariable: false)
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct BackPressureTests {
+    static func shape(_ place: Place) -> Shape { Shape(reorderDepth: 0, isVariable: false, place: place) }
 
     static func options(high: Int? = nil, framesAhead: Int = 3, realTime: RealTimeMode? = nil) -> SessionOptions {
         var options = SessionOptions()
@@ -18,13 +19,14 @@ import Testing
     }
 
     /// An encoder that is stuck in its first frame until it is released.
-    static func stuck(_ options: SessionOptions) async throws -> SessionRig {
-        try await SessionRig(shape, [{ _ in shape.with { $0.steps = [0: .hang] } }], options: options)
+    static func stuck(_ place: Place, _ options: SessionOptions) async throws -> SessionRig {
+        let shape = shape(place)
+        return try await SessionRig(shape, [{ _ in shape.with { $0.steps = [0: .hang] } }], options: options)
     }
 
-    @Test(arguments: [0, 3])
-    func encodeWaitsWhileTheEncoderIsBusy(_ framesAhead: Int) async throws {
-        let rig = try await Self.stuck(Self.options(framesAhead: framesAhead))
+    @Test(arguments: [0, 3], Place.all)
+    func encodeWaitsWhileTheEncoderIsBusy(_ framesAhead: Int, _ place: Place) async throws {
+        let rig = try await Self.stuck(place, Self.options(framesAhead: framesAhead))
         let accepted = try await rig.encode(0..<framesAhead + 1)
         let first = try await rig.encodeWaiting(framesAhead + 1)
         let second = try await rig.encodeWaiting(framesAhead + 2)
@@ -36,8 +38,8 @@ import Testing
         expectContract(await rig.consume().value, accepted: rig.feeds(0..<framesAhead + 3))
     }
 
-    @Test func aCallThatIsCancelledWhileItWaitsLeavesNoFrame() async throws {
-        let rig = try await Self.stuck(Self.options(framesAhead: 0))
+    @Test(arguments: Place.all) func aCallThatIsCancelledWhileItWaitsLeavesNoFrame(_ place: Place) async throws {
+        let rig = try await Self.stuck(place, Self.options(framesAhead: 0))
         try await rig.encode(0)
         let calls = [
             try await rig.encodeWaiting(1), try await rig.encodeWaiting(2), try await rig.encodeWaiting(3),
@@ -103,10 +105,11 @@ import Testing
         expectContract(await rig.consume().value, accepted: rig.feeds(0..<accepted))
     }
 
-    @Test func aConsumerThatStopsAgainIsNoticedEachTime() async throws {
+    @Test(arguments: Place.all) func aConsumerThatStopsAgainIsNoticedEachTime(_ place: Place) async throws {
+        let shape = Self.shape(place)
         let rig = try await SessionRig(
-            Self.shape,
-            [{ _ in Self.shape.with { $0.bytesPerFrame = 100 } }],
+            shape,
+            [{ _ in shape.with { $0.bytesPerFrame = 100 } }],
             options: Self.options(high: 300)
         )
         let producer = Task { try await rig.encode(0..<200) }
@@ -130,10 +133,11 @@ import Testing
         expectContract(consumed, accepted: accepted)
     }
 
-    @Test func oldNewsThatTheConsumerCaughtUpChangesNothing() async throws {
+    @Test(arguments: Place.all) func oldNewsThatTheConsumerCaughtUpChangesNothing(_ place: Place) async throws {
+        let shape = Self.shape(place)
         let rig = try await SessionRig(
-            Self.shape,
-            [{ _ in Self.shape.with { $0.bytesPerFrame = 100 } }],
+            shape,
+            [{ _ in shape.with { $0.bytesPerFrame = 100 } }],
             options: Self.options(high: 300)
         )
         let producer = Task { try await rig.encode(0..<100) }
@@ -153,8 +157,9 @@ import Testing
         expectContract(await consumer.value, accepted: accepted)
     }
 
-    @Test func anEncoderThatKeepsFramesIsGivenNoMore() async throws {
-        let rig = try await SessionRig(Self.shape, [{ _ in Self.shape.with { $0.steps = [0: .fallSilent] } }])
+    @Test(arguments: Place.all) func anEncoderThatKeepsFramesIsGivenNoMore(_ place: Place) async throws {
+        let shape = Self.shape(place)
+        let rig = try await SessionRig(shape, [{ _ in shape.with { $0.steps = [0: .fallSilent] } }])
         let producer = Task { await MediaError.of { _ = try await rig.encode(0..<1000) } }
         try await eventually { await rig.waiting == 1 }
         #expect(await rig.session.statistics.acceptedFrames < 10)
@@ -163,14 +168,17 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct RealTimeTests {
-    @Test(arguments: [RealTimeMode.DropPolicy.oldest, .newest])
-    func framesThatFindNoRoomAreDroppedAndReported(_ policy: RealTimeMode.DropPolicy) async throws {
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct RealTimeTests {
+    @Test(arguments: [RealTimeMode.DropPolicy.oldest, .newest], Place.all)
+    func framesThatFindNoRoomAreDroppedAndReported(
+        _ policy: RealTimeMode.DropPolicy,
+        _ place: Place
+    ) async throws {
         let options = BackPressureTests.options(
             framesAhead: 1,
             realTime: RealTimeMode(drop: policy, maximumWaiting: 2)
         )
-        let rig = try await BackPressureTests.stuck(options)
+        let rig = try await BackPressureTests.stuck(place, options)
         var dispositions: [FrameDisposition] = []
         for index in 0..<7 { dispositions.append(try await rig.encode(index)) }
         let last: FrameDisposition = policy == .newest ? .dropped : .waiting
@@ -192,8 +200,11 @@ import Testing
         #expect(await rig.session.statistics.droppedFrames == 3)
     }
 
-    @Test func finishTakesFramesThatWait() async throws {
-        let rig = try await BackPressureTests.stuck(BackPressureTests.options(framesAhead: 0, realTime: RealTimeMode()))
+    @Test(arguments: Place.all) func finishTakesFramesThatWait(_ place: Place) async throws {
+        let rig = try await BackPressureTests.stuck(
+            place,
+            BackPressureTests.options(framesAhead: 0, realTime: RealTimeMode())
+        )
         _ = try await rig.encode(0..<4)
         let finish = Task { try await rig.session.finish() }
         try await eventually { await rig.session.engine.machine.finishRequested }
@@ -203,8 +214,8 @@ import Testing
         expectContract(await rig.consume().value, accepted: rig.feeds(0..<4))
     }
 
-    @Test func flushDoesNotWaitForFramesThatComeAfterIt() async throws {
-        let shape = BackPressureTests.shape
+    @Test(arguments: Place.all) func flushDoesNotWaitForFramesThatComeAfterIt(_ place: Place) async throws {
+        let shape = BackPressureTests.shape(place)
         let rig = try await SessionRig(
             shape,
             [{ _ in shape.with { $0.drain = .hang } }],
@@ -220,8 +231,11 @@ import Testing
         expectContract(await rig.consume().value, accepted: rig.feeds(0..<3))
     }
 
-    @Test func framesThatWaitWhenTheSessionEndsAreReportedAsDropped() async throws {
-        let rig = try await BackPressureTests.stuck(BackPressureTests.options(framesAhead: 0, realTime: RealTimeMode()))
+    @Test(arguments: Place.all) func framesThatWaitWhenTheSessionEndsAreReportedAsDropped(_ place: Place) async throws {
+        let rig = try await BackPressureTests.stuck(
+            place,
+            BackPressureTests.options(framesAhead: 0, realTime: RealTimeMode())
+        )
         _ = try await rig.encode(0..<3)
         rig.session.cancel()
         let dropped = await rig.events().filter { if case .frameDropped = $0 { true } else { false } }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import VAToolbox
 
 /// What happens when encoders fail.
-@Suite(.timeLimit(.minutes(2))) struct FailoverTests {
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct FailoverTests {
     /// Ways in which an encoder fails at the sixth frame that it is given.
     static let faults: [InstanceScript.Step] = [
         .fail, .failPermanently, .failLater, .empty, .duplicate, .unknownNumber,
@@ -50,8 +51,8 @@ import Testing
         expectContract(await consumer.value, accepted: accepted)
     }
 
-    @Test func anEncoderMustBeginWithAKeyFrame() async throws {
-        let shape = Shape(reorderDepth: 1, isVariable: false)
+    @Test(arguments: Place.all) func anEncoderMustBeginWithAKeyFrame(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
         let scripts: [[Int: InstanceScript.Step]] = [[0: .notKey], [0: .leaveOut, 1: .notKey], [:]]
         let rig = try await SessionRig(
             shape,
@@ -71,8 +72,8 @@ import Testing
         #expect(rig.stage.attempts.count == 3)
     }
 
-    @Test func aKeyFrameBeforeFramesThatAreShownBeforeItIsAFailure() async throws {
-        let shape = Shape(reorderDepth: 2, isVariable: false)
+    @Test(arguments: Place.all) func aKeyFrameBeforeFramesThatAreShownBeforeItIsAFailure(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [
@@ -86,9 +87,9 @@ import Testing
         #expect(consumed.instances == [0, 1])
     }
 
-    @Test(arguments: [false, true])
-    func moreReorderingThanPromisedIsAFailure(_ isVariable: Bool) async throws {
-        let shape = Shape(reorderDepth: 2, isVariable: isVariable)
+    @Test(arguments: [false, true], Place.all)
+    func moreReorderingThanPromisedIsAFailure(_ isVariable: Bool, _ place: Place) async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: isVariable, place: place)
         let rig = try await SessionRig(
             shape,
             [
@@ -107,8 +108,8 @@ import Testing
         #expect(rig.stage.attempts.count == 2)
     }
 
-    @Test func aLaterEncoderThatReordersMoreIsPassedOver() async throws {
-        let shape = Shape(reorderDepth: 1, isVariable: false)
+    @Test(arguments: Place.all) func aLaterEncoderThatReordersMoreIsPassedOver(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [
@@ -124,8 +125,8 @@ import Testing
         #expect(rig.stage.attempts.map(\.maximumReorderDepth) == [nil, 1, 1])
     }
 
-    @Test func creationIsTriedFiveTimesForEachCandidate() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func creationIsTriedFiveTimesForEachCandidate(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [
@@ -143,8 +144,8 @@ import Testing
         try await rig.session.finish()
     }
 
-    @Test func creationFailsWithTheLastErrorOfTheLastCandidate() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func creationFailsWithTheLastErrorOfTheLastCandidate(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let stage = Stage()
         let error = await MediaError.of {
             _ = try await SessionRig(
@@ -182,8 +183,8 @@ import Testing
         #expect(rig.stage.attempts.filter { $0.candidate == "candidate 1" }.count == 20)
     }
 
-    @Test func codedFramesResetTheCountOfFailedOnes() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func codedFramesResetTheCountOfFailedOnes(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.steps = [1: .fail] } }])
         let accepted = try await rig.encode(0..<30)
         try await rig.session.finish()
@@ -221,8 +222,8 @@ import Testing
         try await eventually { rig.bank.areAllBack && rig.stage.alive == 0 }
     }
 
-    @Test func suspendedCallsGetTheErrorOfTheSession() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func suspendedCallsGetTheErrorOfTheSession(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.steps = [0: .hang, 1: .failPermanently] } }])
         _ = try await rig.encode(0..<3)
         var calls = [try await rig.encodeWaiting(3), try await rig.encodeWaiting(4)]
@@ -236,8 +237,8 @@ import Testing
         expectContract(consumed, accepted: rig.feeds(0..<3), extent: .groups)
     }
 
-    @Test func anEncoderWhoseFailureIsFinalHoldsNoPictures() async throws {
-        let shape = Shape(reorderDepth: 2, isVariable: true)
+    @Test func anEncoderInThisProcessWhoseFailureIsFinalHoldsNoPictures() async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: true, place: .inProcess)
         let rig = try await SessionRig(
             shape,
             [
@@ -260,8 +261,29 @@ import Testing
         expectContract(consumed, accepted: rig.feeds(0..<100), extent: .groups)
     }
 
-    @Test func whileAnotherCandidateIsLeftPicturesAreHeld() async throws {
-        let shape = Shape(reorderDepth: 2, isVariable: false)
+    /// A new process may succeed where that one failed, whatever its encoder says.
+    @Test func noFailureOfAnEncoderInAHelperIsFinal() async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: true, place: .inHelper)
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in
+                    shape.with {
+                        $0.isFailureFinal = true
+                        if attempt == 0 { $0.steps = [10: .fail] }
+                    }
+                }
+            ]
+        )
+        let accepted = try await rig.encode(0..<30)
+        try await rig.session.finish()
+        expectContract(await rig.consume().value, accepted: accepted)
+        #expect(rig.stage.attempts.count == 2)
+        try await eventually { rig.bank.areAllBack && rig.stage.alive == 0 }
+    }
+
+    @Test(arguments: Place.all) func whileAnotherCandidateIsLeftPicturesAreHeld(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             Array(
@@ -280,8 +302,8 @@ import Testing
         #expect(rig.stage.attempts.count == 2)
     }
 
-    @Test func everyCandidateThatWasGivenUpIsNamedWithItsReason() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func everyCandidateThatWasGivenUpIsNamedWithItsReason(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [
@@ -300,8 +322,8 @@ import Testing
         #expect(encoder.rejected.allSatisfy { !$0.reason.isEmpty })
     }
 
-    @Test func eventsTellWhatHappenedInOrder() async throws {
-        let shape = Shape(reorderDepth: 1, isVariable: false)
+    @Test(arguments: Place.all) func eventsTellWhatHappenedInOrder(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [

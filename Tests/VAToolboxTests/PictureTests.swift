@@ -2,23 +2,25 @@
 
 import BitstreamSyntax
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import VAToolbox
 
 /// What the first picture says about itself, and pictures that no encoder can be given.
-@Suite(.timeLimit(.minutes(2))) struct PictureTests {
-    private static let shape = Shape(reorderDepth: 0, isVariable: false)
-
-    @Test func aPictureThatCannotBeConvertedIsRefusedAndTheSessionGoesOn() async throws {
-        var configuration = Self.shape.configuration
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct PictureTests {
+    @Test(arguments: Place.all) func aPictureThatCannotBeConvertedIsRefusedAndTheSessionGoesOn(_ place: Place)
+        async throws
+    {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
+        var configuration = shape.configuration
         configuration.color = .bt709
-        let rig = try await SessionRig(Self.shape, [{ _ in Self.shape.script }], configuration: configuration)
+        let rig = try await SessionRig(shape, [{ _ in shape.script }], configuration: configuration)
         let ictcp = ColorDescription(primaries: .bt2020, transfer: .pq, matrix: .init(rawValue: 14), range: .limited)
         let bad = try rig.bank.make(color: ictcp)
         try await rig.encode(0)
         let error = await MediaError.of {
-            try await rig.session.encode(bad, presentationTime: Self.shape.time(1).presentation)
+            try await rig.session.encode(bad, presentationTime: shape.time(1).presentation)
         }
         #expect(error?.code == .unsupported)
         let accepted = try await rig.encode(1..<4)

@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import MediaTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import VAToolbox
@@ -11,22 +12,25 @@ import Testing
 /// Random calls, from several tasks, on random encoders that fail and hang: no call stays without an answer and the
 /// contract holds.
 ///
-/// `VATOOLBOX_SEED` plays one sequence again; `VATOOLBOX_SEQUENCES` sets how many are played.
-@Suite(.timeLimit(.minutes(10))) struct RandomSequenceTests {
-    @Test func noSequenceOfCallsBreaksTheContract() async throws {
+/// `VATOOLBOX_SEED` plays one sequence again; `VATOOLBOX_SEQUENCES` sets how many are played in this process, and a
+/// hundredth of them in helpers.
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct RandomSequenceTests {
+    @Test(arguments: Place.allCases) func noSequenceOfCallsBreaksTheContract(_ place: Place) async throws {
         let environment = ProcessInfo.processInfo.environment
-        if let seed = environment["VATOOLBOX_SEED"].flatMap(UInt64.init) { return await play(seed) }
+        let stagehand = try Stagehand(place)
+        if let seed = environment["VATOOLBOX_SEED"].flatMap(UInt64.init) { return await play(seed, stagehand) }
         let count = environment["VATOOLBOX_SEQUENCES"].flatMap(UInt64.init) ?? 10_000
+        let atOnce: UInt64 = place.isInProcess ? 24 : 8
         await withTaskGroup(of: Void.self) { group in
-            for seed in 0..<count {
-                if seed >= 24 { await group.next() }
-                group.addTask { await play(seed) }
+            for seed in 0..<(place.isInProcess ? count : count / 100) {
+                if seed >= atOnce { await group.next() }
+                group.addTask { await play(seed, stagehand) }
             }
         }
     }
 
-    private func play(_ seed: UInt64) async {
-        for violation in await watched(RandomSequence(seed: seed).play) {
+    private func play(_ seed: UInt64, _ stagehand: Stagehand) async {
+        for violation in await watched(RandomSequence(seed: seed, stagehand).play) {
             Issue.record("\(violation) (VATOOLBOX_SEED=\(seed))")
         }
     }
@@ -53,16 +57,19 @@ import Testing
 /// One session with its calls, all chosen by a seed.
 struct RandomSequence: Sendable {
     private let seed: UInt64
+    private let stagehand: Stagehand
     private let shape: Shape
     private let options: SessionOptions
     private let candidateCount: Int
     private let canHang: Bool
     private let hasHandler: Bool
 
-    init(seed: UInt64) {
+    /// - Parameter stagehand: Where it is played.
+    init(seed: UInt64, _ stagehand: Stagehand) {
         var random = SplitMix(seed)
         self.seed = seed
-        shape = Shape(reorderDepth: random.below(3), isVariable: random.isOne(of: 2))
+        self.stagehand = stagehand
+        shape = Shape(reorderDepth: random.below(3), isVariable: random.isOne(of: 2), place: stagehand.place)
         candidateCount = 1 + random.below(3)
         canHang = random.isOne(of: 25)
         hasHandler = random.isOne(of: 6)
@@ -71,8 +78,9 @@ struct RandomSequence: Sendable {
         options.limits.creationAttempts = 1 + random.below(3)
         options.limits.consecutiveFailedFrames = 1 + random.below(4)
         if canHang {
-            options.limits.creationDeadline = .milliseconds(20)
-            options.limits.frameDeadline = .milliseconds(20)
+            // In a helper some encoders that do not hang will miss them too: what then happens must be right as well.
+            options.limits.creationDeadline = stagehand.place.isInProcess ? .milliseconds(20) : .seconds(2)
+            options.limits.frameDeadline = .milliseconds(stagehand.place.isInProcess ? 20 : 200)
         }
         if random.isOne(of: 2) { options.waterMarks = WaterMarks(low: 1 + random.below(100), high: 200) }
         if random.isOne(of: 5) {
@@ -98,6 +106,7 @@ struct RandomSequence: Sendable {
                 (0..<candidateCount).map { candidate in { script(candidate, $0) } },
                 options: options,
                 stage: stage,
+                stagehand: stagehand,
                 outputHandler: hasHandler ? recorder.take : nil
             )
             bank = rig.bank
@@ -232,9 +241,11 @@ struct RandomSequence: Sendable {
         return contractViolations(consumed, accepted: accepted, extent: extent)
     }
 
-    /// Without hangs nothing may be left: no encoder, no buffer.
+    /// Without hangs nothing may be left: no encoder, no buffer. Nor with them, where they end with their process.
     private func checkRelease(_ stage: Stage, _ bank: BufferBank) async -> [String] {
-        while !canHang, stage.alive > 0 || !bank.areAllBack { try? await Task.sleep(for: .milliseconds(1)) }
+        while !canHang || !stagehand.place.isInProcess, stage.alive > 0 || !bank.areAllBack {
+            try? await Task.sleep(for: .milliseconds(1))
+        }
         return bank.counts.contains { $0 > 1 } ? ["a buffer was given back twice"] : []
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import VAToolbox
 
 /// What comes out of a session whose encoders do not fail.
-@Suite(.timeLimit(.minutes(2))) struct SampleOrderTests {
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct SampleOrderTests {
     @Test(arguments: Shape.all)
     func everyFrameComesOutOnceWithItsTimesAndToken(_ shape: Shape) async throws {
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.keyFrameInterval = 11 } }])
@@ -50,8 +51,8 @@ import Testing
         #expect(consumed.samples.filter(\.isKeyFrame).map { $0.token as? Int } == [0, 7])
     }
 
-    @Test func withAVariableRateKeyFramesComeByTime() async throws {
-        let shape = Shape(reorderDepth: 1, isVariable: true)
+    @Test(arguments: Place.all) func withAVariableRateKeyFramesComeByTime(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: true, place: place)
         var configuration = shape.configuration
         configuration.keyFrameInterval = KeyFrameInterval(duration: MediaTime(value: 100, timescale: 1000))
         let rig = try await SessionRig(shape, [{ _ in shape.script }], configuration: configuration)
@@ -106,8 +107,9 @@ import Testing
         #expect(await rig.session.statistics.failedEncoders == 0)
     }
 
-    @Test func whatTheConfigurationLeavesOpenComesFromTheFirstPicture() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func whatTheConfigurationLeavesOpenComesFromTheFirstPicture(_ place: Place) async throws
+    {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         var configuration = shape.configuration
         configuration.color = nil
         configuration.pixelAspectRatio = nil
@@ -131,8 +133,8 @@ import Testing
         #expect(consumed.samples.allSatisfy { $0.formatDescription.color == .hdr10 })
     }
 
-    @Test func aFirstPictureThatSaysNothingNewCostsNoNewEncoder() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func aFirstPictureThatSaysNothingNewCostsNoNewEncoder(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         var configuration = shape.configuration
         configuration.color = nil
         configuration.pixelAspectRatio = nil
@@ -155,8 +157,8 @@ import Testing
         #expect(rig.bank.counts.count == 10)
     }
 
-    @Test func badFramesAreRefusedAndTheSessionGoesOn() async throws {
-        let shape = Shape(reorderDepth: 1, isVariable: false)
+    @Test(arguments: Place.all) func badFramesAreRefusedAndTheSessionGoesOn(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.supportedProperties = [] } }])
         let buffer = try rig.bank.make()
         func refusal(_ time: MediaTime, _ options: FrameOptions = .init()) async -> MediaError.Code? {
@@ -176,7 +178,7 @@ import Testing
         expectContract(await rig.consume().value, accepted: rig.feeds(5..<7))
     }
 
-    @Test func optionsOutOfRangeAreRefused() async throws {
+    @Test(arguments: Place.all) func optionsOutOfRangeAreRefused(_ place: Place) async throws {
         let changes: [@Sendable (inout SessionOptions) -> Void] = [
             { $0.limits.creationAttempts = 0 },
             { $0.limits.consecutiveFailedFrames = 0 },
@@ -188,7 +190,7 @@ import Testing
             { $0.waterMarks = WaterMarks(low: 0, high: 0) },
             { $0.realTime = RealTimeMode(maximumWaiting: 0) },
         ]
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         for change in changes {
             var options = SessionOptions()
             change(&options)

@@ -2,20 +2,24 @@
 
 import MediaTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import VAToolbox
 
 /// The end of a session, in order and otherwise, and its consumer.
-@Suite(.timeLimit(.minutes(2))) struct SessionLifeTests {
-    static let shape = Shape(reorderDepth: 1, isVariable: false)
-
-    static func rig(outputHandler: CompressionSession.OutputHandler? = nil) async throws -> SessionRig {
-        try await SessionRig(shape, [{ _ in shape.script }], outputHandler: outputHandler)
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct SessionLifeTests {
+    static func rig(
+        _ place: Place,
+        stage: Stage = Stage(),
+        outputHandler: CompressionSession.OutputHandler? = nil
+    ) async throws -> SessionRig {
+        let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
+        return try await SessionRig(shape, [{ _ in shape.script }], stage: stage, outputHandler: outputHandler)
     }
 
-    @Test func finishingTwiceDoesNothingMore() async throws {
-        let rig = try await Self.rig()
+    @Test(arguments: Place.all) func finishingTwiceDoesNothingMore(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
         let accepted = try await rig.encode(0..<4)
         async let first: Void = rig.session.finish()
         async let second: Void = rig.session.finish()
@@ -31,16 +35,16 @@ import Testing
         try await eventually { rig.stage.alive == 0 && rig.bank.areAllBack }
     }
 
-    @Test func aSessionWithoutFramesFinishes() async throws {
-        let rig = try await Self.rig()
+    @Test(arguments: Place.all) func aSessionWithoutFramesFinishes(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
         try await rig.session.flush()
         try await rig.session.finish()
         let consumed = await rig.consume().value
         #expect(consumed.samples.isEmpty && consumed.error == nil)
     }
 
-    @Test func cancelEndsEverythingAtOnceAndDiscardsWhatIsQueued() async throws {
-        let rig = try await Self.rig()
+    @Test(arguments: Place.all) func cancelEndsEverythingAtOnceAndDiscardsWhatIsQueued(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
         _ = try await rig.encode(0..<9)
         try await rig.session.flush()
         rig.session.cancel()
@@ -54,10 +58,10 @@ import Testing
         try await eventually { rig.stage.alive == 0 && rig.bank.areAllBack }
     }
 
-    @Test func aSessionThatIsReleasedIsCancelled() async throws {
+    @Test(arguments: Place.all) func aSessionThatIsReleasedIsCancelled(_ place: Place) async throws {
         let stage = Stage()
         let (consumer, bank) = try await {
-            let rig = try await SessionRig(Self.shape, [{ _ in Self.shape.script }], stage: stage)
+            let rig = try await Self.rig(place, stage: stage)
             let consumer = rig.consume()
             _ = try await rig.encode(0..<8)
             return (consumer, rig.bank)
@@ -66,18 +70,18 @@ import Testing
         try await eventually { stage.alive == 0 && bank.areAllBack }
     }
 
-    @Test func theEngineGoesWithTheSession() async throws {
+    @Test(arguments: Place.all) func theEngineGoesWithTheSession(_ place: Place) async throws {
         let engine = try await {
-            let rig = try await Self.rig()
+            let rig = try await Self.rig(place)
             _ = try await rig.encode(0..<8)
             return WeakReference(rig.session.engine)
         }()
         try await eventually { engine.isGone }
     }
 
-    @Test func tokensAndDataDoNotOutliveTheirSample() async throws {
+    @Test(arguments: Place.all) func tokensAndDataDoNotOutliveTheirSample(_ place: Place) async throws {
         final class Token: Sendable {}
-        let rig = try await Self.rig()
+        let rig = try await Self.rig(place)
         var tokens: [WeakReference<Token>] = []
         for index in 0..<9 {
             let token = Token()
@@ -94,8 +98,8 @@ import Testing
         try await rig.session.finish()
     }
 
-    @Test func aSecondConsumerIsAnError() async throws {
-        let rig = try await Self.rig()
+    @Test(arguments: Place.all) func aSecondConsumerIsAnError(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
         let accepted = try await rig.encode(0..<3)
         var iterator = rig.session.samples.makeAsyncIterator()
         let second = await rig.consume().value
@@ -106,8 +110,8 @@ import Testing
         expectContract(first, accepted: accepted)
     }
 
-    @Test func oneIteratorInTwoTasksIsAnErrorForTheLaterOne() async throws {
-        let rig = try await Self.rig()
+    @Test(arguments: Place.all) func oneIteratorInTwoTasksIsAnErrorForTheLaterOne(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
         let queue = rig.session.samples.queue
         await withTaskGroup(of: MediaError?.self) { group in
             for _ in 0..<2 { group.addTask { await MediaError.of { _ = try await queue.next() } } }
@@ -117,8 +121,8 @@ import Testing
         }
     }
 
-    @Test func aCancelledConsumerLeavesTheSamplesQueued() async throws {
-        let rig = try await Self.rig()
+    @Test(arguments: Place.all) func aCancelledConsumerLeavesTheSamplesQueued(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
         let queue = rig.session.samples.queue
         for round in 0..<50 {
             let waiting = Task { await MediaError.of { _ = try await queue.next() } }
@@ -136,8 +140,8 @@ import Testing
         #expect(consumed.samples.count == (sawOne ? 4 : 5))
     }
 
-    @Test func cancelledCallsAreAnsweredAndTheirWorkGoesOn() async throws {
-        let rig = try await BackPressureTests.stuck(.init())
+    @Test(arguments: Place.all) func cancelledCallsAreAnsweredAndTheirWorkGoesOn(_ place: Place) async throws {
+        let rig = try await BackPressureTests.stuck(place, .init())
         try await rig.encode(0)
         try await eventually { rig.stage.stuck == 1 }
         let flush = Task { await MediaError.of { try await rig.session.flush() } }
@@ -155,7 +159,7 @@ import Testing
 }
 
 /// The callback form.
-@Suite(.timeLimit(.minutes(2))) struct OutputHandlerTests {
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct OutputHandlerTests {
     /// Notes what a handler was called with, and whether two calls overlapped.
     final class Recorder: Sendable {
         struct State {
@@ -203,9 +207,9 @@ import Testing
         #expect(await rig.consume().value.error?.code == .invalidState)
     }
 
-    @Test func theErrorOfTheSessionIsTheLastCall() async throws {
+    @Test(arguments: Place.all) func theErrorOfTheSessionIsTheLastCall(_ place: Place) async throws {
         let recorder = Recorder()
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [{ _ in shape.with { $0.steps = [3: .failPermanently] } }],
@@ -219,10 +223,10 @@ import Testing
         #expect(!recorder.state.withLock { $0.didOverlap })
     }
 
-    @Test func releasingTheSessionEndsTheCalls() async throws {
+    @Test(arguments: Place.all) func releasingTheSessionEndsTheCalls(_ place: Place) async throws {
         let recorder = Recorder()
         do {
-            let rig = try await SessionLifeTests.rig(outputHandler: recorder.take)
+            let rig = try await SessionLifeTests.rig(place, outputHandler: recorder.take)
             _ = try await rig.encode(0..<3)
         }
         try await eventually { recorder.consumed.error?.code == .cancelled }

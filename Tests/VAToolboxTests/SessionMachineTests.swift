@@ -2,6 +2,7 @@
 
 import BitstreamSyntax
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import VAToolbox

@@ -2,6 +2,7 @@
 
 import MediaTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import VAToolbox
@@ -10,12 +11,18 @@ import Testing
 struct Shape: Sendable, CustomTestStringConvertible {
     var reorderDepth: Int
     var isVariable: Bool
+    /// Where the encoders work.
+    var place = Place.inProcess
 
-    static let all = [0, 1, 2].flatMap { depth in
-        [false, true].map { Shape(reorderDepth: depth, isVariable: $0) }
+    static let all = Place.all.flatMap { place in
+        [0, 1, 2].flatMap { depth in
+            [false, true].map { Shape(reorderDepth: depth, isVariable: $0, place: place) }
+        }
     }
 
-    var testDescription: String { "depth \(reorderDepth), \(isVariable ? "variable" : "constant") rate" }
+    var testDescription: String {
+        "depth \(reorderDepth), \(isVariable ? "variable" : "constant") rate, \(place.testDescription)"
+    }
 
     /// A faultless encoder: with a constant rate it answers at once, with a variable one late and from its own thread.
     var script: InstanceScript {
@@ -93,12 +100,14 @@ final class SessionRig: Sendable {
     let bank = BufferBank()
     let session: CompressionSession
 
+    /// - Parameter stagehand: Where the encoders work, if they are to share it with those of other sessions.
     init(
         _ shape: Shape,
         _ scripts: [@Sendable (Int) -> InstanceScript],
         options: SessionOptions = .init(),
         configuration: EncoderConfiguration? = nil,
         stage: Stage = Stage(),
+        stagehand: Stagehand? = nil,
         outputHandler: CompressionSession.OutputHandler? = nil
     ) async throws {
         self.shape = shape
@@ -106,15 +115,22 @@ final class SessionRig: Sendable {
         session = try await CompressionSession(
             configuration: configuration ?? shape.configuration,
             options: options,
-            selection: Self.selection(scripts, stage),
+            selection: Self.selection(scripts, stage, try stagehand ?? Stagehand(shape.place), options.limits),
             outputHandler: outputHandler
         )
     }
 
-    static func selection(_ scripts: [@Sendable (Int) -> InstanceScript], _ stage: Stage) -> EncoderSelection {
+    static func selection(
+        _ scripts: [@Sendable (Int) -> InstanceScript],
+        _ stage: Stage,
+        _ stagehand: Stagehand = .inProcess,
+        _ limits: SessionLimits = .init()
+    ) -> EncoderSelection {
         EncoderSelection(
             candidates: scripts.enumerated().map { index, script in
-                .init(factory: ScriptedFactory("candidate \(index)", on: stage, script: script), reason: "scripted")
+                let name = "candidate \(index)"
+                let factory = ScriptedFactory(name, on: stage, stagehand, limits, script: script)
+                return .init(factory: factory, reason: "scripted")
             }
         )
     }

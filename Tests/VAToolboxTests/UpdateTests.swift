@@ -2,12 +2,13 @@
 
 import BitstreamSyntax
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import VAToolbox
 
 /// Changes of settings while a session runs.
-@Suite(.timeLimit(.minutes(2))) struct UpdateTests {
+@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct UpdateTests {
     static let initialRate = 5000 * 1024
 
     /// The rates with which the frames were coded, by number of the frame.
@@ -52,9 +53,9 @@ import Testing
         #expect(await rig.session.statistics.failedEncoders == 0)
     }
 
-    @Test func whatTheEncoderHonoursDifferentlyIsAnEvent() async throws {
+    @Test(arguments: Place.all) func whatTheEncoderHonoursDifferentlyIsAnEvent(_ place: Place) async throws {
         let adjustment = Adjustment(property: "peak", requested: "3 Mbit/s", used: "2 Mbit/s", reason: "scripted")
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.updateAdjustments = [adjustment] } }])
         let consumer = rig.consume()
         _ = try await rig.encode(0..<2)
@@ -66,8 +67,8 @@ import Testing
         #expect(told == [adjustment])
     }
 
-    @Test func aRefusalChangesNothing() async throws {
-        let shape = Shape(reorderDepth: 1, isVariable: false)
+    @Test(arguments: Place.all) func aRefusalChangesNothing(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [{ attempt in shape.with { $0.update = attempt == 0 ? .refuse : .inPlace } }]
@@ -104,8 +105,8 @@ import Testing
         #expect(rig.stage.attempts.map(\.configuration.rateControl.bitsPerSecond) == [Self.initialRate, 1_000_000])
     }
 
-    @Test func severalAtOnceAreDoneInOrderAndEachIsAnswered() async throws {
-        let shape = Shape(reorderDepth: 0, isVariable: false)
+    @Test(arguments: Place.all) func severalAtOnceAreDoneInOrderAndEachIsAnswered(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.steps = [0: .hang] } }])
         try await rig.encode(0)
         try await eventually { rig.stage.stuck == 1 }
@@ -130,8 +131,8 @@ import Testing
         #expect(Self.rates(await rig.consume().value) == [Self.initialRate, 2_000_000])
     }
 
-    @Test func duringFailoverDrainAndRefreshItIsNotLost() async throws {
-        let shape = Shape(reorderDepth: 2, isVariable: false)
+    @Test(arguments: Place.all) func duringFailoverDrainAndRefreshItIsNotLost(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 2, isVariable: false, place: place)
         let rig = try await SessionRig(
             shape,
             [

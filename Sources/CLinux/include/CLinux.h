@@ -6,6 +6,8 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include "CLinuxConfinement.h"
+
 #include <spawn.h>
 #include <stddef.h>
 #include <sys/types.h>

@@ -19,6 +19,8 @@ final class HelperHost: Sendable {
         /// Whether an encoder in it has failed: what the driver left behind is not for others.
         var isRetired = false
         var connections = 0
+        /// How the process ended by itself.
+        var ending: HelperProcess.Ending?
     }
 
     /// How long a helper that was asked to end, or has closed its socket, may take to end.
@@ -136,7 +138,9 @@ final class HelperHost: Sendable {
     ///   `malformedData` for a helper of another version, `deadlineExceeded` after which the helper is ended.
     func awaitGreeting(within patience: Duration) throws(MediaError) {
         if !greeted.isOpen(within: patience) {
-            end(because: MediaError(.deadlineExceeded, "\(Self.peer) did not start in time", allowed: "\(patience)"))
+            let error = MediaError(.deadlineExceeded, "\(Self.peer) did not start in time", allowed: "\(patience)")
+            end(because: error)
+            throw error
         }
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure { throw failure }
@@ -187,6 +191,9 @@ final class HelperHost: Sendable {
     func ending(within patience: Duration) -> MediaError? {
         over.isOpen(within: patience) ? state.withLock { $0.failure } : nil
     }
+
+    /// How the process ended by itself; `nil` if it runs, or was ended from here.
+    var ownEnding: HelperProcess.Ending? { state.withLock { $0.ending } }
 
     // MARK: - The host's thread
 
@@ -258,6 +265,7 @@ final class HelperHost: Sendable {
             failure.call = launch?.path
         }
         state.withLock { state in
+            if error == nil, state.failure == nil { state.ending = ending }
             state.failure = state.failure ?? failure
             state.process = nil
         }

@@ -71,6 +71,22 @@ final class HelperLink: Sendable {
         within patience: Duration,
         to purpose: String
     ) throws(MediaError) -> HelperMessage {
+        switch try ask(order, descriptor: descriptor, within: patience, to: purpose) {
+        case .refused(let error), .callFailed(let error):
+            if !error.isPermanent { host.retire() }
+            throw error
+        case let answer: return answer
+        }
+    }
+
+    /// As ``call(_:descriptor:within:to:)``, but what the helper answers if it failed is an answer like others, apart
+    /// from the failures of the helper itself.
+    func ask(
+        _ order: ClientMessage,
+        descriptor: Int32? = nil,
+        within patience: Duration,
+        to purpose: String
+    ) throws(MediaError) -> HelperMessage {
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure { throw failure }
             state.isWaiting = true
@@ -108,13 +124,8 @@ final class HelperLink: Sendable {
             defer { state.answer = nil }
             return state.answer
         }
-        switch answer {
-        case .refused(let error), .callFailed(let error):
-            if !error.isPermanent { host.retire() }
-            throw error
-        case .some(let answer): return answer
-        case nil: throw MediaError(.invalidState, "an answer was taken twice")
-        }
+        guard let answer else { throw MediaError(.invalidState, "an answer was taken twice") }
+        return answer
     }
 
     /// Sends what has no answer. If the helper is gone, the next order tells it.
@@ -162,7 +173,7 @@ final class HelperLink: Sendable {
 
     private func handle(_ message: HelperMessage, _ handlers: Handlers) throws(MediaError) {
         switch message {
-        case .created, .refused, .accepted, .updated, .drained, .callFailed:
+        case .created, .refused, .accepted, .updated, .drained, .callFailed, .inspected:
             let isExpected = state.withLock { state in
                 guard state.isWaiting, state.answer == nil else { return false }
                 state.answer = message
@@ -172,6 +183,7 @@ final class HelperLink: Sendable {
                 throw MediaError(.malformedData, "\(Self.peer) answered what nobody had asked")
             }
             change.signal()
+        case .stage, .report: try handlers.message(message)
         case .coded, .released, .failed:
             if case .failed = message { host.retire() }
             state.withLock { $0.progress = .now }

@@ -21,7 +21,8 @@ final class HelperProcess: Sendable {
             }
         }
 
-        private static func name(of signal: Int32) -> String {
+        /// A signal's name, for example `SIGSEGV`.
+        static func name(of signal: Int32) -> String {
             let names = [
                 SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGHUP: "SIGHUP", SIGILL: "SIGILL",
                 SIGINT: "SIGINT", SIGKILL: "SIGKILL", SIGSEGV: "SIGSEGV", SIGSYS: "SIGSYS", SIGTERM: "SIGTERM",

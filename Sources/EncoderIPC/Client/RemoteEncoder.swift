@@ -197,8 +197,8 @@ final class RemoteEncoder: EncoderBackend {
 extension EncoderProperties {
     /// What no encoder of that kind can be, or `nil`.
     fileprivate func reasonAgainst(_ identity: EncoderIdentity, _ request: EncoderRequest) -> String? {
-        let depths = 0...(request.maximumReorderDepth ?? 16)
-        guard depths.contains(reorderDepth) else { return "claims a reorder depth of \(reorderDepth)" }
+        // More than was asked for is no lie, but an encoder that does not fit: the session turns it down.
+        guard (0...16).contains(reorderDepth) else { return "claims a reorder depth of \(reorderDepth)" }
         guard (0...1000).contains(maximumDelay) else { return "claims a delay of \(maximumDelay) frames" }
         guard !pixelFormats.isEmpty else { return "takes no pixel format" }
         return formatDescription.reasonAgainst(

@@ -124,6 +124,9 @@ enum ClientMessage: Sendable {
     case taken(count: UInt64)
     /// Nothing else will come: the encoder is to be released. No answer.
     case close
+    /// The driver of the render node at that path is to be asked. Answered by ``HelperMessage/inspected`` or
+    /// ``HelperMessage/callFailed(_:)``, after ``HelperMessage/stage(_:)`` and ``HelperMessage/report(_:)``.
+    case inspect(path: String)
 }
 
 extension ClientMessage: WireMessage {
@@ -136,6 +139,7 @@ extension ClientMessage: WireMessage {
         case drain
         case taken
         case close
+        case inspect
     }
 
     var kind: UInt16 {
@@ -149,6 +153,7 @@ extension ClientMessage: WireMessage {
             case .drain: .drain
             case .taken: .taken
             case .close: .close
+            case .inspect: .inspect
             }
         return kind.rawValue
     }
@@ -156,7 +161,7 @@ extension ClientMessage: WireMessage {
     var descriptorCount: Int {
         switch self {
         case .create, .offer: 1
-        case .forget, .frame, .update, .drain, .taken, .close: 0
+        case .forget, .frame, .update, .drain, .taken, .close, .inspect: 0
         }
     }
 
@@ -170,6 +175,7 @@ extension ClientMessage: WireMessage {
         case .drain: self = .drain
         case .taken: self = .taken(count: try reader.integer())
         case .close: self = .close
+        case .inspect: self = .inspect(path: try String(from: &reader))
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
     }
@@ -182,6 +188,7 @@ extension ClientMessage: WireMessage {
         case .frame(let order): try order.write(to: &writer)
         case .update(let configuration): try configuration.write(to: &writer)
         case .taken(let count): writer.integer(count)
+        case .inspect(let path): try path.write(to: &writer)
         case .drain, .close: break
         }
     }

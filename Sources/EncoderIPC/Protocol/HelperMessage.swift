@@ -74,6 +74,12 @@ enum HelperMessage: Sendable {
     case callFailed(MediaError)
     /// A frame failed, apart from any order.
     case failed(MediaError)
+    /// How far the helper has come with a driver.
+    case stage(DriverStage)
+    /// What a driver says of itself.
+    case report(DriverReport)
+    /// The driver was asked, has been reported and is let go of.
+    case inspected
 }
 
 extension HelperMessage: WireMessage {
@@ -87,6 +93,9 @@ extension HelperMessage: WireMessage {
         case drained
         case callFailed
         case failed
+        case stage
+        case report
+        case inspected
     }
 
     var kind: UInt16 {
@@ -101,6 +110,9 @@ extension HelperMessage: WireMessage {
             case .drained: .drained
             case .callFailed: .callFailed
             case .failed: .failed
+            case .stage: .stage
+            case .report: .report
+            case .inspected: .inspected
             }
         return kind.rawValue
     }
@@ -118,6 +130,9 @@ extension HelperMessage: WireMessage {
         case .drained: self = .drained
         case .callFailed: self = .callFailed(try MediaError(from: &reader))
         case .failed: self = .failed(try MediaError(from: &reader))
+        case .stage: self = .stage(try DriverStage(from: &reader))
+        case .report: self = .report(try DriverReport(from: &reader))
+        case .inspected: self = .inspected
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
     }
@@ -131,7 +146,9 @@ extension HelperMessage: WireMessage {
         case .accepted(let number), .released(let number): writer.integer(number)
         case .coded(let notice): try notice.write(to: &writer)
         case .updated(let outcome): try outcome.write(to: &writer)
-        case .drained: break
+        case .drained, .inspected: break
+        case .stage(let stage): try stage.write(to: &writer)
+        case .report(let report): try report.fittingWire.write(to: &writer)
         }
     }
 }

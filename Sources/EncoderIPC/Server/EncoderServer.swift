@@ -15,6 +15,7 @@ final class EncoderServer: Sendable {
         case frame(EncoderFrame)
         case update(EncoderConfiguration)
         case drain
+        case inspect(path: String)
     }
 
     private struct Inbox {
@@ -26,15 +27,27 @@ final class EncoderServer: Sendable {
 
     private let channel: Channel
     private let factories: [any EncoderFactory]
+    private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
+    private let inspector: DriverInspector?
     private let inbox = Mutex(Inbox())
     private let wake = DispatchSemaphore(value: 0)
     /// Keeps coded frames in the order in which they lie in the ring.
     private let outputs = Mutex(())
 
-    /// - Parameter factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
-    init(_ channel: Channel, factories: [any EncoderFactory]) {
+    /// - Parameters:
+    ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
+    ///   - others: Makes a factory for what is not among them.
+    ///   - inspector: Asks drivers; `nil` if this helper asks none.
+    init(
+        _ channel: Channel,
+        factories: [any EncoderFactory],
+        others: @escaping @Sendable (EncoderIdentity) -> (any EncoderFactory)? = { _ in nil },
+        inspector: DriverInspector? = nil
+    ) {
         self.channel = channel
         self.factories = factories
+        self.others = others
+        self.inspector = inspector
     }
 
     /// Serves until the client closes the encoder.
@@ -71,6 +84,7 @@ final class EncoderServer: Sendable {
                 return try channel.send(HelperMessage.refused(error))
             }
         }
+        if case .inspect(let path) = work { return try inspect(path) }
         guard let encoder else {
             throw MediaError(.malformedData, "the client gave an order before there was an encoder")
         }
@@ -82,10 +96,28 @@ final class EncoderServer: Sendable {
                 try encoder.encode(frame)
                 answer = .accepted(number: number)
             case .update(let configuration): answer = .updated(try encoder.update(configuration))
-            case .drain, .create:
+            case .drain, .create, .inspect:
                 try encoder.drain()
                 answer = .drained
             }
+        } catch {
+            answer = .callFailed(error)
+        }
+        try channel.send(answer)
+    }
+
+    private func inspect(_ path: String) throws(MediaError) {
+        let answer: HelperMessage
+        do throws(MediaError) {
+            guard let inspector else { throw MediaError(.unsupported, "this helper asks no drivers") }
+            let channel = channel
+            try inspector(path) { (news) throws(MediaError) in
+                switch news {
+                case .stage(let stage): try channel.send(HelperMessage.stage(stage))
+                case .report(let report): try channel.send(HelperMessage.report(report))
+                }
+            }
+            answer = .inspected
         } catch {
             answer = .callFailed(error)
         }
@@ -97,7 +129,7 @@ final class EncoderServer: Sendable {
         guard
             let factory = factories.first(where: {
                 $0.identity.name == wanted.name && $0.identity.codec == wanted.codec
-            })
+            }) ?? others(wanted)
         else {
             throw MediaError(
                 .unavailable,
@@ -180,6 +212,7 @@ final class EncoderServer: Sendable {
             case .update(let configuration): enqueue(.update(configuration))
             case .drain: enqueue(.drain)
             case .taken(let count): try ring?.release(total: count)
+            case .inspect(let path): enqueue(.inspect(path: path))
             case .close: return
             }
             descriptor = nil

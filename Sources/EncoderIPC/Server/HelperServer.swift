@@ -12,6 +12,8 @@ public final class HelperServer: Sendable {
     private let build: String
     private let limitations: [String]
     private let factories: [any EncoderFactory]
+    private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
+    private let inspector: DriverInspector?
 
     /// Makes a server.
     ///
@@ -20,26 +22,42 @@ public final class HelperServer: Sendable {
     ///   - build: Which build this is, for errors and logs of the client.
     ///   - limitations: What confines this process less than it should, in words for the client's log.
     ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
+    ///   - others: Makes a factory for what is not among them, such as an encoder on a device that the client names;
+    ///     `nil` if there is no such encoder.
+    ///   - inspector: Asks drivers; `nil` if this helper asks none.
     public convenience init(
         socket: Int32,
         build: String = EncoderProtocol.build,
         limitations: [String] = [],
-        factories: [any EncoderFactory]
+        factories: [any EncoderFactory],
+        others: @escaping @Sendable (EncoderIdentity) -> (any EncoderFactory)? = { _ in nil },
+        inspector: DriverInspector? = nil
     ) {
         let control = Channel(Descriptor(owning: socket), peer: "the client")
-        self.init(control, build: build, limitations: limitations, factories: factories)
+        self.init(
+            control,
+            build: build,
+            limitations: limitations,
+            factories: factories,
+            others: others,
+            inspector: inspector
+        )
     }
 
     init(
         _ control: Channel,
         build: String = EncoderProtocol.build,
         limitations: [String] = [],
-        factories: [any EncoderFactory]
+        factories: [any EncoderFactory],
+        others: @escaping @Sendable (EncoderIdentity) -> (any EncoderFactory)? = { _ in nil },
+        inspector: DriverInspector? = nil
     ) {
         self.control = control
         self.build = build
         self.limitations = limitations
         self.factories = factories
+        self.others = others
+        self.inspector = inspector
     }
 
     /// Sends a line for the client's log. Safe to call on any thread; it waits while the client reads nothing.
@@ -75,7 +93,7 @@ public final class HelperServer: Sendable {
     }
 
     private func serve(_ connection: Channel, _ encoders: DispatchGroup) throws(MediaError) {
-        let server = EncoderServer(connection, factories: factories)
+        let server = EncoderServer(connection, factories: factories, others: others, inspector: inspector)
         encoders.enter()
         do {
             try PlainThread.start(name: "vt-encode") {

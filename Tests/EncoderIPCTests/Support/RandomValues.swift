@@ -229,12 +229,40 @@ extension SeededGenerator {
         )
     }
 
+    mutating func stage() -> DriverStage {
+        switch integer(UInt8.self) % 8 {
+        case 0: .openingNode
+        case 1: .choosingDriver
+        case 2: .loading(file: text())
+        case 3: .initializing(file: text())
+        case 4: .askingVendor
+        case 5: .askingProfiles
+        case 6: .askingEntrypoints(profile: integer())
+        default: .closing
+        }
+    }
+
+    mutating func report() -> DriverReport {
+        DriverReport(
+            majorVersion: integer(),
+            minorVersion: integer(),
+            vendor: text(),
+            file: maybe { $0.text() },
+            profiles: list { random in
+                DriverReport.Profile(
+                    number: random.integer(),
+                    entrypoints: random.list { DriverReport.Entrypoint(number: $0.integer()) }
+                )
+            }
+        )
+    }
+
     /// One message of each kind.
     mutating func clientMessages() -> [ClientMessage] {
         [
             .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: maybe { $0.number() })),
             .forget(slot: integer()), .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()),
-            .close,
+            .close, .inspect(path: text()),
         ]
     }
 
@@ -243,7 +271,7 @@ extension SeededGenerator {
         [
             .created(properties()), .refused(error()), .accepted(number: integer()),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
-            .failed(error()),
+            .failed(error()), .stage(stage()), .report(report()), .inspected,
         ]
     }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import Synchronization
+
+/// What a helper has told about a driver so far.
+final class InspectionNotes: Sendable {
+    /// How many lines of the log are kept.
+    static let lineCount = 20
+
+    private struct State {
+        var stages = StageRecord()
+        var report: DriverReport?
+        var log: [HelperLogLine] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Takes a message that answers no order.
+    ///
+    /// - Throws: `malformedData` if it does not belong to an inspection.
+    func handle(_ message: HelperMessage) throws(MediaError) {
+        switch message {
+        case .stage(let stage): state.withLock { $0.stages.add(stage) }
+        case .report(let report):
+            let isFirst = state.withLock { state in
+                defer { state.report = report }
+                return state.report == nil
+            }
+            guard isFirst else { throw MediaError(.malformedData, "\(HelperLink.peer) reported a driver twice") }
+        default:
+            throw MediaError(
+                .malformedData,
+                "\(HelperLink.peer) sent what does not belong here",
+                given: "\(message.kind)"
+            )
+        }
+    }
+
+    func add(_ line: HelperLogLine) {
+        state.withLock { state in
+            state.log.append(line)
+            if state.log.count > Self.lineCount { state.log.removeFirst() }
+        }
+    }
+
+    /// Whether the driver has said what it is.
+    var hasReport: Bool { state.withLock { $0.report != nil } }
+
+    /// What came of it, with everything that is known now.
+    ///
+    /// - Parameter cause: What went wrong; `nil` if the helper has done everything.
+    func inspection(_ cause: DriverFailure.Cause?) -> DriverInspection {
+        state.withLock { state in
+            if cause == nil, let report = state.report { return .reported(report, failure: nil) }
+            let cause = cause ?? .helper(MediaError(.malformedData, "\(HelperLink.peer) did not report the driver"))
+            var stage = state.stages.last
+            if case .refused = cause, state.report == nil { stage = state.stages.furthest }
+            let file = stage?.file ?? state.report?.file ?? state.stages.lastFile
+            let failure = DriverFailure(cause: cause, stage: stage, file: file, log: state.log)
+            return state.report.map { .reported($0, failure: failure) } ?? .failed(failure)
+        }
+    }
+}
+
+/// The stages that came, as far as they matter later.
+struct StageRecord {
+    private(set) var last: DriverStage?
+    /// The stage that came furthest, apart from the closing, the last of equals. libva goes on with the next file when
+    /// one fails, and often that one does not even exist.
+    private(set) var furthest: DriverStage?
+    /// The file that was named last.
+    private(set) var lastFile: String?
+
+    mutating func add(_ stage: DriverStage) {
+        last = stage
+        lastFile = stage.file ?? lastFile
+        guard stage != .closing else { return }
+        furthest = furthest.map { $0.rank > stage.rank ? $0 : stage } ?? stage
+    }
+}

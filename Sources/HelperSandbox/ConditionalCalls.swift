@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+
+extension SystemCallFilter {
+    /// Calls that are allowed with some arguments only, and those that have to fail in a way of their own.
+    static func conditionalCalls(process: UInt32) -> [(SystemCall, Rule)] {
+        let own = Condition(argument: 0, values: [process])
+        let ownOrThisThread = Condition(argument: 0, values: [0, process])
+        return [
+            // A new thread has this flag and none of those that make namespaces. A new process has not.
+            (call("clone", 56, 220), .allowedIf([[startOfThread]])),
+            // Its flags are in memory, where no filter looks: without it the C library takes clone.
+            (call("clone3", 435, 435), .refused(ENOSYS)),
+            (call("ioctl", 16, 29), .allowedIf([[deviceRequests], [descriptorRequests]])),
+            (call("fcntl", 72, 25), .allowedIf([[descriptorCommands]])),
+            (call("prctl", 157, 167), .allowedIf([[processOptions]])),
+            (call("kill", 62, 129), .allowedIf([[own]])),
+            (call("tgkill", 234, 131), .allowedIf([[own]])),
+            (call("rt_sigqueueinfo", 129, 138), .allowedIf([[own]])),
+            (call("rt_tgsigqueueinfo", 297, 240), .allowedIf([[own]])),
+            // Mesa compares its own descriptors.
+            (call("kcmp", 312, 272), .allowedIf([[own, Condition(argument: 1, values: [process])]])),
+            // Limits may be read; the one of descriptors may change, below what the process allows itself for good.
+            (
+                call("prlimit64", 302, 261),
+                .allowedIf([
+                    [ownOrThisThread] + isNull(2),
+                    [ownOrThisThread, Condition(argument: 1, values: [descriptorLimit])],
+                ])
+            ),
+            (call("setrlimit", 160, 164), .allowedIf([[Condition(argument: 0, values: [descriptorLimit])]])),
+            // Without an address; the sockets are connected.
+            (call("sendto", 44, 206), .allowedIf([isNull(4)])),
+            // For the calling thread: x264 lowers the priority of its lookahead. Mesa may not move its threads, and goes on.
+            (
+                call("setpriority", 141, 140),
+                .allowedIf([[Condition(argument: 0, values: [0]), Condition(argument: 1, values: [0])]])
+            ),
+            (call("sched_setaffinity", 203, 122), .allowedIf([[ownOrThisThread]])),
+            (call("sched_setscheduler", 144, 119), .allowedIf([[ownOrThisThread]])),
+            (call("sched_setparam", 142, 118), .allowedIf([[ownOrThisThread]])),
+        ]
+    }
+
+    private static func call(_ name: String, _ x86: UInt32, _ arm: UInt32) -> SystemCall {
+        SystemCall(name: name, x86: x86, arm: arm)
+    }
+
+    /// CLONE_THREAD, and none of CLONE_NEW*.
+    private static let startOfThread = Condition(argument: 0, mask: 0x7E03_0080, values: [0x1_0000])
+    /// RLIMIT_NOFILE.
+    private static let descriptorLimit: UInt32 = 7
+
+    private static func isNull(_ argument: UInt32) -> [Condition] {
+        [Condition(argument: argument, values: [0]), Condition(argument: argument, half: .high, values: [0])]
+    }
+
+    /// The types of requests to DRM devices (`d`), DMA-BUFs (`b`) and fences (`>`).
+    private static let deviceRequests = Condition(
+        argument: 1,
+        mask: 0xFF00,
+        values: "db>".utf8.map { UInt32($0) << 8 }
+    )
+
+    /// TCGETS and TCGETS2, by which the C library sees whether it writes to a terminal; TIOCGWINSZ, FIONREAD, FIONBIO,
+    /// FIONCLEX, FIOCLEX.
+    private static let descriptorRequests = Condition(
+        argument: 1,
+        values: [0x5401, 0x802C_542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451]
+    )
+
+    /// F_DUPFD, F_GETFD to F_SETLKW, locks of open files, F_DUPFD_CLOEXEC, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS. Not those
+    /// by which the kernel sends signals in the process's name.
+    private static let descriptorCommands = Condition(
+        argument: 1,
+        values: [0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1033, 1034]
+    )
+
+    /// PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK,
+    /// PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, and PR_SET_VMA, by which memory gets names.
+    private static let processOptions = Condition(
+        argument: 0,
+        values: [3, 15, 16, 21, 23, 29, 30, 38, 39, 0x5356_4D41]
+    )
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+
+/// Confines this process for good, before it loads anything that it does not trust.
+public enum Sandbox {
+    /// The largest file or shared memory that the process can make, in bytes.
+    static let largestFile: rlim_t = 4 << 30
+    /// The most descriptors. An encoder has about twenty of its own, and as many as its client lends it pictures.
+    static let mostDescriptors: rlim_t = 8192
+
+    /// Applies a policy. Call it first in `main`: Landlock and the loss of capabilities hold for the thread that calls and
+    /// for those that it starts, so threads that are there already are reported.
+    ///
+    /// - Returns: What could not be had of the kernel. None of it is an error: an old kernel, or a container that forbids
+    ///   such calls, leaves a process that is confined less.
+    public static func apply(_ policy: SandboxPolicy) -> SandboxReport {
+        var report = SandboxReport()
+        if linux_forbid_new_privileges() != 0 {
+            report.addError(of: "prctl(PR_SET_NO_NEW_PRIVS)", "new privileges", "set-user-id programs keep theirs")
+        }
+        limit(&report)
+        guard policy.isOn else {
+            report.add(
+                "Landlock, seccomp and the loss of capabilities",
+                "\(SandboxPolicy.modeVariable) is off",
+                "an encoder may do what its user may"
+            )
+            return report
+        }
+        if linux_forbid_tracing() != 0 {
+            report.addError(of: "prctl(PR_SET_DUMPABLE)", "protection from debuggers", "others can read its memory")
+        }
+        reportThreads(&report)
+        confineFiles(policy, &report)
+        if linux_drop_capabilities() != 0 {
+            report.addError(of: "capset", "the loss of capabilities", "an encoder keeps the rights of its user")
+        }
+        filterCalls(&report)
+        return report
+    }
+
+    private static func reportThreads(_ report: inout SandboxReport) {
+        guard let folder = opendir("/proc/self/task") else { return }
+        defer { closedir(folder) }
+        var count = -2
+        while readdir(folder) != nil { count += 1 }
+        if count > 1 {
+            report.add(
+                "Landlock in \(count - 1) of \(count) threads",
+                "something that was preloaded has started them",
+                "they reach every file"
+            )
+        }
+    }
+
+    // MARK: - Limits
+
+    /// Not limited: `RLIMIT_NPROC`, which counts all processes and threads of a user, wherever they are, and new processes
+    /// are refused anyway; `RLIMIT_AS`, since drivers map gigabytes that they do not use.
+    private static func limit(_ report: inout SandboxReport) {
+        // A crash is told by its signal; the pictures of a session do not belong into a file.
+        set(RLIMIT_CORE, 0, &report, "no limit of core files", "a crash may write pictures into one")
+        set(RLIMIT_FSIZE, largestFile, &report, "no limit of the size of files", "a driver may fill the disk")
+        set(RLIMIT_NOFILE, mostDescriptors, &report, "no limit of descriptors", "the kernel's own limits hold")
+    }
+
+    /// Lowers both limits to the value. The one in force is raised as far for descriptors, since a shell's usual 1024 are
+    /// few for many encoders.
+    private static func set(
+        _ resource: __rlimit_resource,
+        _ value: rlim_t,
+        _ report: inout SandboxReport,
+        _ what: String,
+        _ meaning: String
+    ) {
+        let raises = resource == RLIMIT_NOFILE
+        let resource = __rlimit_resource_t(UInt32(resource.rawValue))
+        var limits = rlimit()
+        guard getrlimit(resource, &limits) == 0 else { return report.addError(of: "getrlimit", what, meaning) }
+        limits.rlim_max = min(limits.rlim_max, value)
+        limits.rlim_cur = raises ? limits.rlim_max : min(limits.rlim_cur, limits.rlim_max)
+        if setrlimit(resource, &limits) != 0 { report.addError(of: "setrlimit", what, meaning) }
+    }
+
+    // MARK: - Files
+
+    private static let filesMeaning = "an encoder reaches every file that its user may reach"
+
+    private static func confineFiles(_ policy: SandboxPolicy, _ report: inout SandboxReport) {
+        let version = linux_landlock_version()
+        guard version > 0 else {
+            return report.addError(of: "landlock_create_ruleset", "Landlock", filesMeaning)
+        }
+        let rights = LandlockRights(version: version)
+        let rules = linux_landlock_create(rights.files, rights.network, rights.scopes)
+        guard rules >= 0 else { return report.addError(of: "landlock_create_ruleset", "Landlock", filesMeaning) }
+        defer { close(rules) }
+        for grant in policy.grants { allow(grant, rights, rules, &report) }
+        guard linux_landlock_restrict(rules) == 0 else {
+            return report.addError(of: "landlock_restrict_self", "Landlock", filesMeaning)
+        }
+        let missing = LandlockRights.missing(inVersion: version)
+        if !missing.isEmpty {
+            report.add(
+                "parts of Landlock",
+                "the kernel has version \(version) of it",
+                "not denied by it: \(missing.joined(separator: ", "))"
+            )
+        }
+    }
+
+    private static func allow(
+        _ grant: SandboxPolicy.Grant,
+        _ rights: LandlockRights,
+        _ rules: Int32,
+        _ report: inout SandboxReport
+    ) {
+        let path = linux_open_path(grant.path)
+        guard path >= 0 else {
+            if grant.access == .everything {
+                report.unreachable.append("\(grant.path) (\(String(cString: strerror(errno))))")
+            }
+            return
+        }
+        var status = stat()
+        let isFolder = fstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        if linux_landlock_allow(rules, path, rights.granted(by: grant.access, isFolder: isFolder)) != 0 {
+            let error = String(cString: strerror(errno))
+            report.unreachable.append("\(grant.path) (landlock_add_rule: \(error))")
+        }
+        // A rule is about an inode, and /proc makes a new one when nobody holds the old one's name.
+        if !grant.path.hasPrefix("/proc/") { close(path) }
+    }
+
+    // MARK: - System calls
+
+    private static let callsMeaning = "an encoder may make every system call: start programs, open sockets"
+
+    private static func filterCalls(_ report: inout SandboxReport) {
+        guard let architecture = SystemCallFilter.Architecture.current else {
+            return report.add("seccomp", "no filter was written for this architecture", callsMeaning)
+        }
+        let program = SystemCallFilter(architecture, process: getpid()).program
+        let result = linux_seccomp_filter(program, UInt16(program.count), 1)
+        if result == 0 { return }
+        if result < 0 { return report.addError(of: "seccomp", "seccomp", callsMeaning) }
+        // A thread that has a filter of its own.
+        guard linux_seccomp_filter(program, UInt16(program.count), 0) == 0 else {
+            return report.addError(of: "seccomp", "seccomp", callsMeaning)
+        }
+        report.add("seccomp in some threads", "thread \(result) does not take the filter", callsMeaning)
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLibVA
+internal import RenderNodes
+internal import Synchronization
+
+/// The connection to a driver, shared by a display and everything that was made with it. Its last user ends it, so that
+/// whatever libva has an id for is gone before `vaTerminate`, in whichever order a program lets go of things.
+///
+/// libva takes calls for one display from several threads.
+final class DisplayConnection: Sendable {
+    /// libva's own handle.
+    nonisolated(unsafe) let handle: VADisplay
+
+    private let relay: MessageRelay
+    private let node: OpenRenderNode
+    private let onStage: @Sendable (DisplayStage) -> Void
+    private let hasEnded = Atomic(false)
+    /// What the driver has turned out not to implement; the same for all its objects, hence asked once.
+    private let lacksBufferWait = Atomic(false)
+    private let lacksTimedSurfaceWait = Atomic(false)
+
+    /// Takes over a handle, whether or not `vaInitialize` will succeed on it.
+    init(
+        handle: VADisplay,
+        relay: MessageRelay,
+        node: consuming OpenRenderNode,
+        onStage: @escaping @Sendable (DisplayStage) -> Void
+    ) {
+        self.handle = handle
+        self.relay = relay
+        self.node = node
+        self.onStage = onStage
+    }
+
+    deinit {
+        if hasEnded.load(ordering: .relaxed) { return }
+        report { () throws(VAError) in try end() }
+    }
+
+    /// The path of the node.
+    var path: String { node.path }
+
+    /// Ends the connection. A driver that fails to keeps its memory, and says nothing more.
+    func end() throws(VAError) {
+        hasEnded.store(true, ordering: .relaxed)
+        onStage(.closing)
+        do throws(VAError) {
+            try check("vaTerminate", vaTerminate(handle))
+        } catch {
+            vaSetErrorCallback(handle, nil, nil)
+            vaSetInfoCallback(handle, nil, nil)
+            throw error
+        }
+    }
+
+    /// Does what nobody is left to hear about, such as destroying something: a failure goes to the display's message
+    /// handler, and what the driver did not destroy is lost.
+    func report(_ work: () throws(VAError) -> Void) {
+        do throws(VAError) { try work() } catch { relay.receive(.error, "\(error)") }
+    }
+}
+
+// MARK: - Mapping
+
+extension DisplayConnection {
+    /// Maps a buffer for the time of a closure (`vaMapBuffer`, `vaUnmapBuffer`).
+    func withMapping<Result>(
+        of buffer: VABufferID,
+        _ body: (UnsafeMutableRawPointer) -> Result
+    ) throws(VAError) -> Result {
+        var address: UnsafeMutableRawPointer?
+        try check("vaMapBuffer", vaMapBuffer(handle, buffer, &address))
+        guard let address else {
+            report { () throws(VAError) in try check("vaUnmapBuffer", vaUnmapBuffer(handle, buffer)) }
+            throw VAError(call: "vaMapBuffer", status: .init(rawValue: VA_STATUS_SUCCESS), text: "gave no address")
+        }
+        let result = body(address)
+        try check("vaUnmapBuffer", vaUnmapBuffer(handle, buffer))
+        return result
+    }
+}
+
+// MARK: - Waiting
+
+extension DisplayConnection {
+    /// Waits for the picture that is coded into a buffer; by its input surface where the driver cannot wait for buffers.
+    ///
+    /// - Returns: Whether the picture is complete.
+    func wait(
+        forBuffer buffer: VABufferID,
+        codedFrom surface: VASurfaceID,
+        atMost timeout: Duration?
+    ) throws(VAError) -> Bool {
+        if !lacksBufferWait.load(ordering: .relaxed) {
+            let status = vaSyncBuffer(handle, buffer, Self.nanoseconds(timeout))
+            if status != VA_STATUS_ERROR_UNIMPLEMENTED { return try isComplete("vaSyncBuffer", status) }
+            lacksBufferWait.store(true, ordering: .relaxed)
+        }
+        return try wait(forSurface: surface, atMost: timeout)
+    }
+
+    /// Waits for everything that reads from or writes to a surface.
+    ///
+    /// A driver without `vaSyncSurface2` knows no timeouts: the wait then lasts as long as the work.
+    ///
+    /// - Returns: Whether nothing uses the surface any more.
+    func wait(forSurface surface: VASurfaceID, atMost timeout: Duration?) throws(VAError) -> Bool {
+        if timeout != nil, !lacksTimedSurfaceWait.load(ordering: .relaxed) {
+            let status = vaSyncSurface2(handle, surface, Self.nanoseconds(timeout))
+            if status != VA_STATUS_ERROR_UNIMPLEMENTED { return try isComplete("vaSyncSurface2", status) }
+            lacksTimedSurfaceWait.store(true, ordering: .relaxed)
+        }
+        try check("vaSyncSurface", vaSyncSurface(handle, surface))
+        return true
+    }
+
+    private func isComplete(_ call: StaticString, _ status: VAStatus) throws(VAError) -> Bool {
+        if status == VA_STATUS_ERROR_TIMEDOUT { return false }
+        try check(call, status)
+        return true
+    }
+
+    /// A timeout as libva takes it. Times below zero are zero; from centuries on it is for ever.
+    private static func nanoseconds(_ timeout: Duration?) -> UInt64 {
+        guard let (seconds, attoseconds) = timeout?.components else { return UInt64(VA_TIMEOUT_INFINITE) }
+        if seconds < 0 || attoseconds < 0 { return 0 }
+        let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carry) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
+        return overflow || carry ? UInt64(VA_TIMEOUT_INFINITE) : sum
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import EncoderIPC
+import MediaTypes
+import VAAPI
+
+/// Asks drivers in this process, where they may do what they like.
+enum LocalDriver {
+    /// Opens the node, has libva load its driver, asks it everything, reports, and lets go of it.
+    ///
+    /// - Parameters:
+    ///   - log: Takes what libva and the driver say by libva's callbacks.
+    ///   - tell: Takes the stages and the report. If nobody is there any more to take a stage, that is not an error.
+    static func inspect(
+        path: String,
+        log: ForwardedLog,
+        tell: @escaping @Sendable (DriverNews) throws(MediaError) -> Void
+    ) throws(MediaError) {
+        let display = try open(path, log) { try? tell(.stage(DriverStage($0))) }
+        try tell(.report(DriverReport(try describe(display))))
+        try close(display)
+    }
+
+    private static func open(
+        _ path: String,
+        _ log: ForwardedLog,
+        _ onStage: @escaping @Sendable (DisplayStage) -> Void
+    ) throws(MediaError) -> Display {
+        do throws(DisplayError) {
+            return try Display(path: path, onStage: onStage) { message in
+                log.write(level: message.severity == .error ? "error" : "debug", message.text)
+            }
+        } catch {
+            throw MediaError(error)
+        }
+    }
+
+    private static func describe(_ display: borrowing Display) throws(MediaError) -> DriverDescription {
+        do throws(VAError) { return try display.describe() } catch { throw MediaError(error) }
+    }
+
+    private static func close(_ display: consuming Display) throws(MediaError) {
+        do throws(VAError) { try display.close() } catch { throw MediaError(error) }
+    }
+}
+
+extension MediaError {
+    init(_ error: DisplayError) {
+        switch error.reason {
+        case .failed(let error): self.init(error)
+        case .refused, .notADRMDevice: self.init(.unavailable, "\(error)")
+        }
+    }
+
+    init(_ error: VAError) {
+        self.init(
+            .unavailable,
+            "\(error.text) (\(error.status))",
+            call: error.call,
+            status: Int(error.status.rawValue)
+        )
+    }
+}
+
+extension DriverStage {
+    init(_ stage: DisplayStage) {
+        self =
+            switch stage {
+            case .openingNode: .openingNode
+            case .choosingDriver: .choosingDriver
+            case .loading(let file): .loading(file: file)
+            case .initializing(let file): .initializing(file: file)
+            case .askingVendor: .askingVendor
+            case .askingProfiles: .askingProfiles
+            case .askingEntrypoints(let profile): .askingEntrypoints(profile: profile.rawValue)
+            case .closing: .closing
+            }
+    }
+}
+
+extension DriverReport {
+    init(_ description: DriverDescription) {
+        self.init(
+            majorVersion: description.version.major,
+            minorVersion: description.version.minor,
+            vendor: description.vendor,
+            file: description.file,
+            profiles: description.profiles.map { profile in
+                Profile(
+                    number: profile.profile.rawValue,
+                    entrypoints: profile.entrypoints.map { Entrypoint(number: $0.rawValue) }
+                )
+            }
+        )
+    }
+}

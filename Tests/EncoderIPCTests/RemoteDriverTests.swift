@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import Foundation
+import Glibc
+import MediaTypes
+import TestSupport
+import Testing
+
+@testable import EncoderIPC
+
+extension ProcessTests {
+    /// Drivers that are asked over the protocol. What real processes do is tested with the command.
+    @Suite struct RemoteDriverTests {
+        private static let report = DriverReport(
+            majorVersion: 1,
+            minorVersion: 17,
+            vendor: "a driver",
+            file: "/dri/a_drv_video.so",
+            profiles: [.init(number: 7, entrypoints: [.init(number: 1), .init(number: 6)])]
+        )
+
+        /// Asks a helper in this process.
+        private func ask(
+            _ inspector: DriverInspector?,
+            deadline: Duration = .seconds(20)
+        ) throws -> DriverInspection {
+            let sockets = try DescriptorPair.sockets()
+            let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let near = sockets.near.number
+            let server = HelperServer(far, factories: [], inspector: inspector)
+            // It ends with an error where the client leaves without a word.
+            Thread { try? server.run() }.start()
+            var options = RemoteDriver.Options()
+            options.deadline = deadline
+            return RemoteDriver.inspect(path: "/dev/dri/renderD128", options: options) { (log) throws(MediaError) in
+                try HelperHost.adopt(try Descriptor.duplicate(near), log: log)
+            }
+        }
+
+        @Test func aDriverThatAnswers() throws {
+            let inspection = try ask { (path, tell) throws(MediaError) in
+                #expect(path == "/dev/dri/renderD128")
+                try tell(.stage(.askingVendor))
+                try tell(.report(Self.report))
+            }
+            #expect(inspection == .reported(Self.report, failure: nil))
+            Traces.expectNone()
+        }
+
+        /// libva tries one file after the other: the one that came furthest is to blame.
+        @Test func aRefusalNamesTheFurthestStage() throws {
+            let error = MediaError(.unavailable, "no driver", call: "vaInitialize", status: -1)
+            let inspection = try ask { (_, tell) throws(MediaError) in
+                for stage in [
+                    .choosingDriver, .loading(file: "/a.so"), .initializing(file: "/a.so"), .loading(file: "/b.so"),
+                    .closing,
+                ] as [DriverStage] { try tell(.stage(stage)) }
+                throw error
+            }
+            let failure = DriverFailure(
+                cause: .refused(error),
+                stage: .initializing(file: "/a.so"),
+                file: "/a.so",
+                log: []
+            )
+            #expect(inspection == .failed(failure))
+            Traces.expectNone()
+        }
+
+        @Test func aDriverThatFailsToEndHasAnswered() throws {
+            let error = MediaError(.unavailable, "no end", call: "vaTerminate", status: 1)
+            let inspection = try ask { (_, tell) throws(MediaError) in
+                try tell(.report(Self.report))
+                try tell(.stage(.closing))
+                throw error
+            }
+            let failure = DriverFailure(cause: .refused(error), stage: .closing, file: Self.report.file, log: [])
+            #expect(inspection == .reported(Self.report, failure: failure))
+        }
+
+        @Test func aDriverThatHangsIsLeft() throws {
+            let end = DispatchSemaphore(value: 0)
+            defer { end.signal() }
+            let inspection = try ask(
+                { (_, tell) throws(MediaError) in
+                    try tell(.stage(.loading(file: "/a.so")))
+                    end.wait()
+                },
+                deadline: .milliseconds(500)
+            )
+            guard case .failed(let failure) = inspection else {
+                Issue.record("\(inspection)")
+                return
+            }
+            #expect(failure.cause == .deadline(.milliseconds(500)))
+            // On a busy machine half a second may not be enough to come so far.
+            #expect(failure.stage == nil || failure.file == "/a.so")
+        }
+
+        /// A driver may say of itself what it likes, as long as it fits into a message.
+        @Test func whatIsTooLongIsCutOrRefused() throws {
+            var long = Self.report
+            long.vendor = String(repeating: "v", count: 5000)
+            let shortened = try ask { [long] (_, tell) throws(MediaError) in try tell(.report(long)) }
+            guard case .reported(let cut, nil) = shortened else {
+                Issue.record("\(shortened)")
+                return
+            }
+            #expect(cut.vendor == String(repeating: "v", count: 4096))
+
+            var wide = Self.report
+            let entrypoints = Array(repeating: DriverReport.Entrypoint(number: 6), count: WireLimits.entrypoints)
+            let profile = DriverReport.Profile(number: 7, entrypoints: entrypoints)
+            wide.profiles = Array(repeating: profile, count: WireLimits.profiles)
+            wide.vendor = long.vendor
+            wide.file = long.vendor
+            let widest = try ask { [wide] (_, tell) throws(MediaError) in try tell(.report(wide)) }
+            guard case .reported(let report, nil) = widest else {
+                Issue.record("the longest report does not fit: \(widest)")
+                return
+            }
+            #expect(report.profiles == wide.profiles)
+
+            wide.profiles.append(profile)
+            let tooWide = try ask { [wide] (_, tell) throws(MediaError) in try tell(.report(wide)) }
+            guard case .failed(let failure) = tooWide, case .refused(let error) = failure.cause else {
+                Issue.record("\(tooWide)")
+                return
+            }
+            #expect(error.code == .invalidArgument)
+            Traces.expectNone()
+        }
+
+        @Test func aHelperThatAsksNoDrivers() throws {
+            guard case .failed(let failure) = try ask(nil), case .refused(let error) = failure.cause else {
+                Issue.record("asked")
+                return
+            }
+            #expect(error.code == .unsupported && failure.stage == nil)
+        }
+
+        @Test func aMissingProgramIsNamed() {
+            var options = RemoteDriver.Options()
+            for path in ["/nowhere/helper", "/etc"] {
+                options.helperPath = path
+                let inspection = RemoteDriver.inspect(path: "/dev/dri/renderD128", options: options)
+                guard case .failed(let failure) = inspection, case .helper(let error) = failure.cause else {
+                    Issue.record("\(inspection)")
+                    return
+                }
+                #expect(error.code == .unavailable && error.given == path && failure.stage == nil)
+            }
+            Traces.expectNone()
+        }
+
+        // MARK: - Lies
+
+        /// Asks a helper that says other things than it should.
+        private func ask(liar: @escaping FakeHelper.Script) throws -> DriverInspection {
+            let sockets = try DescriptorPair.sockets()
+            let control = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let near = sockets.near.number
+            Thread {
+                do {
+                    var descriptor: Descriptor?
+                    let end = Deadline.after(.seconds(20))
+                    while let order = try control.receive(ControlOrder.self, descriptor: &descriptor, until: end) {
+                        switch order {
+                        case .hello: try control.send(ControlNotice.hello(Greeting(build: "fake")))
+                        case .attach: if let socket = descriptor.take() { _ = FakeHelper(socket, script: liar) }
+                        case .close: return
+                        }
+                    }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+            .start()
+            return RemoteDriver.inspect(path: "/dev/dri/renderD128", options: .init()) { (log) throws(MediaError) in
+                try HelperHost.adopt(try Descriptor.duplicate(near), log: log)
+            }
+        }
+
+        private static let lies: [Lie] = [
+            Lie("two reports") { $0.send(.report(report), .report(report), .inspected) },
+            Lie("done without a report") { $0.send(.stage(.openingNode), .inspected) },
+            Lie("another answer") { $0.send(.drained) },
+            Lie("a refusal of another order") { $0.send(.refused(MediaError(.unavailable, "no"))) },
+            Lie("an encoder") { $0.send(.created(FakeHelper.properties)) },
+            Lie("two answers") { $0.send(.report(report), .inspected, .inspected, .inspected) },
+            Lie("a frame") { $0.send(FakeHelper.coded()) },
+            Lie("a failed frame") { $0.send(.failed(MediaError(.frameFailed, "no"))) },
+            Lie("noise") { $0.send(raw: Array("noise".utf8)) },
+            Lie("nothing more") { $0.channel.shutDown() },
+        ]
+
+        @Test(arguments: lies) func aHelperThatLies(_ lie: Lie) throws {
+            let inspection = try ask { helper in
+                _ = try helper.receive()
+                try lie.script(helper)
+                while try helper.receive() != nil {}
+            }
+            switch inspection {
+            case .failed(let failure), .reported(_, let failure?):
+                guard case .helper = failure.cause else {
+                    Issue.record("\(failure)")
+                    return
+                }
+            case .reported(let report, nil): #expect(lie.testDescription == "two answers" && report == Self.report)
+            }
+            Traces.expectNone()
+        }
+    }
+}
+
+@Suite struct StageRecordTests {
+    @Test func theLastOfEqualsIsTheFurthest() {
+        var record = StageRecord()
+        #expect(record.last == nil && record.furthest == nil)
+        for stage in [.loading(file: "/a"), .initializing(file: "/a"), .loading(file: "/b"), .initializing(file: "/b")]
+            as [DriverStage]
+        {
+            record.add(stage)
+        }
+        record.add(.loading(file: "/c"))
+        #expect(record.last == .loading(file: "/c") && record.lastFile == "/c")
+        #expect(record.furthest == .initializing(file: "/b"))
+        record.add(.askingEntrypoints(profile: 1))
+        record.add(.askingEntrypoints(profile: 2))
+        record.add(.closing)
+        #expect(record.last == .closing && record.furthest == .askingEntrypoints(profile: 2))
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import FuzzSupport
+internal import Glibc
+internal import MediaTypes
+
+@testable internal import EncoderIPC
+
+// Messages from bytes, without a socket: whatever is read is written as the very same bytes, and what is done with the
+// values before anybody has checked them does not trap.
+//
+// Input: a byte that says which direction and how many descriptors, then the message. Magic number, length and message
+// number are put right, so that damage goes into what they are about; ServerFuzz and ClientFuzz damage them too.
+
+/// What libFuzzer calls before anything else.
+@c(LLVMFuzzerInitialize) public func initialize(_: UnsafeMutableRawPointer?, _: UnsafeMutableRawPointer?) -> CInt {
+    FuzzProgram.start {
+        (0..<12).flatMap { seed in
+            RandomMessages.all(seed: seed).map { message in
+                let kind = message.bytes[6]
+                let direction: UInt8 = kind < 65 ? 0 : kind < 129 ? 1 : kind < 193 ? 2 : 3
+                return [direction | UInt8(clamping: message.descriptorCount) << 2] + message.bytes
+            }
+        }
+    }
+}
+
+/// What libFuzzer calls for every input.
+@c(LLVMFuzzerTestOneInput) public func test(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    var input = FuzzInput(bytes, count)
+    let choice = input.byte()
+    let message = corrected(input.remainder())
+    let descriptorCount = Int(choice >> 2 & 7)
+    switch choice & 3 {
+    case 0: if let read = read(ClientMessage.self, message, descriptorCount) { use(read) }
+    case 1: if let read = read(HelperMessage.self, message, descriptorCount) { use(read) }
+    case 2: _ = read(ControlOrder.self, message, descriptorCount)
+    default: _ = read(ControlNotice.self, message, descriptorCount)
+    }
+    return 0
+}
+
+/// The message with the parts of its header that only the transport knows.
+private func corrected(_ message: [UInt8]) -> [UInt8] {
+    guard message.count >= MessageHeader.byteCount else { return message }
+    var writer = WireWriter()
+    MessageHeader(
+        kind: UInt16(message[6]) | UInt16(message[7]) << 8,
+        descriptorCount: UInt16(message[10]) | UInt16(message[11]) << 8,
+        payloadLength: UInt32(message.count - MessageHeader.byteCount),
+        sequence: 0
+    ).write(to: &writer)
+    return writer.bytes + message[MessageHeader.byteCount...]
+}
+
+private func read<Message: WireMessage>(_ type: Message.Type, _ bytes: [UInt8], _ descriptorCount: Int) -> Message? {
+    let message: Message
+    do throws(WireError) {
+        message = try Message(bytes, sequence: 0, descriptorCount: descriptorCount)
+    } catch {
+        // What is told to people does not trap either.
+        precondition(!error.mediaError(from: "the fuzzer").description.isEmpty)
+        return nil
+    }
+    do {
+        let written = try message.bytes(sequence: 0)
+        precondition(written == bytes, "\(message) was read from other bytes than it is written to")
+    } catch {
+        fatalError("\(message) was read and cannot be written: \(error)")
+    }
+    return message
+}
+
+// MARK: - What the ends do with values
+
+private func use(_ message: ClientMessage) {
+    switch message {
+    case .create(let order): use(order.configuration)
+    case .update(let configuration): use(configuration)
+    case .frame(let order): use(order)
+    case .offer(let offer):
+        var memory = PictureMemory()
+        try? memory.remove(offer.slot)
+    case .taken(let total):
+        var space = RingSpace(capacity: 4096)
+        precondition(space.release(total: total) == (total == 0))
+    case .forget, .drain, .close, .inspect: break
+    }
+}
+
+private func use(_ configuration: EncoderConfiguration) {
+    for codec in VideoCodec.allCases {
+        _ = configuration.rateLimit(codec: codec)
+        guard let (checked, _) = try? configuration.validated(for: codec) else { continue }
+        precondition(checked.width > 0 && checked.width % 2 == 0 && checked.height > 0 && checked.height % 2 == 0)
+    }
+    precondition(CodedRing.byteCount(for: configuration) >= 1 << 20)
+    _ = configuration.allowsReordering
+}
+
+/// Memory for pictures, as large as a page and half of another.
+private let pictures: (mapping: SharedMapping, memory: PictureMemory) = {
+    var memory = PictureMemory()
+    do {
+        let file = try SharedMapping.makeMemory(named: "fuzz", byteCount: 6000)
+        let mapping = try SharedMapping(file, byteCount: 6000, access: .read)
+        for slot in [0, 1] as [UInt32] { try memory.add(.memory(mapping), slot: slot) }
+        try memory.add(.dmaBuf(PictureMemory.DMAObject(file)), slot: 2)
+        return (mapping, memory)
+    } catch {
+        fatalError("no memory for pictures: \(error)")
+    }
+}()
+
+private func use(_ order: FrameOrder) {
+    let times = [order.presentationTime, order.duration, .zero, .invalid, MediaTime(value: .min, timescale: .max)]
+    for time in times {
+        let sum = order.presentationTime + time
+        _ = (order.presentationTime - time, time < sum, time.hashValue, time.seconds)
+        _ = (time.converted(to: 90_000), time * order.number)
+    }
+    var order = order
+    switch order.place {
+    case .memory(let slot, let planes): order.place = .memory(slot: slot % 4, planes: planes)
+    case .dmaBuf(let slots, let planes, let modifier):
+        order.place = .dmaBuf(slots: slots.map { $0 % 4 }, planes: planes, modifier: modifier)
+    }
+    guard let picture = try? pictures.memory.picture(order, release: {}) else { return }
+    try? picture.withPlanes { planes in
+        for (index, plane) in planes.enumerated() {
+            guard let extent = picture.format.planeExtent(index, width: picture.width, height: picture.height) else {
+                fatalError("a picture has a plane too many")
+            }
+            for row in 0..<extent.rows {
+                let start = plane.baseAddress + row * plane.bytesPerRow
+                precondition(start >= pictures.mapping.base)
+                precondition(start + extent.bytesPerRow <= pictures.mapping.base + pictures.mapping.byteCount)
+            }
+        }
+    }
+}
+
+private func use(_ message: HelperMessage) {
+    switch message {
+    case .created(let properties):
+        use(properties.formatDescription)
+        _ = properties.supportedProperties.hashValue
+    case .coded(let notice): if let format = notice.formatDescription { use(format) }
+    case .refused(let error), .callFailed(let error), .failed(let error):
+        precondition(error.fittingWire == error)
+        _ = error.description
+    case .updated(let outcome): _ = outcome.hashValue
+    case .stage(let stage):
+        var stages = StageRecord()
+        stages.add(stage)
+        precondition(stages.last == stage && stages.lastFile == stage.file)
+    case .report(let report): precondition(report.fittingWire == report)
+    case .accepted, .released, .drained, .inspected: break
+    }
+}
+
+private func use(_ format: FormatDescription) {
+    _ = try? format.decoderConfigurationRecord()
+    _ = (format.hashValue, format.pixelAspectRatio.reduced, "\(format.pixelAspectRatio)", format == format)
+}

@@ -1,0 +1,1 @@
+../../../EncoderIPCTests/Support/SeededGenerator.swift

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLinux
+import Foundation
+import Glibc
+import Testing
+
+@testable import HelperSandbox
+
+/// The filter's program, run by a machine of the test's own, for both architectures.
+@Suite struct SystemCallFilterTests {
+    private typealias Architecture = SystemCallFilter.Architecture
+
+    private static let process: Int32 = 4711
+    private static let allowed: UInt32 = 0x7FFF_0000
+    private static let refused = 0x0005_0000 | UInt32(EPERM)
+    private static let unknown = 0x0005_0000 | UInt32(ENOSYS)
+
+    private static func program(_ architecture: Architecture) -> [sock_filter] {
+        SystemCallFilter(architecture, process: process).program
+    }
+
+    private static let programs = [Architecture.x86: program(.x86), .arm: program(.arm)]
+
+    /// What the kernel would do with a call.
+    private func verdict(
+        _ architecture: Architecture,
+        _ number: UInt32,
+        _ arguments: [UInt64] = [],
+        audit: UInt32? = nil
+    ) throws -> UInt32 {
+        var data = [number, audit ?? architecture.audit, 0, 0]
+        for index in 0..<6 {
+            let value = index < arguments.count ? arguments[index] : 0
+            data += [UInt32(truncatingIfNeeded: value), UInt32(truncatingIfNeeded: value >> 32)]
+        }
+        return try run(try #require(Self.programs[architecture]), data)
+    }
+
+    private struct BadProgram: Error {}
+
+    private func run(_ program: [sock_filter], _ data: [UInt32]) throws -> UInt32 {
+        var (next, accumulator) = (0, UInt32(0))
+        while program.indices.contains(next) {
+            let instruction = program[next]
+            next += 1
+            switch Int32(instruction.code) {
+            case BPF_LD | BPF_W | BPF_ABS:
+                guard instruction.k % 4 == 0, data.indices.contains(Int(instruction.k / 4)) else { throw BadProgram() }
+                accumulator = data[Int(instruction.k / 4)]
+            case BPF_ALU | BPF_AND: accumulator &= instruction.k
+            case BPF_JMP | BPF_JA: next += Int(instruction.k)
+            case BPF_JMP | BPF_JEQ: next += Int(accumulator == instruction.k ? instruction.jt : instruction.jf)
+            case BPF_JMP | BPF_JGE: next += Int(accumulator >= instruction.k ? instruction.jt : instruction.jf)
+            case BPF_RET: return instruction.k
+            default: throw BadProgram()
+            }
+        }
+        throw BadProgram()
+    }
+
+    /// The numbers of the kernel's own headers, of those that are installed.
+    @Test(arguments: [
+        (Architecture.x86, ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h"]),
+        (.arm, ["/usr/include/asm-generic/unistd.h"]),
+    ])
+    func numbersAreTheKernels(architecture: SystemCallFilter.Architecture, headers: [String]) throws {
+        var numbers: [String: UInt32] = [:]
+        for header in headers {
+            let text = try #require(try? String(contentsOfFile: header, encoding: .utf8), "linux-libc-dev is missing")
+            for line in text.split(separator: "\n") {
+                let words = line.split(separator: " ", omittingEmptySubsequences: true).flatMap {
+                    $0.split(separator: "\t")
+                }
+                guard words.count == 3, words[0] == "#define", words[1].hasPrefix("__NR"), let number = UInt32(words[2])
+                else { continue }
+                // Calls that other architectures have in two widths.
+                let isWide = words[1].hasPrefix("__NR3264_")
+                let name = String(words[1].dropFirst(isWide ? 9 : 5))
+                numbers[name == "fstatat" ? "newfstatat" : name] = number
+            }
+        }
+        try #require(numbers.count > 250)
+        // Newer than the headers of Debian 12, with one number for all.
+        let newest = ["futex_waitv": 449, "futex_wake": 454, "futex_wait": 455, "futex_requeue": 456].mapValues {
+            UInt32($0)
+        }
+        let calls = SystemCallFilter.allowedCalls + SystemCallFilter.conditionalCalls(process: 1).map(\.0)
+        #expect(calls.count > 150 && Set(calls.map(\.name)).count == calls.count)
+        for call in calls {
+            #expect(call.number(on: architecture) == numbers[call.name] ?? newest[call.name], "\(call.name)")
+        }
+    }
+
+    @Test(arguments: Architecture.allCases)
+    func exactlyTheListedCallsAreAllowed(architecture: SystemCallFilter.Architecture) throws {
+        let always = Set(SystemCallFilter.allowedCalls.compactMap { $0.number(on: architecture) })
+        let sometimes = Set(
+            SystemCallFilter.conditionalCalls(process: 4711).compactMap { $0.0.number(on: architecture) }
+        )
+        for number in 0...UInt32(600) where !sometimes.contains(number) {
+            let expected = number > 466 ? Self.unknown : always.contains(number) ? Self.allowed : Self.refused
+            #expect(try verdict(architecture, number) == expected, "\(number)")
+        }
+        // Of other architectures, and by x32 numbers, nothing.
+        for number in always {
+            #expect(try verdict(architecture, number, audit: 0x4000_0003) == Self.refused)
+            if architecture == .x86 { #expect(try verdict(.x86, number | 0x4000_0000) == Self.refused) }
+        }
+        #expect(try verdict(architecture, .max) != Self.allowed)
+    }
+
+    private func verdict(_ name: String, _ arguments: [UInt64]) throws -> Bool {
+        let (call, _) = try #require(SystemCallFilter.conditionalCalls(process: 1).first { $0.0.name == name })
+        let verdicts = try Architecture.allCases.compactMap { architecture in
+            try call.number(on: architecture).map { try verdict(architecture, $0, arguments) }
+        }
+        #expect(Set(verdicts).count == 1)
+        return verdicts.first == Self.allowed
+    }
+
+    @Test func threadsAreMadeAndProcessesAreNot() throws {
+        // What glibc asks for a thread, and for fork and vfork.
+        #expect(try verdict("clone", [0x3D_0F00]))
+        for flags: UInt64 in [0x0120_0011, 0x4111, 0x11, 0x3D_0F00 | 0x1000_0000, 0x3D_0F00 | 0x2_0000, 0] {
+            #expect(try !verdict("clone", [flags]))
+        }
+        for architecture in Architecture.allCases { #expect(try verdict(architecture, 435) == Self.unknown) }
+    }
+
+    @Test(arguments: ["kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"])
+    func signalsReachTheProcessItself(name: String) throws {
+        #expect(try verdict(name, [4711, 0, 9]))
+        for other: UInt64 in [0, 1, 4710, 4712, UInt64(bitPattern: -1), UInt64(bitPattern: -4711)] {
+            #expect(try !verdict(name, [other, 0, 9]))
+        }
+    }
+
+    @Test func requestsAreThoseOfGraphics() throws {
+        // DRM_IOCTL_VERSION, DMA_BUF_IOCTL_SYNC, SYNC_IOC_MERGE, TCGETS, FIONREAD.
+        for request: UInt64 in [0xC040_6400, 0x4008_6200, 0xC030_3E03, 0x5401, 0x541B] {
+            #expect(try verdict("ioctl", [3, request]))
+            // The kernel looks at 32 bits.
+            #expect(try verdict("ioctl", [3, request | 1 << 32]))
+        }
+        // TIOCSTI, TIOCLINUX, SIOCGIFADDR, KVM_CREATE_VM, FIOSETOWN, BLKRRPART, LOOP_CTL_GET_FREE.
+        for request: UInt64 in [0x5412, 0x541C, 0x8915, 0xAE01, 0x8901, 0x125F, 0x4C82] {
+            #expect(try !verdict("ioctl", [3, request]))
+            #expect(try !verdict("ioctl", [3, request | 0x64 << 32]))
+        }
+    }
+
+    @Test func otherArgumentsAreHeldAgainstTheirLists() throws {
+        #expect(try verdict("fcntl", [3, 1030]) && verdict("fcntl", [3, 1033]))
+        for command: UInt64 in [8, 10, 15, 1024, 1026] { #expect(try !verdict("fcntl", [3, command])) }
+        #expect(try verdict("prctl", [15]) && !verdict("prctl", [1]) && !verdict("prctl", [4]))
+        #expect(try !verdict("prctl", [22]) && !verdict("prctl", [0x5961_6D61]))
+        #expect(try verdict("kcmp", [4711, 4711]) && !verdict("kcmp", [4711, 1]) && !verdict("kcmp", [1, 4711]))
+        // Reading limits, and setting that of descriptors.
+        #expect(try verdict("prlimit64", [0, 4, 0, 1]) && verdict("prlimit64", [4711, 7, 1 << 40, 0]))
+        #expect(try !verdict("prlimit64", [0, 4, 1 << 40, 0]) && !verdict("prlimit64", [1, 4, 0, 1]))
+        #expect(try verdict("setrlimit", [7]) && !verdict("setrlimit", [4]))
+        #expect(try verdict("sendto", [3, 1, 1, 0, 0, 0]) && !verdict("sendto", [3, 1, 1, 0, 1 << 40, 16]))
+        #expect(try verdict("setpriority", [0, 0, 5]) && !verdict("setpriority", [0, 1, 5]))
+        #expect(try !verdict("setpriority", [2, 0, 5]))
+        for name in ["sched_setaffinity", "sched_setscheduler", "sched_setparam"] {
+            #expect(try verdict(name, [0]) && verdict(name, [4711]) && !verdict(name, [1]))
+        }
+    }
+
+    @Test func theKernelTakesTheProgram() {
+        for program in Self.programs.values { #expect(program.count < 4096) }
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import EncoderIPC
+import Foundation
+import Glibc
+import MediaTypes
+
+/// Measures what it costs that an encoder works in a helper process. `scripts/verify isolation-cost` and
+/// `scripts/verify isolation-sessions` build and run it and judge what it prints.
+///
+/// It is a helper program itself, for the null encoder: started as helpers are, it serves that.
+@main enum IsolationMeter {
+    private static let usage = "usage: IsolationMeter paced|full|start|sessions [--OPTION VALUE...]"
+
+    static func main() async {
+        let arguments = CommandLine.arguments
+        if arguments.count == 3, arguments[1] == "--parent" { serve() }
+        do {
+            try await run(arguments)
+        } catch {
+            fail("IsolationMeter: \(error)", 1)
+        }
+    }
+
+    private static func run(_ arguments: [String]) async throws {
+        guard arguments.count >= 2, let options = MeterOptions(arguments.dropFirst(2)) else { return fail(usage, 64) }
+        switch arguments[1] {
+        case "paced": try await CostTrial(options).run(isPaced: true)
+        case "full": try await CostTrial(options).run(isPaced: false)
+        case "start": try StartTrial(options).run()
+        case "sessions": try await SessionTrial(options).run()
+        default: fail(usage, 64)
+        }
+    }
+
+    private static func serve() -> Never {
+        do {
+            try HelperServer(socket: 3, factories: [NullFactory()]).run()
+        } catch {
+            _exit(error.code == .inputOutput ? 0 : 1)
+        }
+        exit(0)
+    }
+
+    private static func fail(_ text: String, _ status: Int32) {
+        say(text, to: STDERR_FILENO)
+        exit(status)
+    }
+}
+
+extension MeterOptions {
+    /// Starts helpers as the options say: `vatoolbox-helper`, or this program for the null encoder.
+    func makePool() throws -> HelperPool {
+        var options = HelperPool.Options()
+        if encoder == "null" {
+            options.path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        }
+        options.encodersPerHelper = perHelper
+        options.keepsSpare = spare > 0
+        options.log = { _ in }
+        return try HelperPool(options)
+    }
+}
+
+/// Writes a line at once.
+func say(_ line: String, to descriptor: Int32 = STDOUT_FILENO) {
+    let bytes = Array("\(line)\n".utf8)
+    _ = write(descriptor, bytes, bytes.count)
+}
+
+/// What is measured, and how long.
+struct MeterOptions: Sendable {
+    /// `x264` or `null`.
+    var encoder = "x264"
+    var pairs = 31
+    /// Frames of a segment or of a session.
+    var frames = 200
+    /// Microseconds from frame to frame of paced feeding.
+    var interval = 16_667
+    var width = 1920
+    var height = 1080
+    /// How many sessions are run.
+    var sessions = 1000
+    /// How many of them at a time.
+    var together = 4
+    /// How many encoders share a helper.
+    var perHelper = 1
+    /// Whether a spare helper is kept: 0 or 1.
+    var spare = 0
+
+    /// Reads `--name value` pairs; `nil` if there is anything else.
+    init?(_ arguments: ArraySlice<String>) {
+        var rest = arguments
+        while let name = rest.popFirst() {
+            guard let text = rest.popFirst() else { return nil }
+            if name == "--encoder" {
+                encoder = text
+                continue
+            }
+            guard let number = Int(text), number >= 0 else { return nil }
+            switch name {
+            case "--pairs": pairs = number
+            case "--frames": frames = number
+            case "--interval": interval = number
+            case "--width": width = number
+            case "--height": height = number
+            case "--sessions": sessions = number
+            case "--together": together = number
+            case "--per-helper": perHelper = number
+            case "--spare": spare = number
+            default: return nil
+            }
+        }
+        guard ["x264", "null"].contains(encoder), pairs > 0, frames > 0, together > 0 else { return nil }
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import EncoderIPC
+import Foundation
+import MediaTypes
+import Testing
+
+@testable import RenderNodes
+@testable import VAAPI
+@testable import VAToolboxCommand
+
+/// What `probe` prints of what it has found.
+@Suite struct ProbeTextTests {
+    private let file = DeviceFile(
+        kind: .characterDevice(major: 226, minor: 128),
+        owner: 0,
+        group: 104,
+        permissions: 0o660
+    )
+
+    private func node(_ access: RenderNode.Access) -> RenderNode {
+        RenderNode(
+            path: "/dev/dri/renderD128",
+            minor: 128,
+            file: file,
+            groupName: "render",
+            kernelDriver: "i915",
+            pci: PCIFunction(address: "0000:00:02.0", vendorID: 0x8086, deviceID: 0x9A49),
+            access: access
+        )
+    }
+
+    private func report(_ nodes: [ProbeReport.Node]) -> ProbeReport {
+        ProbeReport(
+            nodes: nodes,
+            absence: nil,
+            software: [.init(codec: "H.264", name: "x264 core 164", bitDepths: [8, 10])],
+            ffmpegVersion: "5.1"
+        )
+    }
+
+    /// VAProfileH264Main 6, H264High 7, HEVCMain 17; VAEntrypointVLD 1, EncSlice 6, EncSliceLP 8 (va.h).
+    private let driver = DriverDescription(
+        version: APIVersion(major: 1, minor: 17),
+        vendor: "Intel iHD driver - 23.1.1",
+        file: "/usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so",
+        profiles: [
+            ProfileDescription(profile: Profile(rawValue: 6), entrypoints: [1, 6, 8].map(Entrypoint.init(rawValue:))),
+            ProfileDescription(profile: Profile(rawValue: 7), entrypoints: [1, 6, 8].map(Entrypoint.init(rawValue:))),
+            ProfileDescription(profile: Profile(rawValue: 17), entrypoints: [1, 8].map(Entrypoint.init(rawValue:))),
+            ProfileDescription(profile: Profile(rawValue: 19), entrypoints: [1].map(Entrypoint.init(rawValue:))),
+        ]
+    )
+
+    @Test func driverThatAnswers() throws {
+        let report = report([.init(node: node(.accessible), driver: .answers(driver, trouble: nil))])
+        let text = report.text(width: 80)
+        #expect(
+            text.contains(
+                """
+                  /dev/dri/renderD128
+                    device    Intel 8086:9a49 at 0000:00:02.0
+                    kernel    i915
+                    access    open to this process; group render (gid 104), mode 0660
+                    driver    Intel iHD driver - 23.1.1
+                    file      /usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so
+                    libva     VA-API 1.17
+                    encodes   H264Main, H264High: EncSlice, EncSliceLP
+                              HEVCMain: EncSliceLP
+
+                """
+            ),
+            "\(text)"
+        )
+        #expect(text.contains("no test encode was made"))
+        let value = try JSONSerialization.jsonObject(with: Data(report.document.text.utf8)) as? [String: Any]
+        let node = try #require((value?["renderNodes"] as? [[String: Any]])?.first)
+        #expect(node["accessible"] as? Bool == true && node["mode"] as? String == "0660")
+        let encodes = try #require((node["driver"] as? [String: Any])?["encodes"] as? [[String: Any]])
+        #expect(encodes.map { $0["profile"] as? String } == ["H264Main", "H264High", "HEVCMain"])
+    }
+
+    @Test func nodeOutOfReach() {
+        let refusal = NodeRefusal(
+            cause: .permissionDenied,
+            path: "/dev/dri/renderD128",
+            code: 13,
+            explanation: "It is open to group render (gid 104) only.",
+            remedies: ["start the container with the group: docker run --device /dev/dri --group-add 104 ..."]
+        )
+        let text = report([.init(node: node(.refused(refusal)), driver: .outOfReach(refusal))]).text(width: 60)
+        #expect(text.contains("    access    refused\n    It is open to group render (gid 104) only.\n"))
+        #expect(text.contains("\n        docker run --device /dev/dri --group-add 104 ...\n"))
+        #expect(text.contains("`vatoolbox encode` uses the CPU."))
+    }
+
+    private static let file = "/dri/iHD_drv_video.so"
+
+    /// Each way in which a driver fails, as people and as programs see it.
+    @Test(
+        arguments: [
+            (
+                .killed(signal: 11, name: "SIGSEGV"), .loading(file: file), "iHD crashed",
+                "libva loaded the file (dlopen)",
+                ["signal", "loading", "SIGSEGV"]
+            ),
+            (
+                .killed(signal: 6, name: "SIGABRT"), .initializing(file: file), "iHD aborted",
+                "it was initialized (vaInitialize)", ["signal", "initializing", "SIGABRT"]
+            ),
+            (
+                .exited(status: 1), .askingEntrypoints(profile: 7), "iHD ended its process",
+                "it was asked about H264High (vaQueryConfigEntrypoints)",
+                ["exit", "asking-entrypoints", "1", "H264High"]
+            ),
+            (
+                .deadline(.milliseconds(2500)), .askingProfiles, "iHD did not answer",
+                "it was asked for its profiles (vaQueryConfigProfiles)", ["deadline", "asking-profiles", "2.5"]
+            ),
+            (
+                .refused(MediaError(.unavailable, "no", call: "vaInitialize")), .choosingDriver, "iHD failed",
+                "libva looked for the driver (vaInitialize)", ["refused", "choosing-driver"]
+            ),
+            (
+                .helper(MediaError(.malformedData, "it lies")), .openingNode, "iHD failed", "the node was opened",
+                ["helper", "opening-node"]
+            ),
+        ] as [(DriverFailure.Cause, DriverStage, String, String, [String])]
+    )
+    func driverThatFails(
+        cause: DriverFailure.Cause,
+        stage: DriverStage,
+        headline: String,
+        stageText: String,
+        names: [String]
+    ) throws {
+        let failure = DriverFailure(
+            cause: cause,
+            stage: stage,
+            file: Self.file,
+            log: [
+                HelperLogLine(level: "debug", text: "Trying to open it"),
+                HelperLogLine(level: nil, text: "the last \u{1B}[2J words"),
+            ]
+        )
+        let failed = ProbeReport.Driver.failed(DriverTrouble(failure, nil))
+        let report = report([.init(node: node(.accessible), driver: failed)])
+        let text = report.text(width: 80)
+        #expect(
+            text.contains(
+                "    driver    \(headline)\n    file      \(Self.file)\n    while     \(stageText)\n    reason  "
+            )
+        )
+        #expect(text.contains("    it said   the last [2J words\n") && !text.contains("Trying"))
+        for line in report.text(width: 40).split(separator: "\n") {
+            #expect(line.count <= 40 || line.drop { $0 == " " }.split(separator: " ").count <= 2, "\(line)")
+        }
+
+        let value = try JSONSerialization.jsonObject(with: Data(report.document.text.utf8)) as? [String: Any]
+        let node = try #require((value?["renderNodes"] as? [[String: Any]])?.first)
+        let refusal = try #require(node["refusal"] as? [String: Any])
+        let keys = ["cause", "stage", "signal", "exitStatus", "deadline", "profile"]
+        #expect(keys.compactMap { refusal[$0] is NSNull ? nil : refusal[$0].map { "\($0)" } } == names)
+        #expect(refusal["driver"] as? String == "iHD" && node["driver"] is NSNull)
+        #expect(refusal["log"] as? [String] == ["Trying to open it", "the last  [2J words"])
+    }
+
+    /// Without a stage nobody has asked the driver: it is not the driver's fault.
+    @Test func helperThatIsNotThere() {
+        let error = MediaError(.unavailable, "the helper program was not found")
+        let failure = DriverFailure(cause: .helper(error), stage: nil, file: nil, log: [])
+        let text = report([.init(node: node(.accessible), driver: .failed(DriverTrouble(failure, nil)))]).text(
+            width: 80
+        )
+        #expect(text.contains("    driver    was not asked\n    reason    the helper program was not found\n"))
+        #expect(text.contains("export VATOOLBOX_HELPER=/path/to/vatoolbox-helper"))
+    }
+
+    @Test func driverThatAnswersAndFailsToEnd() throws {
+        let failure = DriverFailure(
+            cause: .killed(signal: 11, name: "SIGSEGV"),
+            stage: .closing,
+            file: Self.file,
+            log: []
+        )
+        let answers = ProbeReport.Driver.answers(driver, trouble: DriverTrouble(failure, nil))
+        let report = report([.init(node: node(.accessible), driver: answers)])
+        let text = report.text(width: 80)
+        #expect(
+            text.contains("    encodes   H264Main")
+                && text.contains("    trouble   iHD crashed\n    while     it was let")
+        )
+        let value = try JSONSerialization.jsonObject(with: Data(report.document.text.utf8)) as? [String: Any]
+        let node = try #require((value?["renderNodes"] as? [[String: Any]])?.first)
+        #expect(node["driver"] is [String: Any] && node["refusal"] is [String: Any])
+    }
+}

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the areas that measure have in common: statistics of interleaved pairs, and builds."""
+
+import math
+import os
+import statistics
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def interval(values):
+    """The median and a 95 % confidence interval of it, by the binomial distribution of order statistics."""
+    values = sorted(values)
+    count = len(values)
+    low = 0
+    below = 0.5**count
+    while low < count // 2 - 1 and below + math.comb(count, low + 1) * 0.5**count <= 0.025:
+        low += 1
+        below += math.comb(count, low) * 0.5**count
+    return statistics.median(values), values[low], values[count - 1 - low]
+
+
+def build(product):
+    """Builds a product for speed; returns its path."""
+    command = ["swift", "build", "-c", "release", "--product", product]
+    subprocess.run(command, cwd=ROOT, check=True)
+    folder = subprocess.run(command + ["--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
+    return f"{folder.stdout.strip()}/{product}"
