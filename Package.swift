@@ -31,7 +31,7 @@ let package = Package(
         // Pure values: no C library, no device.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
-        .target(name: "GOPPlanning", dependencies: ["MediaTypes"], swiftSettings: strict),
+        .target(name: "GOPPlanning", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
 
         // Pixels, by libyuv and by kernels for what it does not have.
         .target(
@@ -166,7 +166,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GOPPlanningTests",
-            dependencies: ["GOPPlanning", "MediaTypes"],
+            dependencies: ["BitstreamSyntax", "GOPPlanning", "MediaTypes"],
             swiftSettings: strict
         ),
         .testTarget(

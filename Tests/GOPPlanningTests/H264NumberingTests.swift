@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import GOPPlanning
 import MediaTypes
 import Testing
@@ -30,14 +31,14 @@ import Testing
         #expect(column(\.nalRefIdc) == [3, 2, 1, 0, 0, 2, 1, 0, 0])
         #expect(column(\.idrPicId) == [.some(0)] + Array(repeating: .some(nil), count: 8))
         // 2 was coded after 4, so it comes first in the initial list of 8.
-        #expect(pictures[8]?.list0Modifications == [.subtract(absDiffPicNumMinus1: 1)])
+        #expect(pictures[8]?.list0Modification == [.back(absDiffPicNumMinus1: 1)])
         let others = pictures.filter { $0.key != 8 }.values
-        #expect(others.allSatisfy { $0.list0Modifications.isEmpty && $0.list1Modifications.isEmpty })
+        #expect(others.allSatisfy { $0.list0Modification == nil && $0.list1Modification == nil })
         // Three references: 0 slides out for 8, but for 6 it is 2 that goes, not 4.
         #expect(pictures[8]?.marking == .slidingWindow)
-        #expect(pictures[6]?.marking == .commands([.unmarkShortTerm(differenceOfPicNumsMinus1: 1)]))
+        #expect(pictures[6]?.marking == .adaptive([.forgetShortTerm(differenceOfPicNumsMinus1: 1)]))
         #expect(pictures[1]?.marking == nil)
-        #expect(pictures[0]?.marking == .idr(isLongTerm: false))
+        #expect(pictures[0]?.marking == .idr())
         #expect(pictures[5]?.references.map(\.number) == [4, 8, 6])
         #expect(pictures[5]?.references.map(\.frameNum) == [1, 3, 4])
         #expect(pictures[5]?.references.map(\.pictureOrderCount) == [8, 16, 12])
@@ -79,19 +80,19 @@ import Testing
             try log.add(6...6)
         }
         // The decoder's indices are given out in the order of marking.
-        let first: [H264MarkingCommand] = [
-            .setMaxLongTermFrameIndex(plus1: 2), .markCurrentLongTerm(longTermFrameIndex: 0),
+        let first: [H264ReferenceMarking.Operation] = [
+            .limitLongTerm(maxLongTermFrameIdxPlus1: 2), .makeCurrentLongTerm(longTermFrameIdx: 0),
         ]
-        #expect(pictures[1]?.marking == .commands(first))
-        #expect(pictures[2]?.marking == .commands([.markCurrentLongTerm(longTermFrameIndex: 1)]))
+        #expect(pictures[1]?.marking == .adaptive(first))
+        #expect(pictures[2]?.marking == .adaptive([.makeCurrentLongTerm(longTermFrameIdx: 1)]))
         // Three references: 0 slides out.
         #expect(pictures[3]?.marking == .slidingWindow)
         // 0 is the first of the initial list, 2 was shown last.
-        #expect(pictures[3]?.list0Modifications == [.longTerm(longTermPicNum: 1)])
+        #expect(pictures[3]?.list0Modification == [.longTerm(picNum: 1)])
         #expect(pictures[3]?.list0.map(\.longTermFrameIndex) == [1])
         // 1 is replaced by the command that marks 5, so there is room for 4.
-        #expect(pictures[5]?.marking == .commands([.markCurrentLongTerm(longTermFrameIndex: 0)]))
-        #expect(pictures[6]?.list0Modifications == [.longTerm(longTermPicNum: 1)])
+        #expect(pictures[5]?.marking == .adaptive([.makeCurrentLongTerm(longTermFrameIdx: 0)]))
+        #expect(pictures[6]?.list0Modification == [.longTerm(picNum: 1)])
         #expect(pictures[6]?.list0.map(\.number) == [2])
         #expect(pictures[6]?.references.map(\.longTermFrameIndex) == [1, nil, 0])
     }
@@ -105,10 +106,10 @@ import Testing
         // One list entry and two indices make three references, and without B-frames that is the limit.
         #expect(pictures[4]?.references.map(\.number) == [0, 3])
         #expect(pictures[5]?.references.map(\.number) == [4])
-        let commands: [H264MarkingCommand] = [
-            .unmarkShortTerm(differenceOfPicNumsMinus1: 3), .markCurrentLongTerm(longTermFrameIndex: 0),
+        let operations: [H264ReferenceMarking.Operation] = [
+            .forgetShortTerm(differenceOfPicNumsMinus1: 3), .makeCurrentLongTerm(longTermFrameIdx: 0),
         ]
-        #expect(pictures[4]?.marking == .commands(commands))
+        #expect(pictures[4]?.marking == .adaptive(operations))
     }
 
     @Test func anIDRPictureTakesTheFirstLongTermIndex() throws {
@@ -117,13 +118,13 @@ import Testing
             try log.add(InputPicture(number: 1, longTermIndex: 0))
             try log.add(InputPicture(number: 2, longTermIndex: 2))
         }
-        #expect(pictures[0]?.marking == .idr(isLongTerm: true))
+        #expect(pictures[0]?.marking == .idr(longTermReferenceFlag: true))
         #expect(pictures[1]?.references.map(\.longTermFrameIndex) == [0])
-        let second: [H264MarkingCommand] = [
-            .setMaxLongTermFrameIndex(plus1: 3), .markCurrentLongTerm(longTermFrameIndex: 1),
+        let second: [H264ReferenceMarking.Operation] = [
+            .limitLongTerm(maxLongTermFrameIdxPlus1: 3), .makeCurrentLongTerm(longTermFrameIdx: 1),
         ]
-        #expect(pictures[1]?.marking == .commands(second))
-        #expect(pictures[2]?.marking == .commands([.markCurrentLongTerm(longTermFrameIndex: 0)]))
+        #expect(pictures[1]?.marking == .adaptive(second))
+        #expect(pictures[2]?.marking == .adaptive([.makeCurrentLongTerm(longTermFrameIdx: 0)]))
     }
 
     @Test func aRecoveryPointEndsLongTermReferencesWithoutNamingThem() throws {
@@ -136,7 +137,7 @@ import Testing
             try log.add(InputPicture(number: 1, longTermIndex: 1))
             try log.add(2...4)
         }
-        #expect(plain[2]?.marking == .commands([.setMaxLongTermFrameIndex(plus1: 0)]))
+        #expect(plain[2]?.marking == .adaptive([.limitLongTerm(maxLongTermFrameIdxPlus1: 0)]))
         #expect(plain[3]?.references.map(\.number) == [2])
         #expect(plain[4]?.marking == .slidingWindow)
         let marked = try numbers(change) { log in
@@ -144,10 +145,10 @@ import Testing
             try log.add(1...1)
             try log.add(InputPicture(number: 2, longTermIndex: 1))
         }
-        let commands: [H264MarkingCommand] = [
-            .setMaxLongTermFrameIndex(plus1: 1), .markCurrentLongTerm(longTermFrameIndex: 0),
+        let operations: [H264ReferenceMarking.Operation] = [
+            .limitLongTerm(maxLongTermFrameIdxPlus1: 1), .makeCurrentLongTerm(longTermFrameIdx: 0),
         ]
-        #expect(marked[2]?.marking == .commands(commands))
+        #expect(marked[2]?.marking == .adaptive(operations))
     }
 
     /// H.264 8.2.4.2.3: of two equal initial lists the second begins with its first two entries swapped.
@@ -160,8 +161,8 @@ import Testing
         #expect(pictures[1]?.references.map(\.longTermFrameIndex) == [nil, 0])
         #expect(pictures[1]?.list0.map(\.number) == [0])
         #expect(pictures[1]?.list1.map(\.number) == [2])
-        #expect(pictures[1]?.list0Modifications == [])
-        #expect(pictures[1]?.list1Modifications == [])
+        #expect(pictures[1]?.list0Modification == nil)
+        #expect(pictures[1]?.list1Modification == nil)
     }
 
     @Test func widthsThatAreTooSmallAreRefused() throws {

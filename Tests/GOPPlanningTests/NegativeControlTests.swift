@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import GOPPlanning
 import MediaTypes
 import Testing
@@ -153,15 +154,15 @@ import Testing
     }
 
     @Test func wrongListsAreFound() throws {
-        try expectFinding(Self.pyramid()) { try change(&$0, 14) { $0.list0Modifications = [] } }
-        try expectFinding(Self.pyramid()) { try change(&$0, 14) { $0.list0Modifications.removeLast() } }
+        try expectFinding(Self.pyramid()) { try change(&$0, 14) { $0.list0Modification = nil } }
+        try expectFinding(Self.pyramid()) { try change(&$0, 14) { $0.list0Modification?.removeLast() } }
         try expectFinding(Self.pyramid()) { replay in
-            try change(&replay, 9) { $0.list0Modifications = [.subtract(absDiffPicNumMinus1: 8)] }
+            try change(&replay, 9) { $0.list0Modification = [.back(absDiffPicNumMinus1: 8)] }
         }
         try expectFinding(Self.pyramid()) { try change(&$0, 14) { $0.list0.removeLast() } }
-        try expectFinding(Self.lossy()) { try change(&$0, 9) { $0.list0Modifications = [] } }
+        try expectFinding(Self.lossy()) { try change(&$0, 9) { $0.list0Modification = nil } }
         try expectFinding(Self.lossy()) { replay in
-            try change(&replay, 9) { $0.list0Modifications = [.longTerm(longTermPicNum: 1)] }
+            try change(&replay, 9) { $0.list0Modification = [.longTerm(picNum: 1)] }
         }
     }
 
@@ -171,15 +172,15 @@ import Testing
         tight.finish()
         try expectFinding(tight) { try change(&$0, 6) { $0.marking = .slidingWindow } }
         try expectFinding(tight) { replay in
-            try change(&replay, 6) { $0.marking = .commands([.unmarkShortTerm(differenceOfPicNumsMinus1: 2)]) }
+            try change(&replay, 6) { $0.marking = .adaptive([.forgetShortTerm(differenceOfPicNumsMinus1: 2)]) }
         }
-        try expectFinding(tight) { try change(&$0, 6) { $0.marking = .commands([]) } }
+        try expectFinding(tight) { try change(&$0, 6) { $0.marking = .adaptive([]) } }
         try expectFinding(tight) { try change(&$0, 6) { $0.marking = nil } }
         try expectFinding(tight) { replay in
-            try change(&replay, 8) { $0.marking = .commands([.unmarkShortTerm(differenceOfPicNumsMinus1: 1)]) }
+            try change(&replay, 8) { $0.marking = .adaptive([.forgetShortTerm(differenceOfPicNumsMinus1: 1)]) }
         }
         try expectFinding(Self.lossy()) { replay in
-            try change(&replay, 4) { $0.marking = .commands([.markCurrentLongTerm(longTermFrameIndex: 0)]) }
+            try change(&replay, 4) { $0.marking = .adaptive([.makeCurrentLongTerm(longTermFrameIdx: 0)]) }
         }
         try expectFinding(Self.lossy()) { try change(&$0, 4) { $0.marking = .slidingWindow } }
     }

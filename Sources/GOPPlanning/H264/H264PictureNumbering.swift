@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 public import MediaTypes
 
 /// Numbers planned pictures as H.264 does: `frame_num`, order counts of type 0, `idr_pic_id`, reference lists and
@@ -89,8 +90,8 @@ public struct H264PictureNumbering: Sendable {
             references: references,
             list0: list0,
             list1: list1,
-            list0Modifications: lists.modifications(ofList: 0, isB: picture.kind == .b, to: list0),
-            list1Modifications: lists.modifications(ofList: 1, isB: picture.kind == .b, to: list1),
+            list0Modification: lists.modification(ofList: 0, isB: picture.kind == .b, to: list0),
+            list1Modification: lists.modification(ofList: 1, isB: picture.kind == .b, to: list1),
             marking: nil
         )
         if picture.isReference {
@@ -120,39 +121,41 @@ public struct H264PictureNumbering: Sendable {
         if picture.kind == .idr {
             longTermFrameIndices = picture.longTermIndex.map { [$0: 0] } ?? [:]
             longTermFrameIndexLimit = longTermFrameIndices.count
-            return .idr(isLongTerm: picture.longTermIndex != nil)
+            return .idr(longTermReferenceFlag: picture.longTermIndex != nil)
         }
         let dropped = references.filter { reference in picture.dropped.contains { $0.number == reference.number } }
         let endsLongTerm = picture.kind == .recoveryPoint && longTermFrameIndexLimit > 0
         if picture.longTermIndex == nil && !endsLongTerm && dropped == slidingWindowVictims() { return .slidingWindow }
         let shortTerm = dropped.filter { $0.longTermFrameIndex == nil }
-        return .commands(shortTerm.map { unmark($0, frameNum) } + longTermCommands(picture, endsLongTerm, dropped))
+        return .adaptive(shortTerm.map { forget($0, frameNum) } + longTermOperations(picture, endsLongTerm, dropped))
     }
 
-    /// The commands on long-term references.
+    /// The operations on long-term references.
     ///
     /// At a recovery point they name no picture, because a decoder that begins there has none.
-    private mutating func longTermCommands(
+    private mutating func longTermOperations(
         _ picture: PlannedPicture,
         _ endsLongTerm: Bool,
         _ dropped: [H264ReferencePicture]
-    ) -> [H264MarkingCommand] {
+    ) -> [H264ReferenceMarking.Operation] {
         if endsLongTerm {
             longTermFrameIndices = picture.longTermIndex.map { [$0: 0] } ?? [:]
             longTermFrameIndexLimit = longTermFrameIndices.count
-            let limit = H264MarkingCommand.setMaxLongTermFrameIndex(plus1: longTermFrameIndexLimit)
-            return [limit] + longTermFrameIndices.values.map { .markCurrentLongTerm(longTermFrameIndex: $0) }
+            let limit = H264ReferenceMarking.Operation.limitLongTerm(
+                maxLongTermFrameIdxPlus1: UInt32(longTermFrameIndexLimit)
+            )
+            return [limit] + longTermFrameIndices.values.map { .makeCurrentLongTerm(longTermFrameIdx: UInt32($0)) }
         }
         let current = picture.longTermIndex.map { frameIndex(of: $0) }
-        var commands = dropped.compactMap(\.longTermFrameIndex).filter { $0 != current }.map { index in
-            H264MarkingCommand.unmarkLongTerm(longTermPicNum: index)
+        var operations = dropped.compactMap(\.longTermFrameIndex).filter { $0 != current }.map { index in
+            H264ReferenceMarking.Operation.forgetLongTerm(longTermPicNum: UInt32(index))
         }
-        guard let current else { return commands }
+        guard let current else { return operations }
         if current >= longTermFrameIndexLimit {
             longTermFrameIndexLimit = longTermReferences
-            commands.append(.setMaxLongTermFrameIndex(plus1: longTermFrameIndexLimit))
+            operations.append(.limitLongTerm(maxLongTermFrameIdxPlus1: UInt32(longTermFrameIndexLimit)))
         }
-        return commands + [.markCurrentLongTerm(longTermFrameIndex: current)]
+        return operations + [.makeCurrentLongTerm(longTermFrameIdx: UInt32(current))]
     }
 
     // H.264 8.2.5.3
@@ -163,9 +166,9 @@ public struct H264PictureNumbering: Sendable {
     }
 
     // H.264 8.2.5.4.1
-    private func unmark(_ reference: H264ReferencePicture, _ frameNum: Int) -> H264MarkingCommand {
+    private func forget(_ reference: H264ReferencePicture, _ frameNum: Int) -> H264ReferenceMarking.Operation {
         let difference = (frameNum - reference.frameNum) & (1 << log2MaxFrameNum - 1)
-        return .unmarkShortTerm(differenceOfPicNumsMinus1: difference - 1)
+        return .forgetShortTerm(differenceOfPicNumsMinus1: UInt32(difference - 1))
     }
 
     private mutating func frameIndex(of longTermIndex: Int) -> Int {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
+
 /// The initial reference lists of one frame, and what it takes to make others of them.
 struct H264ReferenceLists {
     /// In coding order.
@@ -15,16 +17,20 @@ struct H264ReferenceLists {
     let maxFrameNum: Int
 
     /// The least number of commands that puts the wanted pictures at the beginning of a list, whether decoding began at
-    /// the IDR picture or at the recovery point: none if they are there.
+    /// the IDR picture or at the recovery point: `nil` if they are there.
     ///
     /// - Parameter wanted: all of the active entries, each among the references and not before the recovery point.
-    func modifications(ofList list: Int, isB: Bool, to wanted: [H264ReferencePicture]) -> [H264ListModification] {
-        guard !wanted.isEmpty else { return [] }
+    func modification(
+        ofList list: Int,
+        isB: Bool,
+        to wanted: [H264ReferencePicture]
+    ) -> [H264ReferenceListModification]? {
+        guard !wanted.isEmpty else { return nil }
         let whole = initial(references, isB: isB)[list]
         let known = references.filter { $0.number >= recoveryPoint ?? .min }
         let late = initial(known, isB: isB)[list]
         let count = max(commandCount(from: whole, to: wanted), commandCount(from: late, to: wanted))
-        return commands(for: wanted.prefix(count))
+        return count > 0 ? commands(for: wanted.prefix(count)) : nil
     }
 
     private func commandCount(from initial: [H264ReferencePicture], to wanted: [H264ReferencePicture]) -> Int {
@@ -56,14 +62,15 @@ struct H264ReferenceLists {
     }
 
     // H.264 7.4.3.1
-    private func commands(for pictures: ArraySlice<H264ReferencePicture>) -> [H264ListModification] {
+    private func commands(for pictures: ArraySlice<H264ReferencePicture>) -> [H264ReferenceListModification] {
         var prediction = frameNum
         return pictures.map { picture in
-            if let longTerm = picture.longTermFrameIndex { return .longTerm(longTermPicNum: longTerm) }
+            if let longTerm = picture.longTermFrameIndex { return .longTerm(picNum: UInt32(longTerm)) }
             let difference = picture.frameNum - prediction
             prediction = picture.frameNum
             return difference < 0
-                ? .subtract(absDiffPicNumMinus1: -difference - 1) : .add(absDiffPicNumMinus1: difference - 1)
+                ? .back(absDiffPicNumMinus1: UInt32(-difference - 1))
+                : .forward(absDiffPicNumMinus1: UInt32(difference - 1))
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import GOPPlanning
 
 extension DecoderModel {
@@ -14,14 +15,14 @@ extension DecoderModel {
             return
         case .p:
             let initial = initialP(numbers.frameNum)
-            let list = try modified(initial, picture, numbers.list0.count, numbers.list0Modifications)
+            let list = try modified(initial, picture, numbers.list0.count, numbers.list0Modification ?? [])
             try compare(list, picture.list0, picture)
             try require(numbers.list1.isEmpty, "a P picture has a list 1")
         case .b:
             let initial = initialB(orderCount)
-            let list0 = try modified(initial.0, picture, numbers.list0.count, numbers.list0Modifications)
+            let list0 = try modified(initial.0, picture, numbers.list0.count, numbers.list0Modification ?? [])
             try compare(list0, picture.list0, picture)
-            let list1 = try modified(initial.1, picture, numbers.list1.count, numbers.list1Modifications)
+            let list1 = try modified(initial.1, picture, numbers.list1.count, numbers.list1Modification ?? [])
             try compare(list1, picture.list1, picture)
         }
     }
@@ -63,7 +64,7 @@ extension DecoderModel {
         _ initial: [Frame],
         _ picture: CodedPicture,
         _ count: Int,
-        _ modifications: [H264ListModification]
+        _ modifications: [H264ReferenceListModification]
     ) throws(Violation) -> [Int64?] {
         try require(modifications.count <= count, "more modifications than entries at \(picture.number)")
         var list: [Frame?] = (0..<count).map { $0 < initial.count ? initial[$0] : nil }
@@ -72,15 +73,16 @@ extension DecoderModel {
         for (index, modification) in modifications.enumerated() {
             let target: Frame?
             switch modification {
-            case .subtract(let difference), .add(let difference):
-                try require((0..<maxFrameNum).contains(difference), "abs_diff_pic_num_minus1 \(difference)")
-                prediction += modification.idc == 0 ? -(difference + 1) : difference + 1
+            case .back(let minus1), .forward(let minus1):
+                let difference = Int(minus1) + 1
+                try require(difference <= maxFrameNum, "abs_diff_pic_num_minus1 \(minus1)")
+                if case .back = modification { prediction -= difference } else { prediction += difference }
                 if prediction < 0 { prediction += maxFrameNum }
                 if prediction >= maxFrameNum { prediction -= maxFrameNum }
                 let wanted = prediction > current ? prediction - maxFrameNum : prediction
                 target = shortTerm.first { picNum($0, current) == wanted }
             case .longTerm(let wanted):
-                target = longTerm.first { $0.marking == .longTerm(wanted) }
+                target = longTerm.first { $0.marking == .longTerm(Int(wanted)) }
             }
             try require(target != nil || isIncomplete(picture), "list of \(picture.number) is modified to a stranger")
             list.insert(target, at: index)
@@ -102,14 +104,15 @@ extension DecoderModel {
         switch picture.numbers.marking {
         case nil:
             throw Violation("reference \(picture.number) without marking")
-        case .idr(let isLongTerm):
+        case .idr(let isOutputLost, let isLongTerm):
+            try require(!isOutputLost, "pictures before \(picture.number) are not shown")
             for index in frames.indices { frames[index].marking = .unused }
             longTermLimit = isLongTerm ? 1 : 0
             if isLongTerm { frame.marking = .longTerm(0) }
         case .slidingWindow:
             try slideWindow(picture)
-        case .commands(let commands):
-            for command in commands { try perform(command, &frame, picture) }
+        case .adaptive(let operations):
+            for operation in operations { try perform(operation, &frame, picture) }
         }
     }
 
@@ -123,27 +126,31 @@ extension DecoderModel {
 
     // H.264 8.2.5.4
     private mutating func perform(
-        _ command: H264MarkingCommand,
+        _ operation: H264ReferenceMarking.Operation,
         _ frame: inout Frame,
         _ picture: CodedPicture
     ) throws(Violation) {
-        switch command {
-        case .unmarkShortTerm(let difference):
-            try require((0..<maxFrameNum).contains(difference), "difference_of_pic_nums_minus1 \(difference)")
-            let current = picture.numbers.frameNum
-            let target = shortTerm.first { picNum($0, current) == current - (difference + 1) }
+        switch operation {
+        case .forgetShortTerm(let minus1):
+            let (difference, current) = (Int(minus1) + 1, picture.numbers.frameNum)
+            try require(difference <= maxFrameNum, "difference_of_pic_nums_minus1 \(minus1)")
+            let target = shortTerm.first { picNum($0, current) == current - difference }
             try require(target != nil || recoveryPoint != nil, "\(picture.number) unmarks a stranger")
             unmark { $0.number == target?.number }
-        case .unmarkLongTerm(let index):
+        case .forgetLongTerm(let number):
+            let index = Int(number)
             try require(frames.contains { $0.marking == .longTerm(index) }, "\(picture.number) unmarks a stranger")
             unmark { $0.marking == .longTerm(index) }
-        case .setMaxLongTermFrameIndex(let limit):
-            longTermLimit = limit
-            for index in limit..<16 { unmark { $0.marking == .longTerm(index) } }
-        case .markCurrentLongTerm(let index):
+        case .limitLongTerm(let limit):
+            longTermLimit = Int(limit)
+            for index in longTermLimit..<16 { unmark { $0.marking == .longTerm(index) } }
+        case .makeCurrentLongTerm(let number):
+            let index = Int(number)
             try require(index < longTermLimit, "long-term index \(index) of \(picture.number), limit \(longTermLimit)")
             unmark { $0.marking == .longTerm(index) }
             frame.marking = .longTerm(index)
+        case .makeLongTerm, .forgetAll:
+            throw Violation("operation at \(picture.number) that the plan never needs")
         }
     }
 
