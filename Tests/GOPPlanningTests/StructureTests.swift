@@ -120,6 +120,35 @@ import Testing
         try check({ ($0.consecutiveBFrames, $0.pictureLimit) = (1, 2) }, { $0.pictureLimit = 1 })
     }
 
+    @Test func valuesThatMakeNoSenseDoNotTrap() throws {
+        for value in [Int.min, -1, 17, Int.max] {
+            var structure = GOPStructure()
+            structure.consecutiveBFrames = value
+            structure.pyramidDepth = value
+            structure.list0Limit = value
+            structure.list1Limit = value
+            structure.pictureLimit = value
+            structure.temporalLayers = value
+            structure.longTermReferences = value
+            structure.randomAccess = .closed(interval: value)
+            #expect(structure.reorderDepth <= 4)
+            #expect((structure.minimumPictureCount...36).contains(structure.referenceCount))
+            let limited = structure.limited(toReorderDepth: value, pictures: value)
+            #expect(limited.pyramidDepth <= 4)
+            #expect(throws: MediaError.self) { try H264PictureNumbering(structure) }
+        }
+        // Pictures that no planner would return in this order.
+        var planner = try GOPPlanner(GOPStructure())
+        let plan = try (0..<40).flatMap { try planner.add(InputPicture(number: $0)) }
+        var numbering = try H264PictureNumbering(GOPStructure())
+        for index in [5, 4, 9, 9, 0, 30, 2, 1, 3] + Array(repeating: 7, count: 40) { _ = numbering.number(plan[index]) }
+        var strange = plan[3]
+        strange.displayOrder = .max
+        strange.longTermIndex = -7
+        strange.dropped = strange.list0
+        _ = numbering.number(strange)
+    }
+
     @Test func errorsSayWhatIsAllowed() {
         var structure = GOPStructure()
         structure.consecutiveBFrames = 7

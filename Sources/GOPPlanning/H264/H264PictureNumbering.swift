@@ -34,12 +34,14 @@ public struct H264PictureNumbering: Sendable {
     ///   - structure: what the planner keeps to.
     ///   - log2MaxFrameNum: 4...16; `nil` for the least that tells the references apart.
     ///   - log2MaxPictureOrderCountLsb: 4...16; `nil` for the least that tells the order counts apart.
-    /// - Throws: `invalidArgument` if a width is too small for the structure or out of range.
+    /// - Throws: `invalidArgument` if the structure's values do not fit together, or a width is too small for it or out of
+    ///   range.
     public init(
         _ structure: GOPStructure,
         log2MaxFrameNum: Int? = nil,
         log2MaxPictureOrderCountLsb: Int? = nil
     ) throws(MediaError) {
+        try structure.validate()
         // The current picture and all short-term references have to differ in frame_num. What is older than the limit
         // goes when its group, in which every B-frame may be a reference, is through.
         let span = structure.referenceAgeLimit + structure.consecutiveBFrames + 2
@@ -71,7 +73,7 @@ public struct H264PictureNumbering: Sendable {
         }
         // H.264 7.4.3, frame_num
         let frameNum = isIDR ? 0 : (previousReferenceFrameNum + 1) & (1 << log2MaxFrameNum - 1)
-        let orderCount = Int(2 * picture.displayOrder)
+        let orderCount = Int(2 &* picture.displayOrder)
         let lists = H264ReferenceLists(
             references: references,
             recoveryPoint: recoveryPoint.flatMap { picture.number > $0 ? $0 : nil },
@@ -168,7 +170,7 @@ public struct H264PictureNumbering: Sendable {
     // H.264 8.2.5.4.1
     private func forget(_ reference: H264ReferencePicture, _ frameNum: Int) -> H264ReferenceMarking.Operation {
         let difference = (frameNum - reference.frameNum) & (1 << log2MaxFrameNum - 1)
-        return .forgetShortTerm(differenceOfPicNumsMinus1: UInt32(difference - 1))
+        return .forgetShortTerm(differenceOfPicNumsMinus1: UInt32(clamping: difference - 1))
     }
 
     private mutating func frameIndex(of longTermIndex: Int) -> Int {

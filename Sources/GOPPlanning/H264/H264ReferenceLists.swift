@@ -69,8 +69,8 @@ struct H264ReferenceLists {
             let difference = picture.frameNum - prediction
             prediction = picture.frameNum
             return difference < 0
-                ? .back(absDiffPicNumMinus1: UInt32(-difference - 1))
-                : .forward(absDiffPicNumMinus1: UInt32(difference - 1))
+                ? .back(absDiffPicNumMinus1: UInt32(clamping: -difference - 1))
+                : .forward(absDiffPicNumMinus1: UInt32(clamping: difference - 1))
         }
     }
 

@@ -5,7 +5,9 @@ extension GOPStructure {
     /// a promise that every plan keeps.
     public var reorderDepth: Int {
         // Groups are shortened at key frames, marks and the end.
-        (0...max(consecutiveBFrames, 0)).map { BFrameTree.reorderDepth(count: $0, depth: pyramidDepth) }.max() ?? 0
+        (0...min(max(consecutiveBFrames, 0), 16)).map { count in
+            BFrameTree.reorderDepth(count: count, depth: pyramidDepth)
+        }.max() ?? 0
     }
 
     /// How many pictures the plan keeps as references at most (`max_num_ref_frames`): what the lists can use, as far as
@@ -15,12 +17,12 @@ extension GOPStructure {
     /// that is no reference is shown before what waits in the buffer, so it needs no place; and a picture is dropped
     /// only when everything shown before it is decoded, so that it has been shown when its place is needed.
     public var referenceCount: Int {
-        max(min(pictureLimit, list0Limit + reorderDepth + longTermReferences), minimumPictureCount)
+        max(min(pictureLimit, min(max(list0Limit, 1), 16) - 1 + minimumPictureCount), minimumPictureCount)
     }
 
     /// The smallest decoded picture buffer that this structure works with: the pictures that are shown later, the
     /// nearest one that was shown before, and the long-term references.
-    public var minimumPictureCount: Int { reorderDepth + 1 + longTermReferences }
+    public var minimumPictureCount: Int { reorderDepth + 1 + min(max(longTermReferences, 0), 15) }
 
     /// This structure with as many B-frames, levels of the pyramid and long-term references as a limit of reordering
     /// and the decoded picture buffer allow. Levels go first, then B-frames, then long-term references.
@@ -31,6 +33,8 @@ extension GOPStructure {
     public func limited(toReorderDepth depth: Int, pictures: Int) -> GOPStructure {
         var result = self
         result.pictureLimit = min(pictureLimit, max(pictures, 1))
+        result.pyramidDepth = min(pyramidDepth, 4)
+        result.longTermReferences = min(longTermReferences, 15)
         func fits() -> Bool {
             result.reorderDepth <= max(depth, 0) && result.minimumPictureCount <= result.pictureLimit
         }
