@@ -140,9 +140,8 @@ let package = Package(
         .testTarget(
             name: "EncoderIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SoftwareEncoder",
-                "TestSupport",
-                "VAToolbox", "VAToolboxHelper",
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
+                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),
@@ -156,7 +155,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HelperSandboxTests",
-            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "VAToolboxHelper"],
+            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", "SandboxEscapes", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -112,7 +112,8 @@ ssize_t linux_send_message(
     return sent;
 }
 
-ssize_t linux_receive_message(int socket, void *bytes, size_t capacity, int *descriptors, int *descriptor_count) {
+ssize_t linux_receive_message(
+    int socket, int waits, void *bytes, size_t capacity, int *descriptors, int *descriptor_count) {
     *descriptor_count = 0;
     union descriptor_message control = {0};
     struct iovec piece = {.iov_base = bytes, .iov_len = capacity};
@@ -120,7 +121,7 @@ ssize_t linux_receive_message(int socket, void *bytes, size_t capacity, int *des
         .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     ssize_t received;
     do {
-        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
     } while (received < 0 && errno == EINTR);
     if (received < 0) {
         return received;

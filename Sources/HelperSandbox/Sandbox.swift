@@ -33,11 +33,12 @@ public enum Sandbox {
             report.addError(of: "prctl(PR_SET_DUMPABLE)", "protection from debuggers", "others can read its memory")
         }
         reportThreads(&report)
-        confineFiles(policy, &report)
+        let version = confineFiles(policy, &report)
         if linux_drop_capabilities() != 0 {
             report.addError(of: "capset", "the loss of capabilities", "an encoder keeps the rights of its user")
         }
-        filterCalls(&report)
+        // What an older Landlock does not know the filter refuses as well.
+        if !filterCalls(&report), let version { reportMissing(inVersion: version, &report) }
         return report
     }
 
@@ -88,27 +89,36 @@ public enum Sandbox {
 
     private static let filesMeaning = "an encoder reaches every file that its user may reach"
 
-    private static func confineFiles(_ policy: SandboxPolicy, _ report: inout SandboxReport) {
+    /// - Returns: The version of Landlock that confines files now.
+    private static func confineFiles(_ policy: SandboxPolicy, _ report: inout SandboxReport) -> Int32? {
         let version = linux_landlock_version()
         guard version > 0 else {
-            return report.addError(of: "landlock_create_ruleset", "Landlock", filesMeaning)
+            report.addError(of: "landlock_create_ruleset", "Landlock", filesMeaning)
+            return nil
         }
         let rights = LandlockRights(version: version)
         let rules = linux_landlock_create(rights.files, rights.network, rights.scopes)
-        guard rules >= 0 else { return report.addError(of: "landlock_create_ruleset", "Landlock", filesMeaning) }
+        guard rules >= 0 else {
+            report.addError(of: "landlock_create_ruleset", "Landlock", filesMeaning)
+            return nil
+        }
         defer { close(rules) }
         for grant in policy.grants { allow(grant, rights, rules, &report) }
         guard linux_landlock_restrict(rules) == 0 else {
-            return report.addError(of: "landlock_restrict_self", "Landlock", filesMeaning)
+            report.addError(of: "landlock_restrict_self", "Landlock", filesMeaning)
+            return nil
         }
+        return version
+    }
+
+    private static func reportMissing(inVersion version: Int32, _ report: inout SandboxReport) {
         let missing = LandlockRights.missing(inVersion: version)
-        if !missing.isEmpty {
-            report.add(
-                "parts of Landlock",
-                "the kernel has version \(version) of it",
-                "not denied by it: \(missing.joined(separator: ", "))"
-            )
-        }
+        guard !missing.isEmpty else { return }
+        report.add(
+            "parts of Landlock",
+            "the kernel has version \(version) of it",
+            "not denied by it: \(missing.joined(separator: ", "))"
+        )
     }
 
     private static func allow(
@@ -138,18 +148,22 @@ public enum Sandbox {
 
     private static let callsMeaning = "an encoder may make every system call: start programs, open sockets"
 
-    private static func filterCalls(_ report: inout SandboxReport) {
+    /// - Returns: Whether the filter holds.
+    private static func filterCalls(_ report: inout SandboxReport) -> Bool {
         guard let architecture = SystemCallFilter.Architecture.current else {
-            return report.add("seccomp", "no filter was written for this architecture", callsMeaning)
+            report.add("seccomp", "no filter was written for this architecture", callsMeaning)
+            return false
         }
         let program = SystemCallFilter(architecture, process: getpid()).program
-        let result = linux_seccomp_filter(program, UInt16(program.count), 1)
-        if result == 0 { return }
-        if result < 0 { return report.addError(of: "seccomp", "seccomp", callsMeaning) }
-        // A thread that has a filter of its own.
-        guard linux_seccomp_filter(program, UInt16(program.count), 0) == 0 else {
-            return report.addError(of: "seccomp", "seccomp", callsMeaning)
+        let count = UInt16(program.count)
+        let result = linux_seccomp_filter(program, count, 1)
+        if result == 0 { return true }
+        // Else there is a thread that has a filter of its own.
+        guard result > 0, linux_seccomp_filter(program, count, 0) == 0 else {
+            report.addError(of: "seccomp", "seccomp", callsMeaning)
+            return false
         }
         report.add("seccomp in some threads", "thread \(result) does not take the filter", callsMeaning)
+        return false
     }
 }

@@ -58,7 +58,8 @@ public struct Context: ~Copyable, Sendable {
     /// Submits a picture (`vaBeginPicture`, `vaRenderPicture`, `vaEndPicture`) and returns before it is coded.
     ///
     /// The parameters become buffers, which are destroyed when the driver has read them. If a call fails the picture is
-    /// ended and waited for before this throws, so that the driver uses nothing any more; nothing is left behind.
+    /// ended and waited for before this throws, so that the driver uses nothing any more; nothing is left behind. Let
+    /// another context go on after that: Intel's driver, having refused parameters, fails with the next picture, too.
     ///
     /// - Parameters:
     ///   - input: The surface to encode. The coded buffer keeps it until the picture is coded. Surfaces that the

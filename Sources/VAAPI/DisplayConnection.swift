@@ -69,15 +69,23 @@ extension DisplayConnection {
         of buffer: VABufferID,
         _ body: (UnsafeMutableRawPointer) -> Result
     ) throws(VAError) -> Result {
+        let address = try map(buffer)
+        let result = body(address)
+        try unmap(buffer)
+        return result
+    }
+
+    /// Maps a buffer, which then has to be unmapped.
+    func map(_ buffer: VABufferID) throws(VAError) -> UnsafeMutableRawPointer {
         var address: UnsafeMutableRawPointer?
         try check("vaMapBuffer", vaMapBuffer(handle, buffer, &address))
-        guard let address else {
-            report { () throws(VAError) in try check("vaUnmapBuffer", vaUnmapBuffer(handle, buffer)) }
-            throw VAError(call: "vaMapBuffer", status: .init(rawValue: VA_STATUS_SUCCESS), text: "gave no address")
-        }
-        let result = body(address)
+        if let address { return address }
+        report { () throws(VAError) in try unmap(buffer) }
+        throw VAError(call: "vaMapBuffer", status: .init(rawValue: VA_STATUS_SUCCESS), text: "gave no address")
+    }
+
+    func unmap(_ buffer: VABufferID) throws(VAError) {
         try check("vaUnmapBuffer", vaUnmapBuffer(handle, buffer))
-        return result
     }
 }
 

@@ -31,8 +31,8 @@ public struct Image: ~Copyable, Sendable {
     /// The size of all planes together.
     public let byteCount: Int
 
-    private let buffer: VABufferID
-    private let connection: DisplayConnection
+    fileprivate let buffer: VABufferID
+    fileprivate let connection: DisplayConnection
     /// The surface whose samples these are; it must outlive the image.
     private let surface: Surface?
 
@@ -68,6 +68,41 @@ public struct Image: ~Copyable, Sendable {
         return try connection.withMapping(of: buffer) { address in
             body(UnsafeMutableRawBufferPointer(start: address, count: count))
         }
+    }
+}
+
+/// An image that stays mapped: for memory that others write to in their own time. Unmapped at the end of its life.
+public struct MappedImage: ~Copyable, Sendable {
+    /// The image.
+    public let image: Image
+
+    private nonisolated(unsafe) let address: UnsafeMutableRawPointer
+
+    fileprivate init(_ image: consuming Image, at address: UnsafeMutableRawPointer) {
+        self.image = image
+        self.address = address
+    }
+
+    deinit {
+        image.connection.report { [connection = image.connection, buffer = image.buffer] () throws(VAError) in
+            try connection.unmap(buffer)
+        }
+    }
+
+    /// The bytes, which hold the image's planes. Valid while this value lives.
+    public var bytes: UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(start: address, count: image.byteCount)
+    }
+}
+
+extension Image {
+    /// Maps the image until the value that is returned ends (`vaMapBuffer`, `vaUnmapBuffer`). A surface whose own image is
+    /// mapped must not be encoded.
+    ///
+    /// - Throws: ``VAError`` if the driver refuses; the image is destroyed then.
+    public consuming func mapped() throws(VAError) -> MappedImage {
+        let address = try connection.map(buffer)
+        return MappedImage(self, at: address)
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import CLinux
 import EncoderIPC
 import MediaTypes
 import VAAPI
@@ -17,6 +18,8 @@ struct DriverTrouble {
     var log: [HelperLogLine]
     /// What to do, the likeliest first.
     var remedies: [String]
+    /// The files that libva looked for, if there is none of them and that is all.
+    var missingFiles: [String]
 
     /// - Parameter search: Where libva looked for the driver; `nil` if nobody knows the kernel driver.
     init(_ failure: DriverFailure, _ search: DriverSearch?) {
@@ -25,6 +28,10 @@ struct DriverTrouble {
         file = failure.file.map(Readable.oneLine)
         log = failure.log.map { HelperLogLine(level: $0.level, text: Readable.oneLine($0.text)) }
         remedies = []
+        missingFiles = []
+        if case .refused = cause, case .loading = stage, let search, search.installed.isEmpty {
+            missingFiles = search.files.map(Readable.oneLine)
+        }
         remedies = self.remedies(search)
     }
 
@@ -94,12 +101,16 @@ extension DriverTrouble {
 extension DriverTrouble {
     /// One sentence that says it all.
     var explanation: String {
+        guard missingFiles.isEmpty else { return "there is \(headline): \(reason)" }
         let stage = stageText.map { " while \($0)" } ?? ""
         return "\(name.map { "the driver \($0)" } ?? "the driver") \(predicate)\(stage): \(reason)"
     }
 
     /// The driver and what became of it.
-    var headline: String { name.map { "\($0) \(predicate)" } ?? predicate }
+    var headline: String {
+        guard missingFiles.isEmpty else { return "no driver file" }
+        return name.map { "\($0) \(predicate)" } ?? predicate
+    }
 
     private var predicate: String {
         guard stage != nil else { return "was not asked" }
@@ -130,7 +141,8 @@ extension DriverTrouble {
 
     /// What happened, without saying when.
     var reason: String {
-        switch cause {
+        guard missingFiles.isEmpty else { return "libva looked for \(missingFiles.joined(separator: ", "))" }
+        return switch cause {
         case .refused(let error): Readable.oneLine(error.call.map { "\($0): \(error.message)" } ?? error.message)
         case .killed(_, let name): "its helper process was ended by \(name)"
         case .exited(let status): "its helper process ended with status \(status)"
@@ -145,15 +157,22 @@ extension DriverTrouble {
 
     private func remedies(_ search: DriverSearch?) -> [String] {
         switch cause {
-        case .refused: search?.remedies ?? []
+        case .refused: (search?.remedies ?? []) + (file == nil || !missingFiles.isEmpty ? [] : Self.withoutSandbox)
         case .helper(let error) where error.code == .unavailable:
             ["say where it is: export \(HelperLocation.environmentVariable)=/path/to/\(HelperLocation.programName)"]
         case .helper: []
         case .deadline(let duration):
             ["give it more time: vatoolbox probe --timeout \(Int((duration / .seconds(1) * 6).rounded(.up)))"]
                 + others(search)
-        case .killed, .exited: others(search)
+        case .killed, .exited: stage == nil ? [] : others(search) + Self.withoutSandbox
         }
+    }
+
+    /// The sandbox of the helper takes things away on which a driver may rely that nobody here has met.
+    private static var withoutSandbox: [String] {
+        let variable = "VATOOLBOX_SANDBOX"
+        if linux_environment(variable).map({ String(cString: $0) }) == "off" { return [] }
+        return ["see whether the sandbox is the reason: \(variable)=off vatoolbox probe"]
     }
 
     /// Other drivers of the same GPU.

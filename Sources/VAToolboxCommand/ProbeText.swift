@@ -58,7 +58,7 @@ extension TextPage {
         case .failed(let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
             self.entry("driver", trouble.headline, indentation: 4)
-            if let file = trouble.file { self.entry("file", file, indentation: 4) }
+            if let file = trouble.file, trouble.missingFiles.isEmpty { self.entry("file", file, indentation: 4) }
             add(trouble)
         case .answers(let driver, let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
@@ -75,7 +75,7 @@ extension TextPage {
 
     /// What happened when, and what to do.
     private mutating func add(_ trouble: DriverTrouble) {
-        if let stage = trouble.stageText { entry("while", stage, indentation: 4) }
+        if trouble.missingFiles.isEmpty, let stage = trouble.stageText { entry("while", stage, indentation: 4) }
         entry("reason", trouble.reason, indentation: 4)
         for (index, line) in trouble.spokenLines.enumerated() {
             entry(index == 0 ? "it said" : "", line, indentation: 4)

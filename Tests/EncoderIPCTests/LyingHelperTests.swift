@@ -175,6 +175,8 @@ extension ProcessTests {
             ),
             Lie(frame: "a picture that it has not", .released(number: 7)),
             Lie(frame: "a picture twice", .released(number: 0), .released(number: 0)),
+            Lie(frame: "a picture that it has not, with an answer", .accepted(number: 0, released: [7])),
+            Lie(frame: "a picture twice with an answer", .accepted(number: 0, released: [0, 0])),
             Lie(frame: "the answer to another frame", .accepted(number: 1)),
             Lie(frame: "the answer to another order", .drained),
             Lie(frame: "two answers", .accepted(number: 0), .accepted(number: 0), .accepted(number: 0)),
@@ -335,6 +337,14 @@ extension ProcessTests {
         @Test func ordersNeedAnEncoder() throws {
             refuses("drain") { client in
                 try client.send(ClientMessage.drain)
+            }
+        }
+
+        @Test func whatIsTakenWasThere() throws {
+            let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
+            refuses("taken") { client in
+                try client.send(ClientMessage.create(order), descriptor: memory.number)
+                try client.send(ClientMessage.taken(count: 1))
             }
         }
     }

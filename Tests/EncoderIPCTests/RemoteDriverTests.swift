@@ -154,6 +154,24 @@ extension ProcessTests {
             Traces.expectNone()
         }
 
+        /// What ends a process that has left its client and goes on is not its own doing.
+        @Test func aProgramThatLeavesAndStaysIsEnded() throws {
+            let path = NSTemporaryDirectory() + "vatoolbox-stays-" + UUID().uuidString
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try Data("#!/bin/sh\nexec 3>&-\nexec sleep 600\n".utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+            var options = RemoteDriver.Options()
+            options.helperPath = path
+            options.deadline = .seconds(60)
+            let inspection = RemoteDriver.inspect(path: "/dev/dri/renderD128", options: options)
+            guard case .failed(let failure) = inspection, case .helper(let error) = failure.cause else {
+                Issue.record("\(inspection)")
+                return
+            }
+            #expect(error.message.hasSuffix("closed its connection and did not end"), "\(error)")
+            Traces.expectNone()
+        }
+
         // MARK: - Lies
 
         /// Asks a helper that says other things than it should.

@@ -4,6 +4,7 @@ import CLinux
 import Foundation
 import Glibc
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import HelperSandbox
@@ -27,7 +28,7 @@ import Testing
     private func attempt(_ environment: [String: String]) throws -> (errors: [String: Int32], lines: [String]) {
         let arguments = try targets.arguments(library: Self.library)
         let all = environment.merging(["HOME": targets.home.path]) { $1 }
-        let (output, status) = try Programs.run(try Programs.path("SandboxEscapes"), arguments, all)
+        let (output, status) = try Programs.run(try BuiltProgram.path("SandboxEscapes"), arguments, all)
         #expect(status == 0, "\(output)")
         var errors: [String: Int32] = [:]
         var lines: [String] = []
@@ -152,7 +153,7 @@ import Testing
     // MARK: - Kernels that do not have it all
 
     private func attemptRefused(_ error: Int32, _ calls: String) throws -> (errors: [String: Int32], lines: [String]) {
-        let program = try Programs.path("SandboxEscapes")
+        let program = try BuiltProgram.path("SandboxEscapes")
         let arguments = ["--refuse", "\(error)", calls, program] + (try targets.arguments(library: Self.library))
         let (output, status) = try Programs.run(program, arguments, ["HOME": targets.home.path])
         #expect(status == 0, "\(output)")
@@ -192,7 +193,7 @@ import Testing
     @Test func anUnknownModeIsAnError() throws {
         let arguments = try targets.arguments(library: Self.library)
         let (output, status) = try Programs.run(
-            try Programs.path("SandboxEscapes"),
+            try BuiltProgram.path("SandboxEscapes"),
             arguments,
             ["VATOOLBOX_SANDBOX": "maybe"]
         )

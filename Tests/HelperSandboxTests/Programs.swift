@@ -4,23 +4,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Programs of this package as they were built, beside the tests.
+/// Runs programs.
 enum Programs {
-    static func path(_ name: String) throws -> String {
-        // The tests are a library that a program of the toolchain has loaded.
-        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-        let line = try #require(maps.split(separator: "\n").first { $0.hasSuffix(".xctest") })
-        let start = try #require(line.firstIndex(of: "/"))
-        var url = URL(fileURLWithPath: String(line[start...])).deletingLastPathComponent()
-        while url.path != "/" {
-            let candidate = url.appendingPathComponent(name).path
-            if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
-            url.deleteLastPathComponent()
-        }
-        Issue.record("\(name) was not built")
-        throw CancellationError()
-    }
-
     /// Runs a program to its end.
     static func run(
         _ path: String,

@@ -87,6 +87,10 @@ struct MeterOptions: Sendable {
     var perHelper = 1
     /// Whether a spare helper is kept: 0 or 1.
     var spare = 0
+    /// Whether encoders work in this process, for comparison: 0 or 1.
+    var here = 0
+    /// How every session ends, by its number; all ways in turn if there is none.
+    var ending: Int?
 
     /// Reads `--name value` pairs; `nil` if there is anything else.
     init?(_ arguments: ArraySlice<String>) {
@@ -108,6 +112,8 @@ struct MeterOptions: Sendable {
             case "--together": together = number
             case "--per-helper": perHelper = number
             case "--spare": spare = number
+            case "--here": here = number
+            case "--ending": ending = number
             default: return nil
             }
         }

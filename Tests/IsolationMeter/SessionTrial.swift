@@ -80,14 +80,14 @@ struct SessionTrial {
     }
 
     private func play(_ index: Int, _ pool: HelperPool) async throws {
-        let ending = Ending.allCases[index / options.together % Ending.allCases.count]
+        let ending = Ending.allCases[(options.ending ?? index / options.together) % Ending.allCases.count]
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
         configuration.isLowLatency = true
         configuration.software.preset = .ultrafast
         configuration.software.threads = 1
         let session = try await CompressionSession(
             configuration: configuration,
-            selection: options.selection(.process, pool)
+            selection: options.selection(options.here > 0 ? .inProcess : .process, pool)
         )
         let consumer = Task { [samples = session.samples] in
             var count = 0

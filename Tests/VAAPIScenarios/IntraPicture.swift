@@ -15,10 +15,14 @@ struct IntraPicture {
 
     func parameters(number: Int, output: UInt32, reconstruction: UInt32) -> ParameterList {
         var list = ParameterList()
+        append(to: &list, number: number, output: output, reconstruction: reconstruction)
+        return list
+    }
+
+    func append(to list: inout ParameterList, number: Int, output: UInt32, reconstruction: UInt32) {
         list.append(.sequenceParameters, sequence)
         list.append(.pictureParameters, picture(output, reconstruction))
         list.append(.sliceParameters, elements: [slice(number)])
-        return list
     }
 
     private var sequence: VAEncSequenceParameterBufferH264 {

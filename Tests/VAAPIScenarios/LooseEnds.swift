@@ -16,6 +16,34 @@ enum LooseEnds {
 
     private static let request = SurfaceRequest(width: 64, height: 64, format: .nv12)
 
+    /// `refused-parameters first|last`: a picture with parameters that drivers may refuse, before or after those that they
+    /// cannot do without; then a good one, by the same display.
+    static func refusedParameters(_ arguments: [String]) throws {
+        do {
+            let display = try Scenarios.display()
+            try submitRefused(display, first: arguments == ["first"])
+            let encoder = try SmallEncoder(display, width: 64, height: 64)
+            try encoder.submit(0)
+            say("next \(try encoder.collect().count) bytes")
+        }
+        say("done")
+    }
+
+    private static func submitRefused(_ display: borrowing Display, first: Bool) throws {
+        let encoder = try SmallEncoder(display, width: 64, height: 64)
+        let (output, reconstruction) = (encoder.output.id, encoder.reconstructions[0].id)
+        var list = ParameterList()
+        if first { list.appendMiscellaneous(999, UInt64.max) }
+        encoder.picture.append(to: &list, number: 0, output: output, reconstruction: reconstruction)
+        if !first { list.appendMiscellaneous(999, UInt64.max) }
+        do throws(VAError) {
+            try encoder.context.submit(encoder.input, into: encoder.output, list)
+            say("taken \(try encoder.collect().count) bytes")
+        } catch {
+            say("refused \(error)")
+        }
+    }
+
     private static func displayFirst() throws {
         let surfaces: [Surface]
         do {

@@ -22,7 +22,7 @@ enum Sharing {
                 let layout = exported.layout
                 try expect(layout.width == width && layout.height == height && layout.format == .nv12, "\(layout)")
                 let layers = layout.layers.map { "\($0.format) \($0.planes.count)" }.joined(separator: ", ")
-                say("layers \(layers) modifier \(layout.objects[0].modifier)")
+                say("objects \(layout.objects.count) layers \(layers) modifier \(layout.objects[0].modifier)")
                 try write(layout, seed: 3)
                 let arrived = try surface.holds(seed: 3, display)
                 try expect(arrived || !seesContent, "what was written is not in the surface")

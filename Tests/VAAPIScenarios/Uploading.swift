@@ -20,6 +20,21 @@ enum Uploading {
         }
         say("done")
     }
+
+    /// Keeps the images of surfaces mapped while others are written to.
+    static func keepMapped() throws {
+        do {
+            let display = try Scenarios.display()
+            let surfaces = try display.makeSurfaces(2, SurfaceRequest(width: 176, height: 112, format: .nv12))
+            let first = try surfaces[0].deriveImage().mapped()
+            let second = try surfaces[1].deriveImage().mapped()
+            Pattern(width: 176, height: 112, seed: 1).draw(first.bytes, first.image.planes)
+            Pattern(width: 176, height: 112, seed: 2).draw(second.bytes, second.image.planes)
+            try expect(try surfaces[0].holds(seed: 1, display), "the first surface holds something else")
+            try expect(try surfaces[1].holds(seed: 2, display), "the second surface holds something else")
+        }
+        say("done")
+    }
 }
 
 extension Surface {

@@ -54,6 +54,11 @@ import Testing
         #expect(outcome.lines.dropLast() == [way, way, way])
     }
 
+    @Test(arguments: ["intel", "low-power"])
+    func imagesStayMappedAndEndBeforeTheirSurfaces(persona: String) throws {
+        try Rig.run("keep-mapped", persona: persona).expectClean()
+    }
+
     /// One image serves all surfaces that cannot be written into.
     @Test func imagesAreMadeOnce() throws {
         // The fifth is the second of those that compare.
@@ -83,7 +88,7 @@ import Testing
         #expect(outcome.status == 0)
         #expect(
             outcome.lines == [
-                "layers NV12 2 modifier 0", "layers R8 1, GR88 1 modifier 0",
+                "objects 1 layers NV12 2 modifier 0", "objects 1 layers R8 1, GR88 1 modifier 0",
                 "refused modifier vaCreateSurfaces 0x12", "refused layers vaCreateSurfaces 0x12", "done",
             ]
         )

@@ -3,36 +3,40 @@
 import Foundation
 import Testing
 
-/// The layer on the distribution's own drivers. They take every call; their devices do nothing.
-@Suite(.serialized) struct VendorDriverTests {
+/// The layer on the distribution's own drivers, in the versions that the table of the test drivers is about. They take
+/// every call; their devices do nothing.
+@Suite struct VendorDriverTests {
     private static let intel = ["skl", "kbl", "icl", "tgl", "adlp"]
     private static let amd = ["polaris10", "raven", "renoir", "navi21"]
 
-    private static func isInstalled(_ chip: String) -> Bool {
-        let driver = amd.contains(chip) ? "radeonsi" : "iHD"
-        let folders = ["/usr/lib/x86_64-linux-gnu/dri", "/usr/lib64/dri", "/usr/lib/dri"]
-        return folders.contains { FileManager.default.fileExists(atPath: "\($0)/\(driver)_drv_video.so") }
+    private static let chips =
+        (isKnown("skl") ? intel : []) + (isKnown("raven") ? amd : [])
+    private static let listedChips = chips + (chips.contains("skl") ? ["dg2"] : [])
+    /// One of each generation that its driver treats in a way of its own.
+    private static let differentChips = ["skl", "tgl", "polaris10", "navi21"].filter(chips.contains)
+
+    /// Whether the driver for a chip is installed, in the version of the table.
+    private static func isKnown(_ chip: String) -> Bool {
+        guard let version = try? section(chip).first?.split(separator: " ").last,
+            let driver = try? Rig.run("capabilities", chip: chip).lines.first
+        else { return false }
+        return driver.hasPrefix("driver ") && driver.contains(version)
     }
 
-    /// Those chips whose drivers are installed.
-    private static let chips = (intel + amd).filter(isInstalled)
-    /// One of each generation that its driver treats in a way of its own.
-    private static let differentChips = ["skl", "tgl", "polaris10", "navi21"].filter(isInstalled)
-    private static let listedChips = (intel + ["dg2"] + amd).filter(isInstalled)
+    /// What the table says of a chip: a heading with the driver's version, then a line for each profile and entrypoint.
+    private static func section(_ chip: String) throws -> [String] {
+        let sections = try Rig.vendorTable().components(separatedBy: "\n[")
+        let section = try #require(sections.first { $0.hasPrefix("\(chip)] ") })
+        return section.split(separator: "\n").map(String.init)
+    }
 
     /// The capability model reads the same as the table that another program has made of the same drivers.
     @Test(arguments: listedChips)
     func capabilitiesAreThoseOfTheTable(chip: String) throws {
-        let table = try Rig.vendorTable().components(separatedBy: "\n[")
-        let section = try #require(table.first { $0.hasPrefix("\(chip)] ") }).split(separator: "\n")
-        let heading = try #require(section.first)
         let outcome = try Rig.run("capabilities", chip: chip)
-        let version = try #require(heading.split(separator: " ").last)
-        // Another version may list something else; the table's own test says so then.
-        guard outcome.lines.first?.contains(version) == true else { return }
         #expect(outcome.status == 0)
         let listed = outcome.lines.dropFirst().filter { !$0.hasPrefix("message ") }
-        #expect(listed.sorted() == section.dropFirst().map(String.init).sorted())
+        #expect(listed.sorted() == (try Self.section(chip).dropFirst().sorted()))
     }
 
     @Test(arguments: chips)
@@ -63,6 +67,39 @@ import Testing
             let outcome = try Rig.run(scenario, chip: chip)
             #expect(outcome.status == 0 && outcome.lines.last == "done", "\(scenario): \(outcome.lines.suffix(3))")
         }
+    }
+
+    /// iHD refuses parameters that it does not know, radeonsi passes them over. Either goes on.
+    @Test(arguments: differentChips, ["first", "last"])
+    func refusedParametersEndThePictureOnly(chip: String, place: String) throws {
+        let outcome = try Rig.run("refused-parameters", place, chip: chip)
+        let isAMD = Self.amd.contains(chip)
+        #expect(outcome.lines.first?.hasPrefix(isAMD ? "taken 1000 bytes" : "refused vaRenderPicture: ") == true)
+        #expect(outcome.lines.suffix(2) == ["next 1000 bytes", "done"], "\(outcome.lines)")
+    }
+
+    /// Intel's surfaces are tiled and come back by either kind of layers; AMD's are linear, in two objects, and do not come
+    /// back on a node that stores no tiling.
+    @Test(arguments: differentChips)
+    func surfacesAreExported(chip: String) throws {
+        let outcome = try Rig.run("dma-buf", chip: chip)
+        let isAMD = Self.amd.contains(chip)
+        let start = isAMD ? "objects 2 layers NV12 2 " : "objects 1 layers NV12 2 modifier \(0x0100_0000_0000_0002)"
+        #expect(outcome.lines.first?.hasPrefix(start) == true)
+        #expect(outcome.lines.count { $0.hasPrefix("not imported vaCreateSurfaces") } == (isAMD ? 2 : 0))
+        #expect(outcome.lines.last == "done")
+    }
+
+    /// Memory of the process is taken by Intel's driver even where it does not list it.
+    @Test(arguments: differentChips)
+    func memoryIsTakenByPointer(chip: String) throws {
+        let outcome = try Rig.run("user-pointer", chip: chip)
+        if Self.amd.contains(chip) {
+            #expect(outcome.lines.last?.hasPrefix("error vaCreateSurfaces: an unsupported memory type") == true)
+        } else {
+            #expect(outcome.lines == ["in use", "memory given back", "done"])
+        }
+        #expect(outcome.lines.contains("memory given back"))
     }
 
     @Test(arguments: differentChips)

@@ -157,6 +157,9 @@ import Testing
         if bad != .missing, probed.named("cause") == ["refused"] { #expect(probed.log.contains(path)) }
         let remedies = (probed.refusal["remedies"] as? [String] ?? []).joined(separator: "\n")
         #expect(remedies.contains("unset LIBVA_DRIVER_NAME") == (bad == .missing))
+        let explanation = try #require(probed.named("explanation").first)
+        let absence = "there is no driver file: libva looked for \(path)"
+        #expect((explanation == absence) == (bad == .missing), "\(explanation)")
     }
 
     // MARK: - Several nodes

@@ -153,7 +153,9 @@ import Testing
         )
         #expect(text.contains("    it said   the last [2J words\n") && !text.contains("Trying"))
         for line in report.text(width: 40).split(separator: "\n") {
-            #expect(line.count <= 40 || line.drop { $0 == " " }.split(separator: " ").count <= 2, "\(line)")
+            // Commands, which lie deepest, and long words are not broken.
+            let words = line.hasPrefix("        VATOOLBOX_SANDBOX=off ") ? 0 : line.split(separator: " ").count
+            #expect(line.count <= 40 || words <= 2, "\(line)")
         }
 
         let value = try JSONSerialization.jsonObject(with: Data(report.document.text.utf8)) as? [String: Any]

@@ -74,13 +74,15 @@ int linux_message_sockets(int sockets[_Nonnull 2]);
 ssize_t linux_send_message(
     int socket, const void *_Nonnull bytes, size_t count, const int *_Nullable descriptors, int descriptor_count);
 
-/// recvmsg(2) of one message with its descriptors, close-on-exec. Does not wait (EAGAIN); 0 is the end.
+/// recvmsg(2) of one message with its descriptors, close-on-exec; 0 is the end.
 ///
+/// @param waits Whether to wait for a message; else EAGAIN if there is none.
 /// @param descriptors Room for LINUX_MESSAGE_DESCRIPTORS; what comes in belongs to the caller.
 /// @param descriptor_count How many came in, also when the call fails.
 /// @return The length; -1 with EMSGSIZE if the message, or the list of its descriptors, is longer than the room for it.
 ssize_t linux_receive_message(
-    int socket, void *_Nonnull bytes, size_t capacity, int *_Nonnull descriptors, int *_Nonnull descriptor_count);
+    int socket, int waits, void *_Nonnull bytes, size_t capacity, int *_Nonnull descriptors,
+    int *_Nonnull descriptor_count);
 
 #define LINUX_MESSAGE_DESCRIPTORS 4
 

@@ -101,14 +101,23 @@ final class FrameLedger: Sendable {
     func handle(_ message: HelperMessage) throws(MediaError) {
         switch message {
         case .coded(let notice): try take(notice)
-        case .released(let number):
-            let picture = state.withLock { $0.lent.removeValue(forKey: number) }
-            guard picture != nil || state.withLock({ $0.isClosed }) else {
-                throw lie("released a picture that it did not have", "frame \(number)")
-            }
+        case .released(let number): try release(number)
+        case .roomWanted:
+            let (link, taken) = state.withLock { ($0.link, $0.taken) }
+            try link?.tell(.taken(count: taken), within: .seconds(10))
         case .failed(let error):
             if state.withLock({ !$0.isClosed }) { output(.failed(error)) }
         default: throw lie("sent what does not belong here", "\(message.kind)")
+        }
+    }
+
+    /// Takes a picture back.
+    ///
+    /// - Throws: `malformedData` if the helper did not have it.
+    func release(_ number: Int64) throws(MediaError) {
+        let picture = state.withLock { $0.lent.removeValue(forKey: number) }
+        guard picture != nil || state.withLock({ $0.isClosed }) else {
+            throw lie("released a picture that it did not have", "frame \(number)")
         }
     }
 
@@ -134,12 +143,8 @@ final class FrameLedger: Sendable {
             isDropped: notice.isDropped,
             formatDescription: notice.formatDescription
         )
-        let (link, taken) = state.withLock { state in
-            state.taken += 1
-            return (state.link, state.taken)
-        }
+        state.withLock { $0.taken += 1 }
         output(.coded(frame))
-        try link?.tell(.taken(count: taken), within: .seconds(10))
     }
 
     private func lie(_ what: String, _ given: String) -> MediaError {

@@ -256,7 +256,7 @@ final class HelperHost: Sendable {
     private func conclude(_ error: MediaError?, _ launch: Launch?, _ tail: inout LogTail) {
         let process = state.withLock { $0.process }
         if error != nil { process?.end() }
-        let ending = process.map { end($0, launch, &tail) }
+        let (ending, wasForced) = process.map { end($0, launch, &tail) } ?? (nil, false)
         // No pictures are given back, and no answers are waited for, after this.
         var failure = error ?? MediaError(.frameFailed, "\(Self.peer) closed its connection")
         if error == nil, let ending {
@@ -264,8 +264,11 @@ final class HelperHost: Sendable {
             if case .killed(let signal) = ending { failure.status = Int(signal) }
             failure.call = launch?.path
         }
+        if error == nil, wasForced {
+            failure.message = "\(Self.peer) closed its connection and did not end\(tail.explanation)"
+        }
         state.withLock { state in
-            if error == nil, state.failure == nil { state.ending = ending }
+            if error == nil, state.failure == nil, !wasForced { state.ending = ending }
             state.failure = state.failure ?? failure
             state.process = nil
         }
@@ -275,18 +278,26 @@ final class HelperHost: Sendable {
     }
 
     /// Waits for the end of a process, for a while in patience, and reads what it says until then.
-    private func end(_ process: HelperProcess, _ launch: Launch?, _ tail: inout LogTail) -> HelperProcess.Ending {
+    ///
+    /// - Returns: How it ended, and whether it had to be ended.
+    private func end(
+        _ process: HelperProcess,
+        _ launch: Launch?,
+        _ tail: inout LogTail
+    ) -> (HelperProcess.Ending?, wasForced: Bool) {
         var output = launch?.output.number ?? -1
         var deadline = Deadline.after(Self.grace)
+        var wasForced = false
         while true {
             let events = try? waitForEvents([(process.handleNumber, POLLIN), (output, POLLIN)], until: deadline)
             if let events, events[1] != 0, !readOutput(output, &tail) { output = -1 }
             if let ending = process.reap() {
                 while output >= 0, readAvailable(output), readOutput(output, &tail) {}
-                return ending
+                return (ending, wasForced)
             }
             if deadline.isOver {
                 process.end()
+                wasForced = true
                 deadline = .never
             }
         }

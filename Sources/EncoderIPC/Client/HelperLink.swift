@@ -56,6 +56,9 @@ final class HelperLink: Sendable {
     /// The process, while it runs.
     var processID: pid_t? { host.processID }
 
+    /// What confines the helper less than it should.
+    var limitations: [String] { host.limitations }
+
     // MARK: - Orders
 
     /// Gives an order and waits for its answer.
@@ -188,6 +191,7 @@ final class HelperLink: Sendable {
             if case .failed = message { host.retire() }
             state.withLock { $0.progress = .now }
             try handlers.message(message)
+        case .roomWanted: try handlers.message(message)
         }
     }
 

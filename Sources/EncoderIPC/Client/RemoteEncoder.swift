@@ -84,6 +84,9 @@ final class RemoteEncoder: EncoderBackend {
     /// The helper's process, while it is there.
     var processID: Int32? { link.processID }
 
+    /// What confines the helper less than it should.
+    var limitations: [String] { link.limitations }
+
     deinit {
         ledger.close()
         link.close()
@@ -94,7 +97,15 @@ final class RemoteEncoder: EncoderBackend {
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
         let answer = try link.call(.frame(order), within: deadlines.call, to: "encode a frame")
-        guard case .accepted(frame.number) = answer else { throw Self.refuse(link, "answered another order") }
+        guard case .accepted(frame.number, let released) = answer else {
+            throw Self.refuse(link, "answered another order")
+        }
+        do {
+            for number in released { try ledger.release(number) }
+        } catch {
+            link.abandon(error)
+            throw error
+        }
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {

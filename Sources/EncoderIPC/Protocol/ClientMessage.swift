@@ -120,7 +120,7 @@ enum ClientMessage: Sendable {
     case update(EncoderConfiguration)
     /// Answered by ``HelperMessage/drained`` or ``HelperMessage/callFailed(_:)``.
     case drain
-    /// So many coded frames have been taken out of the ring, from the first on. No answer.
+    /// So many coded frames have been taken out of the ring, from the first on. Answers ``HelperMessage/roomWanted``.
     case taken(count: UInt64)
     /// Nothing else will come: the encoder is to be released. No answer.
     case close

@@ -60,10 +60,12 @@ enum HelperMessage: Sendable {
     case created(EncoderProperties)
     /// There is no such encoder, or it could not be created.
     case refused(MediaError)
-    /// The encoder has the frame.
-    case accepted(number: Int64)
+    /// The encoder has the frame, and nothing in the helper reads the pictures of those frames any more.
+    case accepted(number: Int64, released: [Int64] = [])
     /// Nothing in the helper reads the picture of the frame any more.
     case released(number: Int64)
+    /// The ring fills up. Answered by ``ClientMessage/taken(count:)``.
+    case roomWanted
     /// A frame was coded, or left out.
     case coded(CodedNotice)
     /// Whether the encoder at work could change.
@@ -96,7 +98,11 @@ extension HelperMessage: WireMessage {
         case stage
         case report
         case inspected
+        case roomWanted
     }
+
+    /// How many released pictures an answer tells at most.
+    static let mostReleased = 64
 
     var kind: UInt16 {
         let kind: Kind =
@@ -113,6 +119,7 @@ extension HelperMessage: WireMessage {
             case .stage: .stage
             case .report: .report
             case .inspected: .inspected
+            case .roomWanted: .roomWanted
             }
         return kind.rawValue
     }
@@ -123,7 +130,9 @@ extension HelperMessage: WireMessage {
         switch Kind(rawValue: kind) {
         case .created: self = .created(try EncoderProperties(from: &reader))
         case .refused: self = .refused(try MediaError(from: &reader))
-        case .accepted: self = .accepted(number: try reader.integer())
+        case .accepted:
+            let number = try reader.integer(Int64.self)
+            self = .accepted(number: number, released: try reader.list(atMost: Self.mostReleased))
         case .released: self = .released(number: try reader.integer())
         case .coded: self = .coded(try CodedNotice(from: &reader))
         case .updated: self = .updated(try EncoderUpdateOutcome(from: &reader))
@@ -133,6 +142,7 @@ extension HelperMessage: WireMessage {
         case .stage: self = .stage(try DriverStage(from: &reader))
         case .report: self = .report(try DriverReport(from: &reader))
         case .inspected: self = .inspected
+        case .roomWanted: self = .roomWanted
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
     }
@@ -143,10 +153,13 @@ extension HelperMessage: WireMessage {
         case .created(let properties): try properties.write(to: &writer)
         case .refused(let error), .callFailed(let error), .failed(let error):
             try error.fittingWire.write(to: &writer)
-        case .accepted(let number), .released(let number): writer.integer(number)
+        case .accepted(let number, let released):
+            writer.integer(number)
+            try writer.list(released, atMost: Self.mostReleased)
+        case .released(let number): writer.integer(number)
         case .coded(let notice): try notice.write(to: &writer)
         case .updated(let outcome): try outcome.write(to: &writer)
-        case .drained, .inspected: break
+        case .drained, .roomWanted, .inspected: break
         case .stage(let stage): try stage.write(to: &writer)
         case .report(let report): try report.fittingWire.write(to: &writer)
         }

@@ -13,9 +13,11 @@
 /// | 16...23 | number of the message, rising by one from 0 in each direction |
 struct MessageHeader: Hashable {
     static let byteCount = 24
+    /// Where the length of the payload stands.
+    static let lengthPosition = 12
     static let magic: [UInt8] = Array("VTIP".utf8)
     /// Raised by every change that an older helper or client would not understand.
-    static let version: UInt16 = 2
+    static let version: UInt16 = 3
     /// The longest payload. A message with its header fits into the smallest send buffer that sockets have by default.
     static let maximumPayload = 128 << 10
 
@@ -81,26 +83,36 @@ protocol WireMessage: Sendable {
     func writePayload(to writer: inout WireWriter) throws(WireError)
 }
 
+extension WireWriter {
+    /// Writes a whole message, and nothing else.
+    ///
+    /// - Throws: if a value, or the message, is longer than allowed.
+    mutating func message(_ message: some WireMessage, sequence: UInt64) throws(WireError) {
+        clear()
+        MessageHeader(
+            kind: message.kind,
+            descriptorCount: UInt16(clamping: message.descriptorCount),
+            payloadLength: 0,
+            sequence: sequence
+        ).write(to: &self)
+        try message.writePayload(to: &self)
+        let length = bytes.count - MessageHeader.byteCount
+        guard length <= MessageHeader.maximumPayload else {
+            let reason = WireError.Reason.tooLong(length, allowed: MessageHeader.maximumPayload)
+            throw WireError(field: "message", position: 0, reason: reason)
+        }
+        replace(at: MessageHeader.lengthPosition, with: UInt32(clamping: length))
+    }
+}
+
 extension WireMessage {
     /// The whole message.
     ///
     /// - Throws: if a value, or the message, is longer than allowed.
     func bytes(sequence: UInt64) throws(WireError) -> [UInt8] {
-        var payload = WireWriter()
-        try writePayload(to: &payload)
-        let length = payload.bytes.count
-        guard length <= MessageHeader.maximumPayload else {
-            let reason = WireError.Reason.tooLong(length, allowed: MessageHeader.maximumPayload)
-            throw WireError(field: "message", position: 0, reason: reason)
-        }
-        var message = WireWriter()
-        MessageHeader(
-            kind: kind,
-            descriptorCount: UInt16(clamping: descriptorCount),
-            payloadLength: UInt32(clamping: length),
-            sequence: sequence
-        ).write(to: &message)
-        return message.bytes + payload.bytes
+        var writer = WireWriter()
+        try writer.message(self, sequence: sequence)
+        return writer.bytes
     }
 
     /// Reads a whole message.
@@ -111,6 +123,11 @@ extension WireMessage {
     ///   - descriptorCount: How many descriptors came with it.
     init(_ bytes: [UInt8], sequence: UInt64, descriptorCount: Int) throws(WireError) {
         var reader = WireReader(bytes)
+        try self.init(&reader, sequence: sequence, descriptorCount: descriptorCount)
+    }
+
+    /// Reads a whole message, of which nothing has been read.
+    init(_ reader: inout WireReader, sequence: UInt64, descriptorCount: Int) throws(WireError) {
         let header = try MessageHeader(from: &reader)
         func check(_ given: some FixedWidthInteger, _ expected: Int, _ field: String, at position: Int)
             throws(WireError)
@@ -119,7 +136,7 @@ extension WireMessage {
                 throw reader.error(field, at: position, .wrongHeader(given: "\(given)", expected: "\(expected)"))
             }
         }
-        try check(header.payloadLength, reader.remaining, "payload length", at: 12)
+        try check(header.payloadLength, reader.remaining, "payload length", at: MessageHeader.lengthPosition)
         guard header.sequence == sequence else {
             let reason = WireError.Reason.wrongHeader(given: "\(header.sequence)", expected: "\(sequence)")
             throw reader.error("message number", at: 16, reason)

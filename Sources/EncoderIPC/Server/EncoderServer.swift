@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import Dispatch
-internal import Glibc
 internal import MediaTypes
 internal import Synchronization
 
 /// The helper's side of one connection: an encoder for a client in another process.
 ///
-/// A thread of its own receives, so that room for coded frames is made while the encoder waits for it; the thread that
-/// calls ``run()`` is the encoder's.
+/// The thread that calls ``run()`` is the encoder's. It receives, too, as any thread does that waits for the client.
 final class EncoderServer: Sendable {
-    private enum Work {
-        case create(EncoderOrder, RingWriter)
-        case frame(EncoderFrame)
-        case update(EncoderConfiguration)
-        case drain
-        case inspect(path: String)
-    }
-
-    private struct Inbox {
-        var work: [Work] = []
-        var isClosed = false
-        var failure: MediaError?
-        var ring: RingWriter?
-    }
-
     private let channel: Channel
     private let factories: [any EncoderFactory]
     private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
     private let inspector: DriverInspector?
-    private let inbox = Mutex(Inbox())
-    private let wake = DispatchSemaphore(value: 0)
+    private let releases: ReleaseNotes
+    private let inbox: OrderInbox
     /// Keeps coded frames in the order in which they lie in the ring.
     private let outputs = Mutex(())
 
@@ -48,34 +30,20 @@ final class EncoderServer: Sendable {
         self.factories = factories
         self.others = others
         self.inspector = inspector
+        releases = ReleaseNotes(channel)
+        inbox = OrderInbox(channel, releases)
     }
 
     /// Serves until the client closes the encoder.
     ///
     /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone.
     func run() throws(MediaError) {
-        try PlainThread.start(name: "vt-receive") { self.receive() }
         var encoder: (any EncoderBackend)?
-        while let work = nextWork() { try carryOut(work, &encoder) }
-        encoder = nil
-        if let failure = inbox.withLock({ $0.failure }) { throw failure }
+        while let order = try inbox.next() { try carryOut(order, &encoder) }
     }
 
-    // MARK: - The encoder's thread
-
-    private func nextWork() -> Work? {
-        while true {
-            wake.wait()
-            let (work, isClosed) = inbox.withLock { inbox -> (Work?, Bool) in
-                (inbox.work.isEmpty ? nil : inbox.work.removeFirst(), inbox.isClosed)
-            }
-            if isClosed { return nil }
-            if let work { return work }
-        }
-    }
-
-    private func carryOut(_ work: Work, _ encoder: inout (any EncoderBackend)?) throws(MediaError) {
-        if case .create(let order, let ring) = work {
+    private func carryOut(_ order: OrderInbox.Order, _ encoder: inout (any EncoderBackend)?) throws(MediaError) {
+        if case .create(let order, let ring) = order {
             do {
                 let new = try makeEncoder(order, ring)
                 encoder = new
@@ -84,17 +52,14 @@ final class EncoderServer: Sendable {
                 return try channel.send(HelperMessage.refused(error))
             }
         }
-        if case .inspect(let path) = work { return try inspect(path) }
+        if case .inspect(let path) = order { return try inspect(path) }
         guard let encoder else {
             throw MediaError(.malformedData, "the client gave an order before there was an encoder")
         }
         let answer: HelperMessage
         do throws(MediaError) {
-            switch work {
-            case .frame(let frame):
-                let number = frame.number
-                try encoder.encode(frame)
-                answer = .accepted(number: number)
+            switch order {
+            case .frame(let frame): answer = .accepted(number: frame.number, released: try encode(frame, encoder))
             case .update(let configuration): answer = .updated(try encoder.update(configuration))
             case .drain, .create, .inspect:
                 try encoder.drain()
@@ -104,6 +69,23 @@ final class EncoderServer: Sendable {
             answer = .callFailed(error)
         }
         try channel.send(answer)
+    }
+
+    /// - Returns: The frames whose pictures were released meanwhile.
+    private func encode(_ frame: PendingFrame, _ encoder: any EncoderBackend) throws(MediaError) -> [Int64] {
+        releases.gather()
+        do throws(MediaError) {
+            try Self.encode(frame, encoder)
+            return releases.takeGathered()
+        } catch {
+            for number in releases.takeGathered() { try channel.send(HelperMessage.released(number: number)) }
+            throw error
+        }
+    }
+
+    /// When it returns, the picture is held by the encoder or by nobody.
+    private static func encode(_ pending: PendingFrame, _ encoder: any EncoderBackend) throws(MediaError) {
+        if let frame = pending.take() { try encoder.encode(frame) }
     }
 
     private func inspect(_ path: String) throws(MediaError) {
@@ -147,7 +129,7 @@ final class EncoderServer: Sendable {
         return try factory.makeEncoder(request)
     }
 
-    /// Sends what an encoder produces. An error here means that the client is gone, which ``receive()`` sees as well.
+    /// Sends what an encoder produces. An error here mostly means that the client is gone, which ``run()`` sees as well.
     private func deliver(_ output: EncoderOutput, _ ring: RingWriter) {
         outputs.withLock { _ in
             do throws(MediaError) {
@@ -167,95 +149,9 @@ final class EncoderServer: Sendable {
             isKeyFrame: frame.isKeyFrame,
             isReference: frame.isReference,
             isDropped: frame.isDropped,
-            offset: try ring.write(frame.data),
+            offset: try inbox.write(frame.data, to: ring),
             byteCount: frame.data.count,
             formatDescription: frame.formatDescription
-        )
-    }
-
-    // MARK: - The receiving thread
-
-    private func receive() {
-        do {
-            try receiveMessages()
-            close(nil)
-        } catch {
-            close(error)
-        }
-    }
-
-    private func close(_ failure: MediaError?) {
-        let ring = inbox.withLock { inbox in
-            inbox.isClosed = true
-            inbox.failure = failure
-            return inbox.ring
-        }
-        ring?.close()
-        wake.signal()
-    }
-
-    private func receiveMessages() throws(MediaError) {
-        var memory = PictureMemory()
-        var ring: RingWriter?
-        var descriptor: Descriptor?
-        while let message = try channel.receive(ClientMessage.self, descriptor: &descriptor) {
-            switch message {
-            case .create(let order):
-                guard ring == nil else { throw MediaError(.malformedData, "the client asked for a second encoder") }
-                let writer = RingWriter(try map(descriptor, order.ringByteCount, .readWrite))
-                ring = writer
-                inbox.withLock { $0.ring = writer }
-                enqueue(.create(order, writer))
-            case .offer(let offer): try memory.add(try picture(descriptor, offer), slot: offer.slot)
-            case .forget(let slot): try memory.remove(slot)
-            case .frame(let order): enqueue(.frame(try frame(order, memory)))
-            case .update(let configuration): enqueue(.update(configuration))
-            case .drain: enqueue(.drain)
-            case .taken(let count): try ring?.release(total: count)
-            case .inspect(let path): enqueue(.inspect(path: path))
-            case .close: return
-            }
-            descriptor = nil
-        }
-        throw MediaError(.inputOutput, "the client is gone")
-    }
-
-    private func picture(
-        _ descriptor: consuming Descriptor?,
-        _ offer: MemoryOffer
-    ) throws(MediaError) -> PictureMemory.Slot {
-        if let byteCount = offer.byteCount { return .memory(try map(descriptor, byteCount, .read)) }
-        switch consume descriptor {
-        case .some(let descriptor): return .dmaBuf(PictureMemory.DMAObject(descriptor))
-        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
-        }
-    }
-
-    private func map(
-        _ descriptor: borrowing Descriptor?,
-        _ byteCount: Int,
-        _ access: SharedMapping.Access
-    ) throws(MediaError) -> SharedMapping {
-        switch descriptor {
-        case .some(let descriptor): try SharedMapping(descriptor, byteCount: byteCount, access: access)
-        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
-        }
-    }
-
-    private func enqueue(_ work: Work) {
-        inbox.withLock { $0.work.append(work) }
-        wake.signal()
-    }
-
-    private func frame(_ order: FrameOrder, _ memory: PictureMemory) throws(MediaError) -> EncoderFrame {
-        let (channel, number) = (channel, order.number)
-        let buffer = try memory.picture(order) { try? channel.send(HelperMessage.released(number: number)) }
-        return EncoderFrame(
-            number: number,
-            buffer: buffer,
-            presentationTime: order.presentationTime,
-            duration: order.duration,
-            options: order.options
         )
     }
 }

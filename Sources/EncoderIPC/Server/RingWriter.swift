@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import Dispatch
 internal import MediaTypes
 internal import Synchronization
 
-/// The helper's end of the ring: writes coded data into memory that both processes see, and waits for room.
+/// The helper's end of the ring: writes coded data into memory that both processes see.
 final class RingWriter: Sendable {
-    private let mapping: SharedMapping
     private struct State {
         var space: RingSpace
-        var isClosed = false
+        /// Whether the client was asked what it has taken, and has not answered.
+        var isAsked = false
     }
 
+    private let mapping: SharedMapping
     private let state: Mutex<State>
-    private let change = DispatchSemaphore(value: 0)
 
     init(_ mapping: SharedMapping) {
         self.mapping = mapping
         state = Mutex(State(space: RingSpace(capacity: mapping.byteCount)))
     }
 
-    /// Writes data, by one thread at a time.
+    /// How many bytes the data have.
     ///
-    /// - Returns: Where they begin.
-    /// - Throws: `frameFailed` if they are longer than the ring, `inputOutput` if nobody will take them.
-    func write(_ data: CodedData) throws(MediaError) -> Int {
+    /// - Throws: `frameFailed` if they are longer than the ring.
+    func fittingByteCount(of data: CodedData) throws(MediaError) -> Int {
         guard data.count <= mapping.byteCount else {
             throw MediaError(
                 .frameFailed,
@@ -33,16 +31,36 @@ final class RingWriter: Sendable {
                 allowed: "\(mapping.byteCount) bytes"
             )
         }
-        while true {
-            let (offset, isClosed) = state.withLock { ($0.isClosed ? nil : $0.space.reserve(data.count), $0.isClosed) }
-            if isClosed { throw MediaError(.inputOutput, "the client takes no more coded frames") }
-            if let offset {
-                let target = UnsafeMutableRawBufferPointer(start: mapping.base + offset, count: data.count)
-                data.withUnsafeBytes { target.copyMemory(from: $0) }
-                return offset
-            }
-            change.wait()
+        return data.count
+    }
+
+    /// Whether the client is to be asked now what it has taken, since so many bytes are to be written: when half of the
+    /// ring is used, so that the answer is here before it is needed.
+    func asks(for byteCount: Int) -> Bool {
+        state.withLock { state in
+            let used = state.space.usedByteCount
+            guard !state.isAsked, used > 0, used + byteCount > mapping.byteCount / 2 else { return false }
+            state.isAsked = true
+            return true
         }
+    }
+
+    enum Attempt {
+        /// The data begin there.
+        case written(Int)
+        /// There is no room, and the client has answered the last question: a new one is due.
+        case answered
+    }
+
+    /// Writes data, by one thread at a time.
+    ///
+    /// - Returns: `nil` if there is no room before the client answers.
+    func attempt(_ data: CodedData) -> Attempt? {
+        let (offset, isAsked) = state.withLock { ($0.space.reserve(data.count), $0.isAsked) }
+        guard let offset else { return isAsked ? nil : .answered }
+        let target = UnsafeMutableRawBufferPointer(start: mapping.base + offset, count: data.count)
+        data.withUnsafeBytes { target.copyMemory(from: $0) }
+        return .written(offset)
     }
 
     /// Makes room.
@@ -50,15 +68,10 @@ final class RingWriter: Sendable {
     /// - Parameter total: How many frames have been taken out since the beginning.
     /// - Throws: `malformedData` if there are not so many.
     func release(total: UInt64) throws(MediaError) {
-        guard state.withLock({ $0.space.release(total: total) }) else {
-            throw MediaError(.malformedData, "the client took frames that were not there", given: "\(total)")
+        let isTrue = state.withLock { state in
+            state.isAsked = false
+            return state.space.release(total: total)
         }
-        change.signal()
-    }
-
-    /// Lets nobody wait any more.
-    func close() {
-        state.withLock { $0.isClosed = true }
-        change.signal()
+        if !isTrue { throw MediaError(.malformedData, "the client took frames that were not there", given: "\(total)") }
     }
 }

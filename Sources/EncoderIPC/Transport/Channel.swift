@@ -7,17 +7,24 @@ internal import Synchronization
 
 /// One end of a socket that carries messages and descriptors. Safe to use from several threads.
 final class Channel: Sendable {
-    private struct Incoming {
+    fileprivate struct Incoming {
         var sequence: UInt64 = 0
         /// One byte more than a message may have, so that a longer one shows.
         var buffer = [UInt8](repeating: 0, count: MessageHeader.byteCount + MessageHeader.maximumPayload + 1)
+        var descriptors = [Int32](repeating: -1, count: Int(LINUX_MESSAGE_DESCRIPTORS))
+    }
+
+    private struct Outgoing {
+        /// The number of the next message.
+        var sequence: UInt64 = 0
+        /// Used for one message after the other.
+        var writer = WireWriter()
     }
 
     private let socket: Descriptor
     /// Who is at the other end, for errors.
     private let peer: String
-    /// The number of the next message.
-    private let outgoing = Mutex(UInt64(0))
+    private let outgoing = Mutex(Outgoing())
     private let incoming = Mutex(Incoming())
 
     /// Takes over a socket, as ``DescriptorPair/sockets()`` makes them.
@@ -39,21 +46,20 @@ final class Channel: Sendable {
         descriptor: Int32? = nil,
         until deadline: Deadline = .never
     ) throws(MediaError) {
-        try outgoing.withLock { (sequence) throws(MediaError) in
-            let bytes: [UInt8]
+        try outgoing.withLock { (outgoing) throws(MediaError) in
             do throws(WireError) {
-                bytes = try message.bytes(sequence: sequence)
+                try outgoing.writer.message(message, sequence: outgoing.sequence)
             } catch {
                 throw MediaError(.invalidArgument, "a value is too long for \(peer): \(error)")
             }
-            try send(bytes, descriptor, deadline)
-            sequence &+= 1
+            try send(outgoing.writer.bytes, descriptor, deadline)
+            outgoing.sequence &+= 1
         }
     }
 
     private func send(_ bytes: [UInt8], _ descriptor: Int32?, _ deadline: Deadline) throws(MediaError) {
-        let descriptors = descriptor.map { [$0] } ?? []
-        while linux_send_message(socket.number, bytes, bytes.count, descriptors, Int32(descriptors.count)) < 0 {
+        var number = descriptor ?? -1
+        while linux_send_message(socket.number, bytes, bytes.count, &number, descriptor == nil ? 0 : 1) < 0 {
             guard errno == EAGAIN else { throw systemError("sendmsg", "\(peer) cannot be reached") }
             if deadline.isOver { throw MediaError(.deadlineExceeded, "\(peer) takes no message", call: "sendmsg") }
             _ = try waitForEvents([(socket.number, POLLOUT)], until: deadline)
@@ -72,7 +78,7 @@ final class Channel: Sendable {
         until deadline: Deadline = .never
     ) throws(MediaError) -> Message? {
         while true {
-            switch try receiveNow(type, &descriptor) {
+            switch try receive(type, &descriptor, waits: deadline.isNever) {
             case .message(let message): return message
             case .end: return nil
             case .nothing:
@@ -97,38 +103,48 @@ final class Channel: Sendable {
         case nothing
     }
 
-    private func receiveNow<Message: WireMessage>(
+    private func receive<Message: WireMessage>(
         _ type: Message.Type,
-        _ descriptor: inout Descriptor?
+        _ descriptor: inout Descriptor?,
+        waits: Bool
     ) throws(MediaError) -> Arrival<Message> {
-        var numbers = [Int32](repeating: -1, count: Int(LINUX_MESSAGE_DESCRIPTORS))
-        var count: Int32 = 0
-        let arrived = try incoming.withLock { (incoming) throws(MediaError) -> (bytes: [UInt8], sequence: UInt64)? in
-            let length = incoming.buffer.withUnsafeMutableBytes { buffer in
-                buffer.baseAddress.map { linux_receive_message(socket.number, $0, buffer.count, &numbers, &count) } ?? 0
-            }
-            guard length >= 0 else {
-                if errno == EAGAIN { return nil }
-                let error = systemError("recvmsg", "\(peer) sent what cannot be received")
-                numbers.prefix(Int(count)).forEach { close($0) }
-                if errno == ECONNRESET { return ([], 0) }
-                throw error
+        try incoming.withLock { (incoming) throws(MediaError) in
+            var count: Int32 = 0
+            let length = incoming.receive(socket.number, waits, &count)
+            let status = errno
+            let numbers = incoming.descriptors[..<Int(count)]
+            descriptor = numbers.first.map { Descriptor(owning: $0) }
+            numbers.dropFirst().forEach { close($0) }
+            guard length > 0 else {
+                descriptor = nil
+                if length == 0 || status == ECONNRESET { return .end }
+                if status == EAGAIN { return .nothing }
+                errno = status
+                throw systemError("recvmsg", "\(peer) sent what cannot be received")
             }
             defer { incoming.sequence &+= 1 }
-            return (Array(incoming.buffer[..<length]), incoming.sequence)
-        }
-        guard let arrived else { return .nothing }
-        descriptor = count > 0 ? Descriptor(owning: numbers[0]) : nil
-        numbers.prefix(Int(count)).dropFirst().forEach { close($0) }
-        if arrived.bytes.isEmpty { return .end }
-        do throws(WireError) {
-            return .message(try Message(arrived.bytes, sequence: arrived.sequence, descriptorCount: Int(count)))
-        } catch {
-            descriptor = nil
-            throw error.mediaError(from: peer)
+            do throws(WireError) {
+                var reader = WireReader(incoming.buffer, count: length)
+                let sequence = incoming.sequence
+                return .message(try Message(&reader, sequence: sequence, descriptorCount: Int(count)))
+            } catch {
+                descriptor = nil
+                throw error.mediaError(from: peer)
+            }
         }
     }
 
     /// Ends both directions: each end finds the end of the messages, after those that were sent before.
     func shutDown() { shutdown(socket.number, Int32(SHUT_RDWR)) }
+}
+
+extension Channel.Incoming {
+    /// - Parameter count: How many descriptors came in.
+    /// - Returns: The length of the message, 0 at the end, -1 for an error.
+    fileprivate mutating func receive(_ socket: Int32, _ waits: Bool, _ count: inout Int32) -> Int {
+        buffer.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return 0 }
+            return linux_receive_message(socket, waits ? 1 : 0, base, buffer.count, &descriptors, &count)
+        }
+    }
 }

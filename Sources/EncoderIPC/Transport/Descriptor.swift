@@ -70,6 +70,7 @@ struct Deadline: Sendable {
 
     private init(instant: ContinuousClock.Instant?) { self.instant = instant }
 
+    var isNever: Bool { instant == nil }
     var isOver: Bool { instant.map { ContinuousClock.now >= $0 } ?? false }
 
     /// What poll(2) takes: milliseconds, rounded up; -1 for no limit.

@@ -10,6 +10,8 @@ struct RingSpace {
     private var parts: [Range<Int>] = []
     /// How many parts have become free.
     private(set) var released: UInt64 = 0
+    /// The bytes of the parts that are taken.
+    private(set) var usedByteCount = 0
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -29,6 +31,7 @@ struct RingSpace {
 
     private mutating func take(_ offset: Int, _ size: Int) -> Int {
         parts.append(offset..<offset + size)
+        usedByteCount += size
         return offset
     }
 
@@ -38,7 +41,9 @@ struct RingSpace {
     /// - Returns: Whether there are as many.
     mutating func release(total: UInt64) -> Bool {
         guard total >= released, total - released <= UInt64(parts.count) else { return false }
-        parts.removeFirst(Int(total - released))
+        let count = Int(total - released)
+        usedByteCount -= parts[..<count].reduce(0) { $0 + $1.count }
+        parts.removeFirst(count)
         released = total
         return true
     }

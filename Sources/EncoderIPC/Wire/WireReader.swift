@@ -3,12 +3,18 @@
 /// Reads the values of one message. Nothing that the bytes say makes it trap, or allocate more than the message has.
 struct WireReader {
     private let bytes: [UInt8]
+    /// Where the message ends.
+    private let end: Int
     /// How many bytes have been read.
     private(set) var position = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    /// - Parameter count: How many of the bytes are the message; `nil` for all.
+    init(_ bytes: [UInt8], count: Int? = nil) {
+        self.bytes = bytes
+        end = min(count ?? bytes.count, bytes.count)
+    }
 
-    var remaining: Int { bytes.count - position }
+    var remaining: Int { end - position }
 
     mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type = Value.self) throws(WireError) -> Value {
         let size = MemoryLayout<Value>.size

@@ -4,6 +4,16 @@
 struct WireWriter {
     private(set) var bytes: [UInt8] = []
 
+    /// Forgets what was written, and keeps the memory for what will be.
+    mutating func clear() { bytes.removeAll(keepingCapacity: true) }
+
+    /// Writes over what stands at a position.
+    mutating func replace(at position: Int, with value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.littleEndian) { value in
+            bytes.replaceSubrange(position..<position + value.count, with: value)
+        }
+    }
+
     mutating func integer(_ value: some FixedWidthInteger) {
         withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
     }

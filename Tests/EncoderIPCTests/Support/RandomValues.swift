@@ -269,9 +269,9 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func helperMessages() -> [HelperMessage] {
         [
-            .created(properties()), .refused(error()), .accepted(number: integer()),
+            .created(properties()), .refused(error()), .accepted(number: integer(), released: list { $0.integer() }),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
-            .failed(error()), .stage(stage()), .report(report()), .inspected,
+            .failed(error()), .roomWanted, .stage(stage()), .report(report()), .inspected,
         ]
     }
 

@@ -90,8 +90,11 @@ enum Seeds {
             formatDescription: number == 2 ? properties.formatDescription : nil
         )
         say(HelperMessage.coded(notice), .waits, &output)
-        say(HelperMessage.released(number: number), [], &output)
-        say(HelperMessage.accepted(number: number), [], &output)
+        if number == 1 { say(HelperMessage.roomWanted, .waits, &output) }
+        // A picture is released by itself or with an answer.
+        let isReleased = number.isMultiple(of: 2)
+        if isReleased { say(HelperMessage.released(number: number), [], &output) }
+        say(HelperMessage.accepted(number: number, released: isReleased ? [] : [number]), [], &output)
     }
 
     private static func say(_ message: some WireMessage, _ form: Form, _ output: inout FuzzOutput) {

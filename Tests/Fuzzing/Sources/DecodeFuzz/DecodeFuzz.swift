@@ -99,15 +99,17 @@ private func use(_ configuration: EncoderConfiguration) {
     _ = configuration.allowsReordering
 }
 
-/// Memory for pictures, as large as a page and half of another.
-private let pictures: (mapping: SharedMapping, memory: PictureMemory) = {
+/// Memory for pictures, as large as a page and half of another. The search for leaks does not see references inside of
+/// enumerations, so the objects stand beside them.
+private let pictures: (mapping: SharedMapping, object: PictureMemory.DMAObject, memory: PictureMemory) = {
     var memory = PictureMemory()
     do {
         let file = try SharedMapping.makeMemory(named: "fuzz", byteCount: 6000)
         let mapping = try SharedMapping(file, byteCount: 6000, access: .read)
         for slot in [0, 1] as [UInt32] { try memory.add(.memory(mapping), slot: slot) }
-        try memory.add(.dmaBuf(PictureMemory.DMAObject(file)), slot: 2)
-        return (mapping, memory)
+        let object = PictureMemory.DMAObject(file)
+        try memory.add(.dmaBuf(object), slot: 2)
+        return (mapping, object, memory)
     } catch {
         fatalError("no memory for pictures: \(error)")
     }
@@ -156,7 +158,8 @@ private func use(_ message: HelperMessage) {
         stages.add(stage)
         precondition(stages.last == stage && stages.lastFile == stage.file)
     case .report(let report): precondition(report.fittingWire == report)
-    case .accepted, .released, .drained, .inspected: break
+    case .accepted(_, let released): precondition(released.count <= HelperMessage.mostReleased)
+    case .released, .drained, .roomWanted, .inspected: break
     }
 }
 

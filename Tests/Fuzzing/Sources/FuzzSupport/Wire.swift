@@ -71,7 +71,7 @@ package final class RawPeer {
         var numbers = [Int32](repeating: -1, count: Int(LINUX_MESSAGE_DESCRIPTORS))
         var count: Int32 = 0
         let length = buffer.withUnsafeMutableBytes { buffer in
-            buffer.baseAddress.map { linux_receive_message(number, $0, buffer.count, &numbers, &count) } ?? 0
+            buffer.baseAddress.map { linux_receive_message(number, 0, $0, buffer.count, &numbers, &count) } ?? 0
         }
         attached = count > 0 ? RawPeer(owning: numbers[0]) : nil
         numbers.prefix(Int(count)).dropFirst().forEach { close($0) }

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import MediaTypes
+
+/// What the client of one encoder wants, for the threads of the helper that wait for it.
+///
+/// Whoever waits for something receives, one thread at a time, and takes note of what others wait for. So an order wakes
+/// the encoder's thread and no other, and room for coded frames is found although that thread may be busy.
+final class OrderInbox: @unchecked Sendable {
+    enum Order {
+        case create(EncoderOrder, RingWriter)
+        case frame(PendingFrame)
+        case update(EncoderConfiguration)
+        case drain
+        case inspect(path: String)
+    }
+
+    /// More orders than a client gives without an answer.
+    private static let mostOrders = 16
+
+    private let channel: Channel
+    private let releases: ReleaseNotes
+    private let lock = Monitor()
+    // Used under the lock.
+    private var orders: [Order] = []
+    private var memory = PictureMemory()
+    private var ring: RingWriter?
+    private var isReceiving = false
+    private var end: Result<Void, MediaError>?
+
+    init(_ channel: Channel, _ releases: ReleaseNotes) {
+        self.channel = channel
+        self.releases = releases
+    }
+
+    /// Waits for the next order.
+    ///
+    /// - Returns: `nil` after the client's last word.
+    /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone.
+    func next() throws(MediaError) -> Order? {
+        try wait { orders.isEmpty ? nil : orders.removeFirst() }
+    }
+
+    /// Writes coded data into the ring as soon as there is room, for one thread at a time.
+    ///
+    /// - Returns: Where they begin.
+    /// - Throws: `frameFailed` if they are longer than the ring, `inputOutput` if nobody will take them.
+    func write(_ data: CodedData, to ring: RingWriter) throws(MediaError) -> Int {
+        let byteCount = try ring.fittingByteCount(of: data)
+        while true {
+            if ring.asks(for: byteCount) { try channel.send(HelperMessage.roomWanted) }
+            switch try wait(for: { ring.attempt(data) }) {
+            case .written(let offset): return offset
+            case .answered: continue
+            case nil: throw MediaError(.inputOutput, "the client takes no more coded frames")
+            }
+        }
+    }
+
+    /// Receives until something is found, or another thread that receives has found it.
+    private func wait<Found>(for find: () -> Found?) throws(MediaError) -> Found? {
+        lock.enter()
+        defer { lock.leave() }
+        while true {
+            if let found = find() { return found }
+            if let end {
+                try end.get()
+                return nil
+            }
+            if isReceiving {
+                lock.wait()
+                continue
+            }
+            isReceiving = true
+            lock.leave()
+            var descriptor: Descriptor?
+            let message: Result<ClientMessage?, MediaError>
+            do throws(MediaError) {
+                message = .success(try channel.receive(ClientMessage.self, descriptor: &descriptor))
+            } catch {
+                message = .failure(error)
+            }
+            lock.enter()
+            isReceiving = false
+            do throws(MediaError) {
+                try note(message.get(), descriptor)
+            } catch {
+                end = .failure(error)
+            }
+            lock.wakeAll()
+        }
+    }
+
+    private func note(_ message: ClientMessage?, _ descriptor: consuming Descriptor?) throws(MediaError) {
+        switch message {
+        case .create(let order):
+            guard ring == nil else { throw MediaError(.malformedData, "the client asked for a second encoder") }
+            let writer = RingWriter(try Self.map(descriptor, order.ringByteCount, .readWrite))
+            ring = writer
+            try add(.create(order, writer))
+        case .offer(let offer): try memory.add(try Self.picture(descriptor, offer), slot: offer.slot)
+        case .forget(let slot): try memory.remove(slot)
+        case .frame(let order): try add(.frame(PendingFrame(try frame(order))))
+        case .update(let configuration): try add(.update(configuration))
+        case .drain: try add(.drain)
+        case .taken(let count): try ring?.release(total: count)
+        case .inspect(let path): try add(.inspect(path: path))
+        case .close: end = .success(())
+        case nil: throw MediaError(.inputOutput, "the client is gone")
+        }
+    }
+
+    private func add(_ order: Order) throws(MediaError) {
+        guard orders.count < Self.mostOrders else {
+            throw MediaError(.malformedData, "the client gives orders without waiting for answers")
+        }
+        orders.append(order)
+    }
+
+    private func frame(_ order: FrameOrder) throws(MediaError) -> EncoderFrame {
+        let (releases, number) = (releases, order.number)
+        let buffer = try memory.picture(order) { releases.add(number) }
+        return EncoderFrame(
+            number: number,
+            buffer: buffer,
+            presentationTime: order.presentationTime,
+            duration: order.duration,
+            options: order.options
+        )
+    }
+
+    private static func picture(
+        _ descriptor: consuming Descriptor?,
+        _ offer: MemoryOffer
+    ) throws(MediaError) -> PictureMemory.Slot {
+        if let byteCount = offer.byteCount { return .memory(try map(descriptor, byteCount, .read)) }
+        switch consume descriptor {
+        case .some(let descriptor): return .dmaBuf(PictureMemory.DMAObject(descriptor))
+        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
+        }
+    }
+
+    private static func map(
+        _ descriptor: borrowing Descriptor?,
+        _ byteCount: Int,
+        _ access: SharedMapping.Access
+    ) throws(MediaError) -> SharedMapping {
+        switch descriptor {
+        case .some(let descriptor): try SharedMapping(descriptor, byteCount: byteCount, access: access)
+        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
+        }
+    }
+}
+
+/// A frame that waits for the encoder. Whoever takes it decides when its picture is released.
+final class PendingFrame {
+    let number: Int64
+    private var frame: EncoderFrame?
+
+    init(_ frame: EncoderFrame) {
+        number = frame.number
+        self.frame = frame
+    }
+
+    func take() -> EncoderFrame? { frame.take() }
+}
+
+/// A lock with a condition, for state of several threads.
+private final class Monitor: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    func enter() { pthread_mutex_lock(mutex) }
+    func leave() { pthread_mutex_unlock(mutex) }
+    /// Lets others in until something may have changed.
+    func wait() { pthread_cond_wait(condition, mutex) }
+    func wakeAll() { pthread_cond_broadcast(condition) }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import Foundation
+import Glibc
+import MediaTypes
+import SoftwareEncoder
+import Synchronization
+import Testing
+
+@testable import EncoderIPC
+
+extension ProcessTests {
+    /// The helper program confines itself, says so when it cannot, and encodes in either case.
+    @Suite struct ConfinementTests {
+        private let path: String
+        private let folder: URL
+        private static let identity = EncoderIdentity(name: "x264", codec: .h264)
+
+        init() throws {
+            path = try HelperPrograms.path("vatoolbox-helper")
+            folder = FileManager.default.temporaryDirectory.appendingPathComponent("vatoolbox-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+
+        /// A program that starts the helper in its place in another way.
+        private func script(_ command: String) throws -> String {
+            let script = folder.appendingPathComponent("helper").path
+            try Data("#!/bin/sh\n\(command) \"$@\"\n".utf8).write(to: URL(fileURLWithPath: script))
+            try #require(chmod(script, 0o755) == 0)
+            return script
+        }
+
+        private final class Lines: Sendable {
+            private let lines = Mutex<[HelperLogLine]>([])
+            func add(_ line: HelperLogLine) { lines.withLock { $0.append(line) } }
+            var warnings: [String] { lines.withLock { $0.filter { $0.level == "warning" }.map(\.text) } }
+        }
+
+        private func factory(_ path: String, _ lines: Lines) throws -> RemoteEncoderFactory {
+            var options = HelperPool.Options()
+            options.path = path
+            options.log = { lines.add($0) }
+            return RemoteEncoderFactory(Self.identity, pool: try HelperPool(options))
+        }
+
+        /// Encodes some pictures on several threads.
+        private func play(_ factory: any EncoderFactory, _ look: (Take) throws -> Void = { _ in }) throws -> [[UInt8]] {
+            var configuration = EncoderConfiguration.small(width: 640, height: 480)
+            configuration.software.threads = 4
+            let take = try Take(factory, configuration)
+            var pictures = try Pictures(.shared, width: 640, height: 480)
+            for index in 0..<20 { try take.encode(pictures.next(index)) }
+            try look(take)
+            try take.encoder.drain()
+            #expect(take.outputs.errors.isEmpty)
+            return take.outputs.bytes
+        }
+
+        /// A line of /proc/PID/status or of /proc/PID/limits.
+        private func value(_ take: Take, _ file: String, _ name: String) throws -> [String] {
+            let text = try String(contentsOfFile: "/proc/\(#require(take.remote?.processID))/\(file)", encoding: .utf8)
+            let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
+            return line.dropFirst(name.count).split { $0 == " " || $0 == "\t" }.map { String($0) }
+        }
+
+        @Test func theHelperIsConfinedInAllThreads() throws {
+            let lines = Lines()
+            let bytes = try play(try factory(path, lines)) { take in
+                #expect(try value(take, "status", "NoNewPrivs:") == ["1"])
+                #expect(try value(take, "status", "CapEff:") == ["0000000000000000"])
+                #expect(try value(take, "status", "CapPrm:") == ["0000000000000000"])
+                #expect(try value(take, "limits", "Max core file size").prefix(2) == ["0", "0"])
+                #expect(try value(take, "limits", "Max file size").first == "\(4 << 30)")
+                #expect(try #require(Int(value(take, "limits", "Max open files")[1])) <= 8192)
+                let id = try #require(take.remote?.processID)
+                let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/task")
+                #expect(threads.count > 4)
+                for thread in threads { #expect(try value(take, "task/\(thread)/status", "Seccomp:") == ["2"]) }
+            }
+            #expect(bytes == (try play(X264EncoderFactory())))
+            Traces.expectNone()
+        }
+
+        @Test func itCanBeSwitchedOff() throws {
+            let lines = Lines()
+            let helper = try script("VATOOLBOX_SANDBOX=off exec '\(path)'")
+            let bytes = try play(try factory(helper, lines)) { take in
+                let outer = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+                #expect(outer.contains("Seccomp:\t\(try value(take, "status", "Seccomp:")[0])\n"))
+                #expect(try value(take, "limits", "Max core file size").prefix(2) == ["0", "0"])
+            }
+            #expect(lines.warnings.count == 1 && lines.warnings[0].contains("VATOOLBOX_SANDBOX is off"))
+            #expect(bytes == (try play(X264EncoderFactory())))
+            Traces.expectNone()
+        }
+
+        @Test func otherModesAreRefusedWithThoseThatAreAllowed() throws {
+            let helper = try factory(try script("VATOOLBOX_SANDBOX=of exec '\(path)'"), Lines())
+            let error = #expect(throws: MediaError.self) { try Take(helper, .small()) }
+            #expect(error?.message.contains("ended with status 64") == true)
+            #expect(error?.message.contains("(VATOOLBOX_SANDBOX): given of, allowed on, off") == true)
+            Traces.expectNone()
+        }
+
+        /// On an old kernel, or in a container that forbids it.
+        @Test(arguments: [ENOSYS, EPERM]) func whatTheKernelRefusesIsLogged(error: Int32) throws {
+            let calls = "landlock_create_ruleset,seccomp,capset"
+            let outer = try HelperPrograms.path("SandboxEscapes")
+            let lines = Lines()
+            let helper = try script("exec '\(outer)' --refuse \(error) \(calls) '\(path)'")
+            let factory = try factory(helper, lines)
+            let bytes = try play(factory) { take in
+                #expect(try value(take, "status", "NoNewPrivs:") == ["1"])
+                let limitations = try #require(take.remote?.limitations)
+                #expect(limitations.count == 3)
+                for limitation in limitations {
+                    #expect(lines.warnings.contains("the sandbox lacks \(limitation)"))
+                    #expect(limitation.contains(String(cString: strerror(error))))
+                }
+            }
+            #expect(
+                lines.warnings.map { $0.prefix { $0 != ":" } }.sorted() == [
+                    "the sandbox lacks Landlock", "the sandbox lacks seccomp",
+                    "the sandbox lacks the loss of capabilities",
+                ]
+            )
+            #expect(bytes == (try play(X264EncoderFactory())))
+            Traces.expectNone()
+        }
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import Dispatch
+import Foundation
+import MediaTypes
+import Testing
+
+@testable import EncoderIPC
+
+/// An encoder that gives each frame back as a row of its number, on another thread if that is wanted, and waits for it.
+private final class EchoEncoder: EncoderBackend {
+    enum Thread: CaseIterable {
+        /// The encoder's thread.
+        case same
+        /// Another one, for which `encode` waits.
+        case awaited
+        /// Another one, for which `drain` waits.
+        case other
+    }
+
+    struct Factory: EncoderFactory {
+        let thread: Thread
+        let byteCount: Int
+        var identity: EncoderIdentity { EncoderIdentity(name: "echo", codec: .h264) }
+        func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
+            EchoEncoder(self, request)
+        }
+    }
+
+    let properties = FakeHelper.properties
+    private let factory: Factory
+    private let request: EncoderRequest
+    private let collector = DispatchQueue(label: "collector")
+
+    init(_ factory: Factory, _ request: EncoderRequest) {
+        self.factory = factory
+        self.request = request
+    }
+
+    func encode(_ frame: EncoderFrame) throws(MediaError) {
+        let byte = UInt8(truncatingIfNeeded: frame.number)
+        let data = CodedData(Array(repeating: byte, count: factory.byteCount))
+        let coded = CodedFrame(number: frame.number, data: data, isKeyFrame: frame.number == 0, isReference: true)
+        let output = request.output
+        switch factory.thread {
+        case .same: output(.coded(coded))
+        case .awaited: collector.sync { output(.coded(coded)) }
+        case .other: collector.async { output(.coded(coded)) }
+        }
+    }
+
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome { .done() }
+    func drain() throws(MediaError) { collector.sync {} }
+}
+
+extension ProcessTests {
+    /// Coded frames find room in the ring, whichever thread of the helper waits for it.
+    @Suite struct RoomTests {
+        private static let frameCount: Int64 = 40
+
+        @Test(arguments: EchoEncoder.Thread.allCases, [100, 700, 1500, 3000, 4096])
+        fileprivate func everyFrameFindsRoom(thread: EchoEncoder.Thread, byteCount: Int) throws {
+            let sockets = try DescriptorPair.sockets()
+            let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
+            let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let server = EncoderServer(far, factories: [EchoEncoder.Factory(thread: thread, byteCount: byteCount)])
+            let serving = DispatchGroup()
+            serving.enter()
+            Thread.detachNewThread {
+                do { try server.run() } catch { Issue.record(error) }
+                serving.leave()
+            }
+
+            let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
+            let ring = CodedRing(try SharedMapping(memory, byteCount: 4096, access: .read))
+            let order = EncoderOrder(
+                encoder: EncoderIdentity(name: "echo", codec: .h264),
+                configuration: .small(),
+                maximumReorderDepth: nil,
+                ringByteCount: 4096
+            )
+            try client.send(ClientMessage.create(order), descriptor: memory.number)
+            try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
+            var peer = Peer(channel: client, ring: ring, byteCount: byteCount)
+            try peer.receive { if case .created = $0 { true } else { false } }
+            for number in 0..<Self.frameCount {
+                try client.send(Self.frame(number))
+                try peer.receive { message in
+                    if case .accepted(number, let released) = message { released == [number] } else { false }
+                }
+            }
+            try client.send(ClientMessage.drain)
+            try peer.receive { if case .drained = $0 { true } else { false } }
+            #expect(peer.frames == Array(0..<Self.frameCount))
+            // The ring was used again only because the client was asked.
+            #expect(peer.questions > 0)
+            try client.send(ClientMessage.close)
+            serving.wait()
+        }
+
+        /// The client's side, as far as the test needs it.
+        private struct Peer {
+            let channel: Channel
+            let ring: CodedRing
+            let byteCount: Int
+            var frames: [Int64] = []
+            var questions = 0
+
+            init(channel: Channel, ring: CodedRing, byteCount: Int) {
+                self.channel = channel
+                self.ring = ring
+                self.byteCount = byteCount
+            }
+
+            /// Receives until an answer comes that is as expected.
+            mutating func receive(until isExpected: (HelperMessage) -> Bool) throws {
+                while true {
+                    let message = try #require(try channel.receive(HelperMessage.self, until: .after(.seconds(60))))
+                    switch message {
+                    case .coded(let notice):
+                        let data = try ring.data(offset: notice.offset, byteCount: notice.byteCount)
+                        let byte = UInt8(truncatingIfNeeded: notice.number)
+                        let isWhole = data.withUnsafeBytes { $0.count == byteCount && $0.allSatisfy { $0 == byte } }
+                        #expect(isWhole, "frame \(notice.number)")
+                        frames.append(notice.number)
+                    case .roomWanted:
+                        questions += 1
+                        try channel.send(ClientMessage.taken(count: UInt64(frames.count)))
+                    default:
+                        #expect(isExpected(message), "\(message)")
+                        return
+                    }
+                }
+            }
+        }
+
+        private static func frame(_ number: Int64) -> ClientMessage {
+            .frame(
+                FrameOrder(
+                    number: number,
+                    picture: PixelBuffer.Description(format: .nv12, width: 16, height: 16),
+                    place: .memory(
+                        slot: 0,
+                        planes: [
+                            PlaneLayout(offset: 0, bytesPerRow: 16), PlaneLayout(offset: 256, bytesPerRow: 16),
+                        ]
+                    ),
+                    presentationTime: MediaTime(value: number, timescale: 30),
+                    duration: .invalid,
+                    options: .init()
+                )
+            )
+        }
+    }
+}
