@@ -31,6 +31,7 @@ let package = Package(
         // Pure values: no C library, no device.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
+        .target(name: "GOPPlanning", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
 
         // Pixels, by libyuv and by kernels for what it does not have.
         .target(
@@ -163,6 +164,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "GOPPlanningTests",
+            dependencies: ["BitstreamSyntax", "GOPPlanning", "MediaTypes"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "MediaIOTests",
             dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", logging],
             swiftSettings: strict
@@ -191,8 +197,8 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox",
-                "VAToolboxCommand", "VAToolboxHelper", arguments,
+                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "TestSupport", "Transcoding", "VAAPI",
+                "VAToolbox", "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),
@@ -200,6 +206,7 @@ let package = Package(
             name: "VAToolboxTests",
             dependencies: [
                 "BitstreamSyntax", "EncoderIPC", "MediaTypes", "ScriptedHelper", "TestSupport", "VAToolbox",
+                "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),
