@@ -32,8 +32,8 @@ public struct CodedBuffer: ~Copyable, Sendable {
     /// Waits for the picture that was submitted last (`vaSyncBuffer`; where the driver has it not `vaSyncSurface2` or
     /// `vaSyncSurface` on its input).
     ///
-    /// - Parameter timeout: How long; nil is for ever. It is as good as the driver: where only `vaSyncSurface` is left,
-    ///   and when a driver hangs, the wait is for ever.
+    /// - Parameter timeout: How long; nil is for ever. It is as good as the driver: AMD's has only `vaSyncSurface` for
+    ///   waits with a limit, which knows none, and waits for ever when its device hangs.
     /// - Returns: Whether the picture is coded, or none was submitted. If not, wait again.
     /// - Throws: ``VAError`` if the driver cannot wait. The picture then still counts as under way.
     public func wait(atMost timeout: Duration? = nil) throws(VAError) -> Bool {

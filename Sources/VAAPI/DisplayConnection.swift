@@ -17,8 +17,14 @@ final class DisplayConnection: Sendable {
     private let onStage: @Sendable (DisplayStage) -> Void
     private let hasEnded = Atomic(false)
     /// What the driver has turned out not to implement; the same for all its objects, hence asked once.
-    private let lacksBufferWait = Atomic(false)
-    private let lacksTimedSurfaceWait = Atomic(false)
+    private let lacking = Atomic<UInt8>(0)
+
+    /// Ways of waiting, as bits of ``lacking``.
+    private enum Wait {
+        static let forBuffers: UInt8 = 1
+        static let forBuffersWithLimit: UInt8 = 2
+        static let forSurfacesWithLimit: UInt8 = 4
+    }
 
     /// Takes over a handle, whether or not `vaInitialize` will succeed on it.
     init(
@@ -100,10 +106,12 @@ extension DisplayConnection {
         codedFrom surface: VASurfaceID,
         atMost timeout: Duration?
     ) throws(VAError) -> Bool {
-        if !lacksBufferWait.load(ordering: .relaxed) {
+        // radeonsi of Mesa 22.3 implements it for waits without limit only.
+        let way = timeout == nil ? Wait.forBuffers : Wait.forBuffersWithLimit
+        if !lacks(way) {
             let status = vaSyncBuffer(handle, buffer, Self.nanoseconds(timeout))
             if status != VA_STATUS_ERROR_UNIMPLEMENTED { return try isComplete("vaSyncBuffer", status) }
-            lacksBufferWait.store(true, ordering: .relaxed)
+            lacking.bitwiseOr(way, ordering: .relaxed)
         }
         return try wait(forSurface: surface, atMost: timeout)
     }
@@ -114,14 +122,16 @@ extension DisplayConnection {
     ///
     /// - Returns: Whether nothing uses the surface any more.
     func wait(forSurface surface: VASurfaceID, atMost timeout: Duration?) throws(VAError) -> Bool {
-        if timeout != nil, !lacksTimedSurfaceWait.load(ordering: .relaxed) {
+        if timeout != nil, !lacks(Wait.forSurfacesWithLimit) {
             let status = vaSyncSurface2(handle, surface, Self.nanoseconds(timeout))
             if status != VA_STATUS_ERROR_UNIMPLEMENTED { return try isComplete("vaSyncSurface2", status) }
-            lacksTimedSurfaceWait.store(true, ordering: .relaxed)
+            lacking.bitwiseOr(Wait.forSurfacesWithLimit, ordering: .relaxed)
         }
         try check("vaSyncSurface", vaSyncSurface(handle, surface))
         return true
     }
+
+    private func lacks(_ way: UInt8) -> Bool { lacking.load(ordering: .relaxed) & way != 0 }
 
     private func isComplete(_ call: StaticString, _ status: VAStatus) throws(VAError) -> Bool {
         if status == VA_STATUS_ERROR_TIMEDOUT { return false }
@@ -129,12 +139,13 @@ extension DisplayConnection {
         return true
     }
 
-    /// A timeout as libva takes it. Times below zero are zero; from centuries on it is for ever.
+    /// A timeout as libva takes it, from centuries on for ever. At least a nanosecond: with zero radeonsi's `vaSyncBuffer`
+    /// says of complete pictures, too, that they are not.
     private static func nanoseconds(_ timeout: Duration?) -> UInt64 {
         guard let (seconds, attoseconds) = timeout?.components else { return UInt64(VA_TIMEOUT_INFINITE) }
-        if seconds < 0 || attoseconds < 0 { return 0 }
+        if seconds < 0 || attoseconds < 0 { return 1 }
         let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, carry) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
-        return overflow || carry ? UInt64(VA_TIMEOUT_INFINITE) : sum
+        return overflow || carry ? UInt64(VA_TIMEOUT_INFINITE) : max(sum, 1)
     }
 }

@@ -25,6 +25,7 @@ import VAAPI
 
     private static let all: [String: @Sendable ([String]) throws -> Void] = [
         "all-calls": { _ in try AllCalls.run() },
+        "both-waits": { _ in try Waiting.both() },
         "capabilities": { _ in try Capabilities.printAll() },
         "capability-model": { _ in try Capabilities.printModels() },
         "dma-buf": { try Sharing.dmaBuf($0) },
@@ -33,6 +34,7 @@ import VAAPI
         "keep-mapped": { _ in try Uploading.keepMapped() },
         "loose-ends": { _ in try LooseEnds.run() },
         "many-pictures": { try Encoding.manyPictures($0) },
+        "poll": { try Waiting.poll($0) },
         "refused-parameters": { try LooseEnds.refusedParameters($0) },
         "threads": { _ in try Encoding.acrossThreads() },
         "unfinished-picture": { _ in try Waiting.unfinishedPicture() },

@@ -22,6 +22,44 @@ enum Waiting {
         say("done")
     }
 
+    /// Waits for one picture with a limit, for the next without.
+    static func both() throws {
+        let encoder = try SmallEncoder(try Scenarios.display(), width: 64, height: 64)
+        try encoder.submit(0)
+        say("with a limit: \(try encoder.output.wait(atMost: .seconds(300)) ? "complete" : "not complete")")
+        try encoder.submit(1)
+        do {
+            _ = try encoder.output.wait()
+            say("without: complete")
+        } catch {
+            say("without: \(error)")
+        }
+    }
+
+    /// `poll buffer|surface|status NANOSECONDS`: asks again and again whether a picture is complete, each time with that timeout;
+    /// gives up after 200 times.
+    static func poll(_ arguments: [String]) throws {
+        let nanoseconds = arguments.last.flatMap { Int64($0) } ?? 0
+        do {
+            let encoder = try SmallEncoder(try Scenarios.display(), width: 64, height: 64)
+            try encoder.submit(0)
+            var asked = 0
+            var isComplete = false
+            while !isComplete && asked < 200 {
+                let timeout = Duration.nanoseconds(nanoseconds)
+                switch arguments.first {
+                case "buffer": isComplete = try encoder.output.wait(atMost: timeout)
+                case "surface": isComplete = try encoder.input.wait(atMost: timeout)
+                default: isComplete = try encoder.input.status().contains(.ready)
+                }
+                asked += 1
+                if !isComplete { usleep(1_000) }
+            }
+            say(isComplete ? "complete" : "never complete")
+        }
+        say("done")
+    }
+
     /// A picture that the driver never completes. Its buffer's end would wait for it: the process leaves at once.
     static func unfinishedPicture() throws {
         let encoder = SharedEncoder(try SmallEncoder(try Scenarios.display(), width: 64, height: 64))

@@ -138,6 +138,14 @@ import Testing
         #expect(outcome.findings == [])
     }
 
+    /// As with radeonsi: what is unimplemented with a limit may be there without one.
+    @Test func waitsWithAndWithoutALimitAreDifferentCalls() throws {
+        let faults = "vaSyncBuffer:1=status:0x14;vaSyncBuffer:2+=status:0x18"
+        let outcome = try Rig.run("both-waits", faults: faults)
+        #expect(outcome.lines.first?.hasPrefix("with a limit: complete") == true)
+        #expect(outcome.lines.dropFirst().first?.hasPrefix("without: vaSyncBuffer: ") == true)
+    }
+
     /// On a driver that never completes a picture waits with a limit return.
     @Test(arguments: ["intel", "amd"])
     func aPictureThatIsNeverCompleted(persona: String) throws {

@@ -78,6 +78,19 @@ import Testing
         #expect(outcome.lines.suffix(2) == ["next 1000 bytes", "done"], "\(outcome.lines)")
     }
 
+    /// A wait with a limit comes to its end at some time, also where the driver knows no limits or takes none for a poll.
+    @Test(arguments: differentChips, ["0", "1000000"])
+    func pollingComesToAnEnd(chip: String, nanoseconds: String) throws {
+        #expect(try Rig.run("poll", "buffer", nanoseconds, chip: chip).lines == ["complete", "done"])
+        #expect(try Rig.run("poll", "surface", nanoseconds, chip: chip).lines == ["complete", "done"])
+    }
+
+    /// Intel's driver keeps to the limit of a wait when its device does nothing more.
+    @Test(arguments: differentChips.filter { !amd.contains($0) })
+    func waitsReturnFromAHungDevice(chip: String) throws {
+        #expect(try Rig.run("unfinished-picture", chip: chip, hangs: true).lines == ["done"])
+    }
+
     /// Intel's surfaces are tiled and come back by either kind of layers; AMD's are linear, in two objects, and do not come
     /// back on a node that stores no tiling.
     @Test(arguments: differentChips)

@@ -44,9 +44,11 @@ struct Rig {
         return try run(scenario, settings, scratch)
     }
 
-    /// Runs a scenario on the driver that the distribution has for a chip.
-    static func run(_ scenario: String..., chip: String) throws -> Outcome {
-        try run(scenario, ["RENDER_NODES": "128=\(chip)", "MESA_SHADER_CACHE_DISABLE": "1"], try Scratch())
+    /// Runs a scenario on the driver that the distribution has for a chip, whose device completes nothing if it hangs.
+    static func run(_ scenario: String..., chip: String, hangs: Bool = false) throws -> Outcome {
+        var settings = ["RENDER_NODES": "128=\(chip)", "MESA_SHADER_CACHE_DISABLE": "1"]
+        if hangs { settings["RENDER_NODES_HANG"] = "1" }
+        return try run(scenario, settings, try Scratch())
     }
 
     private static func run(_ scenario: [String], _ settings: [String: String], _ scratch: Scratch) throws -> Outcome {
