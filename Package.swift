@@ -197,8 +197,8 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "Transcoding", "VAAPI", "VAToolbox",
-                "VAToolboxCommand", "VAToolboxHelper", arguments,
+                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "TestSupport", "Transcoding", "VAAPI",
+                "VAToolbox", "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),
@@ -206,6 +206,7 @@ let package = Package(
             name: "VAToolboxTests",
             dependencies: [
                 "BitstreamSyntax", "EncoderIPC", "MediaTypes", "ScriptedHelper", "TestSupport", "VAToolbox",
+                "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),

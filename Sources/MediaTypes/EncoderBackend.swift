@@ -70,6 +70,10 @@ public protocol EncoderBackend: AnyObject {
     /// Whether it works in another process, so that it can be released even if it hangs; `false` unless stated.
     var isInOtherProcess: Bool { get }
 
+    /// How many pictures it has copied because it cannot read the memory that they lie in; 0 unless stated. A session
+    /// asks on the thread on which it calls the encoder.
+    var copiedPictures: Int { get }
+
     /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.
     func encode(_ frame: EncoderFrame) throws(MediaError)
 
@@ -96,6 +100,8 @@ public enum EncoderUpdateOutcome: Sendable, Hashable {
 extension EncoderBackend {
     /// It works in this process.
     public var isInOtherProcess: Bool { false }
+    /// It reads pictures where they are.
+    public var copiedPictures: Int { 0 }
 }
 
 /// What an encoder turned out to be.

@@ -90,7 +90,14 @@ final class EncoderInstance: Sendable {
         switch command {
         case .encode(var frame):
             frame.buffer = try adapter.adapt(frame.buffer)
-            try encoder.encode(frame)
+            let copies = encoder.copiedPictures
+            do throws(MediaError) {
+                try encoder.encode(frame)
+            } catch {
+                reportCopies(since: copies, encoder)
+                throw error
+            }
+            reportCopies(since: copies, encoder)
             post(.frameDone(frame.number))
         case .update(let configuration):
             do {
@@ -102,6 +109,11 @@ final class EncoderInstance: Sendable {
             try encoder.drain()
             post(.drained)
         }
+    }
+
+    private func reportCopies(since before: Int, _ encoder: any EncoderBackend) {
+        let count = encoder.copiedPictures - before
+        if count > 0 { post(.picturesCopied(count)) }
     }
 
     private func nextCommand() -> Command? {

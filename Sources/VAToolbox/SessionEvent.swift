@@ -59,6 +59,10 @@ public struct SessionStatistics: Sendable, Hashable {
     public var droppedFrames = 0
     /// Frames that were encoded again because an encoder failed.
     public var repeatedFrames = 0
+    /// Pictures that were copied because an encoder cannot read the memory that they lay in, as one in a helper process
+    /// cannot read this one's. There is none for buffers of ``CompressionSession/pixelBufferPool``; a picture that is
+    /// encoded again is copied again. Conversions, and what an encoder does with a picture inside, do not count.
+    public var copiedPictures = 0
     /// Encoders that were created.
     public var createdEncoders = 0
     /// Encoders that failed, in creation or later.

@@ -33,6 +33,7 @@ extension SessionMachine {
             work.framesAtInstance -= 1
             work.framesDone += 1
             if isFailureFinal { window.releasePicture(of: number) }
+        case .picturesCopied(let count): statistics.copiedPictures += count
         case .output(.coded(let frame)): take(frame)
         case .output(.failed(let error)), .failed(let error): fail(error)
         case .updated(let outcome): updated(outcome)

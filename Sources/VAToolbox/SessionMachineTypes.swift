@@ -22,6 +22,8 @@ extension SessionMachine {
     enum InstanceEvent: Sendable {
         case created(EncoderProperties)
         case frameDone(Int64)
+        /// So many pictures more were copied because of the memory that they lay in.
+        case picturesCopied(Int)
         case output(EncoderOutput)
         case updated(EncoderUpdateOutcome)
         case updateRefused(MediaError)

@@ -97,6 +97,7 @@ extension EncodeOutcome {
             "out": .integer(report.output.sampleCount),
             "dropped": .integer(report.statistics.droppedFrames),
             "repeated": .integer(report.statistics.repeatedFrames),
+            "copied": .integer(report.statistics.copiedPictures),
         ])
     }
 

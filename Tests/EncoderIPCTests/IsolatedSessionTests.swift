@@ -59,6 +59,71 @@ extension ProcessTests {
             Traces.expectNone()
         }
 
+        /// What the session's pool makes is read where it is; anything else is copied once, and that is told.
+        @Test(arguments: [EncoderIsolation.inProcess, .process], [true, false])
+        func copiesAreCounted(isolation: EncoderIsolation, isOfThePool: Bool) async throws {
+            var options = SessionOptions()
+            options.policy = .requireSoftware
+            options.isolation = isolation
+            options.helpers = try HelperPrograms.pool("vatoolbox-helper")
+            let session = try await CompressionSession(configuration: .small(), options: options)
+            let consumer = Task { [samples = session.samples] in for try await _ in samples {} }
+            var pictures = try Pictures(.owned)
+            for index in 0..<30 {
+                let picture = isOfThePool ? try session.pixelBufferPool.make() : try pictures.next(index)
+                try await session.encode(picture, presentationTime: MediaTime(value: Int64(index), timescale: 30))
+            }
+            try await session.finish()
+            try await consumer.value
+            let statistics = await session.statistics
+            #expect(statistics.codedFrames == 30)
+            #expect(statistics.copiedPictures == (isolation == .process && !isOfThePool ? 30 : 0))
+        }
+
+        /// Sessions that finish, are dropped, are cancelled, and whose helper is killed, some at a time.
+        @Test(arguments: [(perHelper: 1, hasSpare: false), (3, false), (1, true)])
+        func manySessionsLeaveNothingBehind(perHelper: Int, hasSpare: Bool) async throws {
+            var poolOptions = HelperPool.Options()
+            poolOptions.path = try HelperPrograms.path("vatoolbox-helper")
+            poolOptions.encodersPerHelper = perHelper
+            poolOptions.keepsSpare = hasSpare
+            var pool: HelperPool? = try HelperPool(poolOptions)
+            for _ in 0..<5 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for way in 0..<4 {
+                        var options = SessionOptions()
+                        options.policy = .requireSoftware
+                        options.isolation = .process
+                        if let pool { options.helpers = pool }
+                        group.addTask { [options] in try await Self.live(way, options) }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            pool = nil
+            Traces.expectNone()
+        }
+
+        private static func live(_ way: Int, _ options: SessionOptions) async throws {
+            let session = try await CompressionSession(configuration: .small(), options: options)
+            let consumer = Task { [samples = session.samples] in
+                var count = 0
+                for try await _ in samples { count += 1 }
+                return count
+            }
+            for index in 0..<6 {
+                let picture = try session.pixelBufferPool.make()
+                try await session.encode(picture, presentationTime: MediaTime(value: Int64(index), timescale: 30))
+                guard index == 3, way == 3 else { continue }
+                let helper = try #require(Traces.now.children.randomElement().flatMap { pid_t($0) })
+                kill(helper, SIGKILL)
+            }
+            if way == 2 { session.cancel() }
+            if way == 1 || way == 2 { return }
+            try await session.finish()
+            #expect(try await consumer.value == 6)
+        }
+
         /// Whatever happens to the helper, every frame comes out once, and a decoder can go on where a new one begins.
         @Test(arguments: [SIGKILL, SIGKILL, SIGKILL, SIGSEGV, SIGSTOP], [3, 40])
         func noFrameIsLostWithTheHelper(signal: Int32, victim: Int) async throws {

@@ -28,7 +28,7 @@ struct SessionTrial {
         say("sessions  seconds  descriptors  threads  encoder's  RSS KiB  PSS KiB  children  zombies")
         let step = max(options.sessions / 20, options.together)
         let start = Clocks.now
-        var states = [try quiet()]
+        var states = [try await quiet(pool)]
         report(0, 0, states[0])
         var done = 0
         while done < options.sessions {
@@ -41,7 +41,7 @@ struct SessionTrial {
                 }
                 done += count
             }
-            states.append(try quiet())
+            states.append(try await quiet(pool))
             report(done, (Clocks.now - start) / 1e6, states[states.count - 1])
         }
         withExtendedLifetime(pool) {}
@@ -67,13 +67,15 @@ struct SessionTrial {
     }
 
     /// The state when helpers that were closed are gone.
-    private func quiet() throws -> ProcessState {
+    private func quiet(_ pool: HelperPool) async throws -> ProcessState {
         let children = options.spare > 0 ? 1 : 0
         let end = Clocks.now + 60e6
         while Clocks.now < end {
             let state = ProcessState.now
             // A spare helper has one thread that watches it.
             if state.children.count == children, state.encoderThreads == children { return state }
+            // The spare helper was among those that were killed: the next encoder makes the pool start another.
+            if state.children.isEmpty, state.encoderThreads == 0 { try await play(0, pool) }
             usleep(10_000)
         }
         throw MediaError(.deadlineExceeded, "helpers or their threads stay", given: "\(ProcessState.now)")

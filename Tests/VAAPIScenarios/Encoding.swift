@@ -40,6 +40,28 @@ enum Encoding {
         say("done")
     }
 
+    /// `many-pictures PICTURES ENCODERS`: encodes without anything new to encode, with one encoder after the other. Says how
+    /// descriptors and memory have grown since the first tenth.
+    static func manyPictures(_ arguments: [String]) throws {
+        let numbers = arguments.compactMap { Int($0) }
+        try expect(numbers.count == 2 && arguments.count == 2, "many-pictures PICTURES ENCODERS")
+        var before = (descriptors: 0, kilobytes: 0)
+        do {
+            let display = try Scenarios.display()
+            for round in 0..<numbers[1] {
+                if round == numbers[1] / 10 { before = (openDescriptors(), residentKilobytes()) }
+                let encoder = try SmallEncoder(display, width: 64, height: 64)
+                for number in 0..<numbers[0] {
+                    try encoder.submit(number)
+                    try expect(try !encoder.collect().isEmpty, "a picture is empty")
+                }
+            }
+            say("descriptors \(openDescriptors() - before.descriptors)")
+            say("kilobytes \(residentKilobytes() - before.kilobytes)")
+        }
+        say("done")
+    }
+
     /// Submits on one thread, waits and reads on another.
     static func acrossThreads() throws {
         let pictures = 30
@@ -66,6 +88,26 @@ enum Encoding {
         collector.join()
         say("done")
     }
+}
+
+/// How many descriptors the process has.
+func openDescriptors() -> Int {
+    guard let folder = opendir("/proc/self/fd") else { return -1 }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return count
+}
+
+/// The process's memory that is in use (`/proc/self/statm`).
+func residentKilobytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "re") else { return -1 }
+    defer { fclose(file) }
+    var text = [CChar](repeating: 0, count: 256)
+    guard fgets(&text, Int32(text.count), file) != nil else { return -1 }
+    let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    let pages = String(decoding: bytes, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }
+    return (pages ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1024
 }
 
 /// An encoder that several threads hold.

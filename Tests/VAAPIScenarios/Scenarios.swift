@@ -32,6 +32,7 @@ import VAAPI
         "every-fault": { _ in try AllCalls.runWithEveryFault() },
         "keep-mapped": { _ in try Uploading.keepMapped() },
         "loose-ends": { _ in try LooseEnds.run() },
+        "many-pictures": { try Encoding.manyPictures($0) },
         "refused-parameters": { try LooseEnds.refusedParameters($0) },
         "threads": { _ in try Encoding.acrossThreads() },
         "unfinished-picture": { _ in try Waiting.unfinishedPicture() },

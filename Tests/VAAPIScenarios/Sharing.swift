@@ -93,14 +93,6 @@ enum Sharing {
         Pattern(width: width, height: height, seed: seed).draw(bytes, planes)
     }
 
-    private static func openDescriptors() -> Int {
-        guard let folder = opendir("/proc/self/fd") else { return -1 }
-        defer { closedir(folder) }
-        var count = 0
-        while readdir(folder) != nil { count += 1 }
-        return count
-    }
-
     /// Encodes nothing: shows that the driver reads and writes the process's memory, and that the memory lives as long as
     /// the surface.
     static func userPointer() throws {

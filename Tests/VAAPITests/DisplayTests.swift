@@ -2,6 +2,7 @@
 
 import CLibVA
 import RenderNodes
+import Synchronization
 import Testing
 
 @testable import VAAPI
@@ -70,6 +71,34 @@ import Testing
                   /dri/iHD_drv_video.so init failed
                 """
         )
+    }
+}
+
+@Suite struct DisplayStageTests {
+    /// A driver that crashes while its file is loaded must be told from one that crashes afterwards.
+    @Test func libVAAnnouncesStages() {
+        let version = "VA-API version 1.17.0"
+        let (first, second) = ("Trying to open /a/iHD_drv_video.so", "Trying to open /a/i965_drv_video.so")
+        let found = "Found init function __vaDriverInit_1_17"
+        func stage(_ texts: String...) -> DisplayStage? {
+            DisplayStage(announcedBy: texts.map { DriverMessage(severity: .info, text: $0) })
+        }
+        #expect(stage() == nil && stage(version) == nil && stage(version, found) == nil)
+        #expect(stage(version, first) == .loading(file: "/a/iHD_drv_video.so"))
+        #expect(stage(version, first, found) == .initializing(file: "/a/iHD_drv_video.so"))
+        #expect(stage(version, first, found, version) == nil)
+        #expect(stage(version, first, found, second) == .loading(file: "/a/i965_drv_video.so"))
+        #expect(stage(version, first, second, found) == .initializing(file: "/a/i965_drv_video.so"))
+        let error = DriverMessage(severity: .error, text: first)
+        #expect(DisplayStage(announcedBy: [error]) == nil)
+    }
+
+    @Test func stagesAreToldBeforeTheNodeIsTouched() throws {
+        let stages = Mutex<[DisplayStage]>([])
+        #expect(throws: DisplayError.self) {
+            _ = try Display(path: "/dev/null", onStage: { stage in stages.withLock { $0.append(stage) } }).version
+        }
+        #expect(stages.withLock { $0 } == [.openingNode, .choosingDriver])
     }
 }
 

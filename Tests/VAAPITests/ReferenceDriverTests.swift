@@ -82,6 +82,17 @@ import Testing
         #expect(outcome.lines.count { $0.hasPrefix("picture ") } == 30)
     }
 
+    /// 100 encoders with 20 pictures each.
+    @Test(arguments: ["intel", "amd"])
+    func neitherDescriptorsNorMemoryGrow(persona: String) throws {
+        let outcome = try Rig.run("many-pictures", "20", "100", persona: persona, effort: "skip")
+        outcome.expectClean()
+        #expect(outcome.lines.first == "descriptors 0")
+        let growth = try #require(outcome.lines.dropFirst().first?.split(separator: " ").last.flatMap { Int($0) })
+        // A coded buffer alone is 12 KiB, a surface 6 KiB: a leak of either would show.
+        #expect(growth < 540, "\(growth) KiB")
+    }
+
     @Test(arguments: Rig.personas)
     func memoryIsSharedByDescriptor(persona: String) throws {
         let outcome = try Rig.run("dma-buf", "content", persona: persona)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
+import EncoderIPC
 import MediaTypes
 import TestSupport
 import Testing
@@ -29,25 +30,33 @@ import Testing
         #expect(await rig.session.statistics.failedEncoders == 0)
     }
 
-    @Test(arguments: [
-        (PixelFormat.bgra, ColorDescription.sRGB, ColorDescription.Matrix.bt601Lines525),
-        (.bgra, .unspecified, .bt601Lines525),
-        (.nv12, .bt709, .bt709),
-    ])
-    func aRealStreamSaysWhatTheFirstPictureBecomes(
-        _ format: PixelFormat,
-        _ color: ColorDescription,
-        _ matrix: ColorDescription.Matrix
-    ) async throws {
-        let picture = PixelBuffer.Description(format: format, width: 64, height: 48, color: color)
-        let stream = try await Self.encodeReally(picture)
-        #expect(stream.matrix == matrix)
+    /// A first picture, and the matrix that the stream then has.
+    struct First: Sendable {
+        var format: PixelFormat
+        var color: ColorDescription
+        var matrix: ColorDescription.Matrix
+    }
+
+    @Test(
+        arguments: [
+            First(format: .bgra, color: .sRGB, matrix: .bt601Lines525),
+            First(format: .bgra, color: .unspecified, matrix: .bt601Lines525),
+            First(format: .nv12, color: .bt709, matrix: .bt709),
+        ],
+        EncoderIsolation.processes
+    )
+    func aRealStreamSaysWhatTheFirstPictureBecomes(_ first: First, _ isolation: EncoderIsolation) async throws {
+        let color = first.color
+        let picture = PixelBuffer.Description(format: first.format, width: 64, height: 48, color: color)
+        let stream = try await Self.encodeReally(picture, isolation)
+        #expect(stream.matrix == first.matrix)
         #expect(stream.range == .limited)
         #expect(stream.primaries == color.primaries)
         #expect(stream.transfer == color.transfer)
     }
 
-    @Test func whatNoStreamCanSayDoesNotEndTheSession() async throws {
+    @Test(arguments: EncoderIsolation.processes)
+    func whatNoStreamCanSayDoesNotEndTheSession(_ isolation: EncoderIsolation) async throws {
         var color = ColorDescription.bt709
         color.chromaLocation = .init(rawValue: 6)
         let picture = PixelBuffer.Description(
@@ -57,7 +66,7 @@ import Testing
             color: color,
             pixelAspectRatio: Rational(0, 1)
         )
-        let stream = try await Self.encodeReally(picture)
+        let stream = try await Self.encodeReally(picture, isolation)
         #expect(stream.matrix == .bt709)
         #expect((stream.chromaLocation ?? .left) == .left)
     }
@@ -65,9 +74,19 @@ import Testing
     /// Encodes two pictures with x264.
     ///
     /// - Returns: The colour in the sequence parameter set, which the format description is made from.
-    private static func encodeReally(_ picture: PixelBuffer.Description) async throws -> ColorDescription {
-        let selection = try EncoderSelector().select(for: .init(width: 64, height: 48), policy: .requireSoftware)
-        let session = try await CompressionSession(configuration: .init(width: 64, height: 48), selection: selection)
+    private static func encodeReally(
+        _ picture: PixelBuffer.Description,
+        _ isolation: EncoderIsolation
+    ) async throws -> ColorDescription {
+        var helpers = HelperPool.Options()
+        helpers.path = try BuiltProgram.path("vatoolbox-helper")
+        helpers.log = { _ in }
+        var options = SessionOptions()
+        options.policy = .requireSoftware
+        options.isolation = isolation
+        options.helpers = try HelperPool(helpers)
+        let session = try await CompressionSession(configuration: .init(width: 64, height: 48), options: options)
+        #expect(session.encoder.isInHelper == (isolation == .process))
         let consumer = Task { [samples = session.samples] in await Consumed(samples) }
         for index in 0..<2 {
             let buffer = try PixelBuffer(picture)
@@ -109,6 +128,11 @@ import Testing
         configured.encode(picture)
         #expect(configured.machine.configuration.contentLight == other)
     }
+}
+
+extension EncoderIsolation {
+    /// Encoders in this process, and in another.
+    fileprivate static let processes: [EncoderIsolation] = [.inProcess, .process]
 }
 
 /// A machine whose encoders are ready at once and code nothing.

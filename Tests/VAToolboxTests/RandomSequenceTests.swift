@@ -275,23 +275,8 @@ private final class CallLog: Sendable {
     var dropped: Set<MediaTime> { state.withLock { $0.dropped } }
 }
 
-/// A small generator that gives the same numbers for the same seed everywhere.
-private struct SplitMix: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-    mutating func isOne(of count: Int) -> Bool { below(count) == 0 }
-
-    mutating func pick<Value>(_ values: [Value], hang: Value?) -> Value {
+extension SplitMix {
+    fileprivate mutating func pick<Value>(_ values: [Value], hang: Value?) -> Value {
         if let hang, isOne(of: 4) { return hang }
         return values[below(values.count)]
     }

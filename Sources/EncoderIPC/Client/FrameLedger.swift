@@ -36,10 +36,14 @@ struct CodedRing: Sendable {
 
 /// What the helper has: frames that have not come out, and pictures that it still reads. Holds every message of the
 /// helper against that.
+///
+/// A frame that was given is either outstanding or was given to the output, never both and never neither. Nothing comes
+/// out any more after ``settle()``, ``close()`` or an error that was given to the output, so both sets are final then.
 final class FrameLedger: Sendable {
     private struct State {
         weak var link: HelperLink?
         var properties: EncoderProperties?
+        /// Whether nothing is given to the session any more.
         var isClosed = false
         /// Frames that were given, and have not come out.
         var outstanding: Set<Int64> = []
@@ -50,6 +54,7 @@ final class FrameLedger: Sendable {
     }
 
     private let ring: CodedRing
+    /// Called under the lock; it never blocks, and asks nothing of the ledger.
     private let output: @Sendable (EncoderOutput) -> Void
     private let state = Mutex(State())
 
@@ -64,7 +69,10 @@ final class FrameLedger: Sendable {
     /// From here on frames may come out.
     func open(_ properties: EncoderProperties) { state.withLock { $0.properties = properties } }
 
-    /// From here on nothing is given to the session.
+    /// From here on nothing is given to the session: a call has failed, and what has not come out by now is lost.
+    func settle() { state.withLock { $0.isClosed = true } }
+
+    /// The same, and nobody cares for the pictures any more.
     func close() {
         let lent = state.withLock { state in
             state.isClosed = true
@@ -82,17 +90,18 @@ final class FrameLedger: Sendable {
         }
     }
 
-    /// The first frame that has not come out.
-    var firstOutstanding: Int64? { state.withLock { $0.outstanding.min() } }
+    /// The frames that have not come out.
+    var outstanding: Set<Int64> { state.withLock { $0.outstanding } }
 
     /// The helper is gone: its pictures are free, and the session is told.
     func fail(_ error: MediaError) {
-        let (isOpen, lent) = state.withLock { state in
+        let lent = state.withLock { state in
+            if !state.isClosed { output(.failed(error)) }
+            state.isClosed = true
             defer { state.lent = [:] }
-            return (!state.isClosed, state.lent)
+            return state.lent
         }
         withExtendedLifetime(lent) {}
-        if isOpen { output(.failed(error)) }
     }
 
     /// Takes a message that answers no order.
@@ -106,7 +115,10 @@ final class FrameLedger: Sendable {
             let (link, taken) = state.withLock { ($0.link, $0.taken) }
             try link?.tell(.taken(count: taken), within: .seconds(10))
         case .failed(let error):
-            if state.withLock({ !$0.isClosed }) { output(.failed(error)) }
+            state.withLock { state in
+                if !state.isClosed { output(.failed(error)) }
+                state.isClosed = true
+            }
         default: throw lie("sent what does not belong here", "\(message.kind)")
         }
     }
@@ -123,7 +135,7 @@ final class FrameLedger: Sendable {
 
     private func take(_ notice: CodedNotice) throws(MediaError) {
         let (isKnown, properties, isClosed) = state.withLock { state in
-            (state.outstanding.remove(notice.number) != nil, state.properties, state.isClosed)
+            (state.outstanding.contains(notice.number), state.properties, state.isClosed)
         }
         if isClosed { return }
         guard isKnown, let properties else {
@@ -143,8 +155,12 @@ final class FrameLedger: Sendable {
             isDropped: notice.isDropped,
             formatDescription: notice.formatDescription
         )
-        state.withLock { $0.taken += 1 }
-        output(.coded(frame))
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.outstanding.remove(frame.number)
+            output(.coded(frame))
+            state.taken += 1
+        }
     }
 
     private func lie(_ what: String, _ given: String) -> MediaError {

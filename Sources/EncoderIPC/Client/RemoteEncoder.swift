@@ -6,7 +6,7 @@ internal import MediaTypes
 final class RemoteEncoder: EncoderBackend {
     let properties: EncoderProperties
     var isInOtherProcess: Bool { true }
-    /// How many pictures lay in memory that the helper cannot see, and were copied.
+    /// Those in memory that the helper cannot see.
     private(set) var copiedPictures = 0
 
     private let link: HelperLink
@@ -96,29 +96,47 @@ final class RemoteEncoder: EncoderBackend {
         let shared = try sharedPicture(frame.buffer)
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
-        let answer = try link.call(.frame(order), within: deadlines.call, to: "encode a frame")
-        guard case .accepted(frame.number, let released) = answer else {
-            throw Self.refuse(link, "answered another order")
-        }
+        let answer = try call(.frame(order), to: "encode a frame")
+        guard case .accepted(frame.number, let released) = answer else { throw refuse("answered another order") }
         do {
             for number in released { try ledger.release(number) }
         } catch {
+            ledger.settle()
             link.abandon(error)
             throw error
         }
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
-        let answer = try link.call(.update(configuration), within: deadlines.call, to: "change its settings")
-        guard case .updated(let outcome) = answer else { throw Self.refuse(link, "answered another order") }
+        let answer = try call(.update(configuration), to: "change its settings")
+        guard case .updated(let outcome) = answer else { throw refuse("answered another order") }
         return outcome
     }
 
     func drain() throws(MediaError) {
-        let answer = try link.call(.drain, within: deadlines.call, to: "finish its frames")
-        guard case .drained = answer else { throw Self.refuse(link, "answered another order") }
-        if let number = ledger.firstOutstanding {
-            throw Self.refuse(link, "says that it has finished, and has not given frame \(number)")
+        let answer = try call(.drain, to: "finish its frames")
+        guard case .drained = answer else { throw refuse("answered another order") }
+        if let number = framesNotOut.min() {
+            throw refuse("says that it has finished, and has not given frame \(number)")
+        }
+    }
+
+    /// The frames that were given and have not come out. Once a call has thrown, except for a refused update, or the output
+    /// was given an error, nothing else comes out: then these are lost, and all others have come out.
+    var framesNotOut: Set<Int64> { ledger.outstanding }
+
+    private func refuse(_ reason: String) -> MediaError {
+        ledger.settle()
+        return Self.refuse(link, reason)
+    }
+
+    private func call(_ order: ClientMessage, to purpose: String) throws(MediaError) -> HelperMessage {
+        do {
+            return try link.call(order, within: deadlines.call, to: purpose)
+        } catch {
+            if case .update = order, error.isPermanent { throw error }
+            ledger.settle()
+            throw error
         }
     }
 

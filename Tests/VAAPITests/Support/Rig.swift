@@ -31,13 +31,15 @@ struct Rig {
         _ scenario: String...,
         persona: String = "intel",
         faults: String = "",
-        limits: String = ""
+        limits: String = "",
+        effort: String = "truthful"
     ) throws -> Outcome {
         let scratch = try Scratch()
         let settings = [
             "LIBVA_DRIVERS_PATH": try drivers(), "LIBVA_DRIVER_NAME": "libref", "RENDER_NODES": "128=generic",
             "REFERENCE_DRIVER_JOURNAL": scratch.path("journal"), "REFERENCE_DRIVER_PERSONA": persona,
             "REFERENCE_DRIVER_FAULTS": faults, "REFERENCE_DRIVER_LIMITS": limits,
+            "REFERENCE_DRIVER_EFFORT": effort,
         ]
         return try run(scenario, settings, scratch)
     }

@@ -61,6 +61,7 @@ private final class Bench {
     /// Answers, by the kinds of ``HelperMessage``; `coded` is not one.
     private static let answers: Set<UInt16> = [65, 66, 67, 70, 71, 72, 76]
     private static let coded: UInt16 = 69
+    private static let roomWanted: UInt16 = 77
 
     private let worker = Worker()
     private let attachments = Attachments()
@@ -114,8 +115,8 @@ private final class Bench {
             var isWaiting = form.contains(.waits) && patience > 0 && [1, 4, 5, 6, 9].contains(kind)
             while true {
                 let arrival = connection.receive(within: isWaiting ? patience : 0)
-                if case .message(Self.coded) = arrival, manners.contains(.takes) {
-                    taken += 1
+                if case .message(Self.coded) = arrival { taken += 1 }
+                if case .message(Self.roomWanted) = arrival, manners.contains(.takes) {
                     let payload = (0..<8).map { UInt8(truncatingIfNeeded: taken >> ($0 * 8)) }
                     connection.send(connection.framed(kind: 7, payload, descriptorCount: 0))
                 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A small generator that gives the same numbers for the same seed everywhere.
+package struct SplitMix: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+    package init(_ seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+
+    package mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+    package mutating func isOne(of count: Int) -> Bool { below(count) == 0 }
+}
