@@ -151,6 +151,8 @@ import Testing
         #expect(try planner.add(InputPicture(number: 5001)).map(\.text) == ["5001P[0L0]"])
         planner.invalidate(5000...5000)
         #expect(try planner.add(InputPicture(number: 5002)).map(\.text) == ["5002P[5001]"])
+        planner.invalidate(-9 ... -1)  // before the IDR picture
+        #expect(try planner.add(InputPicture(number: 5003)).map(\.text) == ["5003P[5002]"])
     }
 
     @Test func damageOutlivesThePictureThatCausedIt() throws {
