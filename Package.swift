@@ -31,6 +31,7 @@ let package = Package(
         // Pure values: no C library, no device.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
         .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
+        .target(name: "GOPPlanning", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
 
         // Pixels, by libyuv and by kernels for what it does not have.
         .target(
@@ -42,6 +43,13 @@ let package = Package(
         // Devices: what the kernel and libva offer.
         .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
+
+        // Encoders on a GPU.
+        .target(
+            name: "HardwareEncoder",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "VAAPI"],
+            swiftSettings: strict
+        ),
 
         // Encoders in a process of their own.
         .target(
@@ -151,6 +159,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "HardwareEncoderTests",
+            dependencies: ["BitstreamSyntax", "HardwareEncoder", "MediaTypes", "VAAPI"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GOPPlanningTests",
+            dependencies: ["BitstreamSyntax", "GOPPlanning", "MediaTypes"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "MediaIOTests",
             dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", logging],
             swiftSettings: strict
@@ -192,6 +210,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "VAAPITests", dependencies: ["VAAPI", "RenderNodes", "CLibVA"], swiftSettings: strict),
+        // What the tests of VAAPI run on drivers, each in a process of its own.
+        .executableTarget(
+            name: "VAAPIScenarios",
+            dependencies: ["CLibVA", "VAAPI"],
+            path: "Tests/VAAPIScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "VAAPITests",
+            dependencies: ["CLibVA", "RenderNodes", "VAAPI", "VAAPIScenarios"],
+            swiftSettings: strict
+        ),
     ]
 )

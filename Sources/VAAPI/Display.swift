@@ -3,17 +3,17 @@
 internal import CLibVA
 public import RenderNodes
 
-/// A connection to a driver (`VADisplay`). Owns the render node; both are closed at the end of its life.
-public struct Display: ~Copyable {
+/// A connection to a driver (`VADisplay`), and the render node that belongs to it.
+///
+/// Surfaces, contexts and whatever else was made with a display keep the connection: it ends, and the node is closed,
+/// when the last of them and the display itself are gone. All of them may be used from any thread.
+public struct Display: ~Copyable, Sendable {
     /// The version of VA-API that libva speaks.
     public let version: APIVersion
 
-    private let handle: VADisplay
-    private let relay: MessageRelay
+    private(set) var connection: DisplayConnection
     private let openingMessages: [DriverMessage]
-    private let node: OpenRenderNode
     private let onStage: @Sendable (DisplayStage) -> Void
-    private var isOpen: Bool
 
     /// Loads the driver for a node and initializes it (`vaGetDisplayDRM`, `vaInitialize`).
     ///
@@ -38,21 +38,16 @@ public struct Display: ~Copyable {
         }
         let relay = MessageRelay(onStage: onStage, handler: onMessage)
         Self.listen(to: handle, relay)
+        let connection = DisplayConnection(handle: handle, relay: relay, node: node, onStage: onStage)
         var major: Int32 = 0
         var minor: Int32 = 0
         do throws(VAError) {
             try check("vaInitialize", vaInitialize(handle, &major, &minor))
         } catch {
-            let messages = relay.endRecord()
-            onStage(.closing)
-            Self.terminate(handle, relay)
-            throw DisplayError(path: node.path, reason: .failed(error), messages: messages)
+            throw DisplayError(path: connection.path, reason: .failed(error), messages: relay.endRecord())
         }
-        self.handle = handle
-        self.relay = relay
-        self.node = node
+        self.connection = connection
         self.onStage = onStage
-        isOpen = true
         version = APIVersion(major: major, minor: minor)
         openingMessages = relay.endRecord()
     }
@@ -73,25 +68,29 @@ public struct Display: ~Copyable {
         self = try Display(node: node, onStage: onStage, onMessage: onMessage)
     }
 
-    deinit {
-        if isOpen {
-            onStage(.closing)
-            Self.terminate(handle, relay)
-        }
-    }
-
-    /// Ends the connection, as the end of the display's life does, and tells how that went.
+    /// Ends the connection, as the end of the display's life does, and tells how that went. While something that was
+    /// made with the display lives, the connection lasts; its end is then that thing's, and tells only the handler.
     ///
     /// - Throws: ``VAError`` if the driver fails to; its memory is lost then.
     public consuming func close() throws(VAError) {
-        isOpen = false
-        onStage(.closing)
-        // libva's callbacks lead to the relay until the connection has ended.
-        try withExtendedLifetime(relay) { (_) throws(VAError) in try Self.end(handle) }
+        guard isKnownUniquelyReferenced(&connection) else { return }
+        try connection.end()
+    }
+
+    /// Another display that stands for the same connection.
+    public func share() -> Display { Display(sharing: self) }
+
+    private init(sharing other: borrowing Display) {
+        version = other.version
+        connection = other.connection
+        openingMessages = other.openingMessages
+        onStage = other.onStage
     }
 
     /// The path of the node.
-    public var path: String { node.path }
+    public var path: String { connection.path }
+
+    private var handle: VADisplay { connection.handle }
 
     /// Asks the driver who it is and what it offers.
     ///
@@ -129,31 +128,11 @@ public struct Display: ~Copyable {
         return list.prefix(Int(max(count, 0))).map { Entrypoint(rawValue: $0.rawValue) }
     }
 
-    /// The relay outlives the display, which holds it until after `vaTerminate`.
+    /// The relay outlives the connection, which holds it until after `vaTerminate`.
     private static func listen(to handle: VADisplay, _ relay: MessageRelay) {
         let context = Unmanaged.passUnretained(relay).toOpaque()
         vaSetErrorCallback(handle, { MessageRelay.at($0)?.receive(.error, $1) }, context)
         vaSetInfoCallback(handle, { MessageRelay.at($0)?.receive(.info, $1) }, context)
-    }
-
-    /// Ends the connection. A driver that fails to is reported to the handler.
-    private static func terminate(_ handle: VADisplay, _ relay: MessageRelay) {
-        do throws(VAError) {
-            try end(handle)
-        } catch {
-            relay.receive(.error, "\(error)")
-        }
-    }
-
-    /// Ends the connection. A driver that fails to keeps its memory, and says nothing more.
-    private static func end(_ handle: VADisplay) throws(VAError) {
-        do throws(VAError) {
-            try check("vaTerminate", vaTerminate(handle))
-        } catch {
-            vaSetErrorCallback(handle, nil, nil)
-            vaSetInfoCallback(handle, nil, nil)
-            throw error
-        }
     }
 }
 

@@ -99,7 +99,7 @@ public struct Entrypoint: RawRepresentable, Sendable, Hashable, CustomStringConv
 }
 
 /// A constant's name without its prefix; nil where libva has no name for the number.
-private func shortName(_ name: UnsafePointer<CChar>?, prefix: String) -> String? {
+func shortName(_ name: UnsafePointer<CChar>?, prefix: String) -> String? {
     guard let name = name.map({ String(cString: $0) }), name.hasPrefix(prefix) else { return nil }
     return String(name.dropFirst(prefix.count))
 }

@@ -2,7 +2,7 @@
 
 /// The first elements of an H.264 slice header, which tell pictures, their kind and their order apart: clause 7.3.3.
 ///
-/// Reading stops after `pic_order_cnt_lsb`; what follows depends on the PPS.
+/// Reading stops after `pic_order_cnt_lsb`; what follows depends on the PPS: see ``H264SliceHeader``.
 public struct H264SliceHeaderStart: Hashable, Sendable {
     /// `slice_type` modulo 5: H.264 table 7-6.
     public enum Kind: UInt32, Sendable, Hashable, CaseIterable {
@@ -19,28 +19,31 @@ public struct H264SliceHeaderStart: Hashable, Sendable {
     }
 
     /// The header of the NAL unit.
-    public private(set) var header = H264NALUnitHeader(nalRefIdc: 0, nalUnitType: .slice)
+    public var header = H264NALUnitHeader(nalRefIdc: 0, nalUnitType: .slice)
     /// `first_mb_in_slice`: zero starts a picture, unless slices come in any order.
-    public private(set) var firstMbInSlice: UInt32 = 0
+    public var firstMbInSlice: UInt32 = 0
     /// `slice_type`, 0...9: above 4 all slices of the picture are of this kind.
-    public private(set) var sliceType: UInt32 = 0
+    public var sliceType: UInt32 = 0
     /// `pic_parameter_set_id`, 0...255.
-    public private(set) var picParameterSetId: UInt32 = 0
+    public var picParameterSetId: UInt32 = 0
     /// `colour_plane_id`, 0...2, where planes are coded apart.
-    public private(set) var colourPlaneId: UInt32 = 0
+    public var colourPlaneId: UInt32 = 0
     /// `frame_num`.
-    public private(set) var frameNum: UInt32 = 0
+    public var frameNum: UInt32 = 0
     /// `field_pic_flag`.
-    public private(set) var fieldPicFlag = false
+    public var fieldPicFlag = false
     /// `bottom_field_flag`.
-    public private(set) var bottomFieldFlag = false
+    public var bottomFieldFlag = false
     /// `idr_pic_id`, 0...65535; nil unless the picture is IDR.
-    public private(set) var idrPicId: UInt32?
+    public var idrPicId: UInt32?
     /// `pic_order_cnt_lsb`; nil unless `pic_order_cnt_type` is zero.
-    public private(set) var picOrderCntLsb: UInt32?
+    public var picOrderCntLsb: UInt32?
 
     /// `slice_type` without the statement about the other slices.
     public var kind: Kind { Kind(rawValue: sliceType % 5) ?? .i }
+
+    /// Makes the start of an I slice that is not IDR, with every number zero.
+    public init() {}
 
     /// Reads the start of a slice.
     ///
@@ -75,14 +78,18 @@ public struct H264SliceHeaderStart: Hashable, Sendable {
             if fieldPicFlag { try visitor.flag("bottom_field_flag", &bottomFieldFlag) }
         }
         if header.isKeyFrame {
-            var id: UInt32 = 0
+            var id = idrPicId ?? 0
             try visitor.ue("idr_pic_id", &id, in: 0...65535)
             idrPicId = id
+        } else {
+            try visitor.inferAbsent("idr_pic_id", &idrPicId)
         }
         if sps.picOrderCntType == 0 {
-            var lsb: UInt32 = 0
+            var lsb = picOrderCntLsb ?? 0
             try visitor.u("pic_order_cnt_lsb", bits: Int(min(sps.log2MaxPicOrderCntLsbMinus4, 12)) + 4, &lsb)
             picOrderCntLsb = lsb
+        } else {
+            try visitor.inferAbsent("pic_order_cnt_lsb", &picOrderCntLsb)
         }
     }
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// One message of supplemental enhancement information: H.264 7.3.2.3.1, HEVC 7.3.5.
+public struct SEIMessage: Hashable, Sendable {
+    /// `payloadType`: which message it is; H.264 annex D.
+    public struct PayloadType: RawRepresentable, Hashable, Sendable {
+        /// The number in the bitstream.
+        public var rawValue: UInt32
+        /// Names the type with this number.
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// Buffering period.
+        public static let bufferingPeriod = PayloadType(rawValue: 0)
+        /// Picture timing.
+        public static let pictureTiming = PayloadType(rawValue: 1)
+        /// User data registered by Recommendation ITU-T T.35.
+        public static let registeredUserData = PayloadType(rawValue: 4)
+        /// User data with a UUID.
+        public static let unregisteredUserData = PayloadType(rawValue: 5)
+        /// Recovery point.
+        public static let recoveryPoint = PayloadType(rawValue: 6)
+    }
+
+    /// Which message it is.
+    public var type: PayloadType
+    /// `sei_payload()`, whole bytes.
+    public var payload: [UInt8]
+
+    /// Makes a message.
+    public init(type: PayloadType, payload: [UInt8]) {
+        self.type = type
+        self.payload = payload
+    }
+
+    /// Writes messages into one NAL unit; prefix SEI for HEVC.
+    ///
+    /// - Returns: a NAL unit without start code or length.
+    public static func nalUnit(_ messages: [SEIMessage], codec: VideoCodec) -> [UInt8] {
+        var bytes: [UInt8] =
+            switch codec {
+            case .h264: [UInt8(H264NALUnitHeader.UnitType.sei.rawValue)]
+            case .hevc: [UInt8(HEVCNALUnitHeader.UnitType.prefixSEI.rawValue << 1), 1]
+            }
+        for message in messages {
+            bytes += coded(Int(message.type.rawValue)) + coded(message.payload.count) + message.payload
+        }
+        return EmulationPrevention.added(to: bytes + [0x80])
+    }
+
+    /// A number as `ff_byte` for each 255 in it, and the rest.
+    private static func coded(_ number: Int) -> [UInt8] {
+        Array(repeating: 0xFF, count: number / 255) + [UInt8(number % 255)]
+    }
+
+    /// Reads the messages of a NAL unit.
+    ///
+    /// - Parameter nalUnit: SEI of H.264, or prefix or suffix SEI of HEVC, without start code or length.
+    /// - Throws: `BitstreamError` if a message is longer than the unit.
+    public static func messages(
+        in nalUnit: some Collection<UInt8>,
+        codec: VideoCodec
+    ) throws(BitstreamError) -> [SEIMessage] {
+        let bytes = EmulationPrevention.removed(from: nalUnit)
+        var reader = BitReader(bytes)
+        for _ in 0..<(codec == .h264 ? 1 : 2) { _ = try reader.readBits(8, "nal_unit_header") }
+        var messages: [SEIMessage] = []
+        while reader.moreRBSPData {
+            let type = try number("payload_type_byte", &reader)
+            let size = try number("payload_size_byte", &reader)
+            let start = reader.bitPosition / 8
+            guard size <= bytes.count - start else {
+                throw BitstreamError(field: "sei_payload", bitPosition: reader.bitPosition, reason: .truncated)
+            }
+            let payload = Array(bytes[start..<start + size])
+            messages.append(SEIMessage(type: PayloadType(rawValue: UInt32(type)), payload: payload))
+            for _ in 0..<size { _ = try reader.readBits(8, "sei_payload") }
+        }
+        return messages
+    }
+
+    private static func number(_ field: String, _ reader: inout BitReader) throws(BitstreamError) -> Int {
+        var number = 0
+        while true {
+            let byte = Int(try reader.readBits(8, field))
+            number += byte
+            // No unit is that long.
+            guard number < 1 << 30 else {
+                throw .outOfRange(field, at: reader.bitPosition, value: number, allowed: 0...(1 << 30 - 1))
+            }
+            if byte != 0xFF { return number }
+        }
+    }
+}
+
+/// The payload of a message whose elements are described in order.
+protocol SEIPayload {
+    /// Visits every element in the order of the syntax table.
+    mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError)
+}
+
+extension SEIPayload {
+    /// The elements as whole bytes, with `bit_equal_to_one` and zeros behind them where they end within one.
+    func message(_ type: SEIMessage.PayloadType) throws(BitstreamError) -> SEIMessage {
+        var writer = SyntaxWriter()
+        var copy = self
+        try copy.visit(&writer)
+        if !writer.writer.isByteAligned { try writer.trailingBits() }
+        return SEIMessage(type: type, payload: writer.writer.bytes)
+    }
+
+    /// Reads the elements; what follows them is left alone.
+    mutating func read(_ payload: [UInt8]) throws(BitstreamError) {
+        var reader = SyntaxReader(BitReader(payload))
+        try visit(&reader)
+    }
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import MediaTypes
+
+/// What an H.264 stream is, as far as that is decided before its first picture: profile, level and parameter sets, all
+/// derived from what was asked for and from what the encoder can do.
+struct H264Stream {
+    /// What the encoder does, as far as the stream tells it.
+    struct Traits: Hashable, Sendable {
+        /// The profiles that the encoder has.
+        var profiles: [VideoProfile]
+        /// Whether it codes with CABAC.
+        var hasCABAC = true
+        /// Whether it uses the 8x8 transform in High profile.
+        var has8x8Transform = true
+        /// `max_num_ref_frames`: how many reference pictures it keeps, 0...16.
+        var referenceFrames = 1
+        /// How many pictures precede one in decoding and follow it in output.
+        var reorderDepth = 0
+        /// How many pictures P slices, and either list of B slices, refer to at most, at least 1.
+        var activeReferences = [1, 1]
+        /// The quantizer from which slices count theirs, 0...51.
+        var initialQuantizer = 26
+        /// Whether it sends buffering periods and picture timing, without which the rates in the stream mean nothing.
+        var sendsTiming = false
+    }
+
+    /// The validated configuration.
+    let configuration: EncoderConfiguration
+    let profile: VideoProfile
+    let level: H264Level
+    /// The rate and buffer that the encoder has to keep to, which the stream may tell; `nil` for no limit.
+    let rateLimit: RateLimit?
+    let sequence: H264SequenceParameterSet
+    let picture: H264PictureParameterSet
+    /// Where the stream differs from what was asked for.
+    let adjustments: [Adjustment]
+
+    /// Frame numbers and picture order counts wrap at this many bits: enough for any group of B-frames and for long-term
+    /// references, and so few that slice headers stay short.
+    static let frameNumberBits = 8
+
+    /// - Parameter configuration: A validated one.
+    /// - Throws: `unsupported` if the encoder lacks the profile, `invalidArgument` if no level takes the stream.
+    init(_ configuration: EncoderConfiguration, _ traits: Traits) throws(MediaError) {
+        self.configuration = configuration
+        profile = try Self.profile(configuration, traits)
+        var adjustments: [Adjustment] = []
+        let rateLimit = Self.codableRate(configuration, &adjustments)
+        level = try Self.level(configuration, traits, profile, rateLimit)
+        self.rateLimit = rateLimit
+        let usesCABAC = Self.usesCABAC(configuration, traits, profile, &adjustments)
+        var sequence = try Self.sequence(configuration, traits, profile, level)
+        sequence.vui = Self.usability(configuration, traits, rateLimit, level, &adjustments)
+        self.sequence = sequence
+        picture = Self.picture(traits, profile, usesCABAC: usesCABAC)
+        self.adjustments = adjustments
+    }
+
+    /// How many pictures a decoder keeps at most: the bound on references and reordering that the level, or where none
+    /// was asked for any level, allows.
+    static func mostDecodedPictures(_ configuration: EncoderConfiguration) -> Int {
+        configuration.level?.decodedPictures(width: configuration.width, height: configuration.height) ?? 16
+    }
+
+    /// The sets, as NAL units.
+    func parameterSets() throws(MediaError) -> [[UInt8]] {
+        do throws(BitstreamError) {
+            return [try sequence.nalUnit(), try picture.nalUnit()]
+        } catch {
+            throw MediaError(.creationFailed, "the parameter sets cannot be written: \(error)")
+        }
+    }
+}
+
+// MARK: - Profile and level
+
+extension H264Stream {
+    private static func profile(
+        _ configuration: EncoderConfiguration,
+        _ traits: Traits
+    ) throws(MediaError) -> VideoProfile {
+        let known: [VideoProfile] = [.h264High, .h264Main, .h264Baseline]
+        let available = known.filter { traits.profiles.contains($0) }
+        if let asked = configuration.profile, available.contains(asked) { return asked }
+        let needsMain = configuration.entropyMode == .cabac || configuration.bFrames.isDemanded
+        let chosen = available.first { !needsMain || $0 != .h264Baseline }
+        guard configuration.profile == nil, configuration.bitDepth == 8, let chosen else {
+            throw MediaError(
+                .unsupported,
+                "the encoder has not the profile",
+                given: configuration.profile?.rawValue ?? "\(configuration.bitDepth) bits",
+                allowed: available.map(\.rawValue).joined(separator: ", ")
+            )
+        }
+        return chosen
+    }
+
+    /// The level that was asked for, else the lowest that takes the size, the rate and the pictures that are kept.
+    private static func level(
+        _ configuration: EncoderConfiguration,
+        _ traits: Traits,
+        _ profile: VideoProfile,
+        _ rateLimit: RateLimit?
+    ) throws(MediaError) -> H264Level {
+        let pictures = max(traits.referenceFrames, traits.reorderDepth)
+        let rate = RateLimit(
+            bitsPerSecond: max(rateLimit?.bitsPerSecond ?? 0, configuration.rateControl.bitsPerSecond ?? 0),
+            bufferSize: rateLimit?.bufferSize ?? 0
+        )
+        func takes(_ level: H264Level) -> Bool {
+            let (width, height) = (configuration.width, configuration.height)
+            return level.reasonAgainst(width: width, height: height, frameRate: configuration.frameRate) == nil
+                && level.decodedPictures(width: width, height: height) >= pictures
+                && level.reasonAgainst(rate, in: profile) == nil
+        }
+        if let asked = configuration.level {
+            if takes(asked) { return asked }
+        } else if let lowest = H264Level.all.first(where: takes) {
+            return lowest
+        }
+        throw MediaError(
+            .invalidArgument,
+            "the stream is beyond level \(configuration.level?.name ?? "6.2")",
+            given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept",
+            allowed: "the limits of table A-1 for profile \(profile.rawValue)"
+        )
+    }
+
+    private static func usesCABAC(
+        _ configuration: EncoderConfiguration,
+        _ traits: Traits,
+        _ profile: VideoProfile,
+        _ adjustments: inout [Adjustment]
+    ) -> Bool {
+        guard !profile.isBaseline, configuration.entropyMode != .cavlc else { return false }
+        if configuration.entropyMode == .cabac, !traits.hasCABAC {
+            let reason = "the encoder has no CABAC"
+            adjustments.append(Adjustment(property: "entropy", requested: "cabac", used: "cavlc", reason: reason))
+        }
+        return traits.hasCABAC
+    }
+}
+
+extension BFrames {
+    /// Whether B-frames are asked for, and not only allowed.
+    fileprivate var isDemanded: Bool { if case .maximum = self { true } else { false } }
+}
+
+// MARK: - Rates
+
+extension H264Stream {
+    /// The limit on peaks as `hrd_parameters()` can tell it: rates in 64 bits per second, buffers in 16 bits (H.264
+    /// E.2.2). Rounded down, so that a limit stays one; the encoder is told the same.
+    private static func codableRate(
+        _ configuration: EncoderConfiguration,
+        _ adjustments: inout [Adjustment]
+    ) -> RateLimit? {
+        guard let limit = configuration.rateLimit(codec: .h264) else { return nil }
+        let rate = max(64, limit.bitsPerSecond / 64 * 64)
+        let size = max(16, limit.bufferSize / 16 * 16)
+        if case .constantBitRate(let asked, _) = configuration.rateControl, asked != rate {
+            let reason = "H.264 tells constant rates in 64 bit/s"
+            adjustments.append(
+                Adjustment(property: "bitrate", requested: "\(asked) bit/s", used: "\(rate) bit/s", reason: reason)
+            )
+        }
+        return RateLimit(bitsPerSecond: rate, bufferSize: size)
+    }
+
+    private static func referenceDecoder(_ limit: RateLimit, isConstant: Bool) -> H264ReferenceDecoder {
+        var decoder = H264ReferenceDecoder()
+        let (rateScale, rate) = scaled(limit.bitsPerSecond / 64)
+        let (sizeScale, size) = scaled(limit.bufferSize / 16)
+        decoder.bitRateScale = rateScale
+        decoder.cpbSizeScale = sizeScale
+        decoder.schedules[0].bitRateValueMinus1 = rate - 1
+        decoder.schedules[0].cpbSizeValueMinus1 = size - 1
+        decoder.schedules[0].cbrFlag = isConstant
+        return decoder
+    }
+
+    /// A number as a value and a power of two, without loss as far as 32 bits go.
+    private static func scaled(_ number: Int) -> (scale: UInt32, value: UInt32) {
+        var (scale, value) = (UInt32(0), max(1, number))
+        while scale < 15, value.isMultiple(of: 2) || value > Int(UInt32.max) {
+            value /= 2
+            scale += 1
+        }
+        return (scale, UInt32(clamping: value))
+    }
+}
+
+// MARK: - Parameter sets
+
+extension H264Stream {
+    private static func sequence(
+        _ configuration: EncoderConfiguration,
+        _ traits: Traits,
+        _ profile: VideoProfile,
+        _ level: H264Level
+    ) throws(MediaError) -> H264SequenceParameterSet {
+        var set = H264SequenceParameterSet()
+        set.setProfile(profile, level)
+        set.log2MaxFrameNumMinus4 = UInt32(frameNumberBits - 4)
+        set.log2MaxPicOrderCntLsbMinus4 = UInt32(frameNumberBits - 4)
+        // Every driver knows type 0, and it puts no condition on pictures that nothing refers to.
+        set.picOrderCntType = 0
+        set.maxNumRefFrames = UInt32(clamping: traits.referenceFrames)
+        set.picWidthInMbsMinus1 = UInt32(clamping: (configuration.width + 15) / 16 - 1)
+        set.picHeightInMapUnitsMinus1 = UInt32(clamping: (configuration.height + 15) / 16 - 1)
+        do throws(BitstreamError) {
+            try set.setDisplaySize(PictureSize(width: configuration.width, height: configuration.height))
+        } catch {
+            throw MediaError(.invalidArgument, "the size cannot be coded: \(error)")
+        }
+        return set
+    }
+
+    private static func picture(
+        _ traits: Traits,
+        _ profile: VideoProfile,
+        usesCABAC: Bool
+    ) -> H264PictureParameterSet {
+        var set = H264PictureParameterSet()
+        set.entropyCodingModeFlag = usesCABAC
+        set.numRefIdxL0DefaultActiveMinus1 = UInt32(clamping: traits.activeReferences[0] - 1)
+        set.numRefIdxL1DefaultActiveMinus1 = UInt32(clamping: traits.activeReferences[1] - 1)
+        set.picInitQpMinus26 = Int32(clamping: traits.initialQuantizer - 26)
+        set.deblockingFilterControlPresentFlag = true
+        if profile == .h264High {
+            set.high = H264PictureParameterSet.HighProfileElements()
+            set.high?.transform8x8ModeFlag = traits.has8x8Transform
+        }
+        return set
+    }
+
+    private static func usability(
+        _ configuration: EncoderConfiguration,
+        _ traits: Traits,
+        _ rateLimit: RateLimit?,
+        _ level: H264Level,
+        _ adjustments: inout [Adjustment]
+    ) -> H264VideoUsability {
+        var usability = H264VideoUsability()
+        usability.signal = signal(configuration, &adjustments)
+        usability.timing = timing(configuration)
+        if let rateLimit, traits.sendsTiming {
+            let isConstant = if case .constantBitRate = configuration.rateControl { true } else { false }
+            usability.nalHRD = referenceDecoder(rateLimit, isConstant: isConstant)
+        }
+        var restriction = H264VideoUsability.BitstreamRestriction()
+        restriction.maxNumReorderFrames = UInt32(clamping: traits.reorderDepth)
+        restriction.maxDecFrameBuffering = UInt32(clamping: max(traits.referenceFrames, traits.reorderDepth))
+        usability.bitstreamRestriction = restriction
+        return usability
+    }
+
+    /// A tick is half a frame (H.264 E.2.1).
+    private static func timing(_ configuration: EncoderConfiguration) -> H264VideoUsability.Timing? {
+        let rate = configuration.frameRate.reduced
+        let (ticks, isTooLarge) = UInt32(clamping: rate.numerator).multipliedReportingOverflow(by: 2)
+        if isTooLarge { return nil }
+        return H264VideoUsability.Timing(
+            numUnitsInTick: UInt32(clamping: rate.denominator),
+            timeScale: ticks,
+            fixedFrameRateFlag: !configuration.isFrameRateVariable
+        )
+    }
+
+    private static func signal(
+        _ configuration: EncoderConfiguration,
+        _ adjustments: inout [Adjustment]
+    ) -> VideoSignal {
+        var signal = VideoSignal()
+        if let ratio = configuration.pixelAspectRatio {
+            let limited = ratio.reduced.limited(to: 65535)
+            if limited != ratio.reduced {
+                adjustments.append(
+                    Adjustment(
+                        property: "pixel aspect ratio",
+                        requested: "\(ratio)",
+                        used: "\(limited)",
+                        reason: "its terms have 16 bits"
+                    )
+                )
+            }
+            signal.aspectRatio = PositiveRatio(Int(limited.numerator), Int(limited.denominator)).map { .init($0) }
+        }
+        guard let color = configuration.color else { return signal }
+        var type = VideoSignal.SignalType()
+        type.videoFullRangeFlag = color.range == .full
+        let description = ColourDescription(
+            colourPrimaries: UInt32(color.primaries.rawValue),
+            transferCharacteristics: UInt32(color.transfer.rawValue),
+            matrixCoefficients: UInt32(color.matrix.rawValue)
+        )
+        if description != ColourDescription() { type.colourDescription = description }
+        if color.range != .unspecified || type.colourDescription != nil { signal.signalType = type }
+        if let location = color.chromaLocation {
+            var coded = VideoSignal.ChromaLocation()
+            (coded.topField, coded.bottomField) = (UInt32(location.rawValue), UInt32(location.rawValue))
+            signal.chromaLocation = coded
+        }
+        return signal
+    }
+}
+
+extension Rational {
+    /// The same ratio, as near as terms up to a limit come.
+    fileprivate func limited(to limit: Int32) -> Rational {
+        guard max(numerator, denominator) > limit else { return self }
+        let scale = Double(limit) / Double(max(numerator, denominator))
+        return Rational(
+            max(1, Int32((Double(numerator) * scale).rounded())),
+            max(1, Int32((Double(denominator) * scale).rounded()))
+        ).reduced
+    }
+}
+
+extension H264SequenceParameterSet {
+    /// Profile, level and what says the same in the constraint flags (H.264 A.2 and A.3).
+    fileprivate mutating func setProfile(_ profile: VideoProfile, _ level: H264Level) {
+        let isLevel1b = level.levelIDC == 9
+        switch profile {
+        case .h264Baseline:
+            profileIdc = 66
+            (constraintSet0Flag, constraintSet1Flag) = (true, true)
+        case .h264Main:
+            profileIdc = 77
+            constraintSet1Flag = true
+        case .h264High, .h264High10, .hevcMain, .hevcMain10: profileIdc = 100
+        }
+        levelIdc = UInt32(level.levelIDC)
+        if isLevel1b, profileIdc != 100 {
+            levelIdc = 11
+            constraintSet3Flag = true
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import VAAPI
+
+/// How a driver is told to spend bits: the mode of its rate control, and the numbers of `VAEncMiscParameterRateControl`
+/// and `VAEncMiscParameterHRD`.
+struct RatePlan: Hashable, Sendable {
+    /// The numbers of a mode that aims at a rate.
+    struct Target: Hashable, Sendable {
+        /// `bits_per_second`: the rate that is not exceeded for long.
+        var peak: Int
+        /// `target_percentage`: the average, in percent of the peak, 1...100.
+        var percentage: Int
+        /// `window_size` in milliseconds: how long the driver may take to come to the average.
+        var window: Int
+        /// The decoder's buffer of `VAEncMiscParameterHRD`, in bits; `nil` leaves the driver without one.
+        var bufferSize: Int?
+    }
+
+    /// One mode.
+    var mode: RateControlModes
+    /// The rate, for modes that aim at one.
+    var target: Target?
+    /// The quality to keep, 1...51, lower is better: `ICQ_quality_factor` or `quality_factor`.
+    var quality: Int?
+    /// The quantizer of P pictures in mode CQP, and where the others begin, 1...51.
+    var quantizer: Int
+    /// Where the plan differs from what was asked for.
+    var adjustments: [Adjustment] = []
+
+    /// The quantizer where a rate control begins, unless something better is known.
+    static let usualQuantizer = 26
+    /// `window_size` where nothing was asked for.
+    static let usualWindow = 1000
+
+    /// - Parameters:
+    ///   - configuration: A validated one.
+    ///   - limit: The limit on peaks as the stream tells it; `nil` for none.
+    ///   - modes: What the driver has.
+    /// - Throws: `unsupported` if it has nothing that does what was asked for.
+    init(
+        _ configuration: EncoderConfiguration,
+        limit: RateLimit?,
+        modes: RateControlModes
+    ) throws(MediaError) {
+        switch configuration.rateControl {
+        case .constantQuantizer(let quantizer):
+            try self.init(.cqp, of: modes, configuration)
+            self.quantizer = min(max(quantizer, 1), 51)
+            report("quantizer", "\(quantizer)", "\(self.quantizer)", "the encoder has no lossless mode")
+        case .constantQuality(let quality, let peak):
+            try self.init(quality: quality, peak: peak, limit, modes, configuration)
+        case .constantBitRate:
+            try self.init(.cbr, of: modes, configuration)
+            target = limit.map { limit in
+                Target(
+                    peak: limit.bitsPerSecond,
+                    percentage: 100,
+                    window: Self.window(limit),
+                    bufferSize: limit.bufferSize
+                )
+            }
+        case .averageBitRate(let average, _):
+            try self.init(average: average, limit, modes, configuration)
+        }
+    }
+
+    private init(_ mode: RateControlModes, of modes: RateControlModes, _ asked: EncoderConfiguration) throws(MediaError)
+    {
+        guard modes.contains(mode) else {
+            throw MediaError(
+                .unsupported,
+                "the driver has no rate control for that" + (modes == .cqp ? Self.hintAtFirmware : ""),
+                given: "\(asked.rateControl)",
+                allowed: "modes \(modes)"
+            )
+        }
+        self.mode = mode
+        quantizer = Self.usualQuantizer
+    }
+
+    private static let hintAtFirmware =
+        "; with constant quantizers alone, Intel's low-power encoder mostly lacks its HuC firmware"
+
+    // MARK: - Averages
+
+    private init(
+        average: Int,
+        _ limit: RateLimit?,
+        _ modes: RateControlModes,
+        _ configuration: EncoderConfiguration
+    ) throws(MediaError) {
+        if !modes.contains(.vbr), modes.contains(.cbr) {
+            try self.init(.cbr, of: modes, configuration)
+            target = Target(peak: average, percentage: 100, window: Self.usualWindow, bufferSize: limit?.bufferSize)
+            report("rate control", "average", "constant", "the driver has no variable rate")
+            return
+        }
+        try self.init(.vbr, of: modes, configuration)
+        // Without a limit a driver still wants a peak: twice the average lets it do what a scene needs.
+        let peak = limit?.bitsPerSecond ?? average * 2
+        // The percentage is rounded up and the peak made to fit, so that the average is met and the peak not exceeded.
+        let percentage = min(100, max(1, Int((Int128(average) * 100 + Int128(peak) - 1) / Int128(peak))))
+        target = Target(
+            peak: max(average, Int(Int128(average) * 100 / Int128(percentage))),
+            percentage: percentage,
+            window: limit.map(Self.window) ?? Self.usualWindow,
+            bufferSize: limit?.bufferSize
+        )
+    }
+
+    /// How long the buffer takes to fill, in milliseconds, 1...60000.
+    private static func window(_ limit: RateLimit) -> Int {
+        Int(min(max(Int128(limit.bufferSize) * 1000 / Int128(max(1, limit.bitsPerSecond)), 1), 60_000))
+    }
+
+    // MARK: - Quality
+
+    private init(
+        quality: Double,
+        peak: PeakBitRate,
+        _ limit: RateLimit?,
+        _ modes: RateControlModes,
+        _ configuration: EncoderConfiguration
+    ) throws(MediaError) {
+        let factor = min(max(Int(quality.rounded()), 1), 51)
+        if let limit, modes.contains(.qvbr) {
+            try self.init(.qvbr, of: modes, configuration)
+            self.quality = factor
+            let window = Self.window(limit)
+            target = Target(peak: limit.bitsPerSecond, percentage: 100, window: window, bufferSize: limit.bufferSize)
+        } else if modes.contains(.icq) {
+            try self.init(.icq, of: modes, configuration)
+            self.quality = factor
+        } else {
+            try self.init(.cqp, of: modes, configuration)
+            quantizer = factor
+            report(
+                "rate control",
+                "constant quality",
+                "constant quantizer",
+                "the driver has no mode that keeps a quality"
+            )
+        }
+        if limit != nil, target == nil {
+            report("peak bitrate", "\(limit?.bitsPerSecond ?? 0) bit/s", "none", "this mode of the driver has no limit")
+        }
+        report("quality", Self.text(quality), "\(factor)", "the driver takes whole numbers from 1 to 51")
+    }
+
+    private static func text(_ quality: Double) -> String {
+        quality == quality.rounded() ? "\(Int(quality))" : "\(quality)"
+    }
+
+    private mutating func report(_ property: String, _ asked: String, _ used: String, _ reason: String) {
+        guard asked != used else { return }
+        adjustments.append(Adjustment(property: property, requested: asked, used: used, reason: reason))
+    }
+}

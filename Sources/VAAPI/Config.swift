@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLibVA
+
+/// A profile and an entrypoint with the choices made for them (`VAConfigID`). Destroyed at the end of its life.
+public struct Config: ~Copyable, Sendable {
+    /// The number that libva knows the config by.
+    public let id: UInt32
+    /// The profile.
+    public let profile: Profile
+    /// The entrypoint.
+    public let entrypoint: Entrypoint
+    /// What was asked for when the config was made; everything else is the driver's choice, see ``attributes()``.
+    public let asked: [ConfigAttributeValue]
+
+    let connection: DisplayConnection
+
+    fileprivate init(
+        _ connection: DisplayConnection,
+        _ profile: Profile,
+        _ entrypoint: Entrypoint,
+        _ asked: [ConfigAttributeValue]
+    ) throws(VAError) {
+        var pairs = asked.map(\.pair)
+        var id = VA_INVALID_ID
+        try check(
+            "vaCreateConfig",
+            vaCreateConfig(
+                connection.handle,
+                VAProfile(rawValue: profile.rawValue),
+                VAEntrypoint(rawValue: entrypoint.rawValue),
+                &pairs,
+                Int32(pairs.count),
+                &id
+            )
+        )
+        self.id = id
+        self.profile = profile
+        self.entrypoint = entrypoint
+        self.asked = asked
+        self.connection = connection
+    }
+
+    deinit {
+        connection.report { [connection, id] () throws(VAError) in
+            try check("vaDestroyConfig", vaDestroyConfig(connection.handle, id))
+        }
+    }
+
+    /// What was got: every attribute as it holds for this config (`vaQueryConfigAttributes`). Drivers answer with what
+    /// they could do, with what was chosen, or not at all.
+    public func attributes() throws(VAError) -> [ConfigAttributeValue] {
+        var profile = VAProfileNone
+        var entrypoint = VAEntrypoint(rawValue: 0)
+        // Drivers have been seen to state a smaller number than they write.
+        let room = max(Int(vaMaxNumConfigAttributes(connection.handle)), ConfigAttribute.all.count)
+        var pairs = [VAConfigAttrib](repeating: VAConfigAttrib(), count: room)
+        var count: Int32 = 0
+        try check(
+            "vaQueryConfigAttributes",
+            vaQueryConfigAttributes(connection.handle, id, &profile, &entrypoint, &pairs, &count)
+        )
+        return pairs.prefix(Int(max(count, 0))).map { ConfigAttributeValue($0) }
+    }
+
+    /// What surfaces fit the config (`vaQuerySurfaceAttributes`).
+    public func surfaceCapabilities() throws(VAError) -> SurfaceCapabilities {
+        var count: UInt32 = 0
+        try check("vaQuerySurfaceAttributes", vaQuerySurfaceAttributes(connection.handle, id, nil, &count))
+        var list = [VASurfaceAttrib](repeating: VASurfaceAttrib(), count: Int(count))
+        if list.isEmpty { return SurfaceCapabilities(attributes: []) }
+        try check("vaQuerySurfaceAttributes", vaQuerySurfaceAttributes(connection.handle, id, &list, &count))
+        return SurfaceCapabilities(attributes: list.prefix(Int(count)).map { SurfaceAttributeValue($0) })
+    }
+}
+
+extension Display {
+    /// Makes a config (`vaCreateConfig`).
+    ///
+    /// - Parameters:
+    ///   - attributes: Choices among what the driver offers, see ``EncodeCapabilities``. Drivers refuse what they do not
+    ///     offer, attributes that they do not have, and more than one mode of rate control; some accept such and crash
+    ///     later.
+    /// - Throws: ``VAError`` if the driver refuses.
+    public func makeConfig(
+        profile: Profile,
+        entrypoint: Entrypoint,
+        attributes: [ConfigAttributeValue] = []
+    ) throws(VAError) -> Config {
+        try Config(connection, profile, entrypoint, attributes)
+    }
+
+    /// Asks for everything that a driver says of a profile and an entrypoint (`vaGetConfigAttributes`, and
+    /// `vaQuerySurfaceAttributes` for a config with the driver's own choices).
+    public func encodeCapabilities(profile: Profile, entrypoint: Entrypoint) throws(VAError) -> EncodeCapabilities {
+        var pairs = ConfigAttribute.all.map { ConfigAttributeValue($0, VA_ATTRIB_NOT_SUPPORTED).pair }
+        try check(
+            "vaGetConfigAttributes",
+            vaGetConfigAttributes(
+                connection.handle,
+                VAProfile(rawValue: profile.rawValue),
+                VAEntrypoint(rawValue: entrypoint.rawValue),
+                &pairs,
+                Int32(pairs.count)
+            )
+        )
+        let config = try makeConfig(profile: profile, entrypoint: entrypoint)
+        return EncodeCapabilities(
+            profile: profile,
+            entrypoint: entrypoint,
+            attributes: pairs.map { ConfigAttributeValue($0) },
+            surfaces: try config.surfaceCapabilities()
+        )
+    }
+}

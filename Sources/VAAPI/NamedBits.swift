@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The names of a number's bits, lowest first, and as hexadecimal number those that have none.
+func names(ofBits value: UInt32, _ known: [(bit: UInt32, name: String)]) -> String {
+    var names: [String] = []
+    var unnamed = value
+    for (bit, name) in known where value & bit != 0 {
+        names.append(name)
+        unnamed &= ~bit
+    }
+    if unnamed != 0 { names.append("0x" + String(unnamed, radix: 16)) }
+    return names.isEmpty ? "none" : names.joined(separator: " ")
+}
+
+/// A format of pixels by its four letters (`VA_FOURCC_*`); DRM has the same letters for most formats.
+public struct FourCC: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    /// The letters, the first in the lowest byte.
+    public let rawValue: UInt32
+
+    /// Wraps a number of `va.h` or `drm_fourcc.h`.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Luma, then a plane of interleaved chroma; 4:2:0, 8 bits.
+    public static let nv12 = Self("NV12")
+    /// As NV12 with 10 bits, in the upper bits of 16.
+    public static let p010 = Self("P010")
+    /// Three planes Y, U, V; 4:2:0, 8 bits.
+    public static let i420 = Self("I420")
+    /// Three planes Y, V, U; 4:2:0, 8 bits.
+    public static let yv12 = Self("YV12")
+    /// Packed Y, U, Y, V; 4:2:2, 8 bits.
+    public static let yuy2 = Self("YUY2")
+    /// Packed blue, green, red, alpha; 8 bits.
+    public static let bgra = Self("BGRA")
+    /// A plane of single bytes, in DRM's naming: NV12's luma as a layer of its own.
+    public static let r8 = Self("R8  ")
+    /// A plane of pairs of bytes, in DRM's naming: NV12's chroma as a layer of its own.
+    public static let gr88 = Self("GR88")
+
+    private init(_ letters: StaticString) {
+        rawValue = (0..<4).reduce(0) { $0 | UInt32(letters.utf8Start[$1]) << (8 * $1) }
+    }
+
+    /// The four letters; the number where they are no printable ones.
+    public var description: String {
+        let bytes = (0..<4).map { UInt8(truncatingIfNeeded: rawValue >> (8 * $0)) }
+        guard bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else { return "0x" + String(rawValue, radix: 16) }
+        return String(decoding: bytes, as: UTF8.self).trimmingSuffix(" ")
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ character: Character) -> String {
+        var text = Substring(self)
+        while text.last == character { text.removeLast() }
+        return String(text)
+    }
+}

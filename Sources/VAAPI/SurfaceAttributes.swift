@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLibVA
+
+/// Where the memory of a surface may come from (`VA_SURFACE_ATTRIB_MEM_TYPE_*`).
+public struct SurfaceMemoryTypes: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
+    public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The driver allocates it.
+    public static let driver = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_VA))
+    /// The application's own, by pointer.
+    public static let userPointer = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR))
+    /// A DMA-BUF in the older description, which has no modifiers.
+    public static let prime = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME))
+    /// A DMA-BUF.
+    public static let prime2 = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2))
+
+    /// Such as `driver prime-2`.
+    public var description: String {
+        names(
+            ofBits: rawValue,
+            [
+                (Self.driver.rawValue, "driver"), (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_V4L2), "v4l2"),
+                (Self.userPointer.rawValue, "user-pointer"),
+                (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_KERNEL_DRM), "kernel-drm"), (Self.prime.rawValue, "prime"),
+                (Self.prime2.rawValue, "prime-2"),
+            ]
+        )
+    }
+}
+
+/// What a surface is made for (`VA_SURFACE_ATTRIB_USAGE_HINT_*`); drivers choose the tiling by it.
+public struct SurfaceUsage: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// The bits of `va.h`.
+    public let rawValue: UInt32
+
+    /// Wraps bits of `va.h`.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// A decoder writes to it.
+    public static let decoder = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_DECODER))
+    /// An encoder reads from it.
+    public static let encoder = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_ENCODER))
+    /// The video processor reads from it.
+    public static let processingInput = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_VPP_READ))
+    /// The video processor writes to it.
+    public static let processingOutput = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_VPP_WRITE))
+    /// It is exported.
+    public static let export = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT))
+
+    /// Such as `encoder export`.
+    public var description: String {
+        names(
+            ofBits: rawValue,
+            [
+                (Self.decoder.rawValue, "decoder"), (Self.encoder.rawValue, "encoder"),
+                (Self.processingInput.rawValue, "processing-input"),
+                (Self.processingOutput.rawValue, "processing-output"),
+                (UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_DISPLAY), "display"), (Self.export.rawValue, "export"),
+            ]
+        )
+    }
+}
+
+/// What a driver says of surfaces in one point (`VASurfaceAttrib`).
+public struct SurfaceAttributeValue: Sendable, Hashable {
+    /// The number of `VASurfaceAttribType`.
+    public var type: UInt32
+    /// Bits of `VA_SURFACE_ATTRIB_*ABLE`: whether it can be read and given to `vaCreateSurfaces`.
+    public var flags: UInt32
+    /// The value if it is a number; pointers mean nothing in an answer.
+    public var value: Int32?
+
+    /// Pairs an attribute with a value.
+    public init(type: UInt32, flags: UInt32, value: Int32?) {
+        self.type = type
+        self.flags = flags
+        self.value = value
+    }
+
+    init(_ attribute: VASurfaceAttrib) {
+        let isInteger = attribute.value.type == VAGenericValueTypeInteger
+        self.init(
+            type: attribute.type.rawValue,
+            flags: attribute.flags,
+            value: isInteger ? attribute.value.value.i : nil
+        )
+    }
+}
+
+/// What surfaces a driver has for a config, as far as it says so (`vaQuerySurfaceAttributes`).
+public struct SurfaceCapabilities: Sendable, Hashable {
+    /// Everything that the driver said, in its order.
+    public let attributes: [SurfaceAttributeValue]
+
+    /// Interprets what a driver said.
+    public init(attributes: [SurfaceAttributeValue]) { self.attributes = attributes }
+
+    /// Pixel formats that a surface can be made of, in the driver's order; empty when it names none.
+    public var formats: [FourCC] {
+        values(VASurfaceAttribPixelFormat).map { FourCC(rawValue: UInt32(bitPattern: $0)) }
+    }
+
+    /// The least width of a surface in samples; nil when it is not stated. Sizes that are not above zero say nothing.
+    public var minimumWidth: Int? { size(VASurfaceAttribMinWidth) }
+    /// The greatest width.
+    public var maximumWidth: Int? { size(VASurfaceAttribMaxWidth) }
+    /// The least height in rows.
+    public var minimumHeight: Int? { size(VASurfaceAttribMinHeight) }
+    /// The greatest height.
+    public var maximumHeight: Int? { size(VASurfaceAttribMaxHeight) }
+
+    /// Where memory may come from. A driver that says nothing has its own memory only.
+    public var memoryTypes: SurfaceMemoryTypes {
+        values(VASurfaceAttribMemoryType).last.map { SurfaceMemoryTypes(rawValue: UInt32(bitPattern: $0)) } ?? .driver
+    }
+
+    /// Whether `vaCreateSurfaces` takes a usage hint.
+    public var takesUsage: Bool { isSettable(VASurfaceAttribUsageHint) }
+    /// Whether `vaCreateSurfaces` takes a list of DRM format modifiers to choose from. No call tells which ones the
+    /// driver has; that of a surface is seen when it is exported.
+    public var takesModifiers: Bool { isSettable(VASurfaceAttribDRMFormatModifiers) }
+
+    private func values(_ type: VASurfaceAttribType) -> [Int32] {
+        attributes.filter { $0.type == type.rawValue }.compactMap(\.value)
+    }
+
+    private func size(_ type: VASurfaceAttribType) -> Int? {
+        values(type).last.flatMap { $0 > 0 ? Int($0) : nil }
+    }
+
+    private func isSettable(_ type: VASurfaceAttribType) -> Bool {
+        attributes.contains { $0.type == type.rawValue && $0.flags & UInt32(VA_SURFACE_ATTRIB_SETTABLE) != 0 }
+    }
+}
