@@ -225,7 +225,8 @@ final class HelperLink: Sendable {
     private var reasonForTheEnd: MediaError {
         // An order that waits has failed already if it had enough.
         if let failure = state.withLock({ $0.failure }) { return failure }
-        if let ending = host.ending(within: HelperHost.grace) { return ending }
+        // The host itself waits that long for a process that has closed everything, and ends it then.
+        if let ending = host.ending(within: HelperHost.grace * 2) { return ending }
         host.retire()
         return MediaError(.frameFailed, "\(Self.peer) closed its connection")
     }
