@@ -73,7 +73,8 @@ import Testing
     @Test func driversThatHang() throws {
         let faults = [
             Fault(driver: "libfaulty", fault: "load=hang", told: ["deadline", "loading"]),
-            Fault(driver: "libfaulty", fault: "load=desert", told: ["deadline", "loading"]),
+            // It closes every descriptor first, by which the helper is seen to be of no use before the deadline.
+            Fault(driver: "libfaulty", fault: "load=desert", told: ["helper", "loading"]),
             Fault(driver: "libref", fault: "vaInitialize:1=hang", told: ["deadline", "initializing"]),
             Fault(
                 driver: "libref",
@@ -90,7 +91,7 @@ import Testing
         for (fault, running) in zip(faults, running) {
             let probed = try running.end()
             #expect(probed.named("cause", "stage") == fault.told, "\(fault.fault): \(probed.result.output)")
-            #expect(probed.refusal["deadline"] as? Double == 10)
+            #expect(probed.refusal["deadline"] as? Double == (fault.told[0] == "deadline" ? 10 : nil))
             #expect(probed.named("driver", "signal", "exitStatus") == [fault.driver])
             #expect((probed.driver != nil) == fault.hasAnswered)
         }
