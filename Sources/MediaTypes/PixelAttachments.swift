@@ -11,6 +11,11 @@ public struct PixelAttachments: Sendable, Hashable {
     /// Areas that deserve more, or fewer, bits than the rest.
     public var regionsOfInterest: [RegionOfInterest]
 
+    /// The most bytes of ``captions``; ATSC A/53 allows 31 triplets for a picture.
+    public static let maximumCaptionBytes = 4096
+    /// The most ``regionsOfInterest``; drivers take far fewer.
+    public static let maximumRegionsOfInterest = 1024
+
     /// Makes attachments; none unless given.
     public init(
         masteringDisplay: MasteringDisplay? = nil,
@@ -22,6 +27,19 @@ public struct PixelAttachments: Sendable, Hashable {
         self.contentLight = contentLight
         self.captions = captions
         self.regionsOfInterest = regionsOfInterest
+    }
+}
+
+extension PixelAttachments {
+    /// - Throws: `invalidArgument` if there is more of something than any encoder takes.
+    package func validate() throws(MediaError) {
+        let counts = [
+            ("caption bytes", captions.count, Self.maximumCaptionBytes),
+            ("regions of interest", regionsOfInterest.count, Self.maximumRegionsOfInterest),
+        ]
+        for (name, count, most) in counts where count > most {
+            throw MediaError(.invalidArgument, "too many \(name)", given: "\(count)", allowed: "at most \(most)")
+        }
     }
 }
 

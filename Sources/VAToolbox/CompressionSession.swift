@@ -159,6 +159,7 @@ public final class CompressionSession: Sendable {
         options: FrameOptions = .init(),
         token: (any Sendable)? = nil
     ) async throws(MediaError) -> FrameDisposition {
+        try buffer.attachments.validate()
         let frame = EncoderFrame(
             number: 0,
             buffer: buffer,

@@ -74,7 +74,8 @@ final class EncoderInstance: Sendable {
         do {
             let encoder = try factory.makeEncoder(request)
             defer { leakIfHung(encoder) }
-            let adapter = FrameAdapter(request.configuration, encoder.properties)
+            let memory: PixelBufferPool.Memory = encoder.isInOtherProcess ? .shared : .owned
+            let adapter = FrameAdapter(request.configuration, encoder.properties, memory: memory)
             post(.created(encoder.properties))
             while let command = nextCommand() { try carryOut(command, encoder, adapter) }
         } catch {
@@ -136,10 +137,17 @@ final class EncoderInstance: Sendable {
 final class FrameAdapter {
     private let configuration: EncoderConfiguration
     private let formats: [PixelFormat]
+    private let memory: PixelBufferPool.Memory
     private var converters: [PixelFormat: PixelConverter] = [:]
 
-    init(_ configuration: EncoderConfiguration, _ properties: EncoderProperties) {
+    /// - Parameter memory: What converted pictures are made of: what the encoder reads without a copy.
+    init(
+        _ configuration: EncoderConfiguration,
+        _ properties: EncoderProperties,
+        memory: PixelBufferPool.Memory = .owned
+    ) {
         self.configuration = configuration
+        self.memory = memory
         formats = properties.pixelFormats
     }
 
@@ -147,7 +155,7 @@ final class FrameAdapter {
     func adapt(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
         guard let output = Self.target(for: buffer.format, configuration, formats) else { return buffer }
         if let converter = converters[output.format] { return try converter.convert(buffer) }
-        let converter = try PixelConverter(output: output, scaling: configuration.scaling)
+        let converter = try PixelConverter(output: output, scaling: configuration.scaling, memory: memory)
         converters[output.format] = converter
         return try converter.convert(buffer)
     }

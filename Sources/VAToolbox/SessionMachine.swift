@@ -190,7 +190,9 @@ extension SessionMachine {
         guard let deadline, now >= deadline else { return }
         let message =
             if case .creating = phase { "the encoder was not ready in time" } else { "the encoder makes no progress" }
-        fail(MediaError(.deadlineExceeded, message, isPermanent: true), isHung: true)
+        // A new process may do what one that is stuck does not; in this process the same would hang again.
+        let isPermanent = !selection.candidates[attempts.candidate].isInHelper
+        fail(MediaError(.deadlineExceeded, message, isPermanent: isPermanent), isHung: true)
     }
 
     /// The encoder is given up; the frames that have not left go to a new one of the same kind, or of the next.

@@ -57,11 +57,11 @@ import Testing
         let numbers = memories.compactMap(\.memoryDescriptor)
         #expect(numbers.count == 3)
         var slots = PictureSlots(limit: 2)
-        let places = try [0, 1, 0, 2, 0, 1].map { try slots.place(numbers[$0]) }
+        let places = try [0, 1, 0, 2, 0, 1].map { try slots.place(numbers[$0], byteCount: 64) }
         let expected: [PictureSlots.Place] = [
             .init(slot: 0, isNew: true), .init(slot: 1, isNew: true), .init(slot: 0, isNew: false),
-            .init(slot: 2, isNew: true, forgotten: 1), .init(slot: 0, isNew: false),
-            .init(slot: 3, isNew: true, forgotten: 2),
+            .init(slot: 2, isNew: true, forgotten: [1]), .init(slot: 0, isNew: false),
+            .init(slot: 3, isNew: true, forgotten: [2]),
         ]
         #expect(places == expected)
         withExtendedLifetime(memories) {}
@@ -72,15 +72,26 @@ import Testing
         var slots = PictureSlots()
         for slot in 0..<4 {
             let memory = try SharedMapping.makeMemory(named: "vatoolbox-test", byteCount: 64)
-            let place = try slots.place(memory.number)
+            let place = try slots.place(memory.number, byteCount: 64)
             #expect(place == .init(slot: UInt32(slot), isNew: true))
             memory.keepOpen()
         }
         let error = #expect(throws: MediaError.self) {
             var slots = PictureSlots()
-            _ = try slots.place(-1)
+            _ = try slots.place(-1, byteCount: 64)
         }
         #expect(error?.call == "fstat")
+    }
+
+    /// What a pool has freed is not kept for ever; what an encoder holds at once is.
+    @Test func largeMemoryIsForgottenEarlier() throws {
+        var slots = PictureSlots(limit: 128, byteLimit: 1000)
+        var forgotten: [UInt32] = []
+        for _ in 0..<40 {
+            let memory = try SharedMapping.makeMemory(named: "vatoolbox-test", byteCount: 64)
+            forgotten += try slots.place(memory.number, byteCount: 100).forgotten
+        }
+        #expect(forgotten == Array(0..<24))
     }
 }
 

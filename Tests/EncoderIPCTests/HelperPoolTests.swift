@@ -124,6 +124,31 @@ extension ProcessTests {
             Traces.expectNone()
         }
 
+        /// Encoders come and go at the same time: none is put into a helper that is about to end.
+        @Test func encodersComeAndGoAtTheSameTime() throws {
+            let pool = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 2 }
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                #expect(throws: Never.self) {
+                    for _ in 0..<25 { try use(take(pool)) }
+                }
+            }
+            Traces.expectNone()
+        }
+
+        @Test func theLastOneClosesTheDoor() throws {
+            do {
+                let sockets = try DescriptorPair.sockets()
+                let host = try HelperHost.adopt(try Descriptor.duplicate(sockets.near.number))
+                #expect(host.reserve(limit: 2) && host.reserve(limit: 2) && !host.reserve(limit: 2))
+                host.release()
+                #expect(host.reserve(limit: 2))
+                host.release()
+                host.release()
+                #expect(!host.reserve(limit: 2) && !host.isOpen)
+            }
+            Traces.expectNone()
+        }
+
         /// An encoder that failed may have left its driver in any state.
         @Test func aHelperInWhichAnEncoderFailedTakesNoMore() throws {
             let pool = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 4 }
@@ -157,6 +182,15 @@ extension ProcessTests {
                 try use(two)
             }
             Traces.expectNone()
+        }
+
+        /// What the system lacks for a moment is no reason to give an encoder up for good.
+        @Test func shortagesPass() {
+            for status in [EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY] {
+                #expect(!HelperProcess.error(status, "helper").isPermanent)
+            }
+            #expect(HelperProcess.error(ENOENT, "helper").isPermanent)
+            #expect(HelperProcess.error(EACCES, "helper").code == .unavailable)
         }
 
         @Test func theNumberOfEncodersIsChecked() {

@@ -228,6 +228,59 @@ extension ProcessTests {
             #expect(error?.message.contains(expected) == true)
         }
 
+        /// Whether the answer or the end is seen first: somebody is told, without another order.
+        @Test func aHelperThatAnswersAndLeavesIsTold() throws {
+            for _ in 0..<200 {
+                let outputs = Take.Outputs()
+                var thrown: MediaError?
+                do throws(MediaError) {
+                    try giveOneFrame(outputs) { helper in
+                        try helper.behave()
+                        try helper.waitForFrame()
+                        helper.send(.accepted(number: 0))
+                    }
+                } catch {
+                    thrown = error
+                }
+                let end = ContinuousClock.now + .seconds(20)
+                while thrown == nil, outputs.errors.isEmpty, .now < end { usleep(200) }
+                #expect(outputs.errors.count + (thrown == nil ? 0 : 1) == 1)
+            }
+            Traces.expectNone()
+        }
+
+        /// Encodes one frame, and keeps the encoder until the output has an error or time has passed.
+        private func giveOneFrame(
+            _ outputs: Take.Outputs,
+            _ script: @escaping FakeHelper.Script
+        ) throws(MediaError) {
+            let sockets = try DescriptorPair.sockets()
+            let control = try DescriptorPair.sockets()
+            let helper = FakeHelper(try Descriptor.duplicate(sockets.far.number)) { helper in
+                try script(helper)
+                shutdown(control.far.number, Int32(SHUT_RDWR))
+            }
+            defer { withExtendedLifetime(helper) {} }
+            let near = sockets.near.number
+            let host = try HelperHost.adopt(try Descriptor.duplicate(control.near.number))
+            let request = EncoderRequest(configuration: .small(), maximumReorderDepth: 2) { outputs.add($0) }
+            let encoder = try RemoteEncoder(.init(name: "fake", codec: .h264), request, .init()) {
+                (handlers) throws(MediaError) in
+                #expect(host.reserve(limit: 1))
+                return try HelperLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
+            }
+            let picture: PixelBuffer
+            do {
+                var pictures = try Pictures(.shared)
+                picture = try pictures.next(0)
+            } catch {
+                throw MediaError(.invalidState, "no picture: \(error)")
+            }
+            try encoder.encode(EncoderFrame(number: 0, buffer: picture, presentationTime: .zero))
+            let end = ContinuousClock.now + .seconds(20)
+            while outputs.errors.isEmpty, .now < end { usleep(200) }
+        }
+
         @Test func aHelperThatLeavesIsTold() {
             let error = #expect(throws: MediaError.self) { try play { helper in try helper.behave() } }
             #expect(error?.message == "the encoder's helper process closed its connection")

@@ -30,6 +30,32 @@ import Testing
         #expect(await rig.session.statistics.failedEncoders == 0)
     }
 
+    /// The same limit in either place, so that no encoder is given up for a frame that it cannot be told of.
+    @Test(arguments: Place.all) func tooManyAttachmentsAreRefusedAndTheSessionGoesOn(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
+        let rig = try await SessionRig(shape, [{ _ in shape.script }])
+        try await rig.encode(0)
+        for attachments in [
+            PixelAttachments(captions: Array(repeating: 0xFC, count: PixelAttachments.maximumCaptionBytes + 1)),
+            PixelAttachments(
+                regionsOfInterest: Array(
+                    repeating: RegionOfInterest(x: 0, y: 0, width: 16, height: 16, quantizerOffset: 0),
+                    count: PixelAttachments.maximumRegionsOfInterest + 1
+                )
+            ),
+        ] {
+            let description = PixelBuffer.Description(format: .nv12, width: 16, height: 16, attachments: attachments)
+            let error = await MediaError.of {
+                try await rig.session.encode(PixelBuffer(description), presentationTime: shape.time(1).presentation)
+            }
+            #expect(error?.code == .invalidArgument)
+        }
+        let accepted = try await rig.encode(1..<4)
+        try await rig.session.finish()
+        expectContract(await rig.consume().value, accepted: rig.feeds(0..<1) + accepted)
+        #expect(await rig.session.statistics.failedEncoders == 0)
+    }
+
     /// A first picture, and the matrix that the stream then has.
     struct First: Sendable {
         var format: PixelFormat

@@ -137,7 +137,7 @@ final class FrameLedger: Sendable {
         let (isKnown, properties, isClosed) = state.withLock { state in
             (state.outstanding.contains(notice.number), state.properties, state.isClosed)
         }
-        if isClosed { return }
+        if isClosed { return state.withLock { $0.taken += 1 } }
         guard isKnown, let properties else {
             throw lie("gave a frame that it did not have", "frame \(notice.number)")
         }
@@ -156,10 +156,10 @@ final class FrameLedger: Sendable {
             formatDescription: notice.formatDescription
         )
         state.withLock { state in
+            state.taken += 1
             guard !state.isClosed else { return }
             state.outstanding.remove(frame.number)
             output(.coded(frame))
-            state.taken += 1
         }
     }
 

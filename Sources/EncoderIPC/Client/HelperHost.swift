@@ -50,7 +50,8 @@ final class HelperHost: Sendable {
         let logFar = try Descriptor.duplicate(pipe.far.number)
         let logNear = try Descriptor.duplicate(pipe.near.number)
         guard fcntl(logNear.number, F_SETFL, O_NONBLOCK) == 0 else { throw systemError("fcntl", "a pipe fails") }
-        let launch = Launch(path: path, socket: far, log: logFar, output: logNear)
+        let environment = HelperProcess.inheritedEnvironment()
+        let launch = Launch(path: path, environment: environment, socket: far, log: logFar, output: logNear)
         try PlainThread.start(name: "vt-helper") { host.run(launch) }
         return host
     }
@@ -73,6 +74,7 @@ final class HelperHost: Sendable {
     /// What the host's thread needs to start the process, handed over to it.
     private final class Launch: Sendable {
         let path: String
+        let environment: [String]
         let ends: Mutex<Ends?>
         /// Where the helper's output can be read.
         let output: Descriptor
@@ -82,8 +84,15 @@ final class HelperHost: Sendable {
             let log: Descriptor
         }
 
-        init(path: String, socket: consuming Descriptor, log: consuming Descriptor, output: consuming Descriptor) {
+        init(
+            path: String,
+            environment: [String],
+            socket: consuming Descriptor,
+            log: consuming Descriptor,
+            output: consuming Descriptor
+        ) {
             self.path = path
+            self.environment = environment
             ends = Mutex(Ends(socket: socket, log: log))
             self.output = output
         }
@@ -93,7 +102,7 @@ final class HelperHost: Sendable {
             try ends.withLock { (ends) throws(MediaError) in
                 let taken = ends.take()
                 guard let taken else { throw MediaError(.invalidState, "a helper is started once") }
-                return try HelperProcess(path: path, socket: taken.socket, log: taken.log)
+                return try HelperProcess(path: path, environment, socket: taken.socket, log: taken.log)
             }
         }
     }
@@ -127,6 +136,8 @@ final class HelperHost: Sendable {
     func release() {
         let isLast = state.withLock { state in
             state.connections -= 1
+            // Under the lock, so that nobody takes a place in a helper that is about to end.
+            if state.connections == 0 { state.isClosed = true }
             return state.connections == 0
         }
         if isLast { close() }
@@ -153,6 +164,8 @@ final class HelperHost: Sendable {
         do {
             try control.send(ControlOrder.attach, descriptor: sockets.far.number, until: .after(Self.grace))
         } catch {
+            // It may have got the socket or not, and serves nobody if it takes nothing.
+            retire()
             throw ending(within: Self.grace) ?? error
         }
         return try HelperLink.start(try Descriptor.duplicate(sockets.near.number), host: self, handlers: handlers)
@@ -166,7 +179,7 @@ final class HelperHost: Sendable {
     /// Lets the helper end in order, and ends it if it takes too long. Returns at once.
     func close() {
         state.withLock { $0.isClosed = true }
-        try? control.send(ControlOrder.close, until: .now)
+        control.sendIfPossible(ControlOrder.close)
         control.shutDown()
     }
 
@@ -225,9 +238,11 @@ final class HelperHost: Sendable {
             guard events[0] != 0 else { continue }
             guard let notice = try control.receive(ControlNotice.self) else { return }
             switch notice {
-            case .log(let line):
-                tail.add(line.text)
-                log(HelperLogLine(level: line.level, text: line.text))
+            case .log(let message):
+                let line = HelperLogLine(level: message.level, text: message.text)
+                // What an encoder says in good times does not explain its end.
+                if line.isWarning { tail.add(line.text) }
+                log(line)
             case .hello(let greeting):
                 let isFirst = state.withLock { state in
                     defer { state.greeting = greeting }
@@ -334,6 +349,9 @@ public struct HelperLogLine: Sendable, Hashable {
     public var level: String?
     /// The line.
     public var text: String
+
+    /// Whether it is at least a warning, or may be one.
+    var isWarning: Bool { level.map { ["warning", "error", "critical"].contains($0) } ?? true }
 
     /// Makes a line.
     public init(level: String?, text: String) {

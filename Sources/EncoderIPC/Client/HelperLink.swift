@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// A thread of its own receives. One thread at a time gives orders.
 final class HelperLink: Sendable {
-    /// Takes what comes from the helper, on the link's thread; never blocks.
+    /// Takes what comes from the helper, on the link's thread, which blocks only while a message has to be sent.
     struct Handlers: Sendable {
         /// A message that answers no order. An error ends the helper.
         var message: @Sendable (HelperMessage) throws(MediaError) -> Void
@@ -22,6 +22,8 @@ final class HelperLink: Sendable {
         var answer: HelperMessage?
         var failure: MediaError?
         var isClosed = false
+        /// Whether somebody was told that the encoder is gone.
+        var isTold = false
         /// When the helper last showed that it works.
         var progress = ContinuousClock.now
     }
@@ -91,7 +93,10 @@ final class HelperLink: Sendable {
         to purpose: String
     ) throws(MediaError) -> HelperMessage {
         try state.withLock { (state) throws(MediaError) in
-            if let failure = state.failure { throw failure }
+            if let failure = state.failure {
+                state.isTold = true
+                throw failure
+            }
             state.isWaiting = true
             state.answer = nil
             state.progress = .now
@@ -110,7 +115,10 @@ final class HelperLink: Sendable {
     private func answer(within patience: Duration, to purpose: String) throws(MediaError) -> HelperMessage {
         while true {
             let remaining = try state.withLock { (state) throws(MediaError) -> Duration? in
-                if state.answer == nil, let failure = state.failure { throw failure }
+                if state.answer == nil, let failure = state.failure {
+                    state.isTold = true
+                    throw failure
+                }
                 if state.answer != nil { return nil }
                 return state.progress + patience.asPatience - .now
             }
@@ -150,7 +158,7 @@ final class HelperLink: Sendable {
         change.signal()
     }
 
-    /// Lets the encoder be released. Returns at once.
+    /// Lets the encoder be released. Returns at once: where the last word cannot be sent, the end of the connection says it.
     func close() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -158,7 +166,7 @@ final class HelperLink: Sendable {
             return !state.isClosed
         }
         guard isFirst else { return }
-        try? channel.send(ClientMessage.close, until: .now)
+        channel.sendIfPossible(ClientMessage.close)
         channel.shutDown()
         host.release()
     }
@@ -201,22 +209,24 @@ final class HelperLink: Sendable {
         let failure = isClosed ? MediaError(.invalidState, "the encoder is closed") : error ?? reasonForTheEnd
         if let error, !isClosed { host.end(because: error) }
         let (isToldHere, final) = state.withLock { state -> (Bool, MediaError) in
-            let isNew = state.failure == nil
             let final = state.failure ?? failure
             state.failure = final
-            return (isNew && !state.isWaiting && !state.isClosed, final)
+            // Who waits is told by the order, unless it has got its answer before the end.
+            let isToldByOrder = state.isWaiting && state.answer == nil
+            let isToldHere = !state.isTold && !state.isClosed && !isToldByOrder
+            if isToldHere { state.isTold = true }
+            return (isToldHere, final)
         }
         change.signal()
         if isToldHere { handlers.failed(final) }
     }
 
-    /// Why the helper closed the connection: mostly because it has ended. One that goes on without is ended.
+    /// Why the helper closed the connection: mostly because it has ended. One that goes on without takes no more encoders.
     private var reasonForTheEnd: MediaError {
         // An order that waits has failed already if it had enough.
         if let failure = state.withLock({ $0.failure }) { return failure }
-        if let ending = host.ending(within: HelperHost.grace * 2) { return ending }
-        let error = MediaError(.frameFailed, "\(Self.peer) closed its connection")
-        host.end(because: error)
-        return error
+        if let ending = host.ending(within: HelperHost.grace) { return ending }
+        host.retire()
+        return MediaError(.frameFailed, "\(Self.peer) closed its connection")
     }
 }

@@ -24,7 +24,10 @@ public enum HelperLocation {
                 defer { free(path) }
                 return String(cString: path)
             },
-            isProgram: { access($0, X_OK) == 0 }
+            isProgram: { path in
+                var status = stat()
+                return access(path, X_OK) == 0 && stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            }
         )
     }
 

@@ -19,7 +19,8 @@ public final class HelperPool: Sendable {
         /// which an encoder has failed takes no more of them. No frame is lost either way.
         public var encodersPerHelper = 1
         /// Whether a helper without an encoder is kept running, so that the next encoder need not wait for the start of a
-        /// process. It is started with the pool, and again each time it was taken.
+        /// process. It is started with the pool, and again each time it was taken or is found to have ended. Its
+        /// environment is that of this process when it was started.
         public var keepsSpare = false
         /// Takes what helpers log, on threads of the pool; never blocks. Lines go to swift-log under the label
         /// `vatoolbox.helper` unless this is replaced.
@@ -60,7 +61,7 @@ public final class HelperPool: Sendable {
             )
         }
         self.init(unchecked: options)
-        replaceSpare()
+        keepSpare()
     }
 
     private init(unchecked options: Options) { self.options = options }
@@ -89,17 +90,17 @@ public final class HelperPool: Sendable {
     /// A helper in which a place is kept for one more encoder.
     private func place() throws(MediaError) -> HelperHost {
         let limit = options.encodersPerHelper
-        let (host, tookSpare) = try state.withLock { (state) throws(MediaError) -> (HelperHost, Bool) in
+        let host = try state.withLock { (state) throws(MediaError) -> HelperHost in
             state.shared.removeAll { $0.host?.isOpen != true }
             if let host = state.shared.lazy.compactMap(\.host).first(where: { $0.reserve(limit: limit) }) {
-                return (host, false)
+                return host
             }
             let spare = state.spare.take()
             let host = if let spare, spare.reserve(limit: limit) { spare } else { try start(reserving: limit) }
             if limit > 1 { state.shared.append(Shared(host: host)) }
-            return (host, spare != nil)
+            return host
         }
-        if tookSpare { replaceSpare() }
+        keepSpare()
         return host
     }
 
@@ -113,10 +114,11 @@ public final class HelperPool: Sendable {
         try HelperHost.start(path: try HelperLocation.find(options.path), log: options.log)
     }
 
-    private func replaceSpare() {
+    /// Starts a spare if one is to be kept and there is none. Who needs a helper is told what is wrong, this is not.
+    private func keepSpare() {
         guard options.keepsSpare else { return }
         state.withLock { state in
-            if state.spare == nil { state.spare = try? start() }
+            if state.spare?.isOpen != true { state.spare = try? start() }
         }
     }
 

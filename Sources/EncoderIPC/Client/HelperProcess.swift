@@ -43,8 +43,13 @@ final class HelperProcess: Sendable {
     /// ignored.
     ///
     /// - Throws: `unavailable` if the program cannot be run.
-    init(path: String, socket: borrowing Descriptor, log: borrowing Descriptor) throws(MediaError) {
-        id = try Self.spawn(path, socket, log)
+    init(
+        path: String,
+        _ environment: [String] = inheritedEnvironment(),
+        socket: borrowing Descriptor,
+        log: borrowing Descriptor
+    ) throws(MediaError) {
+        id = try Self.spawn(path, environment, socket, log)
         let number = linux_process_open(id)
         guard number >= 0 else {
             let error = systemError("pidfd_open", "the helper process cannot be watched")
@@ -75,6 +80,7 @@ final class HelperProcess: Sendable {
 
     private static func spawn(
         _ path: String,
+        _ environment: [String],
         _ socket: borrowing Descriptor,
         _ log: borrowing Descriptor
     ) throws(MediaError) -> pid_t {
@@ -84,11 +90,14 @@ final class HelperProcess: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, log.number, 1)
-        posix_spawn_file_actions_adddup2(&actions, log.number, 2)
-        posix_spawn_file_actions_adddup2(&actions, socket.number, socketNumber)
-        _ = linux_spawn_close_from(&actions, socketNumber + 1)
+        let statuses = [
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0),
+            posix_spawn_file_actions_adddup2(&actions, log.number, 1),
+            posix_spawn_file_actions_adddup2(&actions, log.number, 2),
+            posix_spawn_file_actions_adddup2(&actions, socket.number, socketNumber),
+            linux_spawn_close_from(&actions, socketNumber + 1),
+        ]
+        if let status = statuses.first(where: { $0 != 0 }) { throw error(status, path) }
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -106,33 +115,45 @@ final class HelperProcess: Sendable {
         let arguments = words.map { strdup($0) } + [nil]
         defer { arguments.forEach { free($0) } }
         var id = pid_t()
-        let environment = Self.environment.map { strdup($0) } + [nil]
+        let environment = environment.map { strdup($0) } + [nil]
         defer { environment.forEach { free($0) } }
         let status = posix_spawn(&id, path, &actions, &attributes, arguments, environment)
         socket.keepOpen()
         log.keepOpen()
-        guard status == 0 else {
-            throw MediaError(
-                .unavailable,
-                "the helper program cannot be run: \(String(cString: strerror(status)))",
-                given: path,
-                call: "posix_spawn",
-                status: Int(status)
-            )
-        }
+        guard status == 0 else { throw error(status, path) }
         return id
+    }
+
+    /// That a process cannot be started now is another matter than that the program cannot be run.
+    static func error(_ status: Int32, _ path: String) -> MediaError {
+        let isScarce = [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(status)
+        return MediaError(
+            isScarce ? .outOfMemory : .unavailable,
+            "the helper program cannot be run: \(String(cString: strerror(status)))",
+            given: path,
+            call: "posix_spawn",
+            status: Int(status),
+            // ETXTBSY: it is being replaced by another version.
+            isPermanent: !isScarce && status != ETXTBSY
+        )
     }
 
     /// The environment of this process, libva's variables included, but without the backtraces of the Swift runtime: they
     /// hold a crash up for seconds and push what a driver said last out of sight.
-    private static var environment: [String] {
+    ///
+    /// The list is not protected against other threads that change it: this is for the thread of whoever wants a helper.
+    static func inheritedEnvironment() -> [String] {
         var variables: [String] = []
-        var next = environ
+        // After clearenv(3) there is no list at all.
+        let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
+        guard var next = list else { return [withoutBacktraces] }
         while let variable = next.pointee {
             let text = String(cString: variable)
             if !text.hasPrefix("SWIFT_BACKTRACE=") { variables.append(text) }
             next += 1
         }
-        return variables + ["SWIFT_BACKTRACE=enable=no"]
+        return variables + [withoutBacktraces]
     }
+
+    private static let withoutBacktraces = "SWIFT_BACKTRACE=enable=no"
 }

@@ -11,8 +11,8 @@ struct PictureSlots {
         var slot: UInt32
         /// Whether the helper does not know the memory.
         var isNew: Bool
-        /// A slot that the helper is to forget.
-        var forgotten: UInt32?
+        /// Slots that the helper is to forget.
+        var forgotten: [UInt32] = []
     }
 
     private struct Memory: Hashable {
@@ -22,27 +22,42 @@ struct PictureSlots {
 
     private final class Entry {
         let slot: UInt32
+        let byteCount: Int
         /// Keeps the file, and so its number, from being used for another memory.
         let descriptor: Descriptor
         var lastUse: UInt64 = 0
 
-        init(_ slot: UInt32, _ descriptor: consuming Descriptor) {
+        init(_ slot: UInt32, _ byteCount: Int, _ descriptor: consuming Descriptor) {
             self.slot = slot
+            self.byteCount = byteCount
             self.descriptor = descriptor
         }
     }
 
+    /// What is kept however large it is: as much as an encoder and a session hold at once.
+    private static let fewest = 16
+
     private let limit: Int
+    private let byteLimit: Int
+    private var byteCount = 0
     private var entries: [Memory: Entry] = [:]
     private var uses: UInt64 = 0
     private var nextSlot: UInt32 = 0
 
-    /// - Parameter limit: How many memories are kept. More than an encoder and a session hold at once, so that those of
-    ///   a pool are not sent again and again.
-    init(limit: Int = 128) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: How many memories are kept. More than an encoder and a session hold at once, so that those of a pool are
+    ///     not sent again and again.
+    ///   - byteLimit: How large they may be together, since memory that a pool has freed lives on here. The last 16 are
+    ///     kept in any case.
+    init(limit: Int = 128, byteLimit: Int = 256 << 20) {
+        self.limit = limit
+        self.byteLimit = byteLimit
+    }
 
     /// The place of a memfd or DMA-BUF. Both have a file number of their own.
-    mutating func place(_ descriptor: Int32) throws(MediaError) -> Place {
+    ///
+    /// - Parameter byteCount: The size of a memfd; 0 for a DMA-BUF, which is the exporter's.
+    mutating func place(_ descriptor: Int32, byteCount: Int) throws(MediaError) -> Place {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw systemError("fstat", "the memory of a picture is closed") }
         let memory = Memory(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
@@ -51,17 +66,22 @@ struct PictureSlots {
             entry.lastUse = uses
             return Place(slot: entry.slot, isNew: false)
         }
-        let entry = Entry(nextSlot, try Descriptor.duplicate(descriptor))
+        var forgotten: [UInt32] = []
+        while entries.count >= limit || (entries.count >= Self.fewest && self.byteCount + byteCount > byteLimit) {
+            forgotten += removeOldest().map { [$0] } ?? []
+        }
+        let entry = Entry(nextSlot, byteCount, try Descriptor.duplicate(descriptor))
         nextSlot &+= 1
         entry.lastUse = uses
-        let forgotten = entries.count < limit ? nil : removeOldest()
         entries[memory] = entry
+        self.byteCount += byteCount
         return Place(slot: entry.slot, isNew: true, forgotten: forgotten)
     }
 
     private mutating func removeOldest() -> UInt32? {
         guard let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return nil }
         entries[oldest.key] = nil
+        byteCount -= oldest.value.byteCount
         return oldest.value.slot
     }
 }

@@ -211,10 +211,8 @@ final class RemoteEncoder: EncoderBackend {
     ///
     /// - Parameter byteCount: The size of a memfd; `nil` for a DMA-BUF.
     private func slot(_ descriptor: Int32, byteCount: Int?) throws(MediaError) -> UInt32 {
-        let place = try slots.place(descriptor)
-        if let forgotten = place.forgotten {
-            try link.tell(.forget(slot: forgotten), within: deadlines.call)
-        }
+        let place = try slots.place(descriptor, byteCount: byteCount ?? 0)
+        for forgotten in place.forgotten { try link.tell(.forget(slot: forgotten), within: deadlines.call) }
         if place.isNew {
             let offer = MemoryOffer(slot: place.slot, byteCount: byteCount)
             try link.tell(.offer(offer), descriptor: descriptor, within: deadlines.call)

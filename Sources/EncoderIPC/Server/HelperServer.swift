@@ -83,7 +83,7 @@ public final class HelperServer: Sendable {
                 guard let socket = descriptor.take() else {
                     throw MediaError(.malformedData, "a connection came without its socket")
                 }
-                try serve(Channel(socket, peer: "the client"), encoders)
+                serve(Channel(socket, peer: "the client"), encoders)
             case .close:
                 encoders.wait()
                 return
@@ -92,19 +92,26 @@ public final class HelperServer: Sendable {
         throw MediaError(.inputOutput, "the client is gone")
     }
 
-    private func serve(_ connection: Channel, _ encoders: DispatchGroup) throws(MediaError) {
+    /// Whatever goes wrong with a connection is told to its client, and the others go on.
+    private func serve(_ connection: Channel, _ encoders: DispatchGroup) {
         let server = EncoderServer(connection, factories: factories, others: others, inspector: inspector)
         encoders.enter()
         do {
             try PlainThread.start(name: "vt-encode") {
-                do throws(MediaError) { try server.run() } catch { self.log(level: "error", "\(error)") }
+                do throws(MediaError) { try server.run() } catch { self.end(connection, error) }
                 connection.shutDown()
                 encoders.leave()
             }
         } catch {
+            end(connection, error)
             encoders.leave()
-            throw error
         }
+    }
+
+    private func end(_ connection: Channel, _ error: MediaError) {
+        log(level: "error", "\(error)")
+        connection.sendIfPossible(HelperMessage.failed(error))
+        connection.shutDown()
     }
 }
 

@@ -57,6 +57,19 @@ final class Channel: Sendable {
         }
     }
 
+    /// Sends a message if that takes no waiting, neither for the other end nor for another thread that sends.
+    func sendIfPossible(_ message: some WireMessage) {
+        _ = outgoing.withLockIfAvailable { outgoing in
+            do {
+                try outgoing.writer.message(message, sequence: outgoing.sequence)
+                try send(outgoing.writer.bytes, nil, .now)
+                outgoing.sequence &+= 1
+            } catch {
+                // The end of the socket says the same.
+            }
+        }
+    }
+
     private func send(_ bytes: [UInt8], _ descriptor: Int32?, _ deadline: Deadline) throws(MediaError) {
         var number = descriptor ?? -1
         while linux_send_message(socket.number, bytes, bytes.count, &number, descriptor == nil ? 0 : 1) < 0 {
@@ -119,6 +132,10 @@ final class Channel: Sendable {
                 descriptor = nil
                 if length == 0 || status == ECONNRESET { return .end }
                 if status == EAGAIN { return .nothing }
+                if status == EMSGSIZE {
+                    let message = "\(peer) sent more than a message, or descriptors for which there is no room"
+                    throw MediaError(.malformedData, message, call: "recvmsg", status: Int(status))
+                }
                 errno = status
                 throw systemError("recvmsg", "\(peer) sent what cannot be received")
             }

@@ -8,8 +8,8 @@ internal import MediaTypes
 /// Bounds on what travels with pictures and formats, far above what the standards allow for one.
 enum WireLimits {
     /// `cc_data` of one picture; ATSC A/53 part 4 allows 31 triplets.
-    static let captionBytes = 4096
-    static let regionsOfInterest = 1024
+    static let captionBytes = PixelAttachments.maximumCaptionBytes
+    static let regionsOfInterest = PixelAttachments.maximumRegionsOfInterest
     /// HEVC has 16 video, 16 sequence and 64 picture parameter sets.
     static let parameterSets = 96
     static let parameterSetBytes = 32768

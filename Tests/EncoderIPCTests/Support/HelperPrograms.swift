@@ -109,6 +109,9 @@ struct Traces: Equatable, CustomStringConvertible {
     var children: [String]
     var threads: Int
 
+    /// The names of helpers, as long as the kernel keeps names.
+    private static let programs = ["vatoolbox-helpe", "FaultyHelper", "ScriptedHelper"]
+
     static var now: Traces {
         let tasks = names("/proc/self/task")
         let children = tasks.flatMap { task in
@@ -116,8 +119,7 @@ struct Traces: Equatable, CustomStringConvertible {
         }
         return Traces(
             descriptors: names("/proc/self/fd").compactMap { descriptor($0) }.sorted(),
-            children: children.filter { ["vatoolbox-helpe", "FaultyHelper"].contains(text("/proc/\($0)/comm")) }
-                .sorted(),
+            children: children.filter { programs.contains(text("/proc/\($0)/comm")) }.sorted(),
             threads: tasks.count { ["vt-helper", "vt-link"].contains(text("/proc/self/task/\($0)/comm")) }
         )
     }
