@@ -40,6 +40,35 @@ extension SystemCallFilter {
             (call("sched_setaffinity", 203, 122), .allowedIf([[ownOrThisThread]])),
             (call("sched_setscheduler", 144, 119), .allowedIf([[ownOrThisThread]])),
             (call("sched_setparam", 142, 118), .allowedIf([[ownOrThisThread]])),
+        ] + videoBoxCalls
+    }
+
+    /// What iHD needs on GPUs of several video engines, of the generations where it spreads the work over them itself: its
+    /// processes count their work in a segment of System V memory, under a semaphore (`CreateIPC` and `DestroyIPC` of
+    /// media-driver). It does not start without.
+    ///
+    /// The key is one, and a segment is at most a page. Ids cannot be bound here, since others make and remove what they
+    /// stand for: see docs/threat-model.md.
+    private static let videoBoxCalls: [(SystemCall, Rule)] = [
+        (call("semget", 64, 190), .allowedIf([[videoBoxKey, Condition(argument: 1, values: [0, 1])]])),
+        (call("shmget", 29, 194), .allowedIf([[videoBoxKey] + isBelowPage(1)])),
+        (call("semop", 65, 193), .allowed),
+        (call("semtimedop", 220, 192), .allowed),
+        // IPC_RMID, IPC_STAT, GETZCNT and SETVAL: nothing that lists what there is, or changes whose it is.
+        (call("semctl", 66, 191), .allowedIf([[Condition(argument: 2, values: [0, 2, 15, 16])]])),
+        (call("shmctl", 31, 195), .allowedIf([[Condition(argument: 1, values: [0, 2])]])),
+        // Not as code, and not over what is mapped there.
+        (call("shmat", 30, 196), .allowedIf([[Condition(argument: 2, values: [0])]])),
+        (call("shmdt", 67, 197), .allowed),
+    ]
+
+    /// `D`, 0, `V`, `X`, from the highest byte on.
+    private static let videoBoxKey = Condition(argument: 0, values: [0x4400_5658])
+
+    private static func isBelowPage(_ argument: UInt32) -> [Condition] {
+        [
+            Condition(argument: argument, mask: 0xFFFF_F000, values: [0]),
+            Condition(argument: argument, half: .high, values: [0]),
         ]
     }
 

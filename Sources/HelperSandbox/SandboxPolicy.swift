@@ -131,10 +131,27 @@ public struct SandboxPolicy: Sendable, Hashable {
 
     /// The folder of a file; the file alone if the folder holds what is not meant.
     private static func surroundings(of file: String, home: String?) -> String {
-        let name = file.lastIndex(of: "/") ?? file.startIndex
-        let folder = String(file[..<name])
-        let wide = ["", "/home", "/root", "/tmp", "/var", "/var/tmp", "/dev", "/dev/shm", "/run", "/etc", home]
-        return wide.contains(folder) ? file : folder
+        let folder = parts(of: file).dropLast()
+        // A path that goes up again is not judged by its beginning.
+        if folder.contains("..") || isWide(Array(folder)) || Array(folder) == home.map(parts) { return file }
+        return (file.hasPrefix("/") ? "/" : "") + folder.joined(separator: "/")
+    }
+
+    /// Whether a folder holds, or may hold, all that a user has, or what the system or other programs keep.
+    private static func isWide(_ folder: [String]) -> Bool {
+        let wide: Set<[String]> = [
+            [], ["home"], ["root"], ["tmp"], ["var"], ["var", "tmp"], ["var", "home"], ["dev"], ["dev", "shm"], ["run"],
+            ["run", "user"], ["var", "run"], ["var", "run", "user"], ["etc"], ["srv"], ["mnt"], ["media"], ["proc"],
+            ["sys"],
+        ]
+        // Homes, and the folders in which users' sessions keep their sockets and keys.
+        let parents: Set<[String]> = [["home"], ["var", "home"], ["run", "user"], ["var", "run", "user"]]
+        return wide.contains(folder) || parents.contains(folder.dropLast())
+    }
+
+    /// The names in a path, without empty ones and those that stay where they are.
+    private static func parts(of path: String) -> [String] {
+        path.split(separator: "/").map { String($0) }.filter { $0 != "." }
     }
 
     private static func list(_ text: String?, dividedBy dividers: String) -> [String] {

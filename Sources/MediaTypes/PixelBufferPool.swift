@@ -11,7 +11,8 @@ public final class PixelBufferPool: Sendable {
     public enum Memory: Sendable, Hashable {
         /// Private memory.
         case owned
-        /// A sealed memfd for each buffer, which another process can map.
+        /// A sealed memfd for each buffer. Others can map it for reading only: its size never changes, and nobody but the
+        /// buffer writes to it (Linux 5.1 or newer; before that, whoever is given the descriptor can).
         case shared
     }
 

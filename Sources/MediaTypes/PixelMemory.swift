@@ -58,14 +58,16 @@ final class PixelMemory: @unchecked Sendable {
             close(descriptor)
             throw error
         }
-        guard linux_seal_size(descriptor) == 0 else {
-            let error = failure("fcntl(F_ADD_SEALS)")
-            close(descriptor)
-            throw error
-        }
         guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
         else {
             let error = failure("mmap")
+            close(descriptor)
+            throw error
+        }
+        // Behind the mapping, which is the only one that may ever write.
+        guard linux_seal_for_readers(descriptor) == 0 else {
+            let error = failure("fcntl(F_ADD_SEALS)")
+            munmap(base, byteCount)
             close(descriptor)
             throw error
         }

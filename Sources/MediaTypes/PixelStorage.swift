@@ -41,7 +41,7 @@ public struct PixelPlane: @unchecked Sendable {
 
 /// A memfd that holds a picture. The pixel buffer owns the descriptor; duplicate it to keep it longer.
 public struct SharedMemory: Sendable, Hashable {
-    /// The memfd, sealed against change of size.
+    /// The memfd, sealed against change of size and, from Linux 5.1 on, against writing in any way but through the buffer.
     public let fileDescriptor: Int32
     /// Its size.
     public let byteCount: Int

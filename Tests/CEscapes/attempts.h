@@ -18,7 +18,8 @@ struct attempt {
 };
 
 /// Lists end with a name that is NULL.
-extern const struct attempt file_attempts[], process_attempts[], kernel_attempts[], needed_attempts[];
+extern const struct attempt file_attempts[], process_attempts[], kernel_attempts[], needed_attempts[],
+    shared_attempts[];
 
 /// The outcome of a call that returns -1 on error.
 static inline int outcome(long result) {

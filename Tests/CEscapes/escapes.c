@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct attempt *const lists[] = {file_attempts, process_attempts, kernel_attempts, needed_attempts};
+static const struct attempt *const lists[] = {
+    file_attempts, process_attempts, kernel_attempts, needed_attempts, shared_attempts};
 
 int escape_try(const char *name, const struct escape_targets *targets) {
     for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {

@@ -59,7 +59,8 @@ import Testing
         "change-affinity", "change-limit", "compare-descriptors", "internet-socket", "abstract-socket", "socket-pair",
         "trace", "mount", "new-namespace", "enter-namespace", "change-root", "change-user", "make-map", "open-counter",
         "make-ring", "take-faults", "use-keys", "read-kernel-log", "type-into-terminal", "change-process-options",
-        "outlive-client", "raise-file-limit",
+        "outlive-client", "raise-file-limit", "other-semaphore", "other-segment", "list-segments",
+        "message-queue",
     ]
     private static let callsOfX86 = ["call-as-32-bit", "call-by-x32-number"]
     private static let absent = ["new-process-by-clone3", "call-of-the-future"]
@@ -67,7 +68,7 @@ import Testing
         "run-thread", "load-library", "write-to-null", "read-random", "read-own-maps", "read-device-tree",
         "share-memory",
         "run-written-code", "signal-itself", "lower-own-priority", "compare-own-descriptors", "wait-a-moment",
-        "open-file-limit", "open-device",
+        "open-file-limit", "open-device", "share-video-boxes",
     ]
     /// What works without the sandbox wherever tests run, without being root and in a container.
     private static let common = [
@@ -78,7 +79,8 @@ import Testing
         "signal-victim",
         "signal-thread-of-victim", "signal-thread-by-number", "queue-signal", "signal-group", "signal-by-owner",
         "change-priority", "change-affinity", "change-limit", "internet-socket", "abstract-socket", "socket-pair",
-        "change-user", "change-process-options", "outlive-client", "raise-file-limit",
+        "change-user", "change-process-options", "outlive-client", "raise-file-limit", "other-semaphore",
+        "other-segment", "list-segments", "message-queue",
     ]
 
     @Test func nothingGetsOut() throws {

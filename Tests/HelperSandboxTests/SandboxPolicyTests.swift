@@ -44,6 +44,29 @@ import Testing
         #expect(read.isDisjoint(with: ["/home/me", "/tmp", "", "/", "linux-vdso.so.1", "libplain.so", "."]))
     }
 
+    /// Whatever `HOME` says, and however it says it.
+    @Test(arguments: [nil, "", "/", "/data/me", "/data/me/", "//data/./me//", "/home/me", "/home/me/"])
+    func aLibraryInAHomeDoesNotOpenTheHome(home: String?) throws {
+        let loose = [
+            "/home/me/lib.so", "/home//me/./lib.so", "/run/user/1000/lib.so", "/srv/lib.so", "/mnt/lib.so",
+            "/media/lib.so", "/run/user/lib.so", "/var/home/me/lib.so", "/home/me/a/../lib.so",
+        ]
+        let policy = try policy(
+            home.map { ["HOME": $0] } ?? [:],
+            libraries: loose + ["/data/me/lib.so", "/home/me/drivers/lib.so", "/mnt/disk/lib.so", "//data//x/./lib.so"]
+        )
+        let read = grants(.read, policy)
+        #expect(read.isSuperset(of: loose))
+        #expect(read.isSuperset(of: ["/home/me/drivers", "/mnt/disk", "/data/x"]))
+        #expect(
+            read.isDisjoint(with: ["/home/me", "/home//me/.", "/run/user/1000", "/srv", "/mnt", "/var/home/me", "/"])
+        )
+        // A home in an unusual place is known by the variable alone.
+        let isKnown = home?.contains("data") == true
+        #expect(read.contains(isKnown ? "/data/me/lib.so" : "/data/me"))
+        #expect(!read.contains(isKnown ? "/data/me" : "/data/me/lib.so"))
+    }
+
     @Test func furtherFoldersCanBeWritable() throws {
         let policy = try policy(["VATOOLBOX_SANDBOX_WRITABLE": "/var/tmp/traces:/x::"])
         #expect(grants(.everything, policy) == ["/var/tmp/traces", "/x"])

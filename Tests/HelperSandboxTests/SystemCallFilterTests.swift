@@ -168,6 +168,34 @@ import Testing
         }
     }
 
+    @Test func systemVMemoryIsThatOfVideoBoxes() throws {
+        let key: UInt64 = 0x4400_5658
+        // IPC_CREAT, IPC_EXCL and modes, as iHD asks.
+        for flags: UInt64 in [0o3666, 0o1666, 0o666] { #expect(try verdict("semget", [key, 1, flags])) }
+        #expect(try verdict("shmget", [key, 12, 0o1666]) && verdict("shmget", [key, 0xFFF, 0o1666]))
+        for other: UInt64 in [0, 1, key + 1, key &- 1, key ^ 1 << 31, 0x4456_5800, UInt64(UInt32.max)] {
+            #expect(try !verdict("semget", [other, 1, 0o1666]) && !verdict("shmget", [other, 12, 0o1666]))
+        }
+        // What stays when the process ends is small.
+        #expect(try !verdict("semget", [key, 2, 0o1666]))
+        for size: UInt64 in [0x1000, 1 << 30, 1 << 32, 1 << 32 | 12, .max] {
+            #expect(try !verdict("shmget", [key, size, 0o1666]))
+        }
+        for name in ["semop", "semtimedop", "shmdt"] { #expect(try verdict(name, [7, 1])) }
+        // IPC_RMID, IPC_STAT, GETZCNT, SETVAL; not IPC_SET, IPC_INFO, GETALL, SETALL, SEM_STAT, SEM_INFO, SEM_STAT_ANY.
+        for command: UInt64 in [0, 2, 15, 16] { #expect(try verdict("semctl", [7, 0, command])) }
+        for command: UInt64 in [1, 3, 13, 17, 18, 19, 20] { #expect(try !verdict("semctl", [7, 0, command])) }
+        // Not IPC_SET, IPC_INFO, SHM_LOCK, SHM_UNLOCK, SHM_STAT, SHM_INFO, SHM_STAT_ANY.
+        for command: UInt64 in [0, 2] { #expect(try verdict("shmctl", [7, command])) }
+        for command: UInt64 in [1, 3, 11, 12, 13, 14, 15] { #expect(try !verdict("shmctl", [7, command])) }
+        // Not SHM_RDONLY, which nobody needs, SHM_RND, SHM_REMAP, SHM_EXEC.
+        #expect(try verdict("shmat", [7, 0, 0]))
+        for flags: UInt64 in [0o10000, 0o20000, 0o40000, 0o100000] { #expect(try !verdict("shmat", [7, 0, flags])) }
+        // msgget, msgsnd, msgrcv and msgctl.
+        for number: UInt32 in 68...71 { #expect(try verdict(.x86, number) == Self.refused) }
+        for number: UInt32 in 186...189 { #expect(try verdict(.arm, number) == Self.refused) }
+    }
+
     @Test func theKernelTakesTheProgram() {
         for program in Self.programs.values { #expect(program.count < 4096) }
     }

@@ -312,6 +312,36 @@ import Testing
         withExtendedLifetime(buffer) {}
     }
 
+    @Test func othersCannotWriteToSharedMemory() throws {
+        let buffer = try PixelBufferPool(Self.description, memory: .shared).make()
+        let memory = try #require(sharedMemory(buffer))
+        try write(17, to: buffer)
+        var byte: UInt8 = 99
+        // Swift's C library module does not show it.
+        typealias Allocation = @convention(c) (Int32, Int32, Int, Int) -> Int32
+        let allocate = unsafeBitCast(try #require(dlsym(nil, "fallocate")), to: Allocation.self)
+        // As another process has it: by the descriptor, and by one of its own that is open for writing.
+        let reopened = open("/proc/self/fd/\(memory.fileDescriptor)", O_RDWR | O_CLOEXEC)
+        try #require(reopened >= 0)
+        defer { close(reopened) }
+        for descriptor in [memory.fileDescriptor, reopened] {
+            #expect(mmap(nil, memory.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) == MAP_FAILED)
+            #expect(errno == EPERM)
+            #expect(pwrite(descriptor, &byte, 1, 0) == -1 && errno == EPERM)
+            // FALLOC_FL_KEEP_SIZE and FALLOC_FL_PUNCH_HOLE.
+            #expect(allocate(descriptor, 1 | 2, 0, 4096) == -1 && errno == EPERM)
+        }
+        let mapping = try #require(mmap(nil, memory.byteCount, PROT_READ, MAP_SHARED, reopened, 0))
+        try #require(mapping != MAP_FAILED)
+        defer { munmap(mapping, memory.byteCount) }
+        #expect(mprotect(mapping, memory.byteCount, PROT_READ | PROT_WRITE) == -1)
+        #expect(madvise(mapping, memory.byteCount, MADV_REMOVE) == -1)
+        #expect(mapping.load(as: UInt8.self) == 17)
+        // The buffer itself goes on writing, and others see it.
+        try write(18, to: buffer)
+        #expect(mapping.load(as: UInt8.self) == 18)
+    }
+
     @Test func sharedMemoryCanBeMappedASecondTime() throws {
         let buffer = try PixelBufferPool(Self.description, memory: .shared).make()
         let memory = try #require(sharedMemory(buffer))

@@ -19,6 +19,10 @@ int linux_memfd_create(const char *_Nonnull name);
 /// fcntl(F_ADD_SEALS) with F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL: the size can never change again.
 int linux_seal_size(int fd);
 
+/// The same with F_SEAL_FUTURE_WRITE: mappings that are there stay writable, and nobody can write in any other way, map it
+/// writable or punch holes. Kernels older than 5.1 set the rest alone.
+int linux_seal_for_readers(int fd);
+
 /// The bits of fcntl(F_GET_SEALS) that keep a size from changing: F_SEAL_SHRINK | F_SEAL_GROW.
 int linux_seals_of_size(void);
 
