@@ -15,9 +15,10 @@ import Testing
             in: scratch
         )
         var helper: pid_t?
-        try program.wait(until: "there is a helper") {
+        // At work: what is stopped in its very first steps cannot know yet that it has to end with its parent.
+        try program.wait(until: "there is a helper with an encoder") {
             helper = children(of: program.pid).first { name(of: $0) == "vatoolbox-helpe" }
-            return helper != nil
+            return helper.map { threads(of: $0).contains("vt-encode") } ?? false
         }
         let process = try #require(helper)
         if isStopped { kill(process, SIGSTOP) }
@@ -35,6 +36,11 @@ import Testing
         return tasks.flatMap { task in
             text("/proc/\(process)/task/\(task)/children").split(separator: " ").compactMap { pid_t($0) }
         }
+    }
+
+    private func threads(of process: pid_t) -> [String] {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return tasks.map { text("/proc/\(process)/task/\($0)/comm").trimmingCharacters(in: .newlines) }
     }
 
     private func name(of process: pid_t) -> String {
