@@ -387,6 +387,67 @@ extension ProcessTests {
             refuses("no memory") { client in try client.send(frame(slot: 3, layouts[2])) }
         }
 
+        /// Makes encoders that take what they are given.
+        private struct TrustingFactory: EncoderFactory {
+            var identity: EncoderIdentity { EncoderIdentity(name: "none", codec: .h264) }
+            func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
+                #expect(request.maximumReorderDepth ?? 0 >= 0)
+                return TrustingEncoder()
+            }
+        }
+
+        private final class TrustingEncoder: EncoderBackend {
+            let properties = FakeHelper.properties
+            func encode(_ frame: EncoderFrame) {}
+            func update(_ configuration: EncoderConfiguration) -> EncoderUpdateOutcome {
+                #expect((try? configuration.validated(for: .h264)) != nil)
+                return .done()
+            }
+            func drain() {}
+        }
+
+        /// - Returns: What a helper answers to two orders.
+        private func answers(_ first: EncoderOrder, _ second: ClientMessage) throws -> [HelperMessage] {
+            let sockets = try DescriptorPair.sockets()
+            let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
+            let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let thread = Thread {
+                try? EncoderServer(far, factories: [TrustingFactory()]).run()
+                far.shutDown()
+            }
+            thread.start()
+            let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
+            try client.send(ClientMessage.create(first), descriptor: memory.number)
+            try client.send(second)
+            var answers: [HelperMessage] = []
+            while answers.count < 2,
+                let answer = try client.receive(HelperMessage.self, until: .after(.seconds(20)))
+            {
+                answers.append(answer)
+            }
+            client.shutDown()
+            return answers
+        }
+
+        @Test func encodersAreGivenOnlyWhatIsValid() throws {
+            var changed = EncoderConfiguration.small()
+            changed.frameRate = Rational(30, 0)
+            let updated = try answers(order, .update(changed))
+            guard updated.count == 2, case .created = updated[0], case .callFailed(let error) = updated[1] else {
+                Issue.record("\(updated)")
+                return
+            }
+            #expect(error.code == .invalidArgument)
+            var deep = order
+            deep.maximumReorderDepth = -1
+            guard case .refused(let refusal) = try answers(deep, .drain).first else {
+                Issue.record("an encoder with a negative reorder depth")
+                return
+            }
+            #expect(refusal.code == .invalidArgument)
+            Traces.expectNone()
+        }
+
         @Test func ordersNeedAnEncoder() throws {
             refuses("drain") { client in
                 try client.send(ClientMessage.drain)

@@ -60,7 +60,9 @@ final class EncoderServer: Sendable {
         do throws(MediaError) {
             switch order {
             case .frame(let frame): answer = .accepted(number: frame.number, released: try encode(frame, encoder))
-            case .update(let configuration): answer = .updated(try encoder.update(configuration))
+            case .update(let configuration):
+                _ = try configuration.validated(for: encoder.properties.formatDescription.codec)
+                answer = .updated(try encoder.update(configuration))
             case .drain, .create, .inspect:
                 try encoder.drain()
                 answer = .drained
@@ -121,6 +123,9 @@ final class EncoderServer: Sendable {
             )
         }
         _ = try order.configuration.validated(for: wanted.codec)
+        if let depth = order.maximumReorderDepth, depth < 0 {
+            throw MediaError(.invalidArgument, "reorder depth is out of range", given: "\(depth)", allowed: "0 or more")
+        }
         let request = EncoderRequest(
             configuration: order.configuration,
             maximumReorderDepth: order.maximumReorderDepth,
