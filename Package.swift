@@ -47,7 +47,7 @@ let package = Package(
         // Encoders on a GPU.
         .target(
             name: "HardwareEncoder",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "VAAPI"],
+            dependencies: ["BitstreamSyntax", "CLibVA", "GOPPlanning", "MediaTypes", "VAAPI", logging],
             swiftSettings: strict
         ),
 

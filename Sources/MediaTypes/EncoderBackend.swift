@@ -201,6 +201,24 @@ public struct EncoderOption: Sendable, Hashable, RawRepresentable {
     public static let bitRateUpdate = EncoderOption(rawValue: "bit-rate-update")
     /// Preset, tuning and number of threads.
     public static let softwareOptions = EncoderOption(rawValue: "software-options")
+    /// ``EncoderConfiguration/hardware``.
+    public static let hardwareOptions = EncoderOption(rawValue: "hardware-options")
+    /// More than one slice in a picture.
+    public static let slices = EncoderOption(rawValue: "slices")
+    /// ``EncoderConfiguration/usesIntraRefresh``.
+    public static let intraRefresh = EncoderOption(rawValue: "intra-refresh")
+    /// ``EncoderConfiguration/temporalLayers``.
+    public static let temporalLayers = EncoderOption(rawValue: "temporal-layers")
+    /// ``EncoderConfiguration/longTermReferences`` and ``FrameOptions/longTermReference``.
+    public static let longTermReferences = EncoderOption(rawValue: "long-term-references")
+    /// ``FrameOptions/lostFrames`` and ``FrameOptions/decodedFrame``.
+    public static let lossReports = EncoderOption(rawValue: "loss-reports")
+    /// ``EncoderConfiguration/maximumFrameSize``.
+    public static let maximumFrameSize = EncoderOption(rawValue: "maximum-frame-size")
+    /// ``EncoderConfiguration/quantizerRange``.
+    public static let quantizerRange = EncoderOption(rawValue: "quantizer-range")
+    /// ``EncoderConfiguration/initialBufferFullness``.
+    public static let initialBufferFullness = EncoderOption(rawValue: "initial-buffer-fullness")
 }
 
 /// One frame on its way into an encoder.
@@ -238,11 +256,29 @@ public struct FrameOptions: Sendable, Hashable {
     public var forceKeyFrame: Bool
     /// The quantizer to code it with, 0...51, instead of the rate control's choice.
     public var quantizer: Int?
+    /// The long-term reference that it becomes, from 0, below ``EncoderConfiguration/longTermReferences``: it stays one
+    /// until another frame takes its place, or a key frame comes. `nil` for an ordinary frame.
+    public var longTermReference: Int?
+    /// Times of presentation between which frames are known to be lost on the way to a receiver: neither this frame nor a
+    /// later one refers to them or to what depends on them. If nothing is left to refer to it becomes a key frame. Times
+    /// that no frame has, or that are long gone, concern nothing.
+    public var lostFrames: ClosedRange<MediaTime>?
+    /// The time of presentation of a frame that the receiver is known to have decoded, and so all that it depends on.
+    public var decodedFrame: MediaTime?
 
     /// Makes options; nothing special unless given.
-    public init(forceKeyFrame: Bool = false, quantizer: Int? = nil) {
+    public init(
+        forceKeyFrame: Bool = false,
+        quantizer: Int? = nil,
+        longTermReference: Int? = nil,
+        lostFrames: ClosedRange<MediaTime>? = nil,
+        decodedFrame: MediaTime? = nil
+    ) {
         self.forceKeyFrame = forceKeyFrame
         self.quantizer = quantizer
+        self.longTermReference = longTermReference
+        self.lostFrames = lostFrames
+        self.decodedFrame = decodedFrame
     }
 }
 

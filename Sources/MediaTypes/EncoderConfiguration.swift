@@ -47,10 +47,28 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var accessUnitDelimiters = false
     /// Whether every frame is coded at once: no lookahead, no reordering.
     public var isLowLatency = false
+    /// Into how many slices a picture is divided, 1...256. Encoders that cannot divide it so come near and report that.
+    public var slices = 1
+    /// Whether a wave of intra blocks goes over the picture from one key-frame interval to the next, instead of key
+    /// frames: pictures of even size for a line of constant rate. Only the first and forced frames are key frames then.
+    public var usesIntraRefresh = false
+    /// Temporal layers, 1...3: who drops the frames of the upper ones has a stream of half, or a quarter, of the rate.
+    public var temporalLayers = 1
+    /// How many long-term references can be marked by ``FrameOptions/longTermReference``, 0...15.
+    public var longTermReferences = 0
+    /// The most bytes of one coded frame; `nil` for no limit.
+    public var maximumFrameSize: Int?
+    /// The quantizers that rate control may choose from, within 0...51; `nil` leaves it to the encoder.
+    public var quantizerRange: ClosedRange<Int>?
+    /// How full the decoder's buffer is before the first frame is taken from it, 0...1 of its size; `nil` leaves it to
+    /// the encoder. It has a meaning only with a limit on peaks or a constant rate.
+    public var initialBufferFullness: Double?
     /// How pictures of another size are fitted in.
     public var scaling = ScalingMode.letterbox
     /// What concerns software encoders only.
     public var software = SoftwareEncoderOptions()
+    /// What concerns hardware encoders only.
+    public var hardware = HardwareEncoderOptions()
 
     /// Makes a configuration; everything that is not given can be set afterwards.
     public init(width: Int = 1080, height: Int = 1920) {
@@ -218,5 +236,36 @@ public struct SoftwareEncoderOptions: Sendable, Hashable {
     public var instructionSet = InstructionSet.automatic
 
     /// Makes the defaults: medium, no tuning, automatic threads and instructions.
+    public init() {}
+}
+
+/// What concerns encoders on a GPU only.
+public struct HardwareEncoderOptions: Sendable, Hashable {
+    /// Whether to use a GPU's low-power encoder (VA-API's entrypoint EncSliceLP), which leaves the shaders alone.
+    public enum LowPower: String, Sendable, Hashable, CaseIterable {
+        /// The one that does more of what was asked for; the full encoder if both do.
+        case automatic = "auto"
+        /// The low-power encoder or none.
+        case required = "on"
+        /// The full encoder or none.
+        case avoided = "off"
+    }
+
+    /// Which of the device's encoders to use.
+    public var lowPower = LowPower.automatic
+    /// Speed against compression: VA-API's quality level ("target usage"), 1 for the best and slowest, up to what the
+    /// driver has; `nil` for the driver's own.
+    public var qualityLevel: Int?
+    /// How many frames may be with the device at a time, 1...16: more keep it busy, fewer shorten the delay. `nil` for 1
+    /// with ``EncoderConfiguration/isLowLatency``, else 4.
+    public var framesInFlight: Int?
+    /// Whether rate control may change the quantizer from macroblock to macroblock (`VA_RC_MB`); `nil` leaves it to the
+    /// driver.
+    public var controlsMacroblocks: Bool?
+
+    /// Frames in flight that are accepted.
+    public static let allowedFramesInFlight = 1...16
+
+    /// Makes the defaults: everything automatic.
     public init() {}
 }
