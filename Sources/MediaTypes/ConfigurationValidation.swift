@@ -58,6 +58,8 @@ extension EncoderConfiguration {
         try checkProfile(codec)
         if codec == .h264 { try result.checkLevel() }
         try checkStructure()
+        try checkLimits()
+        try checkEncoderOptions()
         return (result, adjustments)
     }
 
@@ -130,14 +132,6 @@ extension EncoderConfiguration {
                 allowed: "\(profile.maximumBitDepth) bits"
             )
         }
-        if profile.isBaseline, case .maximum(let count) = bFrames {
-            throw MediaError(
-                .invalidArgument,
-                "profile baseline has no B-frames",
-                given: "\(count)",
-                allowed: "off or automatic"
-            )
-        }
         if profile.isBaseline, entropyMode == .cabac {
             throw MediaError(.invalidArgument, "profile baseline has no CABAC", given: "cabac", allowed: "auto, cavlc")
         }
@@ -186,38 +180,5 @@ extension EncoderConfiguration {
             given: reason,
             allowed: sufficient.map { "level \($0) or higher" } ?? "a rate and buffer within level 6.2"
         )
-    }
-
-    private func checkStructure() throws(MediaError) {
-        if case .maximum(let count) = bFrames, !(1...16).contains(count) {
-            throw MediaError(
-                .invalidArgument,
-                "number of B-frames is out of range",
-                given: "\(count)",
-                allowed: "1...16"
-            )
-        }
-        guard (0...128).contains(software.threads) else {
-            throw MediaError(
-                .invalidArgument,
-                "number of threads is out of range",
-                given: "\(software.threads)",
-                allowed: "0...128, 0 for automatic"
-            )
-        }
-        if isLowLatency || software.tuning == .zerolatency, case .maximum(let count) = bFrames {
-            throw MediaError(
-                .invalidArgument,
-                "low latency has no B-frames, which delay frames",
-                given: "\(count)",
-                allowed: "off or automatic"
-            )
-        }
-    }
-
-    /// Whether the encoder may put out pictures in another order than they came.
-    public var allowsReordering: Bool {
-        bFrames != .off && !isLowLatency && profile?.isBaseline != true
-            && software.tuning != .zerolatency
     }
 }

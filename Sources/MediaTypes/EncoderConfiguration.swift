@@ -31,7 +31,7 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var allowsOpenGOP = false
     /// Whether and how many B-frames.
     public var bFrames = BFrames.automatic
-    /// Whether B-frames may serve as references.
+    /// Whether B-frames may serve as references. With more than one of ``temporalLayers`` none does.
     public var allowsBPyramid = true
     /// How H.264 codes its symbols.
     public var entropyMode = EntropyMode.automatic
@@ -51,6 +51,7 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var slices = 1
     /// Whether a wave of intra blocks goes over the picture from one key-frame interval to the next, instead of key
     /// frames: pictures of even size for a line of constant rate. Only the first and forced frames are key frames then.
+    /// It needs a key-frame interval, and excludes B-frames, open groups and temporal layers.
     public var usesIntraRefresh = false
     /// Temporal layers, 1...3: who drops the frames of the upper ones has a stream of half, or a quarter, of the rate.
     public var temporalLayers = 1
@@ -58,7 +59,8 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var longTermReferences = 0
     /// The most bytes of one coded frame; `nil` for no limit.
     public var maximumFrameSize: Int?
-    /// The quantizers that rate control may choose from, within 0...51; `nil` leaves it to the encoder.
+    /// The quantizers that rate control may choose from, within 0...51; `nil` leaves it to the encoder. A constant
+    /// quantizer has to be one of them.
     public var quantizerRange: ClosedRange<Int>?
     /// How full the decoder's buffer is before the first frame is taken from it, 0...1 of its size; `nil` leaves it to
     /// the encoder. It has a meaning only with a limit on peaks or a constant rate.
@@ -153,7 +155,8 @@ public struct KeyFrameInterval: Sendable, Hashable {
 public enum BFrames: Sendable, Hashable {
     /// None: frames leave in the order in which they came.
     case off
-    /// As many as the encoder and its preset find best.
+    /// As many as the encoder and its preset find best; none with profile baseline, with low latency and with intra
+    /// refresh, which exclude them.
     case automatic
     /// At most so many, 1...16.
     case maximum(Int)
@@ -257,7 +260,7 @@ public struct HardwareEncoderOptions: Sendable, Hashable {
     /// driver has; `nil` for the driver's own.
     public var qualityLevel: Int?
     /// How many frames may be with the device at a time, 1...16: more keep it busy, fewer shorten the delay. `nil` for 1
-    /// with ``EncoderConfiguration/isLowLatency``, else 4.
+    /// with ``EncoderConfiguration/isLowLatency``, which allows no more, else 4.
     public var framesInFlight: Int?
     /// Whether rate control may change the quantizer from macroblock to macroblock (`VA_RC_MB`); `nil` leaves it to the
     /// driver.

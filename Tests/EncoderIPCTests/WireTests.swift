@@ -128,12 +128,12 @@ import Testing
     }
 
     @Test func itsBytes() {
-        #expect(drain == [0x56, 0x54, 0x49, 0x50, 3, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
+        #expect(drain == [0x56, 0x54, 0x49, 0x50, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
     }
 
     @Test(arguments: [
         (0, 0, "magic number at byte 0 is 0, expected 86"),
-        (4, 1, "version of the protocol at byte 4 is 1, expected 3"),
+        (4, 1, "version of the protocol at byte 4 is 1, expected 4"),
         (6, 77, "kind of message at byte 6 cannot be 77"),
         (8, 1, "flags at byte 8 is 1, expected 0"),
         (10, 1, "number of descriptors at byte 10 is 1, expected 0"),
@@ -209,6 +209,19 @@ import Testing
         var reader = WireReader(bytes)
         let error = #expect(throws: WireError.self) { try Bool(from: &reader) }
         #expect(error?.description == description)
+    }
+
+    @Test func rangesDoNotRunBackwards() throws {
+        var writer = WireWriter()
+        for value in [5, 4] { writer.integer(value) }
+        var reader = WireReader(writer.bytes)
+        let error = #expect(throws: WireError.self) { try ClosedRange<Int>(from: &reader) }
+        #expect(error?.description == "range at byte 0 cannot be from 5 to 4")
+
+        writer.clear()
+        for time in [MediaTime.invalid, .zero] { time.write(to: &writer) }
+        reader = WireReader(writer.bytes)
+        #expect(throws: WireError.self) { try ClosedRange<MediaTime>(from: &reader) }
     }
 
     @Test func optionsComeInOrderAndOnce() throws {

@@ -128,6 +128,65 @@ import Testing
             $0.height = 32768
         },
         Refusal(testDescription: "seventeen B-frames", given: "17", allowed: "1...16") { $0.bFrames = .maximum(17) },
+        Refusal(testDescription: "B-frames with intra refresh", given: "2", allowed: "off") {
+            $0.usesIntraRefresh = true
+            $0.bFrames = .maximum(2)
+        },
+        Refusal(testDescription: "layers with intra refresh", given: "2 temporal layers", allowed: "1") {
+            $0.usesIntraRefresh = true
+            $0.temporalLayers = 2
+        },
+        Refusal(testDescription: "open groups with intra refresh", given: "open", allowed: "closed") {
+            $0.usesIntraRefresh = true
+            $0.allowsOpenGOP = true
+        },
+        Refusal(testDescription: "intra refresh without an interval", given: "no limit", allowed: "at least 2 frames") {
+            $0.usesIntraRefresh = true
+            $0.keyFrameInterval = KeyFrameInterval()
+        },
+        Refusal(testDescription: "intra refresh of one frame", given: "1 frame", allowed: "at least 2 frames") {
+            $0.usesIntraRefresh = true
+            $0.keyFrameInterval = KeyFrameInterval(frames: 1)
+        },
+        Refusal(testDescription: "no slices", given: "0", allowed: "1...256") { $0.slices = 0 },
+        Refusal(testDescription: "too many slices", given: "257", allowed: "1...256") { $0.slices = 257 },
+        Refusal(testDescription: "no layers", given: "0", allowed: "1...3") { $0.temporalLayers = 0 },
+        Refusal(testDescription: "four layers", given: "4", allowed: "1...3") { $0.temporalLayers = 4 },
+        Refusal(testDescription: "fewer than no references", given: "-1", allowed: "0...15") {
+            $0.longTermReferences = -1
+        },
+        Refusal(testDescription: "sixteen references", given: "16", allowed: "0...15") { $0.longTermReferences = 16 },
+        Refusal(testDescription: "empty frames", given: "0 bytes", allowed: "1...536870911 bytes") {
+            $0.maximumFrameSize = 0
+        },
+        Refusal(testDescription: "endless frames", given: "536870912 bytes", allowed: "1...536870911 bytes") {
+            $0.maximumFrameSize = 536_870_912
+        },
+        Refusal(testDescription: "quantizers below all", given: "-1...30", allowed: "0...51") {
+            $0.quantizerRange = -1...30
+        },
+        Refusal(testDescription: "quantizers above all", given: "10...52", allowed: "0...51") {
+            $0.quantizerRange = 10...52
+        },
+        Refusal(testDescription: "constant quantizer beyond the range", given: "20", allowed: "24...30") {
+            $0.rateControl = .constantQuantizer(20)
+            $0.quantizerRange = 24...30
+        },
+        Refusal(testDescription: "more than full", given: "1.01", allowed: "0...1") { $0.initialBufferFullness = 1.01 },
+        Refusal(testDescription: "full by no number", given: "nan", allowed: "0...1") {
+            $0.initialBufferFullness = .nan
+        },
+        Refusal(testDescription: "quality level", given: "0", allowed: "at least 1") { $0.hardware.qualityLevel = 0 },
+        Refusal(testDescription: "no frames in flight", given: "0", allowed: "1...16") {
+            $0.hardware.framesInFlight = 0
+        },
+        Refusal(testDescription: "a fleet in flight", given: "17", allowed: "1...16") {
+            $0.hardware.framesInFlight = 17
+        },
+        Refusal(testDescription: "frames in flight without delay", given: "2", allowed: "1") {
+            $0.isLowLatency = true
+            $0.hardware.framesInFlight = 2
+        },
         Refusal(testDescription: "threads", given: "-1", allowed: "0...128") { $0.software.threads = -1 },
         Refusal(testDescription: "pixel aspect", given: "0:1", allowed: "above 0") {
             $0.pixelAspectRatio = Rational(0)
@@ -144,6 +203,65 @@ import Testing
         #expect(found.given?.contains(refusal.given) == true, "\(found)")
         #expect(found.allowed?.contains(refusal.allowed) == true, "\(found)")
         #expect(!found.description.contains("\n"))
+    }
+
+    @Test func everythingElseThatFitsTogetherIsTakenAsItIs() throws {
+        let changes: [(inout EncoderConfiguration) -> Void] = [
+            { $0.usesIntraRefresh = true },
+            {
+                $0.usesIntraRefresh = true
+                $0.keyFrameInterval = KeyFrameInterval(frames: 2)
+                $0.longTermReferences = 15
+            },
+            {
+                $0.slices = 256
+                $0.temporalLayers = 3
+                $0.bFrames = .maximum(3)
+                $0.maximumFrameSize = 1
+            },
+            {
+                $0.rateControl = .constantQuantizer(24)
+                $0.quantizerRange = 24...24
+                $0.initialBufferFullness = 1
+            },
+            {
+                $0.quantizerRange = 0...51
+                $0.initialBufferFullness = 0
+                $0.hardware.qualityLevel = 7
+                $0.hardware.framesInFlight = 16
+                $0.hardware.lowPower = .required
+                $0.hardware.controlsMacroblocks = true
+            },
+            {
+                $0.isLowLatency = true
+                $0.hardware.framesInFlight = 1
+                $0.temporalLayers = 3
+            },
+        ]
+        for change in changes {
+            var configuration = EncoderConfiguration()
+            change(&configuration)
+            let (validated, adjustments) = try configuration.validated(for: .h264)
+            #expect(validated == configuration)
+            #expect(adjustments.isEmpty)
+        }
+    }
+
+    @Test func automaticBFramesGiveWay() {
+        var configuration = EncoderConfiguration()
+        #expect(configuration.allowsReordering)
+        configuration.usesIntraRefresh = true
+        #expect(!configuration.allowsReordering)
+    }
+
+    @Test func theWaveTakesTheKeyFrameInterval() {
+        var configuration = EncoderConfiguration()
+        #expect(configuration.intraRefreshPeriod == nil)
+        configuration.usesIntraRefresh = true
+        #expect(configuration.intraRefreshPeriod == 150)
+        configuration.keyFrameInterval.frames = 40
+        configuration.isFrameRateVariable = true
+        #expect(configuration.intraRefreshPeriod == 40)
     }
 
     /// Level 4 takes 25 Mbit/s and a buffer of 31.25 Mbit in high profile, 20 and 25 in main (H.264 table A-1).
@@ -166,7 +284,7 @@ import Testing
         #expect(automatic.rateLimit(codec: .h264) == nil)
         let withoutBFrames: [(inout EncoderConfiguration) -> Void] = [
             { $0.bFrames = .off }, { $0.isLowLatency = true }, { $0.software.tuning = .zerolatency },
-            { $0.profile = .h264Baseline },
+            { $0.profile = .h264Baseline }, { $0.usesIntraRefresh = true },
         ]
         for change in withoutBFrames {
             var configuration = automatic

@@ -11,6 +11,7 @@ extension ScalingMode: WireValue {}
 extension SoftwareEncoderOptions.Preset: WireValue {}
 extension SoftwareEncoderOptions.Tuning: WireValue {}
 extension SoftwareEncoderOptions.InstructionSet: WireValue {}
+extension HardwareEncoderOptions.LowPower: WireValue {}
 
 extension H264Level: WireValue {
     init(from reader: inout WireReader) throws(WireError) {
@@ -123,6 +124,17 @@ extension SoftwareEncoderOptions: WireStructure {
     }
 }
 
+extension HardwareEncoderOptions: WireStructure {
+    static var blank: HardwareEncoderOptions { .init() }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&lowPower)
+        try visitor.field(&qualityLevel)
+        try visitor.field(&framesInFlight)
+        try visitor.field(&controlsMacroblocks)
+    }
+}
+
 extension EncoderConfiguration: WireStructure {
     static var blank: EncoderConfiguration { .init() }
 
@@ -147,7 +159,15 @@ extension EncoderConfiguration: WireStructure {
         try visitor.field(&contentLight)
         try visitor.field(&accessUnitDelimiters)
         try visitor.field(&isLowLatency)
+        try visitor.field(&slices)
+        try visitor.field(&usesIntraRefresh)
+        try visitor.field(&temporalLayers)
+        try visitor.field(&longTermReferences)
+        try visitor.field(&maximumFrameSize)
+        try visitor.field(&quantizerRange)
+        try visitor.field(&initialBufferFullness)
         try visitor.field(&scaling)
         try visitor.field(&software)
+        try visitor.field(&hardware)
     }
 }

@@ -24,6 +24,9 @@ extension FrameOptions: WireStructure {
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
         try visitor.field(&forceKeyFrame)
         try visitor.field(&quantizer)
+        try visitor.field(&longTermReference)
+        try visitor.field(&lostFrames)
+        try visitor.field(&decodedFrame)
     }
 }
 

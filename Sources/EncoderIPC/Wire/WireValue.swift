@@ -136,6 +136,23 @@ extension Optional: WireValue where Wrapped: WireValue {
     }
 }
 
+extension ClosedRange: WireValue where Bound: WireValue {
+    init(from reader: inout WireReader) throws(WireError) {
+        let start = reader.position
+        let lower = try Bound(from: &reader)
+        let upper = try Bound(from: &reader)
+        guard lower <= upper else {
+            throw reader.error("range", at: start, .noSuchValue(given: "from \(lower) to \(upper)"))
+        }
+        self = lower...upper
+    }
+
+    func write(to writer: inout WireWriter) throws(WireError) {
+        try lowerBound.write(to: &writer)
+        try upperBound.write(to: &writer)
+    }
+}
+
 extension WireValue where Self: RawRepresentable, RawValue: WireValue {
     init(from reader: inout WireReader) throws(WireError) {
         let start = reader.position

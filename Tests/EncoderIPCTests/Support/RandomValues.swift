@@ -35,6 +35,11 @@ extension SeededGenerator {
         (0..<Int.random(in: 0...count, using: &self)).map { _ in make(&self) }
     }
 
+    mutating func range<Bound: Comparable>(_ make: (inout Self) -> Bound) -> ClosedRange<Bound> {
+        let (first, second) = (make(&self), make(&self))
+        return min(first, second)...max(first, second)
+    }
+
     mutating func time() -> MediaTime { MediaTime(value: integer(), timescale: integer()) }
     mutating func ratio() -> Rational { Rational(integer(), integer()) }
 
@@ -138,11 +143,22 @@ extension SeededGenerator {
         value.contentLight = maybe { $0.light() }
         value.accessUnitDelimiters = flag()
         value.isLowLatency = flag()
+        value.slices = number()
+        value.usesIntraRefresh = flag()
+        value.temporalLayers = number()
+        value.longTermReferences = number()
+        value.maximumFrameSize = maybe { $0.number() }
+        value.quantizerRange = maybe { random in random.range { $0.number() } }
+        value.initialBufferFullness = maybe { $0.double() }
         value.scaling = one()
         value.software.preset = one()
         value.software.tuning = maybe { $0.one() }
         value.software.threads = number()
         value.software.instructionSet = one()
+        value.hardware.lowPower = one()
+        value.hardware.qualityLevel = maybe { $0.number() }
+        value.hardware.framesInFlight = maybe { $0.number() }
+        value.hardware.controlsMacroblocks = maybe { $0.flag() }
         return value
     }
 
@@ -213,7 +229,13 @@ extension SeededGenerator {
             place: place(),
             presentationTime: time(),
             duration: time(),
-            options: FrameOptions(forceKeyFrame: flag(), quantizer: maybe { $0.number() })
+            options: FrameOptions(
+                forceKeyFrame: flag(),
+                quantizer: maybe { $0.number() },
+                longTermReference: maybe { $0.number() },
+                lostFrames: maybe { random in random.range { $0.time() } },
+                decodedFrame: maybe { $0.time() }
+            )
         )
     }
 
