@@ -163,7 +163,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HardwareEncoderTests",
-            dependencies: ["BitstreamSyntax", "HardwareEncoder", "MediaTypes", "VAAPI"],
+            dependencies: ["BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareEncoder", "MediaTypes", "VAAPI"],
             swiftSettings: strict
         ),
         .testTarget(
