@@ -110,7 +110,7 @@ public final class CompressionSession: Sendable {
                 color: valid.configuration.color ?? .unspecified,
                 pixelAspectRatio: valid.configuration.pixelAspectRatio ?? .one
             ),
-            memory: selection.preferredMemory
+            memory: encoder.preferredMemory
         )
         self.engine = engine
         delivery = outputHandler.map { SampleDelivery(queue, handler: $0) }

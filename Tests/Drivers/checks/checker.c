@@ -141,6 +141,8 @@ void checker_destroy(struct checker *checker)
     bits_release(&checker->own_sps);
     bits_release(&checker->own_pps);
     free(checker->picture.slices);
+    forget_replaced(checker, true);
+    free(checker->replaced);
     free(checker->collected.headers);
     free(checker->collected.units);
     for (unsigned i = 0; i < 32; i++)
@@ -158,8 +160,14 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     checker->submission = submission;
     checker->place = submission->place;
     checker->judging = journal_judging();
+    resume_picture(checker);
+    forget_replaced(checker, false);
+    checker->serial++;
     checker->dpb_before = checker->dpb;
     checker->history_before = checker->history;
+    checker->rate_before = checker->rate;
+    checker->rate_control_given_before = checker->rate_control_given;
+    checker->frame_rate_given_before = checker->frame_rate_given;
     checker->previous_sequence = picture->sequence;
     checker->had_sequence = checker->have_sequence;
     checker->have_sets = checker->have_headers = false;
@@ -220,6 +228,7 @@ void checker_picture_failed(struct checker *checker)
 {
     checker->dpb = checker->dpb_before;
     checker->history = checker->history_before;
+    forget_latest(checker);
     checker->lost_own_sps = checker->lost_own_sps || checker->sends_own_sps;
     checker->lost_own_pps = checker->lost_own_pps || checker->sends_own_pps;
 }

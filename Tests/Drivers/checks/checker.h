@@ -64,6 +64,34 @@ struct history {
     struct h264_sps active;
 };
 
+/* A picture that the application may have to submit again, with what was there before it. */
+struct past_picture {
+    uint32_t number; /* journal_place.picture */
+    uint64_t serial; /* checker.serial when it was submitted */
+    VASurfaceID input, reconstruction;
+    int32_t order_count; /* CurrPic.TopFieldOrderCnt */
+    bool idr;
+    uint32_t idr_pic_id; /* where idr */
+    bool sent_own_sps, sent_own_pps;
+    struct h264_dpb dpb;
+    struct history history;
+    struct understood_rate rate;
+    bool rate_control_given, frame_rate_given, had_sequence;
+    VAEncSequenceParameterBufferH264 sequence;
+};
+
+/* How many pictures an application may have submitted before it learns that the first of them was cut short. */
+#define CHECKS_PAST_PICTURES 16
+
+/* A parameter set that gave way to another one. */
+struct replaced_set {
+    uint64_t serial; /* checker.serial of the picture that brought the other one */
+    uint32_t id;
+    struct h264_sps *sps; /* one of both; owned */
+    struct h264_pps *pps;
+    bool is_sps;
+};
+
 struct checker {
     struct submitted_config config;
     struct journal_place place;
@@ -89,6 +117,14 @@ struct checker {
     bool frame_rate_given;       /* likewise a frame rate buffer */
     struct h264_dpb dpb, dpb_before; /* `dpb` includes the latest picture once it was judged */
     struct history history, history_before;
+    /* `rate` and its company before the latest picture. */
+    struct understood_rate rate_before;
+    bool rate_control_given_before, frame_rate_given_before;
+    uint64_t serial; /* pictures so far, whatever became of them */
+    struct past_picture past[CHECKS_PAST_PICTURES]; /* number k is at k modulo the capacity */
+    uint64_t past_first, past_end; /* numbers that are there */
+    struct replaced_set *replaced; /* in their order; owned */
+    uint32_t replaced_count, replaced_capacity;
     struct h264_order_count order_count;
     bool have_sets;    /* picture.sps and picture.pps are this picture's */
     bool have_headers; /* and so are all slice headers and the order count */
@@ -174,5 +210,17 @@ void check_enhancement(struct checker *checker);    /* enhancement.c, from check
 
 /* order.c: enters the picture into the history. */
 void remember_picture(struct checker *checker);
+
+/* resubmission.c. Goes back to how things were before a picture that came out cut short, if that is what the submission
+ * repeats; tells so in `picture`. Before begin_picture. */
+void resume_picture(struct checker *checker);
+/* Keeps the picture that was judged, with what was there before it; forgets it when it comes to nothing. */
+void keep_past(struct checker *checker);
+void forget_latest(struct checker *checker);
+/* Puts a parameter set, owned from now on, where an older one may be. */
+void replace_sps(struct checker *checker, uint32_t id, struct h264_sps *sps);
+void replace_pps(struct checker *checker, uint32_t id, struct h264_pps *pps);
+/* Frees replaced sets that nobody can go back to, or all. */
+void forget_replaced(struct checker *checker, bool all);
 
 #endif

@@ -60,6 +60,9 @@ struct submission {
     struct submitted_surface (*surface)(void *token, VASurfaceID id);
     /* Size in bytes of the coded buffer, and whether it is one: 0 when it is not. */
     uint32_t (*coded_buffer_size)(void *token, VABufferID id);
+    /* Whether the picture of the context with this number (journal_place) came out cut short, because its coded buffer
+     * was too small. NULL: none did. */
+    bool (*overflowed)(void *token, uint32_t picture);
     void *token;
 };
 
@@ -105,6 +108,8 @@ struct understood_rate {
 struct understood_picture {
     bool codable; /* false: sequence, picture or slice buffer missing, or headers that cannot be read */
     VAStatus refusal; /* status for vaEndPicture when not codable */
+    bool resumes;     /* the application goes back to a picture that came out cut short: that one and those after it */
+    uint32_t resumed_picture; /* are discarded; its number (journal_place) */
     VAEncSequenceParameterBufferH264 sequence; /* the latest */
     VAEncPictureParameterBufferH264 picture;
     struct h264_sps sps; /* from the packed SPS, else made of the VA parameters */

@@ -231,8 +231,7 @@ static void take_sps(struct checker *checker, struct packed_unit *unit)
         free(reading.sps);
     } else {
         uint32_t id = reading.sps->seq_parameter_set_id;
-        free(checker->sps[id]);
-        checker->sps[id] = reading.sps;
+        replace_sps(checker, id, reading.sps);
         checker->sps_sent_now[id] = true;
     }
 }
@@ -246,8 +245,7 @@ static void take_pps(struct checker *checker, struct packed_unit *unit)
         free(reading.pps);
     } else {
         uint32_t id = reading.pps->pic_parameter_set_id;
-        free(checker->pps[id]);
-        checker->pps[id] = reading.pps;
+        replace_pps(checker, id, reading.pps);
         checker->pps_sent_now[id] = true;
     }
 }

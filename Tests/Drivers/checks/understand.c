@@ -73,8 +73,7 @@ static bool understand_sps(struct checker *checker, uint32_t id, bool *send)
     struct bits nal = {0};
     h264_write_sps(&nal, &picture->sps);
     frame_own(&checker->own_sps, &nal);
-    free(checker->sps[id]);
-    checker->sps[id] = copy_of(&picture->sps, sizeof picture->sps);
+    replace_sps(checker, id, copy_of(&picture->sps, sizeof picture->sps));
     checker->sps_sent_now[id] = true;
     *send = true;
     return checker->sps[id] != NULL;
@@ -101,8 +100,7 @@ static bool understand_pps(struct checker *checker, uint32_t id, bool *send)
     struct bits nal = {0};
     h264_write_pps(&nal, &picture->pps);
     bool changed = frame_own(&checker->own_pps, &nal);
-    free(checker->pps[id]);
-    checker->pps[id] = copy_of(&picture->pps, sizeof picture->pps);
+    replace_pps(checker, id, copy_of(&picture->pps, sizeof picture->pps));
     *send = changed || begins || checker->lost_own_pps;
     return checker->pps[id] != NULL;
 }
@@ -375,4 +373,5 @@ void commit_picture(struct checker *checker)
     checker->lost_own_sps = checker->lost_own_sps && !checker->sends_own_sps;
     checker->lost_own_pps = checker->lost_own_pps && !checker->sends_own_pps;
     remember_picture(checker);
+    keep_past(checker);
 }

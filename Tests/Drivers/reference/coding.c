@@ -133,6 +133,9 @@ static void code_passes(const struct driver *driver, struct context *context, co
         .header_qp = header_qp(job, &job->slices[0]),
         .macroblocks = job->width_in_mbs * job->height_in_mbs,
     };
+    if (job->resumes)
+        rate_history_restore(context->rate_history, job->resumed_picture, context->rate_control);
+    rate_history_keep(context->rate_history, job->place.picture, context->rate_control);
     int qp = rate_control_qp(context->rate_control, &job->rate, &picture);
     for (;;) {
         result->failed = !code_pass(driver, context, job, source, qp, result);
@@ -242,6 +245,8 @@ static void complete_first(struct driver *driver, struct context *context)
     if (!context->first_job)
         context->last_job = NULL;
     job->coded->filled = true;
+    if (job->coded->segment.status & VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK)
+        context->overflowed[context->overflowed_count++ % OVERFLOWED_KEPT] = job->place.picture;
     job_destroy_locked(driver, job);
     pthread_cond_broadcast(&driver->changed);
 }

@@ -68,9 +68,11 @@ static VAStatus equip(struct driver *driver, struct context *context, const VASu
     context->checker = checker_create(&context->config, place);
     context->coder = h264_coder_create();
     context->rate_control = rate_control_create();
+    context->rate_history = rate_history_create();
     bool skipping = driver->effort == H264_EFFORT_SKIP;
     context->skipped = skipping ? calloc(1, sizeof(*context->skipped)) : NULL;
-    bool equipped = context->checker && context->coder && context->rate_control && (context->skipped || !skipping);
+    bool equipped = context->checker && context->coder && context->rate_control && context->rate_history &&
+                    (context->skipped || !skipping);
     if (equipped && start_worker(driver, context))
         return VA_STATUS_SUCCESS;
     return VA_STATUS_ERROR_ALLOCATION_FAILED;
@@ -140,6 +142,7 @@ void context_free(struct driver *driver, struct context *context)
     if (context->coder)
         h264_coder_destroy(context->coder);
     rate_control_destroy(context->rate_control);
+    free(context->rate_history);
     if (context->skipped)
         skipped_release(context->skipped);
     free(context->skipped);

@@ -108,7 +108,10 @@ struct image {
 
 struct job;
 struct rate_control;
+struct rate_history;
 struct skipped_slices;
+
+#define OVERFLOWED_KEPT 16
 
 struct context {
     struct object object;
@@ -130,10 +133,14 @@ struct context {
     pthread_t worker;
     bool stopping, hung;
     struct job *first_job, *last_job;
+    /* Numbers of pictures that came out cut short (journal_place), a ring. */
+    uint32_t overflowed[OVERFLOWED_KEPT];
+    uint32_t overflowed_count;
 
     /* The worker's own. */
     struct h264_coder *coder;
     struct rate_control *rate_control;
+    struct rate_history *rate_history; /* for pictures that are submitted again */
     struct skipped_slices *skipped; /* NULL unless the effort is H264_EFFORT_SKIP */
 };
 

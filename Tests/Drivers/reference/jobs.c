@@ -165,6 +165,8 @@ struct job *job_create(struct driver *driver, struct context *context, const str
     job->pps = understood->pps;
     job->idr = understood->idr;
     job->reference = understood->reference;
+    job->resumes = understood->resumes;
+    job->resumed_picture = understood->resumed_picture;
     job->rate = understood->rate;
     job->width_in_mbs = understood->sps.pic_width_in_mbs_minus1 + 1;
     job->height_in_mbs = understood->sps.pic_height_in_map_units_minus1 + 1;

@@ -28,6 +28,8 @@ struct job {
     struct h264_pps pps;
     bool idr, reference, long_term;
     int32_t order_count;
+    bool resumes; /* goes back to the picture with this number: pictures from that on are discarded */
+    uint32_t resumed_picture;
     struct understood_rate rate;
     struct bits headers; /* owned */
     struct job_slice *slices;

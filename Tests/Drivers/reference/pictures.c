@@ -202,9 +202,24 @@ static uint32_t look_up_coded_buffer(void *token, VABufferID id)
     return size;
 }
 
+static bool look_up_overflow(void *token, uint32_t picture)
+{
+    const struct scene *scene = token;
+    const struct context *context = scene->context;
+    bool found = false;
+    pthread_mutex_lock(&scene->driver->lock);
+    for (uint32_t i = 0; i < context->overflowed_count && i < OVERFLOWED_KEPT; i++)
+        found = found || context->overflowed[i] == picture;
+    pthread_mutex_unlock(&scene->driver->lock);
+    return found;
+}
+
 static VAStatus submit(struct driver *driver, struct context *context, const struct understood_picture *understood)
 {
     VAStatus status;
+    if (understood->resumes)
+        journal_event("resubmission", "\"context\":%u,\"picture\":%u,\"resumed\":%u", context->object.id,
+                      context->pictures - 1, understood->resumed_picture);
     struct job *job = job_create(driver, context, understood, &status);
     if (job)
         status = job_submit(driver, context, job);
@@ -235,6 +250,7 @@ static VAStatus end_picture(struct driver *driver, struct context *context)
         .buffer_count = context->rendered_count,
         .surface = look_up_surface,
         .coded_buffer_size = look_up_coded_buffer,
+        .overflowed = look_up_overflow,
         .token = &scene,
     };
     submission.input.valid = look_up_surface(&scene, context->target->object.id).valid;

@@ -34,6 +34,35 @@ void rate_control_destroy(struct rate_control *control)
     free(control);
 }
 
+struct rate_history {
+    struct {
+        bool known;
+        uint32_t picture;
+        struct rate_control control;
+    } kept[RATE_HISTORY_KEPT];
+    unsigned next;
+};
+
+struct rate_history *rate_history_create(void)
+{
+    return calloc(1, sizeof(struct rate_history));
+}
+
+void rate_history_keep(struct rate_history *history, uint32_t picture, const struct rate_control *control)
+{
+    unsigned place = history->next++ % RATE_HISTORY_KEPT;
+    history->kept[place].known = true;
+    history->kept[place].picture = picture;
+    history->kept[place].control = *control;
+}
+
+void rate_history_restore(const struct rate_history *history, uint32_t picture, struct rate_control *control)
+{
+    for (unsigned i = 0; i < RATE_HISTORY_KEPT; i++)
+        if (history->kept[i].known && history->kept[i].picture == picture)
+            *control = history->kept[i].control;
+}
+
 static bool follows_a_rate(uint32_t rate_control)
 {
     return rate_control & (VA_RC_CBR | VA_RC_VBR | VA_RC_QVBR | VA_RC_AVBR);

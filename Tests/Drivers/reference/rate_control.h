@@ -14,6 +14,18 @@ struct rate_picture {
     uint32_t macroblocks;
 };
 
+/* What the control was before each of the last pictures, so that they can be coded again. */
+#define RATE_HISTORY_KEPT 16
+struct rate_history;
+
+struct rate_history *rate_history_create(void);
+
+/* Keeps how the control is before the picture with the number; numbers grow. */
+void rate_history_keep(struct rate_history *history, uint32_t picture, const struct rate_control *control);
+
+/* Makes the control as it was before the picture with the number, if that is still known. */
+void rate_history_restore(const struct rate_history *history, uint32_t picture, struct rate_control *control);
+
 struct rate_control *rate_control_create(void);
 void rate_control_destroy(struct rate_control *control);
 

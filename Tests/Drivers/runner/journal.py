@@ -27,6 +27,7 @@ class Finding:
 @dataclass
 class Picture:
     context: int
+    number: int  # begun in the context before it
     poc: int
     idr: bool
     source: str  # MD5 of the visible samples, NV12
@@ -38,6 +39,8 @@ class Journal:
     findings: list = field(default_factory=list)
     pictures: list = field(default_factory=list)  # decode order
     faults: list = field(default_factory=list)  # as in the file
+    resubmissions: int = 0  # how often the client went back to a picture that was cut short
+    discarded: int = 0  # pictures that are not among `pictures`, because they were submitted again
     displays: Counter = field(default_factory=Counter)  # by process: how many were initialised and not terminated
     damaged: int = 0  # lines that are no JSON: a process died while it wrote
 
@@ -64,6 +67,7 @@ def read_journal(path):
         lines = path.read_text().splitlines()
     except FileNotFoundError:
         return journal
+    resubmissions = []
     for line in lines:
         try:
             entry = json.loads(line)
@@ -75,10 +79,17 @@ def read_journal(path):
             journal.findings.append(Finding(entry["name"], entry["clause"], entry["detail"], entry.get("context"),
                                             entry.get("picture"), entry.get("slice")))
         elif kind == "picture":
-            journal.pictures.append(Picture(entry["context"], entry["poc"], bool(entry["idr"]),
+            journal.pictures.append(Picture(entry["context"], entry["picture"], entry["poc"], bool(entry["idr"]),
                                             entry.get("source_md5", ""), entry.get("reconstruction_md5", "")))
         elif kind == "fault":
             journal.faults.append(entry)
         elif kind in ("initialise", "terminate"):
             journal.displays[entry["process"]] += 1 if kind == "initialise" else -1
+        elif kind == "resubmission":
+            resubmissions.append((entry["context"], range(entry["resumed"], entry["picture"])))
+    kept = [picture for picture in journal.pictures
+            if not any(picture.context == context and picture.number in numbers for context, numbers in resubmissions)]
+    journal.resubmissions = len(resubmissions)
+    journal.discarded = len(journal.pictures) - len(kept)
+    journal.pictures = kept
     return journal

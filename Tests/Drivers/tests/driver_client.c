@@ -2,11 +2,13 @@
 /* Encodes as a correct client does:
  *
  *   driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE] [-o FILE] [-r] [-i] [-b RATE[,RATE]] [-f]
+ *       [-w] [-W]
  *
  * Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each has a context
  * of its own on the one display and nothing is written. With -r the inputs are filled once only; with -i they are the
  * client's memory. With -b bits per second (CBR), the second rate from the middle on; else CQP. With -f filler data are
- * not wanted. */
+ * not wanted. With -w a frame that is cut short is submitted again, and those after it; with -W too, by a client that
+ * has overwritten a reference meanwhile. */
 #include "support/client.h"
 
 #include <pthread.h>
@@ -17,7 +19,7 @@
 struct settings {
     unsigned threads, frames, width, height, coded_size;
     const char *output;
-    bool still, import, no_bit_stuffing;
+    bool still, import, no_bit_stuffing, resumes, hasty;
     unsigned rates[2]; /* bits per second for the first and second half; 0: CQP */
 };
 
@@ -28,20 +30,41 @@ struct job {
     VAStatus status;
 };
 
+/* Waits for what is in flight, discards it, and goes back to the frame. */
+static VAStatus resume(struct client *client, unsigned frame)
+{
+    VAStatus status = VA_STATUS_SUCCESS;
+    for (unsigned i = frame + 1; status == VA_STATUS_SUCCESS && i < client->frames; i++)
+        status = client_collect(client, i, NULL);
+    client_resume(client, frame);
+    return status;
+}
+
+/* The next frame; `collected` stays where it is when that one was cut short and is to come again. */
+static VAStatus collect(struct job *job, unsigned *collected)
+{
+    VAStatus status = client_collect(&job->client, *collected, job->file);
+    if (status == VA_STATUS_SUCCESS && job->client.cut_short && job->client.resumes)
+        return resume(&job->client, *collected);
+    ++*collected;
+    return status;
+}
+
 /* Keeps one frame in flight while the next is prepared. */
 static VAStatus encode(struct job *job)
 {
     struct client *client = &job->client;
     VAStatus status = VA_STATUS_SUCCESS;
     unsigned collected = 0;
-    for (unsigned i = 0; status == VA_STATUS_SUCCESS && i < job->settings->frames; i++) {
-        client->bits_per_second = job->settings->rates[2 * i >= job->settings->frames];
-        status = client_submit(client);
-        if (status == VA_STATUS_SUCCESS && client->frames > collected + 1)
-            status = client_collect(client, collected++, job->file);
+    while (status == VA_STATUS_SUCCESS && collected < job->settings->frames) {
+        bool more = client->frames < job->settings->frames;
+        if (more) {
+            client->bits_per_second = job->settings->rates[2 * client->frames >= job->settings->frames];
+            status = client_submit(client);
+        }
+        if (status == VA_STATUS_SUCCESS && (!more || client->frames > collected + 1))
+            status = collect(job, &collected);
     }
-    while (status == VA_STATUS_SUCCESS && collected < client->frames)
-        status = client_collect(client, collected++, job->file);
     return status;
 }
 
@@ -52,6 +75,8 @@ static void *run(void *token)
     job->client.still = job->settings->still;
     job->client.no_bit_stuffing = job->settings->no_bit_stuffing;
     job->client.import = job->settings->import;
+    job->client.hasty = job->settings->hasty;
+    job->client.resumes = job->settings->resumes;
     job->client.bits_per_second = job->settings->rates[0];
     job->status = client_open_encoder(&job->client, job->settings->width, job->settings->height);
     if (job->status != VA_STATUS_SUCCESS)
@@ -66,7 +91,7 @@ static void *run(void *token)
 static bool read_settings(struct settings *settings, int count, char **arguments)
 {
     int option;
-    while ((option = getopt(count, arguments, "t:n:s:c:o:rib:f")) != -1) {
+    while ((option = getopt(count, arguments, "t:n:s:c:o:rib:fwW")) != -1) {
         switch (option) {
         case 't':
             settings->threads = (unsigned)atoi(optarg);
@@ -94,6 +119,12 @@ static bool read_settings(struct settings *settings, int count, char **arguments
             break;
         case 'i':
             settings->import = true;
+            break;
+        case 'W':
+            settings->hasty = true;
+            /* fall through */
+        case 'w':
+            settings->resumes = true;
             break;
         case 'r':
             settings->still = true;

@@ -59,6 +59,7 @@ struct scene {
     /* Called with each picture's buffers before they are submitted. */
     void (*change_buffers)(struct scene *scene, uint32_t picture, struct submitted_buffer *buffers, uint32_t *count);
     uint32_t changed_picture; /* for that function's use */
+    uint32_t overflowed; /* bit n: picture n came out cut short */
 };
 
 struct scene_options {
@@ -446,6 +447,12 @@ static inline uint32_t scene_coded_buffer(void *token, VABufferID id)
     return id == CODED_BUFFER ? scene->coded_buffer_size : 0;
 }
 
+static inline bool scene_overflowed(void *token, uint32_t picture)
+{
+    const struct scene *scene = token;
+    return scene->overflowed >> picture & 1;
+}
+
 /* Submits one picture of the scene. */
 static inline const struct understood_picture *submit(struct scene *scene, struct checker *checker, uint32_t index)
 {
@@ -460,7 +467,7 @@ static inline const struct understood_picture *submit(struct scene *scene, struc
         .input = {picture->input, picture->input_width, picture->input_height, picture->input_format, VA_FOURCC_NV12,
                   picture->input != VA_INVALID_SURFACE, !picture->input_outside},
         .buffers = list.buffers, .buffer_count = list.count, .surface = scene_surface,
-        .coded_buffer_size = scene_coded_buffer, .token = scene,
+        .coded_buffer_size = scene_coded_buffer, .overflowed = scene_overflowed, .token = scene,
     };
     const struct understood_picture *understood = checker_picture(checker, &submission);
     release_buffers(&list);

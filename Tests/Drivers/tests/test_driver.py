@@ -17,6 +17,7 @@ DRIVERS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DRIVERS))
 
 from runner import media  # noqa: E402
+from runner.journal import read_journal  # noqa: E402
 from runner.launch import run  # noqa: E402
 from runner.places import build, client_environment  # noqa: E402
 
@@ -42,7 +43,7 @@ MISUSES = {
     "reuse-pending-coded-buffer": (["coded-buffer-pending"], ["vaEndPicture 0x1"]),
     "coded-buffer-too-small": (["coded-buffer-small", "coded-buffer-too-small"], ["frame 0 size 40 status 0x200"]),
     "leave-everything": (["leaked-buffer"] * 3 + ["leaked-config", "leaked-context", "leaked-image"] +
-                         ["leaked-surface"] * 5, []),
+                         ["leaked-surface"] * 6, []),
     "context-inside-picture": (["context-destroyed-inside-picture"], []),
     "unadvertised-attributes": (["attribute-not-advertised"] + ["attribute-value-not-advertised"] * 4,
                                 ["vaCreateConfig " + status for status in
@@ -297,6 +298,46 @@ class FaultTest(DriverTest):
                 ended = self.client("driver_client", faults=fault)
                 self.assertIn(f'reference driver: REFERENCE_DRIVER_FAULTS: "{fault}"', ended.output)
                 self.assertIn("vaInitialize 0x12", ended.output)
+
+
+class ResubmissionTest(DriverTest):
+    """Frames that did not fit are submitted again, with the one that was in flight behind them."""
+
+    def encode(self, option, fault, *, rate="", persona="intel"):
+        stream = self.folder / "stream.h264"
+        ended = self.client("driver_client", "-n", "8", "-o", str(stream), *option, *(["-b", rate] if rate else []),
+                            faults=fault, persona=persona)
+        self.assertEqual(ended.status, 0, ended.output)
+        return stream.read_bytes()
+
+    @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
+    def test_the_stream_is_as_if_nothing_had_been_cut_short(self):
+        for persona, rate in (("intel", ""), ("amd", ""), ("intel", "200000"), ("intel", "200000,90000")):
+            undisturbed = self.encode([], "", rate=rate, persona=persona)
+            for numbers in ((1,), (4,), (4, 5), (8,), (2, 3, 7, 8)):
+                fault = ";".join(f"coded:{number}=overflow" for number in numbers)
+                with self.subTest(f"{persona} {rate} {fault}"):
+                    self.assertEqual(self.encode(["-w"], fault, rate=rate, persona=persona), undisturbed)
+                    self.assertEqual(self.findings(), [])
+                    kept = read_journal(self.journal)
+                    self.assertEqual(len(kept.pictures), 8)
+                    self.assertGreaterEqual(kept.resubmissions, 1)
+                    self.assertLessEqual(kept.discarded, 2 * kept.resubmissions)
+                    self.assertEqual([picture.reconstruction for picture in kept.pictures],
+                                     media.decode_with_ffmpeg(self.folder / "stream.h264").frames)
+
+    def test_a_reference_that_was_overwritten_meanwhile_is_found(self):
+        self.encode(["-W"], "")
+        self.assertEqual(self.findings(), [])
+        self.encode(["-W"], "coded:3=overflow")
+        self.assertEqual(self.findings(), ["reference-overwritten"])
+
+    def test_only_what_was_cut_short_may_come_again(self):
+        for fault in ("coded:3=size:0", "coded:3=status:0x8000"):
+            with self.subTest(fault):
+                self.encode(["-w"], fault)
+                self.assertEqual(kinds(self.journal, "resubmission"), [])
+        self.assertEqual(read_journal(self.journal).discarded, 0)
 
 
 @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")

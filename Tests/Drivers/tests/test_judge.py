@@ -205,7 +205,7 @@ class VerdictTest(unittest.TestCase):
 class PartsTest(unittest.TestCase):
     def test_presentation_order(self):
         def picture(poc, idr=False, context=1):
-            return journal.Picture(context, poc, idr, f"{context}:{poc}", "")
+            return journal.Picture(context, 0, poc, idr, f"{context}:{poc}", "")
 
         kept = journal.Journal(pictures=[picture(0, True), picture(6), picture(2), picture(0, True), picture(8),
                                          picture(4), picture(0, True, 2)])

@@ -226,7 +226,7 @@ static VAPictureH264 no_picture(void)
 static VAPictureH264 picture_of(const struct client *client, uint32_t frame)
 {
     return (VAPictureH264){
-        .picture_id = client->reconstructions[frame % CLIENT_RECONSTRUCTIONS],
+        .picture_id = client->reconstructions[frame % (client->hasty ? 2 : CLIENT_RECONSTRUCTIONS)],
         .frame_idx = frame,
         .flags = VA_PICTURE_H264_SHORT_TERM_REFERENCE,
         .TopFieldOrderCnt = (int32_t)(2 * frame),
@@ -310,11 +310,18 @@ VAStatus client_collect(struct client *client, uint32_t frame, FILE *file)
         return synchronised;
     CHECK(vaMapBuffer, client->display, client->coded[slot], &mapped);
     const VACodedBufferSegment *segment = mapped;
+    client->cut_short = (segment->status & VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK) != 0;
     printf("frame %u size %u status 0x%x\n", frame, segment->size, segment->status & 0xff00);
-    if (file)
+    if (file && !(client->resumes && client->cut_short))
         fwrite(segment->buf, 1, segment->size, file);
     CHECK(vaUnmapBuffer, client->display, client->coded[slot]);
     return VA_STATUS_SUCCESS;
+}
+
+void client_resume(struct client *client, uint32_t frame)
+{
+    client->frames = frame;
+    client->sent_bits_per_second = 0;
 }
 
 VAStatus client_close_encoder(struct client *client)

@@ -13,7 +13,7 @@
 #include <va/va_enc_h264.h>
 
 #define CLIENT_INPUTS 3
-#define CLIENT_RECONSTRUCTIONS 2
+#define CLIENT_RECONSTRUCTIONS 3
 
 struct client {
     int node;
@@ -30,6 +30,9 @@ struct client {
     uint32_t sent_bits_per_second;
     bool no_bit_stuffing; /* CBR without filler data */
     bool import;         /* inputs are memory of the client, of exactly the size: memfds as DRM PRIME 2 */
+    bool hasty;          /* gives a reference's surface to the next picture but one */
+    bool resumes;        /* frames that are cut short are not written: they come again */
+    bool cut_short;      /* the frame collected last did not fit into its coded buffer */
     bool still;          /* inputs are filled once: what remains is the cost of the calls */
 };
 
@@ -46,6 +49,9 @@ VAStatus client_render(struct client *client);
 
 /* Waits for the frame by its coded buffer, else by its input, and appends it to the file (may be NULL). */
 VAStatus client_collect(struct client *client, uint32_t frame, FILE *file);
+
+/* Goes back to a frame that was cut short: it is the next to be submitted. */
+void client_resume(struct client *client, uint32_t frame);
 
 VAStatus client_close_encoder(struct client *client);
 VAStatus client_close_display(struct client *client);
