@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import Glibc
 internal import MediaTypes
 internal import VAAPI
 
@@ -26,11 +27,20 @@ struct RatePlan: Hashable, Sendable {
     var quality: Int?
     /// The quantizer of P pictures in mode CQP, and where the others begin, 1...51.
     var quantizer: Int
+    /// The quantizers that a mode other than CQP may choose from; 0 at the lower end means no limit there.
+    var quantizerRange: ClosedRange<Int>?
+    /// How full the decoder's buffer is at the first picture (`initial_buffer_fullness`), in bits; `nil` without one.
+    var initialFullness: Int?
+    /// Whether the quantizer changes from macroblock to macroblock; `nil` for the driver's choice.
+    var controlsMacroblocks: Bool?
+    /// Whether a stream that falls short of its rate is filled up.
+    var isPadded = false
     /// Where the plan differs from what was asked for.
     var adjustments: [Adjustment] = []
 
-    /// The quantizer where a rate control begins, unless something better is known.
-    static let usualQuantizer = 26
+    /// How full the decoder's buffer is at the first picture where nothing was asked for. A fuller one has more for the
+    /// first intra picture, an emptier one shortens the delay before it.
+    static let usualFullness = 0.75
     /// `window_size` where nothing was asked for.
     static let usualWindow = 1000
 
@@ -44,6 +54,23 @@ struct RatePlan: Hashable, Sendable {
         limit: RateLimit?,
         modes: RateControlModes
     ) throws(MediaError) {
+        try self.init(modeOf: configuration, limit, modes)
+        if mode == .cqp { return }
+        settleQuantizers(configuration)
+        settleMacroblocks(configuration, modes)
+        initialFullness = target?.bufferSize.map {
+            Int(Double($0) * (configuration.initialBufferFullness ?? Self.usualFullness))
+        }
+        if configuration.initialBufferFullness != nil, initialFullness == nil {
+            report("initial buffer fullness", "given", "none", "there is no limit on peaks")
+        }
+    }
+
+    private init(
+        modeOf configuration: EncoderConfiguration,
+        _ limit: RateLimit?,
+        _ modes: RateControlModes
+    ) throws(MediaError) {
         switch configuration.rateControl {
         case .constantQuantizer(let quantizer):
             try self.init(.cqp, of: modes, configuration)
@@ -53,6 +80,7 @@ struct RatePlan: Hashable, Sendable {
             try self.init(quality: quality, peak: peak, limit, modes, configuration)
         case .constantBitRate:
             try self.init(.cbr, of: modes, configuration)
+            isPadded = true
             target = limit.map { limit in
                 Target(
                     peak: limit.bitsPerSecond,
@@ -77,7 +105,7 @@ struct RatePlan: Hashable, Sendable {
             )
         }
         self.mode = mode
-        quantizer = Self.usualQuantizer
+        quantizer = 26
     }
 
     private static let hintAtFirmware =
@@ -97,6 +125,11 @@ struct RatePlan: Hashable, Sendable {
             report("rate control", "average", "constant", "the driver has no variable rate")
             return
         }
+        if case .averageBitRate(_, .unlimited) = configuration.rateControl, modes.contains(.avbr) {
+            try self.init(.avbr, of: modes, configuration)
+            target = Target(peak: average, percentage: 100, window: Self.usualWindow, bufferSize: nil)
+            return
+        }
         try self.init(.vbr, of: modes, configuration)
         // Without a limit a driver still wants a peak: twice the average lets it do what a scene needs.
         let peak = limit?.bitsPerSecond ?? average * 2
@@ -113,6 +146,40 @@ struct RatePlan: Hashable, Sendable {
     /// How long the buffer takes to fill, in milliseconds, 1...60000.
     private static func window(_ limit: RateLimit) -> Int {
         Int(min(max(Int128(limit.bufferSize) * 1000 / Int128(max(1, limit.bitsPerSecond)), 1), 60_000))
+    }
+
+    // MARK: - Quantizers
+
+    private mutating func settleQuantizers(_ configuration: EncoderConfiguration) {
+        if let quality {
+            quantizer = quality
+        } else if let average = configuration.rateControl.bitsPerSecond {
+            quantizer = Self.estimatedQuantizer(average, configuration)
+        }
+        guard let range = configuration.quantizerRange else { return }
+        quantizer = min(max(quantizer, range.lowerBound, 1), max(range.upperBound, 1))
+        // 0 is no limit to drivers, at both ends; all of them take 1 and more.
+        quantizerRange = range.lowerBound...max(range.upperBound, 1)
+    }
+
+    /// The quantizer at which video of that rate may be expected to come out, 18...40.
+    ///
+    /// Bits fall about as the quantizer's step grows, which doubles every 6 (H.264 8.5.9), and camera pictures at 26
+    /// take about a tenth of a bit for each sample. A bad guess costs a few frames until the driver has corrected it.
+    static func estimatedQuantizer(_ bitsPerSecond: Int, _ configuration: EncoderConfiguration) -> Int {
+        let samples = Double(configuration.width * configuration.height) * configuration.frameRate.doubleValue
+        guard samples > 0, bitsPerSecond > 0 else { return 26 }
+        let estimate = 26 - 6 * log2(Double(bitsPerSecond) / samples / 0.1)
+        return Int(min(max(estimate, 18), 40).rounded())
+    }
+
+    private mutating func settleMacroblocks(_ configuration: EncoderConfiguration, _ modes: RateControlModes) {
+        guard let asked = configuration.hardware.controlsMacroblocks else { return }
+        if modes.contains(.perMacroblock) {
+            controlsMacroblocks = asked
+        } else if asked {
+            report("macroblock rate control", "on", "off", "the driver does not control single macroblocks")
+        }
     }
 
     // MARK: - Quality

@@ -151,6 +151,12 @@ public struct ReferenceLimits: Sendable, Hashable, CustomStringConvertible {
     /// Entries of list 1; 0 when there are no B pictures.
     public let list1: Int
 
+    /// Describes limits.
+    public init(list0: Int, list1: Int) {
+        self.list0 = list0
+        self.list1 = list1
+    }
+
     /// Such as `3,0`.
     public var description: String { "\(list0),\(list1)" }
 }

@@ -45,7 +45,7 @@ struct H264Stream {
     /// - Throws: `unsupported` if the encoder lacks the profile, `invalidArgument` if no level takes the stream.
     init(_ configuration: EncoderConfiguration, _ traits: Traits) throws(MediaError) {
         self.configuration = configuration
-        profile = try Self.profile(configuration, traits)
+        profile = try Self.profile(configuration, among: traits.profiles)
         var adjustments: [Adjustment] = []
         let rateLimit = Self.codableRate(configuration, &adjustments)
         level = try Self.level(configuration, traits, profile, rateLimit)
@@ -77,12 +77,13 @@ struct H264Stream {
 // MARK: - Profile and level
 
 extension H264Stream {
-    private static func profile(
+    /// The profile that was asked for, else the one with most tools among those that the encoder has.
+    static func profile(
         _ configuration: EncoderConfiguration,
-        _ traits: Traits
+        among profiles: [VideoProfile]
     ) throws(MediaError) -> VideoProfile {
         let known: [VideoProfile] = [.h264High, .h264Main, .h264Baseline]
-        let available = known.filter { traits.profiles.contains($0) }
+        let available = known.filter { profiles.contains($0) }
         if let asked = configuration.profile, available.contains(asked) { return asked }
         let needsMain = configuration.entropyMode == .cabac || configuration.bFrames.isDemanded
         let chosen = available.first { !needsMain || $0 != .h264Baseline }
@@ -97,6 +98,32 @@ extension H264Stream {
         return chosen
     }
 
+    /// The lowest level that takes size and rate, whatever pictures are kept.
+    static func lowestLevel(_ configuration: EncoderConfiguration, _ profile: VideoProfile) -> H264Level? {
+        let rate = highestRate(configuration, rateLimit(configuration))
+        return H264Level.all.first { takes($0, configuration, profile, rate, 0) }
+    }
+
+    private static func highestRate(_ configuration: EncoderConfiguration, _ rateLimit: RateLimit?) -> RateLimit {
+        RateLimit(
+            bitsPerSecond: max(rateLimit?.bitsPerSecond ?? 0, configuration.rateControl.bitsPerSecond ?? 0),
+            bufferSize: rateLimit?.bufferSize ?? 0
+        )
+    }
+
+    private static func takes(
+        _ level: H264Level,
+        _ configuration: EncoderConfiguration,
+        _ profile: VideoProfile,
+        _ rate: RateLimit,
+        _ pictures: Int
+    ) -> Bool {
+        let (width, height) = (configuration.width, configuration.height)
+        return level.reasonAgainst(width: width, height: height, frameRate: configuration.frameRate) == nil
+            && level.decodedPictures(width: width, height: height) >= pictures
+            && level.reasonAgainst(rate, in: profile) == nil
+    }
+
     /// The level that was asked for, else the lowest that takes the size, the rate and the pictures that are kept.
     private static func level(
         _ configuration: EncoderConfiguration,
@@ -105,19 +132,10 @@ extension H264Stream {
         _ rateLimit: RateLimit?
     ) throws(MediaError) -> H264Level {
         let pictures = max(traits.referenceFrames, traits.reorderDepth)
-        let rate = RateLimit(
-            bitsPerSecond: max(rateLimit?.bitsPerSecond ?? 0, configuration.rateControl.bitsPerSecond ?? 0),
-            bufferSize: rateLimit?.bufferSize ?? 0
-        )
-        func takes(_ level: H264Level) -> Bool {
-            let (width, height) = (configuration.width, configuration.height)
-            return level.reasonAgainst(width: width, height: height, frameRate: configuration.frameRate) == nil
-                && level.decodedPictures(width: width, height: height) >= pictures
-                && level.reasonAgainst(rate, in: profile) == nil
-        }
+        let rate = highestRate(configuration, rateLimit)
         if let asked = configuration.level {
-            if takes(asked) { return asked }
-        } else if let lowest = H264Level.all.first(where: takes) {
+            if takes(asked, configuration, profile, rate, pictures) { return asked }
+        } else if let lowest = H264Level.all.first(where: { takes($0, configuration, profile, rate, pictures) }) {
             return lowest
         }
         throw MediaError(
@@ -145,12 +163,18 @@ extension H264Stream {
 
 extension BFrames {
     /// Whether B-frames are asked for, and not only allowed.
-    fileprivate var isDemanded: Bool { if case .maximum = self { true } else { false } }
+    var isDemanded: Bool { if case .maximum = self { true } else { false } }
 }
 
 // MARK: - Rates
 
 extension H264Stream {
+    /// The limit on peaks as the stream and the encoder are told it; `nil` for none.
+    static func rateLimit(_ configuration: EncoderConfiguration) -> RateLimit? {
+        var reported: [Adjustment] = []
+        return codableRate(configuration, &reported)
+    }
+
     /// The limit on peaks as `hrd_parameters()` can tell it: rates in 64 bits per second, buffers in 16 bits (H.264
     /// E.2.2). Rounded down, so that a limit stays one; the encoder is told the same.
     private static func codableRate(

@@ -5,6 +5,8 @@ internal import MediaTypes
 internal import VAAPI
 
 /// What is settled about an encoder before anything of it is created, as far as it is not peculiar to a codec.
+///
+/// Nothing in it goes beyond what the driver lists: drivers have been seen to crash on what they do not list.
 struct DeviceSetup: Sendable {
     /// The profile, as the driver calls it.
     var profile: Profile
@@ -12,7 +14,8 @@ struct DeviceSetup: Sendable {
     var entrypoint: Entrypoint
     /// What the config is made with: each attribute is one that the driver has, each value one that it offers.
     var attributes: [ConfigAttributeValue]
-    /// The headers that the driver will be sent; it writes the others.
+    /// The headers that the driver will be sent; it writes the others. Either the parameter sets and slice headers
+    /// together or none; with them ``PackedHeaders/rawData`` where the driver takes other NAL units as well.
     var packedHeaders: PackedHeaders
     /// What pictures refer to.
     var structure: GOPStructure
@@ -24,8 +27,8 @@ struct DeviceSetup: Sendable {
     var framesInFlight: Int
     /// `VAEncMiscParameterBufferQualityLevel`; `nil` to send none.
     var qualityLevel: Int?
-    /// Macroblocks that a picture of the wave of intra refresh inserts in a row or column, and which; `nil` without.
-    var intraRefresh: IntraRefreshKinds?
+    /// What a wave of intra refresh consists of; `nil` without. Its period is that of ``structure``.
+    var intraRefresh: IntraRefreshWave?
     /// `VAEncMiscParameterBufferMaxFrameSize`, in bytes; `nil` for no limit.
     var maximumFrameSize: Int?
     /// How many regions of interest a picture may have, 0 for none.
@@ -34,6 +37,25 @@ struct DeviceSetup: Sendable {
     var supportedProperties: Set<EncoderOption>
     /// Where it differs from what was asked for.
     var adjustments: [Adjustment]
+    /// What has to be known of this driver.
+    var quirks: Quirks
+}
+
+/// A wave of intra blocks that moves over the picture, from the first block column or row to the last.
+struct IntraRefreshWave: Hashable, Sendable {
+    /// Whether it moves from left to right, in columns, and not from top to bottom, in rows.
+    var isColumn: Bool
+    /// How many columns or rows of blocks a picture has.
+    var length: Int
+    /// In how many pictures it goes over the whole picture, 1...``length``.
+    var period: Int
+
+    /// The columns or rows that a picture renews: of those at positions 0..<``period``, each has one or more, and
+    /// together they have all.
+    func blocks(at position: Int) -> Range<Int> {
+        let position = min(max(position, 0), period - 1)
+        return position * length / period..<(position + 1) * length / period
+    }
 }
 
 /// ``DeviceSetup`` for H.264, with the stream that comes of it.

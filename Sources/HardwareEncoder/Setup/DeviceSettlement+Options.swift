@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import VAAPI
+
+extension DeviceSettlement {
+    /// The options of a configuration that the encoder honours, as far as this driver can.
+    func supportedProperties(_ device: DeviceSetup) -> Set<EncoderOption> {
+        var options: Set<EncoderOption> = [.forceKeyFrame, .entropyMode, .lowLatency, .hardwareOptions]
+        func add(_ option: EncoderOption, if condition: Bool) { if condition { options.insert(option) } }
+        let modes = rateControlModes
+        add(.averageBitRate, if: modes.contains(.vbr))
+        add(.peakBitRate, if: modes.contains(.vbr) || modes.contains(.qvbr))
+        add(.constantBitRate, if: modes.contains(.cbr))
+        add(.constantQuality, if: modes.contains(.icq))
+        add(.constantQuantizer, if: modes.contains(.cqp))
+        add(.frameQuantizer, if: device.rate.mode == .cqp)
+        add(.quantizerRange, if: device.rate.mode != .cqp)
+        add(.bitRateUpdate, if: device.rate.target != nil)
+        add(.initialBufferFullness, if: device.rate.target?.bufferSize != nil)
+        let hasBFrames = references.list0 > 0 && references.list1 > 0 && configuration.profile?.isBaseline != true
+        add(.bFrames, if: hasBFrames)
+        add(.bPyramid, if: hasBFrames && !packedHeaders.isEmpty)
+        add(.openGOP, if: hasBFrames)
+        add(.temporalLayers, if: references.list0 > 0)
+        add(.longTermReferences, if: references.list0 > 0 && !packedHeaders.isEmpty)
+        add(.lossReports, if: references.list0 > 0)
+        add(.slices, if: capabilities.maximumSlices ?? 1 > 1 && capabilities.sliceStructures?.isEmpty == false)
+        let rolling: IntraRefreshKinds = [.rollingColumn, .rollingRow]
+        add(.intraRefresh, if: !capabilities.intraRefresh.isDisjoint(with: rolling))
+        add(.maximumFrameSize, if: capabilities.frameSizeLimit != nil)
+        add(.regionsOfInterest, if: device.regionsOfInterest > 0)
+        return options
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import GOPPlanning
+internal import MediaTypes
+internal import VAAPI
+
+extension DeviceSettlement {
+    /// What the codec says of the structure.
+    struct CodecLimits {
+        /// Whether the profile has B-frames.
+        var hasBFrames: Bool
+        /// The size of the decoded picture buffer with the level that was asked for, or else with the lowest level that
+        /// takes size and rate, 1...16.
+        var pictures: Int
+        /// Whether a higher level may be chosen for the sake of what was asked for.
+        var canHaveMorePictures: Bool
+    }
+
+    /// How many pictures the driver lets others refer to. One that does not say has the one that every encoder has.
+    var references: ReferenceLimits {
+        let stated = capabilities.references ?? ReferenceLimits(list0: 1, list1: 0)
+        let directions = capabilities.predictionDirections ?? [.previous, .future]
+        return ReferenceLimits(
+            list0: directions.contains(.previous) ? stated.list0 : 0,
+            list1: directions.contains(.future) ? stated.list1 : 0
+        )
+    }
+
+    /// Three references in list 0 are what low-power encoders have, and beyond that each costs more time and memory
+    /// than it saves bits; a second one in list 1 lies further away than the first and is hardly ever used.
+    static let usualReferences = ReferenceLimits(list0: 3, list1: 1)
+
+    /// - Parameter depth: How many pictures may be coded before one and shown after it; `nil` for any number.
+    mutating func structure(
+        _ codec: CodecLimits,
+        refresh: IntraRefreshWave?,
+        maximumReorderDepth depth: Int?
+    ) -> GOPStructure {
+        var structure = GOPStructure()
+        structure.isLowLatency = configuration.isLowLatency
+        structure.temporalLayers = temporalLayers(refresh)
+        structure.longTermReferences = longTermReferences()
+        structure.consecutiveBFrames = bFrames(codec, refresh, layers: structure.temporalLayers)
+        structure.pyramidDepth = pyramidDepth(structure)
+        // A driver that writes slice headers by itself has no parameter for the order of the lists: one entry, which is
+        // the nearest picture, needs no order.
+        if !packedHeaders.isEmpty {
+            structure.list0Limit = min(max(references.list0, 1), Self.usualReferences.list0)
+            structure.list1Limit = min(max(references.list1, 1), Self.usualReferences.list1)
+        }
+        structure.randomAccess = randomAccess(refresh, hasBFrames: structure.consecutiveBFrames > 0)
+        let isDemanded = configuration.bFrames.isDemanded || structure.longTermReferences > 0
+        let least = codec.canHaveMorePictures && isDemanded ? min(structure.minimumPictureCount, 16) : 1
+        let limited = structure.limited(toReorderDepth: depth ?? 16, pictures: max(codec.pictures, least))
+        reportLimits(structure, limited, codec, refresh)
+        return limited
+    }
+
+    // MARK: - Parts
+
+    private mutating func temporalLayers(_ refresh: IntraRefreshWave?) -> Int {
+        let asked = configuration.temporalLayers
+        if references.list0 == 0 {
+            report("temporal layers", "\(asked)", "1", "the driver has no P-frames")
+            return 1
+        }
+        if refresh != nil {
+            report("temporal layers", "\(asked)", "1", "intra refresh needs every frame")
+            return 1
+        }
+        return min(max(asked, 1), 3)
+    }
+
+    /// Marking and unmarking them is said in slice headers.
+    private func longTermReferences() -> Int {
+        packedHeaders.isEmpty || references.list0 == 0 ? 0 : min(max(configuration.longTermReferences, 0), 15)
+    }
+
+    private func bFrames(_ codec: CodecLimits, _ refresh: IntraRefreshWave?, layers: Int) -> Int {
+        guard codec.hasBFrames, references.list0 > 0, references.list1 > 0, refresh == nil else { return 0 }
+        guard configuration.allowsReordering else { return 0 }
+        switch configuration.bFrames {
+        case .off: return 0
+        case .maximum(let count): return min(count, 16)
+        // The smallest that fill the layers or a pyramid; without them a third B-frame is too far from its references.
+        case .automatic: return layers > 1 ? 2 * layers - 3 : hasPyramid ? 3 : 2
+        }
+    }
+
+    /// What a B-frame that is a reference pushes out of the decoded picture buffer is said in slice headers.
+    private var hasPyramid: Bool { configuration.allowsBPyramid && !packedHeaders.isEmpty }
+
+    private func pyramidDepth(_ structure: GOPStructure) -> Int {
+        guard hasPyramid, structure.temporalLayers == 1, structure.consecutiveBFrames >= 2 else { return 0 }
+        return structure.consecutiveBFrames >= 7 ? 2 : 1
+    }
+
+    private mutating func randomAccess(_ refresh: IntraRefreshWave?, hasBFrames: Bool) -> GOPStructure.RandomAccess {
+        if references.list0 == 0 {
+            let asked = keyFrameDistance.map { "\($0) frames" } ?? "none"
+            report("key-frame interval", asked, "1 frames", "the driver has intra pictures only as \(encoder)")
+            return .closed(interval: 1)
+        }
+        if let refresh { return .intraRefresh(period: refresh.period) }
+        return configuration.allowsOpenGOP && hasBFrames
+            ? .open(interval: keyFrameDistance) : .closed(interval: keyFrameDistance)
+    }
+
+    // MARK: - What became of it
+
+    private mutating func reportLimits(
+        _ wanted: GOPStructure,
+        _ limited: GOPStructure,
+        _ codec: CodecLimits,
+        _ refresh: IntraRefreshWave?
+    ) {
+        if case .maximum(let count) = configuration.bFrames {
+            let reason =
+                if refresh != nil {
+                    "intra refresh has none"
+                } else if wanted.consecutiveBFrames == 0 {
+                    "the driver has none as \(encoder)"
+                } else {
+                    "no more reordering, or no larger buffer of decoded pictures, is allowed"
+                }
+            report("B-frames", "\(count)", "\(limited.consecutiveBFrames)", reason)
+        }
+        let reason =
+            wanted.longTermReferences == 0
+            ? "the driver writes slice headers by itself, or has no P-frames"
+            : "the buffer of decoded pictures has no room for more"
+        let (asked, used) = (configuration.longTermReferences, limited.longTermReferences)
+        report("long-term references", "\(asked)", "\(used)", reason)
+    }
+}

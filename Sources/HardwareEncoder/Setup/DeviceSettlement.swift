@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import GOPPlanning
+internal import MediaTypes
+internal import VAAPI
+
+/// Settles what one of a driver's encoders does of a configuration, as far as it is not peculiar to a codec.
+struct DeviceSettlement {
+    /// The validated configuration.
+    let configuration: EncoderConfiguration
+    /// What the driver says of the profile and entrypoint.
+    let capabilities: EncodeCapabilities
+    /// The driver's name, for messages.
+    let encoder: String
+    /// Where it differs from what was asked for, so far.
+    var adjustments: [Adjustment] = []
+
+    init(_ configuration: EncoderConfiguration, _ capabilities: EncodeCapabilities) {
+        self.configuration = configuration
+        self.capabilities = capabilities
+        encoder = "\(capabilities.profile) with \(capabilities.entrypoint)"
+    }
+
+    mutating func report(_ property: String, _ requested: String, _ used: String, _ reason: String) {
+        if requested == used { return }
+        adjustments.append(Adjustment(property: property, requested: requested, used: used, reason: reason))
+    }
+}
+
+// MARK: - Limits
+
+extension DeviceSettlement {
+    /// - Throws: `unsupported` if the driver does not encode pictures of that size or format.
+    func check() throws(MediaError) {
+        let (width, height) = (configuration.width, configuration.height)
+        let least = (capabilities.minimumWidth ?? 1, capabilities.minimumHeight ?? 1)
+        let most = (capabilities.maximumWidth ?? .max, capabilities.maximumHeight ?? .max)
+        guard width >= least.0, height >= least.1, width <= most.0, height <= most.1 else {
+            let end = most == (.max, .max) ? "no limit" : "\(most.0)x\(most.1)"
+            throw MediaError(
+                .unsupported,
+                "the driver does not encode pictures of that size as \(encoder)",
+                given: "\(width)x\(height)",
+                allowed: "\(least.0)x\(least.1) to \(end)"
+            )
+        }
+        let formats = capabilities.surfaces.formats
+        guard formats.isEmpty || formats.contains(.nv12), capabilities[.renderTargetFormat] == nil || has420 else {
+            throw MediaError(
+                .unsupported,
+                "the driver does not encode 4:2:0 of 8 bits as \(encoder)",
+                allowed: "\(capabilities.renderTargetFormats), \(formats.map(\.description).joined(separator: " "))"
+            )
+        }
+    }
+
+    private var has420: Bool { capabilities.renderTargetFormats.contains(.yuv420) }
+
+    /// The modes of rate control; a driver that names none has constant quantizers.
+    var rateControlModes: RateControlModes {
+        let modes = capabilities.rateControlModes
+        return modes.isEmpty ? .cqp : modes
+    }
+
+    /// The headers that the driver is sent.
+    ///
+    /// Parameter sets and slice headers go together or not at all: slice headers are read with the widths and defaults
+    /// that the sets state, and a driver that writes one of them and is sent another makes a stream of two minds. Other
+    /// NAL units stand between sets and slices, so that the driver takes them only with those.
+    var packedHeaders: PackedHeaders {
+        let needed: PackedHeaders = [.sequence, .picture, .slice]
+        guard capabilities.packedHeaders.isSuperset(of: needed) else { return [] }
+        return capabilities.packedHeaders.intersection(needed.union(.rawData))
+    }
+
+    /// What the config is made with.
+    func attributes(_ rate: RatePlan) -> [ConfigAttributeValue] {
+        var values: [ConfigAttributeValue] = []
+        if capabilities[.renderTargetFormat] != nil {
+            values.append(ConfigAttributeValue(.renderTargetFormat, RTFormats.yuv420.rawValue))
+        }
+        if !capabilities.rateControlModes.isEmpty {
+            values.append(ConfigAttributeValue(.rateControl, rate.mode.rawValue))
+        }
+        if capabilities[.packedHeaders] != nil {
+            values.append(ConfigAttributeValue(.packedHeaders, packedHeaders.rawValue))
+        }
+        return values
+    }
+}
+
+// MARK: - Choices
+
+extension DeviceSettlement {
+    mutating func slices(columns: Int, rows: Int) -> [Range<Int>] {
+        let layout = SliceLayout(
+            count: configuration.slices,
+            columns: columns,
+            rows: rows,
+            maximum: capabilities.maximumSlices ?? 1,
+            structures: capabilities.sliceStructures
+        )
+        report(
+            "slices",
+            "\(configuration.slices)",
+            "\(layout.slices.count)",
+            "the driver has at most \(capabilities.maximumSlices ?? 1) slices of a picture, divided as "
+                + "\(capabilities.sliceStructures ?? [])"
+        )
+        return layout.slices
+    }
+
+    mutating func qualityLevel() -> Int? {
+        guard let asked = configuration.hardware.qualityLevel else { return nil }
+        let levels = capabilities.qualityLevels
+        guard levels > 1 else {
+            report("quality level", "\(asked)", "none", "the driver has no quality levels")
+            return nil
+        }
+        let used = min(max(asked, 1), levels)
+        report("quality level", "\(asked)", "\(used)", "the driver has levels 1 to \(levels)")
+        return used
+    }
+
+    var framesInFlight: Int {
+        let frames = configuration.hardware.framesInFlight ?? (configuration.isLowLatency ? 1 : 4)
+        let allowed = HardwareEncoderOptions.allowedFramesInFlight
+        return min(max(frames, allowed.lowerBound), allowed.upperBound)
+    }
+
+    mutating func maximumFrameSize() -> Int? {
+        guard let asked = configuration.maximumFrameSize else { return nil }
+        guard capabilities.frameSizeLimit != nil else {
+            report("maximum frame size", "\(asked) bytes", "none", "the driver cannot limit the size of a frame")
+            return nil
+        }
+        return asked
+    }
+
+    /// How many regions of interest the driver takes as differences of the quantizer, which is what a frame gives.
+    func regionsOfInterest(_ rate: RatePlan) -> Int {
+        guard let regions = capabilities.regionsOfInterest else { return 0 }
+        return rate.mode == .cqp || regions.takesQPDifferences ? regions.count : 0
+    }
+
+    /// The wave of intra refresh, if one was asked for and the driver has one.
+    mutating func intraRefresh(columns: Int, rows: Int) -> IntraRefreshWave? {
+        guard configuration.usesIntraRefresh else { return nil }
+        let kinds = capabilities.intraRefresh
+        guard kinds.contains(.rollingColumn) || kinds.contains(.rollingRow), references.list0 > 0 else {
+            report("intra refresh", "on", "off", "the driver has no rolling intra refresh as \(encoder)")
+            return nil
+        }
+        // Columns, so that every slice of a picture is renewed in part and no slice alone takes all of the bits.
+        let isColumn = kinds.contains(.rollingColumn)
+        let length = isColumn ? columns : rows
+        let asked = keyFrameDistance ?? length
+        let period = min(asked, length)
+        report(
+            "intra refresh",
+            "\(asked) frames",
+            "\(period) frames",
+            "each frame renews at least one of \(length) " + (isColumn ? "columns" : "rows")
+        )
+        return IntraRefreshWave(isColumn: isColumn, length: length, period: period)
+    }
+
+    /// The number of frames from one key frame to the next, as far as it is a number of frames. Where the time between
+    /// frames differs, a limit of time is for whoever sees the times.
+    var keyFrameDistance: Int? {
+        configuration.isFrameRateVariable
+            ? configuration.keyFrameInterval.frames
+            : configuration.keyFrameInterval.frameCount(at: configuration.frameRate)
+    }
+}

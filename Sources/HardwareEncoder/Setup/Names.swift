@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLibVA
+internal import MediaTypes
+internal import VAAPI
+
+extension Profile {
+    /// What drivers call a profile; `nil` for those that no driver encodes.
+    init?(_ profile: VideoProfile) {
+        switch profile {
+        case .h264Baseline: self.init(rawValue: VAProfileH264ConstrainedBaseline.rawValue)
+        case .h264Main: self.init(rawValue: VAProfileH264Main.rawValue)
+        case .h264High: self.init(rawValue: VAProfileH264High.rawValue)
+        case .hevcMain: self.init(rawValue: VAProfileHEVCMain.rawValue)
+        case .hevcMain10: self.init(rawValue: VAProfileHEVCMain10.rawValue)
+        case .h264High10: return nil
+        }
+    }
+}
+
+extension Entrypoint {
+    /// The full encoder, which uses shaders on Intel.
+    static let encSlice = Entrypoint(rawValue: VAEntrypointEncSlice.rawValue)
+    /// The low-power encoder, a fixed function.
+    static let encSliceLowPower = Entrypoint(rawValue: VAEntrypointEncSliceLP.rawValue)
+}

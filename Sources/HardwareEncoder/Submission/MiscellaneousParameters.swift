@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLibVA
+internal import MediaTypes
+internal import VAAPI
+
+/// The parameters that VA-API has for every codec (`VAEncMiscParameterBuffer`): rate control, decoder's buffer, frame
+/// rate, quality level, limits of size, regions of interest, intra refresh. Each is sent only where the setup has it,
+/// which is where the driver lists it.
+///
+/// Those that hold for all pictures are sent with the first picture and with every IDR picture, where drivers may begin
+/// anew; those about rate again with the next picture after a change. The others belong to one picture.
+struct MiscellaneousParameters: Sendable {
+    /// What belongs to one picture.
+    struct Picture: Sendable {
+        /// Whether it is an IDR picture.
+        var isIDR: Bool
+        /// Where the quantizer differs, the first region where they overlap; those beyond the driver's number are left
+        /// out, those that are empty or outside of the picture too.
+        var regions: [RegionOfInterest] = []
+        /// Which part of the wave of intra refresh it holds; `nil` for none.
+        var refreshPosition: Int?
+    }
+
+    private let device: DeviceSetup
+    private let width: Int
+    private let height: Int
+    private var rate: RatePlan
+    private var frameRate: Rational
+    /// Whether rate and frame rate have to be sent although no IDR picture comes.
+    private var isRateChanged = true
+
+    /// - Parameter configuration: The one that the setup was settled for.
+    init(_ device: DeviceSetup, _ configuration: EncoderConfiguration) {
+        self.device = device
+        (width, height) = (configuration.width, configuration.height)
+        rate = device.rate
+        frameRate = configuration.frameRate
+    }
+
+    /// Changes rate and frame rate for the pictures that follow. The mode of rate control is the config's and stays.
+    mutating func change(_ plan: RatePlan, frameRate: Rational) {
+        var plan = plan
+        plan.mode = rate.mode
+        guard plan != rate || frameRate != self.frameRate else { return }
+        (rate, self.frameRate, isRateChanged) = (plan, frameRate, true)
+    }
+
+    /// Adds what has to be sent with the next picture in coding order.
+    mutating func append(to list: inout ParameterList, _ picture: Picture) {
+        if picture.isIDR || isRateChanged {
+            appendRate(to: &list)
+            isRateChanged = false
+        }
+        if picture.isIDR { appendLimits(to: &list) }
+        appendRegions(to: &list, picture.regions)
+        appendRefresh(to: &list, picture.refreshPosition)
+    }
+
+    // MARK: - What holds for all pictures
+
+    private func appendRate(to list: inout ParameterList) {
+        // With constant quantizers each slice says its own.
+        if rate.mode == .cqp { return }
+        list.appendMiscellaneous(VAEncMiscParameterTypeRateControl.rawValue, rateControl)
+        guard let target = rate.target else { return }
+        if let size = target.bufferSize {
+            var buffer = VAEncMiscParameterHRD()
+            buffer.buffer_size = UInt32(clamping: size)
+            buffer.initial_buffer_fullness = UInt32(clamping: min(rate.initialFullness ?? 0, size))
+            list.appendMiscellaneous(VAEncMiscParameterTypeHRD.rawValue, buffer)
+        }
+        var parameters = VAEncMiscParameterFrameRate()
+        let (numerator, denominator) = frameRate.fitting16Bits
+        parameters.framerate = UInt32(denominator) << 16 | UInt32(numerator)
+        list.appendMiscellaneous(VAEncMiscParameterTypeFrameRate.rawValue, parameters)
+    }
+
+    private var rateControl: VAEncMiscParameterRateControl {
+        var control = VAEncMiscParameterRateControl()
+        if let target = rate.target {
+            control.bits_per_second = UInt32(clamping: target.peak)
+            control.target_percentage = UInt32(clamping: target.percentage)
+            control.window_size = UInt32(clamping: target.window)
+        }
+        if let range = rate.quantizerRange {
+            control.min_qp = UInt32(clamping: range.lowerBound)
+            control.max_qp = UInt32(clamping: range.upperBound)
+        }
+        control.initial_qp = UInt32(clamping: rate.quantizer)
+        // A frame that the driver leaves out cannot be told from one that failed.
+        control.rc_flags.bits.disable_frame_skip = 1
+        control.rc_flags.bits.disable_bit_stuffing = rate.isPadded ? 0 : 1
+        if let controlsMacroblocks = rate.controlsMacroblocks {
+            control.rc_flags.bits.mb_rate_control = controlsMacroblocks ? 1 : 2
+        }
+        control.quality_factor = UInt32(clamping: rate.quality ?? 0)
+        if rate.mode == .icq { control.ICQ_quality_factor = control.quality_factor }
+        return control
+    }
+
+    private func appendLimits(to list: inout ParameterList) {
+        if let level = device.qualityLevel {
+            var quality = VAEncMiscParameterBufferQualityLevel()
+            quality.quality_level = UInt32(clamping: level)
+            list.appendMiscellaneous(VAEncMiscParameterTypeQualityLevel.rawValue, quality)
+        }
+        if let bytes = device.maximumFrameSize {
+            let size = MaximumFrameSize(bits: UInt32(clamping: Int128(bytes) * 8))
+            list.appendMiscellaneous(VAEncMiscParameterTypeMaxFrameSize.rawValue, size)
+        }
+    }
+
+    // MARK: - What belongs to one picture
+
+    private func appendRegions(to list: inout ParameterList, _ regions: [RegionOfInterest]) {
+        let elements = regions.compactMap(rectangle).prefix(device.regionsOfInterest)
+        guard !elements.isEmpty else { return }
+        var parameters = VAEncMiscParameterBufferROI()
+        parameters.num_roi = UInt32(clamping: elements.count)
+        parameters.max_delta_qp = 51
+        parameters.min_delta_qp = -51
+        parameters.roi = list.keep(Array(elements))
+        if rate.mode != .cqp { parameters.roi_flags.bits.roi_value_is_qp_delta = 1 }
+        list.appendMiscellaneous(VAEncMiscParameterTypeROI.rawValue, parameters)
+    }
+
+    /// The part of a region that lies in the picture; `nil` if there is none.
+    private func rectangle(_ region: RegionOfInterest) -> VAEncROI? {
+        let (left, top) = (max(region.x, 0), max(region.y, 0))
+        let right = min(Self.end(region.x, region.width), width, Int(Int16.max))
+        let bottom = min(Self.end(region.y, region.height), height, Int(Int16.max))
+        guard left < right, top < bottom else { return nil }
+        let rectangle = VARectangle(
+            x: Int16(left),
+            y: Int16(top),
+            width: UInt16(right - left),
+            height: UInt16(bottom - top)
+        )
+        return VAEncROI(roi_rectangle: rectangle, roi_value: Int8(min(max(region.quantizerOffset, -51), 51)))
+    }
+
+    private static func end(_ start: Int, _ length: Int) -> Int {
+        let (end, isTooLarge) = start.addingReportingOverflow(max(length, 0))
+        return isTooLarge ? .max : end
+    }
+
+    private func appendRefresh(to list: inout ParameterList, _ position: Int?) {
+        guard let wave = device.intraRefresh, let position else { return }
+        let blocks = wave.blocks(at: position)
+        var refresh = VAEncMiscParameterRIR()
+        if wave.isColumn {
+            refresh.rir_flags.bits.enable_rir_column = 1
+        } else {
+            refresh.rir_flags.bits.enable_rir_row = 1
+        }
+        refresh.intra_insertion_location = UInt16(clamping: blocks.lowerBound)
+        refresh.intra_insert_size = UInt16(clamping: blocks.count)
+        list.appendMiscellaneous(VAEncMiscParameterTypeRIR.rawValue, refresh)
+    }
+}
+
+/// `VAEncMiscParameterBufferMaxFrameSize`, whose first member is deprecated but still to be set.
+private struct MaximumFrameSize {
+    var type = VAEncMiscParameterTypeMaxFrameSize.rawValue
+    var bits: UInt32
+    var reserved: (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
+}
+
+extension Rational {
+    /// The ratio with terms of 16 bits: itself where they fit, else the nearest convergent of its continued fraction.
+    var fitting16Bits: (numerator: UInt16, denominator: UInt16) {
+        let ratio = reduced
+        if let numerator = UInt16(exactly: ratio.numerator), let denominator = UInt16(exactly: ratio.denominator) {
+            return (numerator, denominator)
+        }
+        guard ratio.isPositive else { return (1, 1) }
+        var (remainder, divisor) = (Int(ratio.numerator), Int(ratio.denominator))
+        var (before, last) = ((0, 1), (1, 0))
+        while divisor > 0 {
+            let part = remainder / divisor
+            let next = (part * last.0 + before.0, part * last.1 + before.1)
+            guard next.0 <= UInt16.max, next.1 <= UInt16.max else { break }
+            (before, last) = (last, next)
+            (remainder, divisor) = (divisor, remainder % divisor)
+        }
+        return (UInt16(clamping: max(1, last.0)), UInt16(clamping: max(1, last.1)))
+    }
+}
