@@ -69,8 +69,8 @@ let package = Package(
         .target(
             name: "VAToolbox",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes", "PixelConversion", "RenderNodes",
-                "SoftwareEncoder", logging,
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareEncoder", "MediaTypes", "PixelConversion",
+                "RenderNodes", "SoftwareEncoder", logging,
             ],
             swiftSettings: strict
         ),
@@ -96,7 +96,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "VAToolboxHelper",
-            dependencies: ["CLinux", "EncoderIPC", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI", logging],
+            dependencies: [
+                "CLinux", "EncoderIPC", "HardwareEncoder", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI",
+                logging,
+            ],
             swiftSettings: strict
         ),
 
@@ -205,8 +208,8 @@ let package = Package(
         .testTarget(
             name: "VAToolboxTests",
             dependencies: [
-                "BitstreamSyntax", "EncoderIPC", "MediaTypes", "ScriptedHelper", "TestSupport", "VAToolbox",
-                "VAToolboxHelper",
+                "BitstreamSyntax", "EncoderIPC", "MediaTypes", "RenderNodes", "ScriptedHelper", "TestSupport",
+                "VAToolbox", "VAToolboxHelper",
             ],
             swiftSettings: strict
         ),

@@ -8,14 +8,16 @@ extension X264Settings {
     /// What x264 takes; NV12 first, which it copies as it is, while it has to interleave the chroma of I420.
     var pixelFormats: [PixelFormat] { configuration.bitDepth == 10 ? [.p010] : [.nv12, .i420] }
 
-    var supportedProperties: Set<EncoderOption> {
+    /// - Parameter actual: The parameters in force.
+    func supportedProperties(_ actual: x264_param_t) -> Set<EncoderOption> {
         var options: Set<EncoderOption> = [
             .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
             .openGOP, .entropyMode, .forceKeyFrame, .accessUnitDelimiters, .hdrMetadata, .captions,
-            .lowLatency, .softwareOptions,
+            .lowLatency, .softwareOptions, .slices, .intraRefresh, .initialBufferFullness,
         ]
         if X264EncoderFactory.bitDepths.contains(10) { options.insert(.tenBit) }
-        if parameters.rc.i_rc_method != X264_RC_CQP { options.insert(.frameQuantizer) }
+        if parameters.rc.i_rc_method != X264_RC_CQP { options.formUnion([.frameQuantizer, .quantizerRange]) }
+        if actual.rc.i_aq_mode != X264_AQ_NONE { options.insert(.regionsOfInterest) }
         if isCappedAtAverage { options.insert(.bitRateUpdate) }
         return options
     }

@@ -14,6 +14,7 @@ final class X264Encoder: EncoderBackend {
     private let output: @Sendable (EncoderOutput) -> Void
     private let logger: Logger
     private let staging: TenBitStaging?
+    private let regions: RegionOffsets
     /// What a single frame can be coded with.
     private let quantizers: ClosedRange<Int>
 
@@ -38,7 +39,7 @@ final class X264Encoder: EncoderBackend {
             maximumDelay: instance.maximumDelayedFrames,
             isFailureFinal: true,
             pixelFormats: settings.pixelFormats,
-            supportedProperties: settings.supportedProperties,
+            supportedProperties: settings.supportedProperties(actual),
             adjustments: settings.adjustments + outcome.adjustments,
             formatDescription: outcome.formatDescription
         )
@@ -51,6 +52,7 @@ final class X264Encoder: EncoderBackend {
         self.instance = instance
         format = outcome.formatDescription
         clock = PresentationClock(isVariable: settings.usesPresentationTimes)
+        regions = RegionOffsets(width: settings.configuration.width, height: settings.configuration.height)
         staging =
             settings.configuration.bitDepth == 10
             ? TenBitStaging(width: settings.configuration.width, height: settings.configuration.height) : nil
@@ -70,6 +72,10 @@ final class X264Encoder: EncoderBackend {
         if let messages = CaptionMessages(frame.buffer.attachments.captions) {
             picture.extra_sei = messages.reference
             captions[frame.number] = messages
+        }
+        if !frame.buffer.attachments.regionsOfInterest.isEmpty {
+            regions.fill(frame.buffer.attachments.regionsOfInterest)
+            picture.prop.quant_offsets = regions.baseAddress
         }
         try frame.buffer.withPlanes { (planes) throws(MediaError) in
             picture.img = image(of: frame.buffer.format, planes)

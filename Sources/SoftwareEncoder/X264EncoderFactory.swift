@@ -13,6 +13,12 @@ public import MediaTypes
 /// - At a constant quantizer a single frame can have one that differs by about 3; more is refused.
 /// - An encoder at work changes a quality, a limit on peaks, and an average rate that is its own limit; for other
 ///   changes of rate a new encoder is needed.
+/// - A quantizer range does not bind a constant quantizer, from which the others are derived.
+/// - Regions of interest take whole macroblocks, and adaptive quantization, which the preset ultrafast, the tuning for
+///   PSNR and a constant quantizer turn off. The quantizer stays within its range, whatever they add to it.
+/// - Without delay it codes as many slices as it has threads.
+/// - With intra refresh each wave begins with a recovery point, and scene cuts begin no group.
+/// - It has no temporal layers, no long-term references and no limit on the size of a frame.
 /// - In open groups the interval of key frames is that of recovery points; IDR pictures come only when asked for.
 public struct X264EncoderFactory: EncoderFactory {
     /// Takes what the library logs: its information as `debug`, its report on every frame as `trace`.

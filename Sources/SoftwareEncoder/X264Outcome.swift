@@ -53,12 +53,22 @@ struct X264Outcome {
                 Adjustment(property: property, requested: "\(requested)", used: "\(used)", reason: reason)
             )
         }
-        if asked.i_threads != X264_THREADS_AUTO {
+        if configuration.software.threads > 0 {
             report("threads", asked.i_threads, actual.i_threads, "the picture has too few rows")
         }
         if case .maximum = configuration.bFrames {
             let reason = "the key-frame interval or lossless coding limits them"
             report("b-frames", asked.i_bframe, actual.i_bframe, reason)
+        }
+        report("slices", configuration.slices, max(1, Int(actual.i_slice_count)), sliceReason(actual))
+        if let range = configuration.quantizerRange, asked.rc.i_rc_method == X264_RC_CQP {
+            let derived = settings.frameQuantizers(actual)
+            let used = range.contains(derived.lowerBound) && range.contains(derived.upperBound) ? range : derived
+            report("quantizer range", range, used, "x264 derives those of I- and B-frames from the constant quantizer")
+        }
+        if let fullness = configuration.initialBufferFullness, actual.rc.i_vbv_buffer_size > 0 {
+            let reason = "the buffer holds at least what comes in during a frame"
+            report("initial buffer fullness", Float(fullness), actual.rc.f_vbv_buffer_init, reason)
         }
         report(
             "rate buffer",
@@ -74,6 +84,13 @@ struct X264Outcome {
             report("profile", profile.rawValue, sequence.profileName, reason)
         }
         return adjustments
+    }
+}
+
+extension X264Outcome {
+    private static func sliceReason(_ actual: x264_param_t) -> String {
+        actual.b_sliced_threads != 0
+            ? "without delay x264 codes a slice on each of its threads" : "a slice has at least a row of macroblocks"
     }
 }
 

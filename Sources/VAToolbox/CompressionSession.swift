@@ -110,7 +110,7 @@ public final class CompressionSession: Sendable {
                 color: valid.configuration.color ?? .unspecified,
                 pixelAspectRatio: valid.configuration.pixelAspectRatio ?? .one
             ),
-            memory: selection.preferredMemory
+            memory: encoder.preferredMemory
         )
         self.engine = engine
         delivery = outputHandler.map { SampleDelivery(queue, handler: $0) }
@@ -146,7 +146,8 @@ public final class CompressionSession: Sendable {
     ///   - buffer: The picture; it must not change any more. Other sizes and pixel formats are converted.
     ///   - presentationTime: When it is shown, after that of the frame before.
     ///   - duration: How long it is shown, if known; it comes out with the sample.
-    ///   - options: Key frame, quantizer.
+    ///   - options: Key frame, quantizer, references. What the encoder does not honour (``supportedProperties``) is
+    ///     refused; if an encoder that does is replaced by one that does not, it is left out and reported.
     ///   - token: Anything; it comes out with the sample.
     /// - Returns: `accepted`, or what real-time mode did with the frame.
     /// - Throws: `invalidArgument`, `unsupported` (the frame was not accepted, the session goes on); `cancelled`;

@@ -32,8 +32,11 @@ extension EncoderSelection {
         return selection
     }
 
-    /// What buffers should be made of, so that the first candidate reads them where they are.
-    var preferredMemory: PixelBufferPool.Memory { candidates.first?.isInHelper == true ? .shared : .owned }
+}
+
+extension EncoderDescription {
+    /// What buffers should be made of, so that the encoder reads them where they are.
+    var preferredMemory: PixelBufferPool.Memory { isInHelper ? .shared : .owned }
 }
 
 extension EncoderSelection.Candidate {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
+import HardwareEncoder
 public import MediaTypes
 import RenderNodes
 import SoftwareEncoder
 
 /// Decides which encoders a session may use for a configuration, in which order, and says why.
 ///
-/// This version has no VA-API encoder: every GPU is turned down with that reason, or with the reason why it could not
-/// be reached at all.
+/// GPUs come before the CPU, in the order of their render nodes. What the kernel lets this process open counts as usable:
+/// whether a GPU's driver encodes what is wanted is found when its encoder is made, and the session goes on to the next one
+/// if it does not.
 public struct EncoderSelector: Sendable {
     private let software: [VideoCodec: any EncoderFactory]
+    private let hardware: @Sendable (_ device: String, VideoCodec) -> (any EncoderFactory)?
     private let survey: @Sendable () -> RenderNodeSurvey
 
     /// Opening every node may wake GPUs and takes a while, on a thread that others wait for: once in a process is enough.
@@ -18,16 +21,23 @@ public struct EncoderSelector: Sendable {
     private static let machineSurvey = RenderNodeSurvey()
 
     /// Makes a selector of the encoders that this package has, on this machine.
-    public init() { self.init(software: [.h264: X264EncoderFactory()]) }
+    public init() {
+        self.init(software: [.h264: X264EncoderFactory()]) { device, codec in
+            codec == .h264 ? VAAPIEncoderFactory(device: device, codec: codec) : nil
+        }
+    }
 
     /// - Parameters:
     ///   - software: The software encoder of each codec.
+    ///   - hardware: The encoder of a codec on the GPU of a render node; `nil` if this package has none.
     ///   - survey: Looks at the render nodes of this machine.
     init(
         software: [VideoCodec: any EncoderFactory],
+        hardware: @escaping @Sendable (_ device: String, VideoCodec) -> (any EncoderFactory)?,
         survey: @escaping @Sendable () -> RenderNodeSurvey = { Self.machineSurvey }
     ) {
         self.software = software
+        self.hardware = hardware
         self.survey = survey
     }
 
@@ -40,9 +50,12 @@ public struct EncoderSelector: Sendable {
     ) throws(MediaError) -> EncoderSelection {
         let codec: VideoCodec = configuration.codec == .hevc ? .hevc : .h264
         var selection = EncoderSelection(candidates: [])
-        if policy != .requireSoftware { selection.rejected = rejectedHardware(policy) }
+        if policy != .requireSoftware { selection = selectHardware(codec, policy) }
         if allowsSoftware(policy) {
-            guard let factory = software[codec] else {
+            if let factory = software[codec] {
+                let reason = softwareReason(policy, selection)
+                selection.candidates.append(EncoderSelection.Candidate(factory: factory, reason: reason))
+            } else if selection.candidates.isEmpty {
                 throw MediaError(
                     .unsupported,
                     "this version encodes no HEVC",
@@ -50,9 +63,6 @@ public struct EncoderSelector: Sendable {
                     allowed: "auto, h264"
                 )
             }
-            selection.candidates.append(
-                EncoderSelection.Candidate(factory: factory, reason: softwareReason(policy, selection.rejected))
-            )
         }
         if selection.candidates.isEmpty { throw selection.emptyError }
         return selection
@@ -66,34 +76,52 @@ public struct EncoderSelector: Sendable {
         }
     }
 
-    private func softwareReason(_ policy: EncoderPolicy, _ rejected: [EncoderDescription.Rejection]) -> String {
+    private func softwareReason(_ policy: EncoderPolicy, _ hardware: EncoderSelection) -> String {
         if policy == .requireSoftware { return "software was asked for" }
-        return rejected.isEmpty ? "no GPU" : rejected.map(\.description).joined(separator: "; ")
+        if !hardware.candidates.isEmpty { return "the CPU comes after the GPUs" }
+        return hardware.rejected.isEmpty ? "no GPU" : hardware.rejected.map(\.description).joined(separator: "; ")
     }
 
-    private func rejectedHardware(_ policy: EncoderPolicy) -> [EncoderDescription.Rejection] {
+    // MARK: - GPUs
+
+    private func selectHardware(_ codec: VideoCodec, _ policy: EncoderPolicy) -> EncoderSelection {
         let survey = survey()
-        func rejection(_ node: RenderNode) -> EncoderDescription.Rejection {
-            let reason =
-                switch node.access {
-                case .accessible: "this version has no VA-API encoder"
-                case .refused(let refusal): refusal.explanation
+        var selection = EncoderSelection(candidates: [])
+        switch policy {
+        case .devices(let paths, _):
+            for path in paths {
+                if let node = survey.nodes.first(where: { $0.path == path }) {
+                    add(node, codec, "this render node was asked for", to: &selection)
+                } else {
+                    selection.rejected.append(missing(path, survey))
                 }
-            return EncoderDescription.Rejection(name: node.path, reason: reason)
-        }
-        guard case .devices(let paths, _) = policy else {
-            if let absence = survey.absence {
-                return [EncoderDescription.Rejection(name: "GPU", reason: absence.explanation)]
             }
-            return survey.nodes.map(rejection)
+        case .preferHardware, .requireHardware, .requireSoftware:
+            if let absence = survey.absence {
+                selection.rejected.append(EncoderDescription.Rejection(name: "GPU", reason: absence.explanation))
+            }
+            let reason = policy == .requireHardware ? "a GPU was asked for" : "a GPU comes before the CPU"
+            for node in survey.nodes { add(node, codec, reason, to: &selection) }
         }
-        return paths.map { path in
-            if let node = survey.nodes.first(where: { $0.path == path }) { return rejection(node) }
-            let known = survey.nodes.map(\.path).joined(separator: ", ")
-            return EncoderDescription.Rejection(
-                name: path,
-                reason: "no such render node; there " + (known.isEmpty ? "is none" : "are \(known)")
-            )
+        return selection
+    }
+
+    private func add(_ node: RenderNode, _ codec: VideoCodec, _ reason: String, to selection: inout EncoderSelection) {
+        let refusal: String
+        switch node.access {
+        case .accessible:
+            if let factory = hardware(node.path, codec) {
+                return selection.candidates.append(EncoderSelection.Candidate(factory: factory, reason: reason))
+            }
+            refusal = "this version has no encoder of that codec for GPUs"
+        case .refused(let error): refusal = error.explanation
         }
+        selection.rejected.append(EncoderDescription.Rejection(name: node.path, reason: refusal))
+    }
+
+    private func missing(_ path: String, _ survey: RenderNodeSurvey) -> EncoderDescription.Rejection {
+        let known = survey.nodes.map(\.path).joined(separator: ", ")
+        let reason = "no such render node; there " + (known.isEmpty ? "is none" : "are \(known)")
+        return EncoderDescription.Rejection(name: path, reason: reason)
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import MediaTypes
-import PixelConversion
 
 // MARK: - Calls of the user
 
@@ -13,7 +12,7 @@ extension SessionMachine {
     }
 
     mutating func encode(_ frame: EncoderFrame, _ token: (any Sendable)?, _ waiter: WaiterID) {
-        if let error = refusal(of: frame) { return resume(waiter, .failure(error)) }
+        if let error = callError ?? lateness ?? refusal(of: frame) { return resume(waiter, .failure(error)) }
         adoptPictureDescription(of: frame.buffer)
         let request = WaitingFrame(frame: frame, token: token, waiter: options.realTime == nil ? waiter : nil)
         if waiting.isEmpty, canAccept {
@@ -81,69 +80,12 @@ extension SessionMachine {
         }
     }
 
+    private var lateness: MediaError? { finishRequested ? Self.finishedError : nil }
+
     private static let finishedError = stateError("finished; it takes no more frames")
 
     private static func stateError(_ state: String) -> MediaError {
         MediaError(.invalidState, "the session is \(state)")
-    }
-}
-
-// MARK: - What is wrong with a frame
-
-extension SessionMachine {
-    private func refusal(of frame: EncoderFrame) -> MediaError? {
-        if let error = callError { return error }
-        if finishRequested { return Self.finishedError }
-        return refusal(of: frame.presentationTime) ?? refusal(of: frame.options) ?? refusal(of: frame.buffer)
-    }
-
-    private func refusal(of time: MediaTime) -> MediaError? {
-        guard time.isValid, assembler?.canBegin(at: time) != false else {
-            return MediaError(.invalidArgument, "the presentation time is out of range", given: "\(time)")
-        }
-        guard let last = waiting.last?.frame.presentationTime ?? lastAcceptedTime, time <= last else { return nil }
-        return MediaError(
-            .invalidArgument,
-            "presentation times must increase",
-            given: "\(time)",
-            allowed: "above \(last)"
-        )
-    }
-
-    private func refusal(of options: FrameOptions) -> MediaError? {
-        guard let quantizer = options.quantizer else { return nil }
-        guard (0...51).contains(quantizer) else {
-            return MediaError(
-                .invalidArgument,
-                "quantizer is out of range",
-                given: "\(quantizer)",
-                allowed: "0...51"
-            )
-        }
-        guard encoder?.properties.supportedProperties.contains(.frameQuantizer) == true else {
-            return MediaError(
-                .unsupported,
-                "the encoder takes no quantizer for single frames",
-                given: "\(quantizer)",
-                allowed: "none"
-            )
-        }
-        return nil
-    }
-
-    private func refusal(of buffer: PixelBuffer) -> MediaError? {
-        guard buffer.isMapped else {
-            return MediaError(
-                .unsupported,
-                "the encoder needs pictures that the CPU can reach",
-                given: buffer.storage.name,
-                allowed: "owned, caller's or shared memory"
-            )
-        }
-        let formats = encoder?.properties.pixelFormats ?? []
-        guard let target = FrameAdapter.target(for: buffer.format, configuration(adopting: buffer), formats)
-        else { return nil }
-        return PixelConverter.refusal(of: buffer.pictureDescription, for: target)
     }
 }
 
@@ -170,13 +112,16 @@ extension SessionMachine {
     mutating func submit(_ frame: EncoderFrame, to id: InstanceID) {
         noteWork()
         work.framesAtInstance += 1
+        var frame = frame
+        dropWishes(&frame.options)
         actions.append(.submit(id, frame))
     }
 
-    /// With a variable frame rate no number of frames stands for a duration, so the session forces key frames by time.
+    /// With a variable frame rate no number of frames stands for a duration, so the session forces key frames by time;
+    /// not with intra refresh, which has none.
     private func mustBeKeyFrame(_ frame: EncoderFrame) -> Bool {
-        guard configuration.isFrameRateVariable, let interval = configuration.keyFrameInterval.duration,
-            let last = lastForcedKeyFrame
+        guard configuration.isFrameRateVariable, !configuration.usesIntraRefresh,
+            let interval = configuration.keyFrameInterval.duration, let last = lastForcedKeyFrame
         else { return false }
         return frame.presentationTime - last >= interval
     }

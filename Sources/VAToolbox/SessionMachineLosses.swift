@@ -42,13 +42,16 @@ extension SessionMachine {
         actions.append(.report(.adjusted(adjustment)))
     }
 
-    private mutating func reportMissing(_ option: EncoderOption, _ property: String) {
+    /// Reports, once, that the encoder does not honour an option.
+    ///
+    /// - Parameter source: What asked for it.
+    mutating func reportMissing(_ option: EncoderOption, _ property: String, of source: String = "pictures") {
         guard let encoder, !encoder.properties.supportedProperties.contains(option),
             reportedLosses.insert(option).inserted
         else { return }
         let adjustment = Adjustment(
             property: property,
-            requested: "those of the pictures",
+            requested: "those of the \(source)",
             used: "none",
             reason: "\(encoder.identity) does not take them"
         )

@@ -39,7 +39,8 @@ final class EncodeNarrator: Sendable {
         switch event {
         case .encoderCreated: break
         case .encoderFailed(let identity, let error, let frames):
-            console.warning("\(identity) failed, \(Readable.count(frames, "frame")) to encode again: \(error.readable)")
+            let rest = frames > 0 ? ", \(Readable.count(frames, "frame")) to encode again" : ""
+            console.warning("\(identity) failed\(rest): \(error.readable)")
         case .encoderChanged(let old, let new, let error):
             console.warning("\(new) takes over from \(old): \(error.readable)")
         case .frameDropped(let time, _):

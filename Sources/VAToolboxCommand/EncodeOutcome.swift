@@ -74,7 +74,9 @@ extension EncodeOutcome {
         let encoder = report.encoder
         let codec = encoder.identity.codec == .h264 ? "H.264" : "HEVC"
         let device = encoder.identity.device.map { " on \($0)" } ?? ""
-        return "\(encoder.properties.name)\(device), \(codec) \(encoder.properties.profile) \(encoder.properties.level)"
+        let place = encoder.isInHelper ? ", in a helper process" : ""
+        let kind = "\(codec) \(encoder.properties.profile) \(encoder.properties.level)"
+        return "\(encoder.properties.name)\(device), \(kind)\(place)"
     }
 
     /// Why this encoder, and why none before it.

@@ -3,6 +3,7 @@
 import CLinux
 import EncoderIPC
 import Glibc
+import HardwareEncoder
 import HelperSandbox
 import Logging
 import MediaTypes
@@ -33,6 +34,7 @@ import Synchronization
             socket: socket,
             limitations: report.degradations.map(\.description),
             factories: [X264EncoderFactory()],
+            others: { VAAPIEncoderFactory($0) },
             inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) }
         )
         log.connect(server)

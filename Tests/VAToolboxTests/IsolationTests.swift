@@ -8,7 +8,7 @@ import Testing
 @testable import VAToolbox
 
 /// Which encoders work in a helper process.
-@Suite struct IsolationTests {
+@Suite(.usesHelpers) struct IsolationTests {
     private struct NoFactory: EncoderFactory {
         let identity: EncoderIdentity
         func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
@@ -35,7 +35,28 @@ import Testing
         #expect(isolated.candidates.map(\.isInHelper) == areInHelpers)
         #expect(isolated.candidates.map(\.identity) == selection.candidates.map(\.identity))
         #expect(isolated.candidates.map(\.reason) == ["a", "b"] && isolated.rejected == selection.rejected)
-        #expect(isolated.preferredMemory == (areInHelpers[0] ? .shared : .owned))
+    }
+
+    /// Buffers suit the encoder that works, not one that came before it and could not be made.
+    @Test(arguments: [false, true]) func buffersSuitTheEncoder(isInHelper: Bool) async throws {
+        var options = SessionOptions()
+        options.policy = .requireSoftware
+        let configuration = EncoderConfiguration(width: 64, height: 64)
+        var missing = HelperPool.Options()
+        missing.path = "/no/such/helper"
+        let lost = selection.isolated(.automatic, in: try HelperPool(missing), limits: options.limits)
+        let software = try EncoderSelector().select(for: configuration, policy: .requireSoftware)
+            .isolated(isInHelper ? .process : .inProcess, in: .standard, limits: options.limits)
+        let session = try await CompressionSession(
+            configuration: configuration,
+            options: options,
+            selection: EncoderSelection(candidates: [lost.candidates[0], software.candidates[0]])
+        )
+        #expect(session.encoder.isInHelper == isInHelper)
+        #expect(session.encoder.rejected.map(\.name) == ["gpu on /dev/dri/renderD128"])
+        #expect(session.pixelBufferPool.memory == (isInHelper ? .shared : .owned))
+        #expect(await session.statistics.failedEncoders == 1)
+        try await session.finish()
     }
 
     /// A helper that is stuck is given up before the session takes it for an encoder in its own process.

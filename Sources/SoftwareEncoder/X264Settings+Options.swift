@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CX264
+internal import MediaTypes
+
+// What not every encoder has: slices, intra refresh, limits of the rate control.
+
+extension X264Settings {
+    /// Without delay x264 codes the slices of a picture at the same time, as many as it has threads; else every picture
+    /// has the number that it is told.
+    mutating func setSlices() {
+        guard configuration.slices > 1 else { return }
+        parameters.i_slice_count = Int32(clamping: configuration.slices)
+        if parameters.b_sliced_threads != 0, configuration.software.threads == 0 {
+            parameters.i_threads = parameters.i_slice_count
+        }
+    }
+
+    /// x264 makes waves with one reference only. A scene cut would begin a group of its own.
+    mutating func setIntraRefresh() {
+        guard let period = configuration.intraRefreshPeriod else { return }
+        parameters.b_intra_refresh = 1
+        parameters.i_keyint_max = Int32(clamping: period)
+        parameters.i_scenecut_threshold = 0
+        parameters.i_frame_reference = 1
+        parameters.i_bframe = 0
+    }
+
+    mutating func setRateLimits() {
+        if let range = configuration.quantizerRange {
+            parameters.rc.i_qp_min = Int32(clamping: range.lowerBound + quantizerOffset)
+            parameters.rc.i_qp_max = Int32(clamping: range.upperBound + quantizerOffset)
+        }
+        guard let fullness = configuration.initialBufferFullness else { return }
+        parameters.rc.f_vbv_buffer_init = Float(fullness)
+        if parameters.rc.i_vbv_buffer_size == 0 {
+            adjust("initial buffer fullness", from: "\(fullness)", to: "none", "the rate has no limit and no buffer")
+        }
+    }
+
+    mutating func reportWhatIsMissing() {
+        if configuration.temporalLayers > 1 {
+            adjust("temporal layers", from: "\(configuration.temporalLayers)", to: "1", "x264 has none")
+        }
+        if configuration.longTermReferences > 0 {
+            adjust("long-term references", from: "\(configuration.longTermReferences)", to: "0", "x264 has none")
+        }
+        if let size = configuration.maximumFrameSize {
+            let reason = "x264 bounds frames by a limit on peaks and its buffer only"
+            adjust("maximum frame size", from: "\(size) bytes", to: "none", reason)
+        }
+    }
+}
