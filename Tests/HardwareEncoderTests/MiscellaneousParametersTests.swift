@@ -155,8 +155,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (Rational(30), 65535), (Rational(30000, 1001), 4095), (Rational(1, 100), 4095), (Rational(120_000, 1001), 65535),
-        (Rational(25_000, 1000), 4095), (Rational(24_001, 5003), 4095), (Rational(999_983, 1_000_003), 4095),
+        (Rational(30), 65535), (Rational(30000, 1001), 4095), (Rational(1, 100), 4095), (Rational(25_000, 1000), 4095),
+        (Rational(120_000, 1001), 65535), (Rational(24_001, 5003), 4095), (Rational(999_983, 1_000_003), 4095),
     ])
     func frameRatesFit(rate: Rational, limit: Int) {
         let (top, bottom) = rate.fitting16Bits(denominator: limit)

@@ -2,8 +2,8 @@
 
 internal import VAAPI
 
-/// What the code has to know of single drivers because VA-API does not tell it, or because they tell it wrongly. Without
-/// quirks a driver does what `va.h` says.
+/// What the code has to know of single drivers because VA-API does not tell it, or because they tell it wrongly.
+/// Without quirks a driver does what `va.h` says.
 struct Quirks: Hashable, Sendable {
     /// Why the driver is not used at all.
     var refusal: String?
