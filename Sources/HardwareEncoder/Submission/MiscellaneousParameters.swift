@@ -46,7 +46,8 @@ struct MiscellaneousParameters: Sendable {
         (rate, self.frameRate, isRateChanged) = (plan, frameRate, true)
     }
 
-    /// Adds what has to be sent with the next picture in coding order.
+    /// Adds what has to be sent with the next picture in coding order. It belongs behind the picture's parameters: iHD
+    /// keeps quantizers and regions among those and clears them when they come.
     mutating func append(to list: inout ParameterList, _ picture: Picture) {
         if picture.isIDR || isRateChanged {
             appendRate(to: &list)
