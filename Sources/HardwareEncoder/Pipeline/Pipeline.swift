@@ -110,12 +110,17 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         try checkFailure()
     }
 
-    /// Ends the collecting thread, after the picture that it waits for. To be called once, before the pipeline is let go
-    /// of; with a device that hangs it does not return.
+    /// Ends the collecting thread, after the picture that it waits for, and waits for the others, so that the driver uses
+    /// nothing of them any more. To be called once, before the pipeline is let go of; with a device that hangs it does not
+    /// return.
     func close() {
         state.withLock { $0.isClosing = true }
         work.signal()
         ended.wait()
+        for left in state.withLock({ $0.inFlight }) {
+            // Whatever went wrong with it: it is over.
+            _ = try? left.output.buffer.wait()
+        }
     }
 
     private func checkFailure() throws(MediaError) {
