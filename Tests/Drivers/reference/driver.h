@@ -38,6 +38,7 @@ struct driver {
     const char *dump_folder; /* or NULL */
     uint64_t submissions; /* pictures given to workers so far */
     struct object *objects[OBJECT_BUCKETS];
+    uint32_t living[OBJECT_KINDS], most_living[OBJECT_KINDS]; /* now, and at any time */
 };
 
 struct config {
