@@ -64,6 +64,13 @@ struct H264Stream {
         configuration.level?.decodedPictures(width: configuration.width, height: configuration.height) ?? 16
     }
 
+    /// More bytes than a coded picture has. A macroblock has at most 3200 bits (H.264 A.3.1), slices have headers, and
+    /// constant rates are filled up; what drivers add themselves is little.
+    var largestPicture: Int {
+        let macroblocks = Int(sequence.picWidthInMbsMinus1 + 1) * Int(sequence.picHeightInMapUnitsMinus1 + 1)
+        return macroblocks * 400 + (rateLimit?.bufferSize ?? 0) / 8 + 65536
+    }
+
     /// The sets, as NAL units.
     func parameterSets() throws(MediaError) -> [[UInt8]] {
         do throws(BitstreamError) {
@@ -195,6 +202,8 @@ extension H264Stream {
 
     private static func referenceDecoder(_ limit: RateLimit, isConstant: Bool) -> H264ReferenceDecoder {
         var decoder = H264ReferenceDecoder()
+        // Buffering periods begin with IDR pictures, which may be as far apart as a session is long.
+        decoder.cpbRemovalDelayLengthMinus1 = 31
         let (rateScale, rate) = scaled(limit.bitsPerSecond / 64)
         let (sizeScale, size) = scaled(limit.bufferSize / 16)
         decoder.bitRateScale = rateScale

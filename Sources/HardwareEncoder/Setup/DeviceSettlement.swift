@@ -10,14 +10,17 @@ struct DeviceSettlement {
     let configuration: EncoderConfiguration
     /// What the driver says of the profile and entrypoint.
     let capabilities: EncodeCapabilities
-    /// The driver's name, for messages.
+    /// What else is known of the driver.
+    let quirks: Quirks
+    /// Profile and entrypoint, for messages.
     let encoder: String
     /// Where it differs from what was asked for, so far.
     var adjustments: [Adjustment] = []
 
-    init(_ configuration: EncoderConfiguration, _ capabilities: EncodeCapabilities) {
+    init(_ configuration: EncoderConfiguration, _ capabilities: EncodeCapabilities, _ quirks: Quirks) {
         self.configuration = configuration
         self.capabilities = capabilities
+        self.quirks = quirks
         encoder = "\(capabilities.profile) with \(capabilities.entrypoint)"
     }
 
@@ -62,6 +65,15 @@ extension DeviceSettlement {
         return modes.isEmpty ? .cqp : modes
     }
 
+    /// How bits are spent.
+    ///
+    /// - Parameter limit: The limit on peaks as the stream tells it; `nil` for none.
+    func rate(limit: RateLimit?) throws(MediaError) -> RatePlan {
+        var plan = try RatePlan(configuration, limit: limit, modes: rateControlModes)
+        if plan.mode == .avbr, let window = quirks.averageWindow { plan.target?.window = window }
+        return plan
+    }
+
     /// The headers that the driver is sent.
     ///
     /// Parameter sets and slice headers go together or not at all: slice headers are read with the widths and defaults
@@ -71,6 +83,13 @@ extension DeviceSettlement {
         let needed: PackedHeaders = [.sequence, .picture, .slice]
         guard capabilities.packedHeaders.isSuperset(of: needed) else { return [] }
         return capabilities.packedHeaders.intersection(needed.union(.rawData))
+    }
+
+    /// Whether the stream tells its rates, and when each picture is decoded and shown: at a constant rate, with frames
+    /// that are equally far apart, and where the driver's own count of bits includes the messages that say so.
+    func sendsTiming(_ rate: RatePlan) -> Bool {
+        rate.mode == .cbr && rate.isPadded && rate.target?.bufferSize != nil && !configuration.isFrameRateVariable
+            && packedHeaders.contains(.rawData)
     }
 
     /// What the config is made with.
@@ -112,14 +131,14 @@ extension DeviceSettlement {
 
     mutating func qualityLevel() -> Int? {
         guard let asked = configuration.hardware.qualityLevel else { return nil }
-        let levels = capabilities.qualityLevels
-        guard levels > 1 else {
+        guard capabilities.qualityLevels > 1 else {
             report("quality level", "\(asked)", "none", "the driver has no quality levels")
             return nil
         }
+        let levels = quirks.qualityValues?.count ?? capabilities.qualityLevels
         let used = min(max(asked, 1), levels)
         report("quality level", "\(asked)", "\(used)", "the driver has levels 1 to \(levels)")
-        return used
+        return quirks.qualityValues.map { $0[used - 1] } ?? used
     }
 
     var framesInFlight: Int {

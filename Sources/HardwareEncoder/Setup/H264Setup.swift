@@ -89,13 +89,9 @@ extension H264Setup {
         guard let capabilities = candidates.first(where: { $0.videoProfile == profile }) else {
             throw MediaError(.unsupported, "the driver lacks the profile", given: profile.rawValue)
         }
-        var settlement = DeviceSettlement(configuration, capabilities)
+        var settlement = DeviceSettlement(configuration, capabilities, quirks)
         try settlement.check()
-        let rate = try RatePlan(
-            configuration,
-            limit: H264Stream.rateLimit(configuration),
-            modes: settlement.rateControlModes
-        )
+        let rate = try settlement.rate(limit: H264Stream.rateLimit(configuration))
         let (columns, rows) = ((configuration.width + 15) / 16, (configuration.height + 15) / 16)
         let refresh = settlement.intraRefresh(columns: columns, rows: rows)
         let structure = settlement.structure(
@@ -108,6 +104,7 @@ extension H264Setup {
         traits.reorderDepth = structure.reorderDepth
         traits.activeReferences = [structure.list0Limit, structure.list1Limit]
         traits.initialQuantizer = rate.quantizer
+        traits.sendsTiming = settlement.sendsTiming(rate)
         let stream = try H264Stream(configuration, traits)
         let slices = settlement.slices(columns: columns, rows: rows)
         let qualityLevel = settlement.qualityLevel()
