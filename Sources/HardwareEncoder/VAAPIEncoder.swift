@@ -148,7 +148,8 @@ final class VAAPIEncoder: EncoderBackend {
             miscellaneous: parameters,
             inputSurface: frame.surface,
             reconstruction: reconstruction,
-            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] }
+            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] },
+            units: units(of: frame.frame)
         )
         // What the picture drops is kept by pictures in flight as long as they need it.
         for dropped in planned.dropped { references[dropped.number] = nil }
@@ -168,6 +169,11 @@ final class VAAPIEncoder: EncoderBackend {
             case .b: 2
             }
         return min(max(setup.device.rate.quantizer + offset, 1), 51)
+    }
+
+    /// What stands before the picture's slices.
+    private func units(of frame: EncoderFrame) -> PictureUnits {
+        PictureUnits(delimiter: setup.stream.configuration.accessUnitDelimiters ? H264Coder.delimiter : nil)
     }
 
     private func noteLosses(_ options: FrameOptions) {
@@ -245,7 +251,7 @@ struct PictureJob: PictureInFlight {
     let inputSurface: PooledSurface
     let reconstruction: PooledSurface
     let references: [Int64: PooledSurface]
-    var units = PictureUnits()
+    let units: PictureUnits
 
     var input: Surface { inputSurface.surface }
 
@@ -286,7 +292,7 @@ final class Collector: Sendable {
         }
         var frame = CodedFrame(
             number: job.picture.planned.number,
-            data: unit.coded(delimiter: nil, inserting: []),
+            data: unit.coded(job.units, messagesAreThere: job.coder.setup.device.packedHeaders.contains(.rawData)),
             isKeyFrame: job.picture.isIDR,
             isReference: job.picture.planned.isReference
         )

@@ -12,8 +12,11 @@ struct H264Coder: Sendable {
 
     private var numbering: H264PictureNumbering
     private let sequence: VAEncSequenceParameterBufferH264
-    /// SPS and PPS, each behind a start code.
+    /// SPS and PPS.
     private let sets: [[UInt8]]
+
+    /// An access unit delimiter before pictures of any kind (H.264 7.3.2.4 with `primary_pic_type` 7).
+    static let delimiter: [UInt8] = [0x09, 0xF0]
 
     init(_ setup: H264Setup) throws(MediaError) {
         self.setup = setup
@@ -28,7 +31,7 @@ struct H264Coder: Sendable {
             setup.device.structure,
             bitsPerSecond: setup.device.rate.target?.peak ?? 0
         )
-        sets = try stream.parameterSets().map { PackedHeader.startCode + $0 }
+        sets = try stream.parameterSets()
     }
 
     /// Numbers the next picture in coding order.
@@ -43,7 +46,7 @@ struct H264Coder: Sendable {
     /// - Parameters:
     ///   - picture: the picture.
     ///   - surfaces: where it and its references lie, and where it is coded to.
-    ///   - extra: NAL units that stand before its slices.
+    ///   - extra: NAL units that stand before its slices. A driver that takes none is not told of them.
     ///   - miscellaneous: the miscellaneous parameters.
     func parameters(
         _ picture: H264Picture,
@@ -56,12 +59,15 @@ struct H264Coder: Sendable {
         if picture.isIDR { list.append(.sequenceParameters, sequence) }
         list.append(contentsOf: miscellaneous)
         list.append(.pictureParameters, VAEncPictureParameterBufferH264(picture, stream.picture, surfaces))
-        if let delimiter = extra.delimiter { PackedHeader.append(delimiter, .raw, to: &list) }
+        let packsUnits = device.packedHeaders.contains(.rawData)
+        if packsUnits, let delimiter = extra.delimiter { PackedHeader.append(unit: delimiter, .raw, to: &list) }
         if picture.isIDR {
-            if device.packedHeaders.contains(.sequence) { PackedHeader.append(sets[0], .sequence, to: &list) }
-            if device.packedHeaders.contains(.picture) { PackedHeader.append(sets[1], .picture, to: &list) }
+            if device.packedHeaders.contains(.sequence) { PackedHeader.append(unit: sets[0], .sequence, to: &list) }
+            if device.packedHeaders.contains(.picture) { PackedHeader.append(unit: sets[1], .picture, to: &list) }
         }
-        for message in extra.messages { PackedHeader.append(message, .raw, to: &list) }
+        if packsUnits {
+            for message in extra.messages { PackedHeader.append(unit: message, .raw, to: &list) }
+        }
         for macroblocks in device.slices {
             let header = H264SliceHeader(picture, firstMacroblock: macroblocks.lowerBound, stream.picture)
             if device.packedHeaders.contains(.slice) { try appendPacked(header, to: &list) }
@@ -76,20 +82,14 @@ struct H264Coder: Sendable {
     private func appendPacked(_ header: H264SliceHeader, to list: inout ParameterList) throws(MediaError) {
         do throws(BitstreamError) {
             let written = try header.written(sps: setup.stream.sequence, pps: setup.stream.picture)
-            PackedHeader.append(
-                PackedHeader.startCode + written.bytes,
-                .slice,
-                bitCount: PackedHeader.startCode.count * 8 + written.bitCount,
-                hasEmulationPrevention: false,
-                to: &list
-            )
+            PackedHeader.append(sliceHeader: written.bytes, bitCount: written.bitCount, to: &list)
         } catch {
             throw MediaError(.frameFailed, "a slice header cannot be written: \(error)")
         }
     }
 }
 
-/// NAL units of a picture that stand before its slices and are no parameter sets, each behind a start code.
+/// NAL units of a picture that stand before its slices and are no parameter sets, without start codes.
 struct PictureUnits: Sendable, Hashable {
     /// The access unit delimiter.
     var delimiter: [UInt8]?
@@ -99,42 +99,45 @@ struct PictureUnits: Sendable, Hashable {
 
 /// Headers that the application writes (`VAEncPackedHeaderParameterBuffer` and its data).
 enum PackedHeader {
-    /// What a packed header is (`VAEncPackedHeaderType`).
+    private static let startCode: [UInt8] = [0, 0, 0, 1]
+
+    /// What a whole NAL unit is (`VAEncPackedHeaderType`).
     enum Kind {
         case sequence
         case picture
-        case slice
-        /// Whole NAL units of any kind.
+        /// Of any kind.
         case raw
 
-        var type: VAEncPackedHeaderType {
+        fileprivate var type: VAEncPackedHeaderType {
             switch self {
             case .sequence: VAEncPackedHeaderSequence
             case .picture: VAEncPackedHeaderPicture
-            case .slice: VAEncPackedHeaderSlice
             case .raw: VAEncPackedHeaderRawData
             }
         }
     }
 
-    static let startCode: [UInt8] = [0, 0, 0, 1]
+    /// Adds a NAL unit as it stands in the stream.
+    static func append(unit: [UInt8], _ kind: Kind, to list: inout ParameterList) {
+        append(kind.type, startCode + unit, bitCount: unit.count * 8, hasEmulationPrevention: true, to: &list)
+    }
 
-    /// Adds a header.
-    ///
-    /// - Parameters:
-    ///   - bytes: from the start code on.
-    ///   - bitCount: how many bits of them belong to it; `nil` for all.
-    ///   - hasEmulationPrevention: whether the bytes are those of the stream; if not, the driver adds what is missing.
-    static func append(
+    /// Adds the header of a NAL unit and of its slice, to which the driver adds emulation prevention and the slice's data.
+    static func append(sliceHeader bytes: [UInt8], bitCount: Int, to list: inout ParameterList) {
+        append(VAEncPackedHeaderSlice, startCode + bytes, bitCount: bitCount, hasEmulationPrevention: false, to: &list)
+    }
+
+    /// - Parameter bitCount: how many bits belong to the header, without the start code.
+    private static func append(
+        _ type: VAEncPackedHeaderType,
         _ bytes: [UInt8],
-        _ kind: Kind,
-        bitCount: Int? = nil,
-        hasEmulationPrevention: Bool = true,
+        bitCount: Int,
+        hasEmulationPrevention: Bool,
         to list: inout ParameterList
     ) {
         var parameters = VAEncPackedHeaderParameterBuffer()
-        parameters.type = kind.type.rawValue
-        parameters.bit_length = UInt32(clamping: bitCount ?? bytes.count * 8)
+        parameters.type = type.rawValue
+        parameters.bit_length = UInt32(clamping: startCode.count * 8 + bitCount)
         parameters.has_emulation_bytes = hasEmulationPrevention ? 1 : 0
         list.append(.packedHeaderParameters, parameters)
         list.append(.packedHeaderData, bytes: bytes)
