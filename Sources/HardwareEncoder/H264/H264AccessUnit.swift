@@ -40,15 +40,14 @@ struct H264AccessUnit {
     /// The sequence and picture parameter sets, in order, copied.
     var parameterSets: [[UInt8]] { units.filter { $0.header.isParameterSet }.map { Array($0.bytes) } }
 
-    /// Copies the units, each behind its length as a 32-bit big-endian number, without parameter sets, and with those that
-    /// belong before the slices. A delimiter that the driver adds of itself is left out.
+    /// Copies the units, each behind its length as a 32-bit big-endian number, without parameter sets.
     ///
     /// - Parameters:
-    ///   - wanted: the units that belong before the slices.
-    ///   - messagesAreThere: whether the driver was given the messages, so that they are among the units.
-    func coded(_ wanted: PictureUnits, messagesAreThere: Bool) -> CodedData {
+    ///   - delimiter: whether the access unit begins with a delimiter; one of the driver's is left out if it does not.
+    ///   - inserted: units to put before the first slice, without start codes.
+    func coded(delimiter: [UInt8]?, inserting inserted: [[UInt8]]) -> CodedData {
         let kept = units.filter { !$0.header.isParameterSet && $0.header.nalUnitType != .accessUnitDelimiter }
-        let front = (wanted.delimiter.map { [$0] } ?? []) + (messagesAreThere ? [] : wanted.messages)
+        let front = (delimiter.map { [$0] } ?? []) + inserted
         let capacity = kept.reduce(0) { $0 + 4 + $1.bytes.count } + front.reduce(0) { $0 + 4 + $1.count }
         return CodedData(capacity: capacity) { memory in
             var offset = 0

@@ -12,11 +12,8 @@ struct H264Coder: Sendable {
 
     private var numbering: H264PictureNumbering
     private let sequence: VAEncSequenceParameterBufferH264
-    /// SPS and PPS.
+    /// SPS and PPS, each behind a start code.
     private let sets: [[UInt8]]
-
-    /// An access unit delimiter before pictures of any kind (H.264 7.3.2.4 with `primary_pic_type` 7).
-    static let delimiter: [UInt8] = [0x09, 0xF0]
 
     init(_ setup: H264Setup) throws(MediaError) {
         self.setup = setup
@@ -31,7 +28,7 @@ struct H264Coder: Sendable {
             setup.device.structure,
             bitsPerSecond: setup.device.rate.target?.peak ?? 0
         )
-        sets = try stream.parameterSets()
+        sets = try stream.parameterSets().map { PackedHeader.startCode + $0 }
     }
 
     /// Numbers the next picture in coding order.
@@ -41,12 +38,13 @@ struct H264Coder: Sendable {
         H264Picture(planned: planned, numbers: numbering.number(planned), quantizer: quantizer)
     }
 
-    /// Everything that the driver is told of a picture, in its order: sequence, miscellaneous, picture, headers, slices.
+    /// Everything that the driver is told of a picture, in its order: sequence, picture, miscellaneous, headers, slices.
+    /// Miscellaneous parameters are behind the picture's because iHD counts on that.
     ///
     /// - Parameters:
     ///   - picture: the picture.
     ///   - surfaces: where it and its references lie, and where it is coded to.
-    ///   - extra: NAL units that stand before its slices. A driver that takes none is not told of them.
+    ///   - extra: NAL units that stand before its slices. A driver that takes no such units is not sent them.
     ///   - miscellaneous: the miscellaneous parameters.
     func parameters(
         _ picture: H264Picture,
@@ -57,17 +55,15 @@ struct H264Coder: Sendable {
         var list = ParameterList()
         let (device, stream) = (setup.device, setup.stream)
         if picture.isIDR { list.append(.sequenceParameters, sequence) }
-        list.append(contentsOf: miscellaneous)
         list.append(.pictureParameters, VAEncPictureParameterBufferH264(picture, stream.picture, surfaces))
-        let packsUnits = device.packedHeaders.contains(.rawData)
-        if packsUnits, let delimiter = extra.delimiter { PackedHeader.append(unit: delimiter, .raw, to: &list) }
+        list.append(contentsOf: miscellaneous)
+        let extra = device.packedHeaders.contains(.rawData) ? extra : PictureUnits()
+        if let delimiter = extra.delimiter { PackedHeader.append(PackedHeader.startCode + delimiter, .raw, to: &list) }
         if picture.isIDR {
-            if device.packedHeaders.contains(.sequence) { PackedHeader.append(unit: sets[0], .sequence, to: &list) }
-            if device.packedHeaders.contains(.picture) { PackedHeader.append(unit: sets[1], .picture, to: &list) }
+            if device.packedHeaders.contains(.sequence) { PackedHeader.append(sets[0], .sequence, to: &list) }
+            if device.packedHeaders.contains(.picture) { PackedHeader.append(sets[1], .picture, to: &list) }
         }
-        if packsUnits {
-            for message in extra.messages { PackedHeader.append(unit: message, .raw, to: &list) }
-        }
+        for message in extra.messages { PackedHeader.append(PackedHeader.startCode + message, .raw, to: &list) }
         for macroblocks in device.slices {
             let header = H264SliceHeader(picture, firstMacroblock: macroblocks.lowerBound, stream.picture)
             if device.packedHeaders.contains(.slice) { try appendPacked(header, to: &list) }
@@ -82,7 +78,13 @@ struct H264Coder: Sendable {
     private func appendPacked(_ header: H264SliceHeader, to list: inout ParameterList) throws(MediaError) {
         do throws(BitstreamError) {
             let written = try header.written(sps: setup.stream.sequence, pps: setup.stream.picture)
-            PackedHeader.append(sliceHeader: written.bytes, bitCount: written.bitCount, to: &list)
+            PackedHeader.append(
+                PackedHeader.startCode + written.bytes,
+                .slice,
+                bitCount: PackedHeader.startCode.count * 8 + written.bitCount,
+                hasEmulationPrevention: false,
+                to: &list
+            )
         } catch {
             throw MediaError(.frameFailed, "a slice header cannot be written: \(error)")
         }
@@ -99,45 +101,42 @@ struct PictureUnits: Sendable, Hashable {
 
 /// Headers that the application writes (`VAEncPackedHeaderParameterBuffer` and its data).
 enum PackedHeader {
-    private static let startCode: [UInt8] = [0, 0, 0, 1]
-
-    /// What a whole NAL unit is (`VAEncPackedHeaderType`).
+    /// What a packed header is (`VAEncPackedHeaderType`).
     enum Kind {
         case sequence
         case picture
-        /// Of any kind.
+        case slice
+        /// Whole NAL units of any kind.
         case raw
 
-        fileprivate var type: VAEncPackedHeaderType {
+        var type: VAEncPackedHeaderType {
             switch self {
             case .sequence: VAEncPackedHeaderSequence
             case .picture: VAEncPackedHeaderPicture
+            case .slice: VAEncPackedHeaderSlice
             case .raw: VAEncPackedHeaderRawData
             }
         }
     }
 
-    /// Adds a NAL unit as it stands in the stream.
-    static func append(unit: [UInt8], _ kind: Kind, to list: inout ParameterList) {
-        append(kind.type, startCode + unit, bitCount: unit.count * 8, hasEmulationPrevention: true, to: &list)
-    }
+    static let startCode: [UInt8] = [0, 0, 0, 1]
 
-    /// Adds the header of a NAL unit and of its slice, to which the driver adds emulation prevention and the slice's data.
-    static func append(sliceHeader bytes: [UInt8], bitCount: Int, to list: inout ParameterList) {
-        append(VAEncPackedHeaderSlice, startCode + bytes, bitCount: bitCount, hasEmulationPrevention: false, to: &list)
-    }
-
-    /// - Parameter bitCount: how many bits belong to the header, without the start code.
-    private static func append(
-        _ type: VAEncPackedHeaderType,
+    /// Adds a header.
+    ///
+    /// - Parameters:
+    ///   - bytes: from the start code on.
+    ///   - bitCount: how many bits of them belong to it; `nil` for all.
+    ///   - hasEmulationPrevention: whether the bytes are those of the stream; if not, the driver adds what is missing.
+    static func append(
         _ bytes: [UInt8],
-        bitCount: Int,
-        hasEmulationPrevention: Bool,
+        _ kind: Kind,
+        bitCount: Int? = nil,
+        hasEmulationPrevention: Bool = true,
         to list: inout ParameterList
     ) {
         var parameters = VAEncPackedHeaderParameterBuffer()
-        parameters.type = type.rawValue
-        parameters.bit_length = UInt32(clamping: startCode.count * 8 + bitCount)
+        parameters.type = kind.type.rawValue
+        parameters.bit_length = UInt32(clamping: bitCount ?? bytes.count * 8)
         parameters.has_emulation_bytes = hasEmulationPrevention ? 1 : 0
         list.append(.packedHeaderParameters, parameters)
         list.append(.packedHeaderData, bytes: bytes)
