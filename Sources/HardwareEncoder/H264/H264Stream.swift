@@ -202,6 +202,8 @@ extension H264Stream {
 
     private static func referenceDecoder(_ limit: RateLimit, isConstant: Bool) -> H264ReferenceDecoder {
         var decoder = H264ReferenceDecoder()
+        // Buffering periods begin with IDR pictures, which may be as far apart as a session is long.
+        decoder.cpbRemovalDelayLengthMinus1 = 31
         let (rateScale, rate) = scaled(limit.bitsPerSecond / 64)
         let (sizeScale, size) = scaled(limit.bufferSize / 16)
         decoder.bitRateScale = rateScale
