@@ -25,6 +25,8 @@ final class VAAPIEncoder: EncoderBackend {
     private var miscellaneous: MiscellaneousParameters
     private var messages: H264Messages
     private var keyFrames: KeyFrameClock
+    /// How bits are spent from the next picture on.
+    private var rate: RatePlan
     private var shown = PresentationHistory()
     /// Frames that were taken and are not submitted yet, by number.
     private var waiting: [Int64: WaitingFrame] = [:]
@@ -37,6 +39,8 @@ final class VAAPIEncoder: EncoderBackend {
         var presentationTime: MediaTime
         var options: FrameOptions
         var attachments: PixelAttachments
+        /// The constant quantizer that held when it was taken.
+        var quantizer: Int
     }
 
     init(
@@ -59,6 +63,7 @@ final class VAAPIEncoder: EncoderBackend {
         planner = try GOPPlanner(setup.device.structure)
         miscellaneous = MiscellaneousParameters(setup.device, stream.configuration)
         messages = H264Messages(setup)
+        rate = setup.device.rate
         keyFrames = KeyFrameClock(request.configuration)
         properties = EncoderProperties(
             name: driver.vendor,
@@ -114,7 +119,8 @@ final class VAAPIEncoder: EncoderBackend {
             surface: try input.surface(for: frame.buffer),
             presentationTime: frame.presentationTime,
             options: frame.options,
-            attachments: frame.buffer.attachments
+            attachments: frame.buffer.attachments,
+            quantizer: rate.quantizer
         )
         let planned = try planner.add(
             InputPicture(
@@ -127,7 +133,14 @@ final class VAAPIEncoder: EncoderBackend {
         for picture in planned { try submit(picture) }
     }
 
-    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome { .needsNewEncoder }
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
+        guard let plan = setup.rate(changedTo: configuration) else { return .needsNewEncoder }
+        let known = setup.device.adjustments + rate.adjustments
+        rate = plan
+        coder.change(plan)
+        miscellaneous.change(plan, frameRate: configuration.frameRate)
+        return .done(adjustments: plan.adjustments.filter { !known.contains($0) })
+    }
 
     func drain() throws(MediaError) {
         for picture in planner.finish() { try submit(picture) }
@@ -141,7 +154,7 @@ final class VAAPIEncoder: EncoderBackend {
         if planned.kind == .idr || planned.kind == .recoveryPoint {
             keyFrames.restart(at: frame.presentationTime)
         }
-        let picture = coder.picture(planned, quantizer: quantizer(planned.kind, frame.options))
+        let picture = coder.picture(planned, quantizer: quantizer(planned.kind, frame))
         let reconstruction = try calling(.frameFailed) { () throws(VAError) in try reconstructions.take() }
         var parameters = ParameterList()
         miscellaneous.append(
@@ -169,16 +182,16 @@ final class VAAPIEncoder: EncoderBackend {
 
     /// The quantizer of a picture's slices. With a constant quantizer I pictures have a lower one and B pictures a higher
     /// one, for much or nothing depends on them; the differences are those that x264 has.
-    private func quantizer(_ kind: PlannedPicture.Kind, _ options: FrameOptions) -> Int {
-        guard setup.device.rate.mode == .cqp else { return 26 + Int(setup.stream.picture.picInitQpMinus26) }
-        if let asked = options.quantizer { return min(max(asked, 1), 51) }
+    private func quantizer(_ kind: PlannedPicture.Kind, _ frame: WaitingFrame) -> Int {
+        guard rate.mode == .cqp else { return 26 + Int(setup.stream.picture.picInitQpMinus26) }
+        if let asked = frame.options.quantizer { return min(max(asked, 1), 51) }
         let offset =
             switch kind {
             case .idr, .recoveryPoint: -3
             case .p: 0
             case .b: 2
             }
-        return min(max(setup.device.rate.quantizer + offset, 1), 51)
+        return min(max(frame.quantizer + offset, 1), 51)
     }
 
     private func noteLosses(_ options: FrameOptions) {

@@ -73,7 +73,13 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
             let output = try makeOutput(capacity: capacity)
             state.withLock { $0.free.append(output) }
         }
-        try PlainThread.start(name: "vt-collect") { self.collect() }
+        // The thread lets go of the pipeline before it tells that it has ended: whoever closes the pipeline holds the
+        // context as the last one, and is not through before the driver is.
+        let (pipeline, ended) = (Handover(self), ended)
+        try PlainThread.start(name: "vt-collect") {
+            pipeline.take()?.collect()
+            ended.signal()
+        }
     }
 
     private func makeOutput(capacity: Int) throws(MediaError) -> Output {
@@ -156,7 +162,6 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
                 break
             }
         }
-        ended.signal()
     }
 
     /// Waits for the picture that was submitted first, and has it taken.
@@ -200,6 +205,15 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
             return larger
         }
     }
+}
+
+/// Something that one thread leaves for another, which takes it once.
+private final class Handover<Value: Sendable>: Sendable {
+    private let value: Mutex<Value?>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    func take() -> Value? { value.withLock { $0.take() } }
 }
 
 /// A picture with all that it takes to submit it, once or again. It keeps the surfaces that it needs.

@@ -69,9 +69,7 @@ extension DeviceSettlement {
     ///
     /// - Parameter limit: The limit on peaks as the stream tells it; `nil` for none.
     func rate(limit: RateLimit?) throws(MediaError) -> RatePlan {
-        var plan = try RatePlan(configuration, limit: limit, modes: rateControlModes)
-        if plan.mode == .avbr, let window = quirks.averageWindow { plan.target?.window = window }
-        return plan
+        try RatePlan(configuration, limit: limit, modes: rateControlModes).adapted(to: quirks)
     }
 
     /// The headers that the driver is sent.
