@@ -74,6 +74,9 @@ struct ScenarioOptions: Sendable {
         case "together": together = max(1, number)
         case "pause": pause = number
         case "interval": configuration.keyFrameInterval = KeyFrameInterval(frames: number)
+        case "refresh":
+            configuration.usesIntraRefresh = true
+            configuration.keyFrameInterval = KeyFrameInterval(frames: number)
         case "b-frames": configuration.bFrames = number == 0 ? .off : .maximum(number)
         case "layers": configuration.temporalLayers = number
         case "marks": configuration.longTermReferences = number

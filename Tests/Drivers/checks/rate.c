@@ -211,6 +211,11 @@ static void intra_refresh(struct checker *checker, const void *data)
     }
     expect(checker, "intra-refresh-flags-reserved", clause, given.rir_flags.bits.reserved, 0);
     expect_reserved(checker, "intra-refresh-reserved", clause, given.va_reserved, VA_PADDING_LOW);
+    uint32_t location = given.intra_insertion_location, size = given.intra_insert_size;
+    if (given.rir_flags.bits.enable_rir_column)
+        checker->picture.intra = (struct h264_area){location, size, 0, rows};
+    else if (given.rir_flags.bits.enable_rir_row)
+        checker->picture.intra = (struct h264_area){0, columns, location, size};
 }
 
 /* The regions stand behind a pointer into the application, which is not followed here. */

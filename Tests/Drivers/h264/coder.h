@@ -34,6 +34,7 @@ struct h264_slice_request {
     uint32_t macroblock_count; /* from header->first_mb_in_slice on, raster order */
     const struct h264_frame *references[2][H264_MAXIMUM_REFERENCES]; /* after modification; NULL beyond the count */
     int qp; /* QP_Y wanted for the slice's macroblocks, 0 to 51. Reached by mb_qp_delta when it is not the header's. */
+    struct h264_area intra; /* macroblocks of a P slice that are intra in any case; not with H264_EFFORT_SKIP */
 };
 
 struct h264_coder; /* one picture at a time */

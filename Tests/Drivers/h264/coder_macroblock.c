@@ -172,16 +172,25 @@ static void try_pcm(const struct position *position, struct search *search)
     search->best->samples = position->source;
 }
 
+static bool must_be_intra(const struct position *position)
+{
+    const struct h264_area *area = &position->slice->request->intra;
+    return position->slice->type == H264_SLICE_P && position->column - area->column < area->columns &&
+           position->row - area->row < area->rows;
+}
+
 static void decide_truthfully(struct position *position, struct decision *decision)
 {
     struct search search = {.best = decision, .cost = UINT64_MAX};
+    bool intra_only = must_be_intra(position);
     samples_load(&position->source, position->coder->source, position->column, position->row);
-    if (position->direct_known) {
+    if (position->direct_known && !intra_only) {
         uint32_t error = try_inter(position, &search, MACROBLOCK_SKIP, position->direct);
         if (skip_suffices(error, position->slice->request->qp))
             return;
     }
-    try_references(position, &search);
+    if (!intra_only)
+        try_references(position, &search);
     try_intra(position, &search);
     try_pcm(position, &search);
 }

@@ -80,6 +80,7 @@ static bool code_slice(struct context *context, const struct job *job, const str
         .nal = slice->nal,
         .macroblock_count = slice->macroblock_count,
         .qp = qp >= 0 ? qp : header_qp(job, slice),
+        .intra = job->intra,
     };
     open_references(slice, &references, &request);
     if (slice->prefix.count)

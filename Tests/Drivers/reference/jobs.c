@@ -168,6 +168,7 @@ struct job *job_create(struct driver *driver, struct context *context, const str
     job->resumes = understood->resumes;
     job->resumed_picture = understood->resumed_picture;
     job->rate = understood->rate;
+    job->intra = understood->intra;
     job->width_in_mbs = understood->sps.pic_width_in_mbs_minus1 + 1;
     job->height_in_mbs = understood->sps.pic_height_in_map_units_minus1 + 1;
     job->order_count = understood->picture_order_count;

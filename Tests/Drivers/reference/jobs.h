@@ -29,6 +29,7 @@ struct job {
     struct h264_pps pps;
     bool idr, reference, long_term;
     int32_t order_count;
+    struct h264_area intra; /* renewed by intra macroblocks if the picture is a P picture */
     bool resumes; /* goes back to the picture with this number: pictures from that on are discarded */
     uint32_t resumed_picture;
     struct understood_rate rate;

@@ -144,6 +144,9 @@ static bool read_limit(struct persona_limits *limits, const char *key, char *val
         return read_uint32(value, 255, &limits->maximum_quality_level);
     if (strcmp(key, "packed-headers") == 0)
         return read_uint32(value, ALL_PACKED_HEADERS, &limits->packed_headers);
+    if (strcmp(key, "intra-refresh") == 0)
+        return read_uint32(value, VA_ENC_INTRA_REFRESH_ROLLING_COLUMN | VA_ENC_INTRA_REFRESH_ROLLING_ROW,
+                           &limits->intra_refresh);
     if (strcmp(key, "roi-regions") == 0)
         return read_uint32(value, 255, &limits->maximum_roi_regions);
     return false;
@@ -297,7 +300,7 @@ uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribTy
     case VAConfigAttribEncQuantization:
         return limits->trellis ? VA_ENC_QUANTIZATION_TRELLIS_SUPPORTED : VA_ATTRIB_NOT_SUPPORTED;
     case VAConfigAttribEncIntraRefresh:
-        return VA_ENC_INTRA_REFRESH_NONE;
+        return limits->intra_refresh;
     case VAConfigAttribEncROI:
         return region_attribute(limits);
     case VAConfigAttribMaxFrameSize:
