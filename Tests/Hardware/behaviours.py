@@ -86,6 +86,17 @@ def lose_frames(program, folder, lost, told, *options, persona="intel", frames=4
     return scenario.complaints
 
 
+def mark_beyond_room(program, folder, *options, persona="intel"):
+    """Long-term references that the level has no room for are reported; marking one of them fails nothing."""
+    scenario = Scenario(program, folder, "frames=12", "level=1.1", "marks=12", "mark@4=1", "mark@6=11", *options,
+                        persona=persona)
+    scenario.check_whole(12)
+    told = [event for event in scenario.events("adjusted") if event["property"] == "long-term references"]
+    scenario.expect("reports", [event["used"] for event in told], ["8"])
+    scenario.expect("encoders that failed", scenario.events("failed"), [])
+    return scenario.complaints
+
+
 def all_behaviours(full):
     """Names, and functions of a program and a folder."""
     found = {}
@@ -101,6 +112,7 @@ def all_behaviours(full):
         found[f"lost frames told late, {isolation}"] = (lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", words)
         found[f"lost frames and a long-term reference, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", words)
+        found[f"more long-term references than there is room, {isolation}"] = (mark_beyond_room, "b-frames=0", words)
     if full:
         amd = dict(persona="amd")
         found["average rate on AMD"] = (change_rate, 600_000, 250_000, "average=600000", amd)
