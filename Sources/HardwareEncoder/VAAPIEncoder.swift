@@ -135,6 +135,8 @@ final class VAAPIEncoder: EncoderBackend {
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         guard let plan = setup.rate(changedTo: configuration) else { return .needsNewEncoder }
+        // Frames that were taken before are coded as before.
+        for picture in planner.endGroup() { try submit(picture) }
         let known = setup.device.adjustments + rate.adjustments
         rate = plan
         coder.change(plan)

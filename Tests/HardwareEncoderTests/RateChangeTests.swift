@@ -54,12 +54,16 @@ import VAAPI
     }
 
     @Test func whatTheStreamTellsOfARateStays() throws {
-        func lowered(_ driver: DriverNumbers) throws -> RatePlan? {
-            try change(driver, from: { $0.rateControl = .constantBitRate(1_000_000) }) {
+        func lowered(_ driver: DriverNumbers, isLowLatency: Bool = false) throws -> RatePlan? {
+            let before = { (configuration: inout EncoderConfiguration) in
+                (configuration.rateControl, configuration.isLowLatency) = (.constantBitRate(1_000_000), isLowLatency)
+            }
+            return try change(driver, from: before) {
                 $0.rateControl = .constantBitRate(512_000)
             }
         }
         #expect(try lowered(.intel) == nil)
+        #expect(try lowered(.intel, isLowLatency: true)?.target?.peak == 512_000)
         #expect(try lowered(.amd)?.target?.peak == 512_000)
     }
 

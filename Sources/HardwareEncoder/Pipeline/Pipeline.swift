@@ -96,11 +96,16 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         do throws(MediaError) {
             try checkFailure()
             try submission.withLock { (_) throws(MediaError) in
-                guard let output = state.withLock({ $0.free.popLast() }) else { return }
+                guard let output = state.withLock({ $0.free.popLast() }) else {
+                    throw MediaError(.frameFailed, "no coded buffer is free")
+                }
                 try send(picture, output)
                 state.withLock { $0.inFlight.append((picture, output)) }
             }
         } catch {
+            state.withLock { state in
+                if state.failure == nil { state.failure = error }
+            }
             slots.signal()
             throw error
         }
@@ -145,8 +150,8 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     private func collect() {
         while true {
             work.wait()
-            let (next, isClosing) = state.withLock { ($0.inFlight.first, $0.isClosing) }
-            guard let next, !isClosing else { break }
+            let next = state.withLock { $0.isClosing || $0.failure != nil ? nil : $0.inFlight.first }
+            guard let next else { break }
             do throws(MediaError) {
                 let output = try collect(next.picture, next.output)
                 state.withLock { state in
