@@ -21,7 +21,7 @@ struct persona_limits {
     uint32_t maximum_quality_level; /* 1 or less: quality levels are not supported */
     uint32_t minimum_width, minimum_height, maximum_width, maximum_height;
     uint32_t maximum_roi_regions;
-    uint32_t intra_refresh;     /* VA_ENC_INTRA_REFRESH_* bits */
+    uint32_t intra_refresh; /* VA_ENC_INTRA_REFRESH_* bits */
     bool maximum_frame_size, trellis;
 };
 
@@ -118,7 +118,6 @@ struct understood_picture {
     bool idr, reference;
     int32_t picture_order_count; /* PicOrderCnt of the frame (8.2.1), from the headers */
     bool long_term;              /* the picture becomes a long-term reference */
-    struct h264_area intra;      /* what a wave of intra refresh renews in the picture */
     struct bits headers; /* what goes before the first slice: AUD, SPS, PPS, SEI as the application packed them (start
                             codes and escapes added where it said that they are missing), or own SPS/PPS at an IDR
                             when the persona or the config takes none */

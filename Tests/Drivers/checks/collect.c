@@ -203,7 +203,6 @@ void collect_buffers(struct checker *checker)
     bool waiting = false;
     before.changed = before.reset = false;
     checker->rate.changed = checker->rate.reset = false;
-    checker->picture.intra = (struct h264_area){0};
     for (uint32_t i = 0; i < submission->buffer_count; i++)
         if (submission->buffers[i].type == VAEncSequenceParameterBufferType)
             collect_buffer(checker, &submission->buffers[i], &waiting);

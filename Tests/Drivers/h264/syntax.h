@@ -185,9 +185,4 @@ void h264_write_pps(struct bits *bits, const struct h264_pps *pps);
 void h264_write_slice_header(struct bits *bits, const struct h264_slice_header *header, const struct h264_sps *sps,
                              const struct h264_pps *pps);
 
-/* An area of a picture in macroblocks; no rows or columns: none. */
-struct h264_area {
-    uint32_t column, columns, row, rows;
-};
-
 #endif
