@@ -108,12 +108,21 @@ struct RatePlan: Hashable, Sendable {
             throw MediaError(
                 .unsupported,
                 "the driver has no rate control for that" + (modes == .cqp ? Self.hintAtFirmware : ""),
-                given: "\(asked.rateControl)",
+                given: Self.text(asked.rateControl),
                 allowed: "modes \(modes)"
             )
         }
         self.mode = mode
         quantizer = 26
+    }
+
+    private static func text(_ control: RateControl) -> String {
+        switch control {
+        case .averageBitRate(let rate, _): "an average of \(rate) bit/s"
+        case .constantBitRate(let rate, _): "a constant rate of \(rate) bit/s"
+        case .constantQuality(let quality, _): "constant quality \(text(quality))"
+        case .constantQuantizer(let quantizer): "constant quantizer \(quantizer)"
+        }
     }
 
     private static let hintAtFirmware =
