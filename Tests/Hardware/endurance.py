@@ -153,9 +153,9 @@ def long_session(program, isolation, frames, *words):
                       settle=False)
         complaints = complaints + trial.run(60 + frames // 20)
         many = {kind: trial.most(kind) for kind in few}
-        # Buffers come and go with pictures: how many live at a time depends on the moment by a few.
+        # Pools grow to what was in use at a time, which depends on the moment by a few pictures, and stay there.
         for kind in few:
-            if many[kind] > few[kind] + (8 if kind == "buffer" else 0):
+            if many[kind] > few[kind] + (8 if kind in ("buffer", "surface") else 0):
                 complaints.append(f"{kind}s of the driver grow: {few[kind]} at a time in 400 frames, {many[kind]} in "
                                   f"{frames}")
         return trial, complaints, many
