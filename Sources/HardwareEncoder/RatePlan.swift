@@ -38,6 +38,13 @@ struct RatePlan: Hashable, Sendable {
     /// Where the plan differs from what was asked for.
     var adjustments: [Adjustment] = []
 
+    /// How long the decoder's buffer fills before the first picture is taken from it (`initial_cpb_removal_delay`), in
+    /// units of 1/90000 s, at least 1.
+    var initialDelay: UInt32 {
+        let bits = Int128(initialFullness ?? 0)
+        return UInt32(clamping: max(1, bits * 90_000 / Int128(max(1, target?.peak ?? 1))))
+    }
+
     /// How full the decoder's buffer is at the first picture where nothing was asked for. A fuller one has more for the
     /// first intra picture, an emptier one shortens the delay before it.
     static let usualFullness = 0.75

@@ -23,6 +23,7 @@ final class VAAPIEncoder: EncoderBackend {
     private var planner: GOPPlanner
     private var coder: H264Coder
     private var miscellaneous: MiscellaneousParameters
+    private var messages: H264Messages
     private var keyFrames: KeyFrameClock
     private var shown = PresentationHistory()
     /// Frames that were taken and are not submitted yet, by number.
@@ -54,6 +55,7 @@ final class VAAPIEncoder: EncoderBackend {
         let format = try H264FormatTracker(stream)
         planner = try GOPPlanner(setup.device.structure)
         miscellaneous = MiscellaneousParameters(setup.device, stream.configuration)
+        messages = H264Messages(setup)
         keyFrames = KeyFrameClock(request.configuration)
         properties = EncoderProperties(
             name: driver.vendor,
@@ -148,7 +150,8 @@ final class VAAPIEncoder: EncoderBackend {
             miscellaneous: parameters,
             inputSurface: frame.surface,
             reconstruction: reconstruction,
-            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] }
+            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] },
+            units: try messages.units(planned, frame.frame.buffer.attachments)
         )
         // What the picture drops is kept by pictures in flight as long as they need it.
         for dropped in planned.dropped { references[dropped.number] = nil }
@@ -245,7 +248,7 @@ struct PictureJob: PictureInFlight {
     let inputSurface: PooledSurface
     let reconstruction: PooledSurface
     let references: [Int64: PooledSurface]
-    var units = PictureUnits()
+    let units: PictureUnits
 
     var input: Surface { inputSurface.surface }
 
@@ -256,6 +259,12 @@ struct PictureJob: PictureInFlight {
             output: output
         )
         return try coder.parameters(picture, surfaces, units, miscellaneous)
+    }
+
+    /// The picture's units as they leave: with those that the driver was not sent.
+    func coded(_ unit: H264AccessUnit) -> CodedData {
+        let wasSent = coder.setup.device.packedHeaders.contains(.rawData)
+        return unit.coded(delimiter: units.delimiter, inserting: wasSent ? [] : units.messages)
     }
 }
 
@@ -286,7 +295,7 @@ final class Collector: Sendable {
         }
         var frame = CodedFrame(
             number: job.picture.planned.number,
-            data: unit.coded(delimiter: nil, inserting: []),
+            data: job.coded(unit),
             isKeyFrame: job.picture.isIDR,
             isReference: job.picture.planned.isReference
         )

@@ -85,6 +85,13 @@ extension DeviceSettlement {
         return capabilities.packedHeaders.intersection(needed.union(.rawData))
     }
 
+    /// Whether the stream tells its rates, and when each picture is decoded and shown: at a constant rate, with frames
+    /// that are equally far apart, and where the driver's own count of bits includes the messages that say so.
+    func sendsTiming(_ rate: RatePlan) -> Bool {
+        rate.mode == .cbr && rate.isPadded && rate.target?.bufferSize != nil && !configuration.isFrameRateVariable
+            && packedHeaders.contains(.rawData)
+    }
+
     /// What the config is made with.
     func attributes(_ rate: RatePlan) -> [ConfigAttributeValue] {
         var values: [ConfigAttributeValue] = []
