@@ -23,6 +23,7 @@ public final class SampleDecoder {
     ///
     /// - Throws: `unsupported` if FFmpeg has none for the codec, `outOfMemory`.
     public init(_ codec: VideoCodec) throws(MediaError) {
+        MediaLog.install()
         let id = codec == .h264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC
         decoder = try VideoDecoder(strictly: id)
     }

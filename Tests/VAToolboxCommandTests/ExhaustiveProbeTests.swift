@@ -78,7 +78,7 @@ import Testing
         Fault(fault: "vaEndPicture:1=status:0x18", stage: "submit", reason: "vaEndPicture"),
         Fault(fault: "vaSyncSurface:3=status:1", stage: "sync", reason: "vaSyncSurface"),
         Fault(fault: "coded:2=size:0", stage: "bytes", reason: "nothing"),
-        Fault(fault: "coded:2=size:6", stage: "parses", reason: ""),
+        Fault(fault: "coded:2=size:6", stage: "parses", reason: "sample 1"),
         Fault(fault: "coded:2=size:90", stage: "decodes", reason: "decoded"),
     ])
     func eachStageFailsAlone(_ fault: Fault) throws {

@@ -40,7 +40,9 @@ extension Trial {
     /// driver's order.
     static func listed(by driver: ProbedDriver) -> [Trial] {
         driver.encoders.flatMap { encoder -> [Trial] in
-            guard let capabilities = encoder.answer.capabilities, encoder.profile.h264 != nil else { return [] }
+            guard let capabilities = encoder.answer.capabilities, encoder.profile.h264 != nil,
+                encoder.entrypoint.codesSlices
+            else { return [] }
             return capabilities.triedModes.filter { configurable($0) }.flatMap { mode in
                 capabilities.triedBFrames.flatMap { bFrames in
                     capabilities.triedSlices.map { slices in
@@ -72,7 +74,9 @@ extension Trial {
                 )
             }
             guard let capabilities = encoder.answer.capabilities else { return [untried([], "the driver had failed")] }
-            guard encoder.profile.h264 != nil else { return [untried([], "this version does not encode the profile")] }
+            guard encoder.profile.h264 != nil, encoder.entrypoint.codesSlices else {
+                return [untried([], "this version does not encode that")]
+            }
             return capabilities.triedModes.filter { !configurable($0) }.map {
                 untried($0, "this version has no such rate control")
             }
@@ -106,6 +110,12 @@ extension EncodeCapabilities {
     }
 }
 
+extension Entrypoint {
+    /// Whether it takes pictures slice by slice, as encoders of H.264 do.
+    fileprivate var codesSlices: Bool { description == "EncSlice" || isLowPower }
+    fileprivate var isLowPower: Bool { description == "EncSliceLP" }
+}
+
 extension Profile {
     /// The profile as configurations have it; `nil` if it is none of H.264, or one that is not encoded.
     var h264: VideoProfile? {
@@ -129,7 +139,7 @@ extension Trial {
         configuration.rateControl = rateControl
         configuration.bFrames = bFrames == 0 ? .off : .maximum(bFrames)
         configuration.slices = slices
-        configuration.hardware.lowPower = entrypoint.description == "EncSliceLP" ? .required : .avoided
+        configuration.hardware.lowPower = entrypoint.isLowPower ? .required : .avoided
         return configuration
     }
 
