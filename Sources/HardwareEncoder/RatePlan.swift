@@ -31,7 +31,8 @@ struct RatePlan: Hashable, Sendable {
     var quantizerRange: ClosedRange<Int>?
     /// How full the decoder's buffer is at the first picture (`initial_buffer_fullness`), in bits; `nil` without one.
     var initialFullness: Int?
-    /// Whether the quantizer changes from macroblock to macroblock; `nil` for the driver's choice.
+    /// Whether the quantizer changes from macroblock to macroblock (`mb_rate_control`); `nil` for the driver's choice. The
+    /// config has the mode alone all the same: iHD 23.1 takes `VA_RC_MB` beside CBR and VBR and refuses it beside others.
     var controlsMacroblocks: Bool?
     /// Whether a stream that falls short of its rate is filled up.
     var isPadded = false

@@ -33,6 +33,41 @@ def change_rate(program, folder, first, second, *options, persona="intel"):
     return scenario.complaints
 
 
+def change_told_rate(program, folder, first, second):
+    """A rate that the stream tells its decoders (H.264 E.2.2) changes with an IDR picture, at exactly the frame."""
+    half = RATE_FRAMES // 2
+    scenario = Scenario(program, folder, f"frames={RATE_FRAMES}", f"constant={first}", "interval=none",
+                        f"bitrate@{half}={second}")
+    scenario.check_whole(RATE_FRAMES)
+    if not scenario.complaints:
+        told = [sample["frame"] for sample in scenario.samples if sample["key"]]
+        scenario.expect("key frames", told, [0, half])
+        for frames, rate in ((range(half), first), (range(half, RATE_FRAMES), second)):
+            check_buffer(scenario, frames, rate)
+    return scenario.complaints
+
+
+def keep_to_buffer(program, folder, rate, *options):
+    """What a constant rate promises: a decoder that takes a picture each frame never waits for one and never has too
+    many of their bits (H.264 C.3)."""
+    scenario = Scenario(program, folder, "frames=150", f"constant={rate}", *options)
+    scenario.check_whole(150)
+    if not scenario.complaints:
+        check_buffer(scenario, range(150), rate)
+    return scenario.complaints
+
+
+def check_buffer(scenario, frames, rate):
+    """The coded picture buffer of a sequence of pictures: one second long, three quarters of it full at the first."""
+    capacity, full = rate, rate * 3 // 4
+    for sample in [sample for sample in scenario.samples if sample["frame"] in frames]:
+        bits = sample["size"] * 8
+        scenario.require(bits <= full, f"frame {sample['frame']} has {bits} bits, {full} have arrived")
+        full += rate // 25 - bits
+        scenario.require(full <= capacity, f"{full} bits of {capacity} are there after frame {sample['frame']}")
+    scenario.complaints = scenario.complaints[:4]
+
+
 def force_key_frames(program, folder, *options, persona="intel"):
     """Forced key frames are IDR pictures at exactly those times, and there are no others."""
     forced = [7, 8, 23, 39]
@@ -92,7 +127,8 @@ def all_behaviours(full):
     for isolation in ("in-process", "process"):
         words = f"isolation={isolation}"
         found[f"average rate goes down, {isolation}"] = (change_rate, 600_000, 250_000, "average=600000", words)
-        found[f"constant rate goes up, {isolation}"] = (change_rate, 250_000, 500_000, "constant=250000", words)
+        found[f"constant rate goes up, {isolation}"] = (
+            change_rate, 250_000, 500_000, "constant=250000", "low-latency=on", words)
         found[f"forced key frames, {isolation}"] = (force_key_frames, "b-frames=0", words)
         found[f"forced key frames with B-frames, {isolation}"] = (force_key_frames, "b-frames=3", words)
         found[f"2 layers, {isolation}"] = (drop_layers, 2, "b-frames=0", words)
@@ -101,7 +137,11 @@ def all_behaviours(full):
         found[f"lost frames told late, {isolation}"] = (lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", words)
         found[f"lost frames and a long-term reference, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", words)
+    found["constant rate that the stream tells goes up"] = (change_told_rate, 256_000, 512_000)
+    found["constant rate and its buffer"] = (keep_to_buffer, 512_000, "interval=30", "b-frames=3")
     if full:
+        found["constant rate and its buffer, no B-frames"] = (keep_to_buffer, 256_000, "interval=none", "b-frames=0")
+        found["constant rate and its buffer, key frames only"] = (keep_to_buffer, 640_000, "interval=1")
         amd = dict(persona="amd")
         found["average rate on AMD"] = (change_rate, 600_000, 250_000, "average=600000", amd)
         found["forced key frames on AMD"] = (force_key_frames, "b-frames=0", amd)

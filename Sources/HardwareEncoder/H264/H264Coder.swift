@@ -11,7 +11,7 @@ struct H264Coder: Sendable {
     let setup: H264Setup
 
     private var numbering: H264PictureNumbering
-    private let sequence: VAEncSequenceParameterBufferH264
+    private var sequence: VAEncSequenceParameterBufferH264
     /// SPS and PPS, each behind a start code.
     private let sets: [[UInt8]]
 
@@ -30,6 +30,9 @@ struct H264Coder: Sendable {
         )
         sets = try stream.parameterSets().map { PackedHeader.startCode + $0 }
     }
+
+    /// Changes the rate that IDR pictures tell.
+    mutating func change(_ rate: RatePlan) { sequence.bits_per_second = UInt32(clamping: rate.target?.peak ?? 0) }
 
     /// Numbers the next picture in coding order.
     ///

@@ -114,6 +114,16 @@ extension H264Stream {
         return H264Level.all.first { takes($0, configuration, profile, rate, 0) }
     }
 
+    /// Whether a level takes size and rate, whatever pictures are kept.
+    static func takes(
+        _ configuration: EncoderConfiguration,
+        _ rateLimit: RateLimit?,
+        at level: H264Level,
+        in profile: VideoProfile
+    ) -> Bool {
+        takes(level, configuration, profile, highestRate(configuration, rateLimit), 0)
+    }
+
     private static func highestRate(_ configuration: EncoderConfiguration, _ rateLimit: RateLimit?) -> RateLimit {
         RateLimit(
             bitsPerSecond: max(rateLimit?.bitsPerSecond ?? 0, configuration.rateControl.bitsPerSecond ?? 0),
@@ -187,7 +197,7 @@ extension H264Stream {
 
     /// The limit on peaks as `hrd_parameters()` can tell it: rates in 64 bits per second, buffers in 16 bits (H.264
     /// E.2.2). Rounded down, so that a limit stays one; the encoder is told the same.
-    private static func codableRate(
+    static func codableRate(
         _ configuration: EncoderConfiguration,
         _ adjustments: inout [Adjustment]
     ) -> RateLimit? {
