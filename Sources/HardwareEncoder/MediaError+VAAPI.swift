@@ -15,17 +15,11 @@ extension MediaError {
         )
     }
 
-    /// A display that could not be opened.
+    /// A display that could not be opened. A driver that does not start is taken for one that never will.
     init(_ error: DisplayError) {
         switch error.reason {
         case .failed(let failure):
-            self.init(
-                .unavailable,
-                "\(error)",
-                call: failure.call,
-                status: Int(failure.status.rawValue),
-                isPermanent: false
-            )
+            self.init(.unavailable, "\(error)", call: failure.call, status: Int(failure.status.rawValue))
         case .refused, .notADRMDevice: self.init(.unavailable, "\(error)")
         }
     }

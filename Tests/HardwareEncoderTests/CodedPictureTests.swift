@@ -102,7 +102,8 @@ import Testing
     }
 
     @Test func setsAndDelimitersAreTakenOutAndWhatIsWantedPutInFront() throws {
-        let (delimiter, sps, pps, sei): ([UInt8], [UInt8], [UInt8], [UInt8]) = ([9, 0x10], [0x67, 1], [0x68, 2], [6, 3])
+        let delimiter: [UInt8] = [9, 0x10]
+        let (sps, pps, sei): ([UInt8], [UInt8], [UInt8]) = ([0x67, 1], [0x68, 2], [6, 3])
         try accessUnit([delimiter, sps, pps, sei, Self.idr]) { unit in
             #expect(unit.isIDR)
             #expect(unit.parameterSets == [sps, pps])
