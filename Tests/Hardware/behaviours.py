@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What sessions do on a GPU beside encoding: changes of rate, forced key frames, temporal layers, lost frames."""
 
+import stream
 from scenario import Scenario
 
 RATE_FRAMES = 200  # the second half of them after a change
@@ -78,6 +79,42 @@ def force_key_frames(program, folder, *options, persona="intel"):
         coded = [sample["frame"] for sample, entry in zip(scenario.samples, scenario.pictures) if entry["idr"]]
         scenario.expect("key frames", told, [0, *forced])
         scenario.expect("IDR pictures", coded, [0, *forced])
+    return scenario.complaints
+
+
+def prefer_regions(program, folder, *options):
+    """A region of interest has another quantizer in its own frame, and in no other."""
+    frames, offset, chosen = 20, -8, (5, 12)
+    scenario = Scenario(program, folder, f"frames={frames}", "b-frames=0", *options,
+                        *(f"region@{frame}={offset}" for frame in chosen))
+    scenario.check_whole(frames)
+    if not scenario.complaints:
+        spans = [entry["qp_most"] - entry["qp_least"] for entry in scenario.pictures]
+        scenario.expect("quantizers apart", spans, [-offset if frame in chosen else 0 for frame in range(frames)])
+    return scenario.complaints
+
+
+def carry_captions(program, folder, *options, persona="intel"):
+    """Captions come out with their frames, whether the driver takes such messages or not."""
+    frames, chosen = 16, [0, 3, 7, 8]
+    scenario = Scenario(program, folder, f"frames={frames}", *(f"captions@{frame}" for frame in chosen), *options,
+                        persona=persona)
+    scenario.check_whole(frames)
+    if not scenario.complaints:
+        shown = stream.probe(scenario.output, "-show_frames")["frames"]
+        found = [number for number, frame in enumerate(shown)
+                 if any("Closed Captions" in data["side_data_type"] for data in frame.get("side_data_list", []))]
+        scenario.expect("frames with captions", found, chosen)
+    return scenario.complaints
+
+
+def keep_frames_small(program, folder, most, *options):
+    """No frame is larger than was asked for."""
+    scenario = Scenario(program, folder, "frames=40", "width=320", "height=240", f"largest-frame={most}", *options)
+    scenario.check_whole(40)
+    sizes = [sample["size"] for sample in scenario.samples]
+    scenario.require(max(sizes, default=0) <= most, f"frames of up to {max(sizes, default=0)} bytes")
+    scenario.require(max(sizes, default=0) > most // 2, f"no frame came near {most} bytes")
     return scenario.complaints
 
 
@@ -170,6 +207,11 @@ def all_behaviours(full):
         found[f"more long-term references than there is room, {isolation}"] = (mark_beyond_room, "b-frames=0", words)
     found["constant rate that the stream tells goes up"] = (change_told_rate, 256_000, 512_000)
     found["constant rate and its buffer"] = (keep_to_buffer, 512_000, "interval=30", "b-frames=3")
+    found["captions"] = (carry_captions, "b-frames=3")
+    found["captions on AMD"] = (carry_captions, dict(persona="amd"))
+    found["regions of interest"] = (prefer_regions, "quantizer=30")
+    found["regions of interest at an average rate"] = (prefer_regions, "average=500000")
+    found["frames of a largest size"] = (keep_frames_small, 6000, "average=2000000")
     found["columns of intra refresh"] = (begin_in_a_wave, 1, 10, "b-frames=0")
     found["rows of intra refresh"] = (begin_in_a_wave, 2, 7)
     if full:
