@@ -123,7 +123,9 @@ class Trial:
         if len(self.states) < 4:
             self.complaints.append(f"{len(self.states)} states were seen")
             return
-        first, last = self.states[len(self.states) // 4][1], self.states[-1][1]
+        # Heaps settle in the first hundred sessions or so: of short trials the second half is looked at.
+        quarter, half = self.states[len(self.states) // 4], self.states[len(self.states) // 2]
+        first, last = (quarter if quarter[0] >= 100 else half)[1], self.states[-1][1]
         for name in ("processes", "descriptors", "threads"):
             # Pools of a session at work hold a descriptor or two for each picture that was ever in use at a time.
             pools = 16 if name == "descriptors" and not self.settle else 0
