@@ -39,6 +39,9 @@ public struct VAAPIEncoderFactory: EncoderFactory {
     /// - Throws: `unavailable` if the device or its driver cannot be used, `unsupported` or `invalidArgument` for what the
     ///   driver does not encode, `creationFailed` with the call that the driver refused.
     public func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
-        throw MediaError(.unavailable, "no VA-API encoder yet")
+        guard codec == .h264 else {
+            throw MediaError(.unsupported, "this version has no VA-API encoder for the codec", given: codec.rawValue)
+        }
+        return try VAAPIEncoder(request, device: device, logger: logger)
     }
 }

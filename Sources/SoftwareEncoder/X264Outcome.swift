@@ -107,18 +107,6 @@ extension VideoProfile {
 }
 
 extension H264SequenceParameterSet {
-    /// The profile's name, for those that x264 writes for 4:2:0 video. H.264 A.2.
-    fileprivate var profileName: String {
-        switch profileIdc {
-        case 66: constraintSet1Flag ? "Constrained Baseline" : "Baseline"
-        case 77: "Main"
-        case 100: "High"
-        case 110: "High 10"
-        case 244: "High 4:4:4 Predictive"
-        default: "\(profileIdc)"
-        }
-    }
-
     fileprivate var pixelAspectRatio: Rational? {
         sampleAspectRatio.map { Rational(Int32(clamping: $0.numerator), Int32(clamping: $0.denominator)) }
     }

@@ -63,10 +63,15 @@ public struct Config: ~Copyable, Sendable {
         return pairs.prefix(Int(max(count, 0))).map { ConfigAttributeValue($0) }
     }
 
+    /// For how many surface attributes there is room.
+    private static let mostSurfaceAttributes: UInt32 = 4096
+
     /// What surfaces fit the config (`vaQuerySurfaceAttributes`).
     public func surfaceCapabilities() throws(VAError) -> SurfaceCapabilities {
         var count: UInt32 = 0
         try check("vaQuerySurfaceAttributes", vaQuerySurfaceAttributes(connection.handle, id, nil, &count))
+        // A driver lists a few dozen; one that claims millions is not believed, and may write what it has.
+        count = min(count, Self.mostSurfaceAttributes)
         var list = [VASurfaceAttrib](repeating: VASurfaceAttrib(), count: Int(count))
         if list.isEmpty { return SurfaceCapabilities(attributes: []) }
         try check("vaQuerySurfaceAttributes", vaQuerySurfaceAttributes(connection.handle, id, &list, &count))
@@ -90,9 +95,24 @@ extension Display {
         try Config(connection, profile, entrypoint, attributes)
     }
 
-    /// Asks for everything that a driver says of a profile and an entrypoint (`vaGetConfigAttributes`, and
-    /// `vaQuerySurfaceAttributes` for a config with the driver's own choices).
+    /// Asks for everything that a driver says of a profile and an entrypoint: ``encodeAttributes(profile:entrypoint:)``
+    /// and ``surfaceCapabilities(profile:entrypoint:)``.
     public func encodeCapabilities(profile: Profile, entrypoint: Entrypoint) throws(VAError) -> EncodeCapabilities {
+        EncodeCapabilities(
+            profile: profile,
+            entrypoint: entrypoint,
+            attributes: try encodeAttributes(profile: profile, entrypoint: entrypoint),
+            surfaces: try surfaceCapabilities(profile: profile, entrypoint: entrypoint)
+        )
+    }
+
+    /// Asks for every attribute of a profile and an entrypoint (`vaGetConfigAttributes`). Those that the driver has not
+    /// are among them, see ``ConfigAttributeValue/isNotSupported``.
+    public func encodeAttributes(
+        profile: Profile,
+        entrypoint: Entrypoint
+    ) throws(VAError) -> [ConfigAttributeValue] {
+        onStage(.askingAttributes(profile, entrypoint))
         var pairs = ConfigAttribute.all.map { ConfigAttributeValue($0, VA_ATTRIB_NOT_SUPPORTED).pair }
         try check(
             "vaGetConfigAttributes",
@@ -104,12 +124,15 @@ extension Display {
                 Int32(pairs.count)
             )
         )
-        let config = try makeConfig(profile: profile, entrypoint: entrypoint)
-        return EncodeCapabilities(
-            profile: profile,
-            entrypoint: entrypoint,
-            attributes: pairs.map { ConfigAttributeValue($0) },
-            surfaces: try config.surfaceCapabilities()
-        )
+        return pairs.map { ConfigAttributeValue($0) }
+    }
+
+    /// Asks what surfaces fit a config with the driver's own choices (`vaCreateConfig`, `vaQuerySurfaceAttributes`).
+    public func surfaceCapabilities(
+        profile: Profile,
+        entrypoint: Entrypoint
+    ) throws(VAError) -> SurfaceCapabilities {
+        onStage(.askingSurfaces(profile, entrypoint))
+        return try makeConfig(profile: profile, entrypoint: entrypoint).surfaceCapabilities()
     }
 }

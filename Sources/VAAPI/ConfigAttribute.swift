@@ -96,7 +96,7 @@ public struct ConfigAttributeValue: Sendable, Hashable, CustomStringConvertible 
 // MARK: - Values of attributes
 
 /// Formats of render targets (`VA_RT_FORMAT_*`).
-public struct RTFormats: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct RTFormats: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -121,25 +121,22 @@ public struct RTFormats: OptionSet, Sendable, Hashable, CustomStringConvertible 
     public static let rgb32 = Self(rawValue: UInt32(VA_RT_FORMAT_RGB32))
 
     /// The names of `va.h` without their prefix.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (UInt32(VA_RT_FORMAT_YUV420), "YUV420"), (UInt32(VA_RT_FORMAT_YUV422), "YUV422"),
-                (UInt32(VA_RT_FORMAT_YUV444), "YUV444"), (UInt32(VA_RT_FORMAT_YUV411), "YUV411"),
-                (UInt32(VA_RT_FORMAT_YUV400), "YUV400"), (UInt32(VA_RT_FORMAT_YUV420_10), "YUV420_10"),
-                (UInt32(VA_RT_FORMAT_YUV422_10), "YUV422_10"), (UInt32(VA_RT_FORMAT_YUV444_10), "YUV444_10"),
-                (UInt32(VA_RT_FORMAT_YUV420_12), "YUV420_12"), (UInt32(VA_RT_FORMAT_YUV422_12), "YUV422_12"),
-                (UInt32(VA_RT_FORMAT_YUV444_12), "YUV444_12"), (UInt32(VA_RT_FORMAT_RGB16), "RGB16"),
-                (UInt32(VA_RT_FORMAT_RGB32), "RGB32"), (UInt32(VA_RT_FORMAT_RGBP), "RGBP"),
-                (UInt32(VA_RT_FORMAT_RGB32_10), "RGB32_10"), (UInt32(VA_RT_FORMAT_PROTECTED), "PROTECTED"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (UInt32(VA_RT_FORMAT_YUV420), "YUV420"), (UInt32(VA_RT_FORMAT_YUV422), "YUV422"),
+            (UInt32(VA_RT_FORMAT_YUV444), "YUV444"), (UInt32(VA_RT_FORMAT_YUV411), "YUV411"),
+            (UInt32(VA_RT_FORMAT_YUV400), "YUV400"), (UInt32(VA_RT_FORMAT_YUV420_10), "YUV420_10"),
+            (UInt32(VA_RT_FORMAT_YUV422_10), "YUV422_10"), (UInt32(VA_RT_FORMAT_YUV444_10), "YUV444_10"),
+            (UInt32(VA_RT_FORMAT_YUV420_12), "YUV420_12"), (UInt32(VA_RT_FORMAT_YUV422_12), "YUV422_12"),
+            (UInt32(VA_RT_FORMAT_YUV444_12), "YUV444_12"), (UInt32(VA_RT_FORMAT_RGB16), "RGB16"),
+            (UInt32(VA_RT_FORMAT_RGB32), "RGB32"), (UInt32(VA_RT_FORMAT_RGBP), "RGBP"),
+            (UInt32(VA_RT_FORMAT_RGB32_10), "RGB32_10"), (UInt32(VA_RT_FORMAT_PROTECTED), "PROTECTED"),
+        ]
     }
 }
 
 /// Ways to control the rate (`VA_RC_*`).
-public struct RateControlModes: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct RateControlModes: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -170,22 +167,19 @@ public struct RateControlModes: OptionSet, Sendable, Hashable, CustomStringConve
     public static let parallel = Self(rawValue: UInt32(VA_RC_PARALLEL))
 
     /// The names of `va.h` without their prefix.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (UInt32(VA_RC_NONE), "NONE"), (UInt32(VA_RC_CBR), "CBR"), (UInt32(VA_RC_VBR), "VBR"),
-                (UInt32(VA_RC_VCM), "VCM"), (UInt32(VA_RC_CQP), "CQP"),
-                (UInt32(VA_RC_VBR_CONSTRAINED), "VBR_CONSTRAINED"), (UInt32(VA_RC_ICQ), "ICQ"),
-                (UInt32(VA_RC_MB), "MB"), (UInt32(VA_RC_CFS), "CFS"), (UInt32(VA_RC_PARALLEL), "PARALLEL"),
-                (UInt32(VA_RC_QVBR), "QVBR"), (UInt32(VA_RC_AVBR), "AVBR"), (UInt32(VA_RC_TCBRC), "TCBRC"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (UInt32(VA_RC_NONE), "NONE"), (UInt32(VA_RC_CBR), "CBR"), (UInt32(VA_RC_VBR), "VBR"),
+            (UInt32(VA_RC_VCM), "VCM"), (UInt32(VA_RC_CQP), "CQP"),
+            (UInt32(VA_RC_VBR_CONSTRAINED), "VBR_CONSTRAINED"), (UInt32(VA_RC_ICQ), "ICQ"),
+            (UInt32(VA_RC_MB), "MB"), (UInt32(VA_RC_CFS), "CFS"), (UInt32(VA_RC_PARALLEL), "PARALLEL"),
+            (UInt32(VA_RC_QVBR), "QVBR"), (UInt32(VA_RC_AVBR), "AVBR"), (UInt32(VA_RC_TCBRC), "TCBRC"),
+        ]
     }
 }
 
 /// Headers that the application writes (`VA_ENC_PACKED_HEADER_*`). The driver writes the others.
-public struct PackedHeaders: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct PackedHeaders: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -204,21 +198,18 @@ public struct PackedHeaders: OptionSet, Sendable, Hashable, CustomStringConverti
     public static let rawData = Self(rawValue: UInt32(VA_ENC_PACKED_HEADER_RAW_DATA))
 
     /// Such as `sequence picture slice`.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (Self.sequence.rawValue, "sequence"), (Self.picture.rawValue, "picture"),
-                (Self.slice.rawValue, "slice"), (Self.miscellaneous.rawValue, "misc"),
-                (Self.rawData.rawValue, "raw"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (Self.sequence.rawValue, "sequence"), (Self.picture.rawValue, "picture"),
+            (Self.slice.rawValue, "slice"), (Self.miscellaneous.rawValue, "misc"),
+            (Self.rawData.rawValue, "raw"),
+        ]
     }
 }
 
 /// How a picture may be divided into slices (`VA_ENC_SLICE_STRUCTURE_*`). A structure is free to use when any of the bits
 /// that allow it is set.
-public struct SliceStructures: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct SliceStructures: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -239,21 +230,18 @@ public struct SliceStructures: OptionSet, Sendable, Hashable, CustomStringConver
     public static let equalRows = Self(rawValue: UInt32(VA_ENC_SLICE_STRUCTURE_EQUAL_MULTI_ROWS))
 
     /// Such as `arbitrary-rows`.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (Self.powerOfTwoRows.rawValue, "power-of-two-rows"),
-                (Self.arbitraryMacroblocks.rawValue, "arbitrary-macroblocks"), (Self.oneRow.rawValue, "one-row"),
-                (Self.maximumSize.rawValue, "maximum-size"), (Self.arbitraryRows.rawValue, "arbitrary-rows"),
-                (Self.equalRows.rawValue, "equal-rows"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (Self.powerOfTwoRows.rawValue, "power-of-two-rows"),
+            (Self.arbitraryMacroblocks.rawValue, "arbitrary-macroblocks"), (Self.oneRow.rawValue, "one-row"),
+            (Self.maximumSize.rawValue, "maximum-size"), (Self.arbitraryRows.rawValue, "arbitrary-rows"),
+            (Self.equalRows.rawValue, "equal-rows"),
+        ]
     }
 }
 
 /// Ways to renew a picture by intra blocks (`VA_ENC_INTRA_REFRESH_*`).
-public struct IntraRefreshKinds: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct IntraRefreshKinds: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -276,21 +264,18 @@ public struct IntraRefreshKinds: OptionSet, Sendable, Hashable, CustomStringConv
     public static let withReferences = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_MULTI_REF))
 
     /// Such as `rolling-column rolling-row`.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (Self.rollingColumn.rawValue, "rolling-column"), (Self.rollingRow.rawValue, "rolling-row"),
-                (Self.adaptive.rawValue, "adaptive"), (Self.cyclic.rawValue, "cyclic"),
-                (Self.inPPictures.rawValue, "P"), (Self.inBPictures.rawValue, "B"),
-                (Self.withReferences.rawValue, "several-references"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (Self.rollingColumn.rawValue, "rolling-column"), (Self.rollingRow.rawValue, "rolling-row"),
+            (Self.adaptive.rawValue, "adaptive"), (Self.cyclic.rawValue, "cyclic"),
+            (Self.inPPictures.rawValue, "P"), (Self.inBPictures.rawValue, "B"),
+            (Self.withReferences.rawValue, "several-references"),
+        ]
     }
 }
 
 /// From where inter prediction may come (`VA_PREDICTION_DIRECTION_*`).
-public struct PredictionDirections: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct PredictionDirections: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -305,13 +290,10 @@ public struct PredictionDirections: OptionSet, Sendable, Hashable, CustomStringC
     public static let bothListsFilled = Self(rawValue: UInt32(VA_PREDICTION_DIRECTION_BI_NOT_EMPTY))
 
     /// Such as `previous future`.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (Self.previous.rawValue, "previous"), (Self.future.rawValue, "future"),
-                (Self.bothListsFilled.rawValue, "both-lists-filled"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (Self.previous.rawValue, "previous"), (Self.future.rawValue, "future"),
+            (Self.bothListsFilled.rawValue, "both-lists-filled"),
+        ]
     }
 }

@@ -13,7 +13,7 @@ public struct Display: ~Copyable, Sendable {
 
     private(set) var connection: DisplayConnection
     private let openingMessages: [DriverMessage]
-    private let onStage: @Sendable (DisplayStage) -> Void
+    let onStage: @Sendable (DisplayStage) -> Void
 
     /// Loads the driver for a node and initializes it (`vaGetDisplayDRM`, `vaInitialize`).
     ///

@@ -17,6 +17,10 @@ public enum DisplayStage: Sendable, Hashable {
     case askingProfiles
     /// The driver is asked what it does with a profile (`vaQueryConfigEntrypoints`).
     case askingEntrypoints(Profile)
+    /// The driver is asked how it encodes a profile with an entrypoint (`vaGetConfigAttributes`).
+    case askingAttributes(Profile, Entrypoint)
+    /// The driver is asked which surfaces it encodes from (`vaCreateConfig`, `vaQuerySurfaceAttributes`).
+    case askingSurfaces(Profile, Entrypoint)
     /// The driver is let go of (`vaTerminate`).
     case closing
 

@@ -30,6 +30,14 @@ public struct DriverDescription: Sendable, Hashable {
         return String(base.dropLast(DriverSearch.suffix.count))
     }
 
+    /// What it encodes with, in the driver's order, each only once.
+    public var encoders: [(profile: Profile, entrypoint: Entrypoint)] {
+        var known: Set<[Int64]> = []
+        return profiles.flatMap { profile in
+            profile.entrypoints.filter(\.encodes).map { (profile.profile, $0) }
+        }.filter { known.insert([Int64($0.rawValue), Int64($1.rawValue)]).inserted }
+    }
+
     /// What libva says before the path of a file that it is about to load.
     static let announcement = "Trying to open "
 
@@ -91,6 +99,11 @@ public struct Entrypoint: RawRepresentable, Sendable, Hashable, CustomStringConv
 
     /// Wraps a number of `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Whether it encodes from surfaces to bits.
+    public var encodes: Bool {
+        [VAEntrypointEncSlice, VAEntrypointEncPicture, VAEntrypointEncSliceLP].contains { $0.rawValue == rawValue }
+    }
 
     /// The name of `va.h` without its prefix, such as `EncSliceLP`; the number where libva knows no name.
     public var description: String {

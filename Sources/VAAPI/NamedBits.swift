@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The names of a number's bits, lowest first, and as hexadecimal number those that have none.
-func names(ofBits value: UInt32, _ known: [(bit: UInt32, name: String)]) -> String {
-    var names: [String] = []
-    var unnamed = value
-    for (bit, name) in known where value & bit != 0 {
-        names.append(name)
-        unnamed &= ~bit
+/// Bits of `va.h` that have names.
+public protocol NamedBits: OptionSet, CustomStringConvertible where RawValue == UInt32 {
+    /// The bits that have a name, in the order in which they are told.
+    static var bitNames: [(bit: UInt32, name: String)] { get }
+}
+
+extension NamedBits {
+    /// The names of the bits that are set, and as one hexadecimal number those that have none.
+    public var names: [String] {
+        var names: [String] = []
+        var unnamed = rawValue
+        for (bit, name) in Self.bitNames where rawValue & bit != 0 {
+            names.append(name)
+            unnamed &= ~bit
+        }
+        if unnamed != 0 { names.append("0x" + String(unnamed, radix: 16)) }
+        return names
     }
-    if unnamed != 0 { names.append("0x" + String(unnamed, radix: 16)) }
-    return names.isEmpty ? "none" : names.joined(separator: " ")
+
+    /// The names with blanks between them; `none` without a bit.
+    public var description: String { rawValue == 0 ? "none" : names.joined(separator: " ") }
 }
 
 /// A format of pixels by its four letters (`VA_FOURCC_*`); DRM has the same letters for most formats.

@@ -100,6 +100,17 @@ public struct ParameterList: Sendable {
         return array.bytes.bindMemory(to: Value.self).baseAddress
     }
 
+    /// Adds the parameters of another list behind those of this one.
+    public mutating func append(contentsOf other: ParameterList) {
+        let start = bytes.count
+        bytes.append(contentsOf: other.bytes)
+        for entry in other.entries {
+            let range = entry.range.lowerBound + start..<entry.range.upperBound + start
+            entries.append(Entry(type: entry.type, range: range, count: entry.count))
+        }
+        arrays.append(contentsOf: other.arrays)
+    }
+
     /// Removes everything.
     public mutating func removeAll() {
         entries.removeAll(keepingCapacity: true)

@@ -3,7 +3,7 @@
 internal import CLibVA
 
 /// Where the memory of a surface may come from (`VA_SURFACE_ATTRIB_MEM_TYPE_*`).
-public struct SurfaceMemoryTypes: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct SurfaceMemoryTypes: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -20,21 +20,18 @@ public struct SurfaceMemoryTypes: OptionSet, Sendable, Hashable, CustomStringCon
     public static let prime2 = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2))
 
     /// Such as `driver prime-2`.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (Self.driver.rawValue, "driver"), (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_V4L2), "v4l2"),
-                (Self.userPointer.rawValue, "user-pointer"),
-                (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_KERNEL_DRM), "kernel-drm"), (Self.prime.rawValue, "prime"),
-                (Self.prime2.rawValue, "prime-2"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (Self.driver.rawValue, "driver"), (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_V4L2), "v4l2"),
+            (Self.userPointer.rawValue, "user-pointer"),
+            (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_KERNEL_DRM), "kernel-drm"), (Self.prime.rawValue, "prime"),
+            (Self.prime2.rawValue, "prime-2"),
+        ]
     }
 }
 
 /// What a surface is made for (`VA_SURFACE_ATTRIB_USAGE_HINT_*`); drivers choose the tiling by it.
-public struct SurfaceUsage: OptionSet, Sendable, Hashable, CustomStringConvertible {
+public struct SurfaceUsage: NamedBits, Sendable, Hashable {
     /// The bits of `va.h`.
     public let rawValue: UInt32
 
@@ -53,16 +50,13 @@ public struct SurfaceUsage: OptionSet, Sendable, Hashable, CustomStringConvertib
     public static let export = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT))
 
     /// Such as `encoder export`.
-    public var description: String {
-        names(
-            ofBits: rawValue,
-            [
-                (Self.decoder.rawValue, "decoder"), (Self.encoder.rawValue, "encoder"),
-                (Self.processingInput.rawValue, "processing-input"),
-                (Self.processingOutput.rawValue, "processing-output"),
-                (UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_DISPLAY), "display"), (Self.export.rawValue, "export"),
-            ]
-        )
+    public static var bitNames: [(bit: UInt32, name: String)] {
+        [
+            (Self.decoder.rawValue, "decoder"), (Self.encoder.rawValue, "encoder"),
+            (Self.processingInput.rawValue, "processing-input"),
+            (Self.processingOutput.rawValue, "processing-output"),
+            (UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_DISPLAY), "display"), (Self.export.rawValue, "export"),
+        ]
     }
 }
 

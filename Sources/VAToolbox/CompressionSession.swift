@@ -200,11 +200,18 @@ public final class CompressionSession: Sendable {
     /// Waits until every accepted frame is queued in ``samples`` and ends them; with an output handler, until the
     /// handler was called for the last time. Calling it again does nothing.
     ///
-    /// No frame is accepted any more; calls of `encode` that are suspended throw `invalidState`.
+    /// No frame is accepted any more; calls of `encode` that are suspended throw `invalidState`. When it returns the
+    /// session has let go of its encoders, and of the devices that they used, unless one hangs.
     ///
     /// - Throws: The error of the session when it has failed; `cancelled`, and then the session finishes nevertheless.
     public func finish() async throws(MediaError) {
-        try await complete { .finish($0) }
+        do {
+            try await complete { .finish($0) }
+        } catch {
+            await engine.waitForRelease()
+            throw error
+        }
+        await engine.waitForRelease()
     }
 
     private func complete(

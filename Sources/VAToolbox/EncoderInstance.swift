@@ -20,6 +20,9 @@ final class EncoderInstance: Sendable {
         var commands: [Command] = []
         var isClosed = false
         var isHung = false
+        /// Whether the thread is through and the encoder is released, or never was.
+        var isReleased = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -43,7 +46,40 @@ final class EncoderInstance: Sendable {
             try PlainThread.start(name: "vt-\(factory.identity.name)") { self.run(factory, request) }
         } catch {
             post(.failed(error))
+            noteRelease()
         }
+    }
+
+    /// Whether the encoder is released.
+    var isReleased: Bool { state.withLock { $0.isReleased } }
+
+    /// Waits until the encoder is released: from then on it uses neither its device nor a picture. It is for an instance
+    /// that is closed; one that is stuck in a call is not waited for any longer than that.
+    func waitForRelease(atMost limit: Duration) async {
+        let timer = Task {
+            while (try? await Task.sleep(for: limit)) != nil { self.wakeWaiters() }
+        }
+        await withCheckedContinuation { continuation in
+            let isReleased = state.withLock { state in
+                if !state.isReleased { state.waiters.append(continuation) }
+                return state.isReleased
+            }
+            if isReleased { continuation.resume() }
+        }
+        timer.cancel()
+    }
+
+    private func noteRelease() {
+        state.withLock { $0.isReleased = true }
+        wakeWaiters()
+    }
+
+    private func wakeWaiters() {
+        let waiters = state.withLock { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
     }
 
     /// Queues a command. It is ignored after ``close(isHung:)``.
@@ -71,6 +107,11 @@ final class EncoderInstance: Sendable {
     }
 
     private func run(_ factory: any EncoderFactory, _ request: EncoderRequest) {
+        work(factory, request)
+        noteRelease()
+    }
+
+    private func work(_ factory: any EncoderFactory, _ request: EncoderRequest) {
         do {
             let encoder = try factory.makeEncoder(request)
             defer { leakIfHung(encoder) }

@@ -41,6 +41,8 @@ actor SessionEngine {
     private let report: @Sendable (SessionEvent?) -> Void
 
     private var instances: [SessionMachine.InstanceID: EncoderInstance] = [:]
+    /// Closed, and perhaps not released yet; without those that hang.
+    private var closing: [EncoderInstance] = []
     private var suspended: [SessionMachine.WaiterID: CheckedContinuation<Outcome, Never>] = [:]
     private var nextWaiter: SessionMachine.WaiterID = 0
     private var watchdog: (task: Task<Void, Never>, deadline: SessionMachine.Instant)?
@@ -106,13 +108,26 @@ actor SessionEngine {
             case .submit(let id, let frame): instances[id]?.send(.encode(frame))
             case .update(let id, let configuration): instances[id]?.send(.update(configuration))
             case .drain(let id): instances[id]?.send(.drain)
-            case .close(let id, let isHung): instances.removeValue(forKey: id)?.close(isHung: isHung)
+            case .close(let id, let isHung): close(id, isHung: isHung)
             case .emit(let samples): queue.append(samples)
             case .resume(let id, let outcome): suspended.removeValue(forKey: id)?.resume(returning: outcome)
             case .report(let event): report(event)
             case .endSamples(let end): queue.end(end)
             }
         }
+    }
+
+    private func close(_ id: SessionMachine.InstanceID, isHung: Bool) {
+        guard let instance = instances.removeValue(forKey: id) else { return }
+        instance.close(isHung: isHung)
+        closing.removeAll { $0.isReleased }
+        if !isHung { closing.append(instance) }
+    }
+
+    /// Waits until the encoders that were closed are released, each as long as a frame may take.
+    func waitForRelease() async {
+        let limit = machine.options.limits.frameDeadline
+        while let instance = closing.popLast() { await instance.waitForRelease(atMost: limit) }
     }
 
     private func create(

@@ -63,6 +63,8 @@ extension DriverTrouble {
         case .askingVendor: "asking-vendor"
         case .askingProfiles: "asking-profiles"
         case .askingEntrypoints: "asking-entrypoints"
+        case .askingAttributes: "asking-attributes"
+        case .askingSurfaces: "asking-surfaces"
         case .closing: "closing"
         case nil: nil
         }
@@ -70,8 +72,20 @@ extension DriverTrouble {
 
     /// The profile that the stage is about.
     var profile: String? {
-        guard case .askingEntrypoints(let profile) = stage else { return nil }
-        return "\(Profile(rawValue: profile))"
+        switch stage {
+        case .askingEntrypoints(let profile), .askingAttributes(let profile, _), .askingSurfaces(let profile, _):
+            "\(Profile(rawValue: profile))"
+        default: nil
+        }
+    }
+
+    /// The entrypoint that the stage is about.
+    var entrypoint: String? {
+        switch stage {
+        case .askingAttributes(_, let entrypoint), .askingSurfaces(_, let entrypoint):
+            "\(Entrypoint(rawValue: entrypoint))"
+        default: nil
+        }
     }
 
     /// The name of the signal that ended the helper.
@@ -134,6 +148,12 @@ extension DriverTrouble {
         case .askingProfiles: "it was asked for its profiles (vaQueryConfigProfiles)"
         case .askingEntrypoints(let profile):
             "it was asked about \(Profile(rawValue: profile)) (vaQueryConfigEntrypoints)"
+        case .askingAttributes(let profile, let entrypoint):
+            "it was asked about \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
+                + "(vaGetConfigAttributes)"
+        case .askingSurfaces(let profile, let entrypoint):
+            "it was asked for surfaces of \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
+                + "(vaCreateConfig, vaQuerySurfaceAttributes)"
         case .closing: "it was let go of (vaTerminate)"
         case nil: nil
         }
@@ -143,13 +163,18 @@ extension DriverTrouble {
     var reason: String {
         guard missingFiles.isEmpty else { return "libva looked for \(missingFiles.joined(separator: ", "))" }
         return switch cause {
-        case .refused(let error): Readable.oneLine(error.call.map { "\($0): \(error.message)" } ?? error.message)
+        case .refused(let error): Self.text(error)
         case .killed(_, let name): "its helper process was ended by \(name)"
         case .exited(let status): "its helper process ended with status \(status)"
         case .deadline(let duration):
             "no answer in \(Readable.seconds(duration)); its helper process was ended"
         case .helper(let error): Readable.oneLine(error.readable)
         }
+    }
+
+    /// A refusal of libva or of a driver, with the call that was refused.
+    static func text(_ error: MediaError) -> String {
+        Readable.oneLine(error.call.map { "\($0): \(error.message)" } ?? error.message)
     }
 
     /// The last lines that libva, the driver and the helper wrote, without libva's progress.

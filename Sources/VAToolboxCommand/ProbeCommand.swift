@@ -20,6 +20,9 @@ struct ProbeCommand: ParsableCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: "Tell everything that drivers say of how they encode, as --json does.")
+    var verbose = false
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -52,7 +55,7 @@ struct ProbeCommand: ParsableCommand {
     func probe() throws(MediaError) -> ExitStatus {
         let report = ProbeReport.ofThisMachine(patience: try patience())
         let width = min(max(Terminal.width(STDOUT_FILENO) ?? 80, 40), 100)
-        let text = json ? report.document.text + "\n" : report.text(width: width)
+        let text = json ? report.document.text + "\n" : report.text(width: width, isVerbose: verbose)
         return Terminal.write(text, to: STDOUT_FILENO) ? .done : .failed
     }
 }

@@ -82,6 +82,7 @@ extension DriverTrouble {
             "file": JSON(file),
             "stage": JSON(stageName),
             "profile": JSON(profile),
+            "entrypoint": JSON(entrypoint),
             "signal": JSON(signal),
             "exitStatus": JSON(exitStatus),
             "deadline": JSON(deadline),
@@ -90,23 +91,22 @@ extension DriverTrouble {
     }
 }
 
-extension DriverDescription {
+extension ProbedDriver {
     fileprivate var document: JSON {
         .object([
-            "name": JSON(name),
-            "file": JSON(file),
-            "vendor": .string(vendor),
-            "vaAPI": .string("\(version)"),
+            "name": JSON(description.name),
+            "file": JSON(description.file),
+            "vendor": .string(description.vendor),
+            "vaAPI": .string("\(description.version)"),
             "encodes": .array(
-                encoding.flatMap { group in
-                    group.profiles.map { profile in
-                        .object([
-                            "profile": .string("\(profile)"),
-                            "entrypoints": JSON(group.entrypoints.map(\.description)),
-                        ])
-                    }
+                profiles.map { profile in
+                    .object([
+                        "profile": .string("\(profile.profile)"),
+                        "entrypoints": JSON(profile.entrypoints.map(\.description)),
+                    ])
                 }
             ),
+            "encoders": .array(encoders.map(\.document)),
         ])
     }
 }

@@ -32,8 +32,8 @@ struct ProbeReport {
         case outOfReach(NodeRefusal)
         /// There is no driver, or it failed before it had answered.
         case failed(DriverTrouble)
-        /// The driver answered; it may have failed when it was let go of.
-        case answers(DriverDescription, trouble: DriverTrouble?)
+        /// The driver answered; it may have failed after that, when it was asked how it encodes or was let go of.
+        case answers(ProbedDriver, trouble: DriverTrouble?)
     }
 
     /// An encoder that runs on the CPU.
@@ -70,8 +70,8 @@ struct ProbeReport {
         let search = node.kernelDriver.map { DriverSearch(kernelDriver: $0) }
         switch RemoteDriver.inspect(path: node.path, options: options) {
         case .failed(let failure): return .failed(DriverTrouble(failure, search))
-        case .reported(let report, let failure):
-            return .answers(DriverDescription(report), trouble: failure.map { DriverTrouble($0, search) })
+        case .reported(let report, let encoders, let failure):
+            return .answers(ProbedDriver(report, encoders), trouble: failure.map { DriverTrouble($0, search) })
         }
     }
 }
@@ -92,45 +92,6 @@ extension Array where Element: Sendable {
         for _ in self { done.wait() }
         return results.withLock { results in results.sorted { $0.key < $1.key }.map(\.value) }
     }
-}
-
-extension DriverDescription {
-    /// What a driver said in a helper process, without characters that a terminal would obey.
-    fileprivate init(_ report: DriverReport) {
-        self.init(
-            version: APIVersion(major: report.majorVersion, minor: report.minorVersion),
-            vendor: Readable.oneLine(report.vendor),
-            file: report.file.map(Readable.oneLine),
-            profiles: report.profiles.map { profile in
-                ProfileDescription(
-                    profile: Profile(rawValue: profile.number),
-                    entrypoints: profile.entrypoints.map { Entrypoint(rawValue: $0.number) }
-                )
-            }
-        )
-    }
-}
-
-extension DriverDescription {
-    /// What the driver lists for encoding: profiles that have the same entrypoints together, in the driver's order.
-    var encoding: [(profiles: [Profile], entrypoints: [Entrypoint])] {
-        var groups: [(profiles: [Profile], entrypoints: [Entrypoint])] = []
-        for description in profiles {
-            let entrypoints = description.entrypoints.filter(\.encodes)
-            if entrypoints.isEmpty { continue }
-            if let index = groups.firstIndex(where: { $0.entrypoints == entrypoints }) {
-                groups[index].profiles.append(description.profile)
-            } else {
-                groups.append(([description.profile], entrypoints))
-            }
-        }
-        return groups
-    }
-}
-
-extension Entrypoint {
-    /// Whether it encodes; their names in `va.h` begin alike.
-    fileprivate var encodes: Bool { description.hasPrefix("Enc") }
 }
 
 extension RenderNode {

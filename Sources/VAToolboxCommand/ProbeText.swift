@@ -6,7 +6,9 @@ import VAAPI
 /// The answer for people.
 extension ProbeReport {
     /// The report in lines of at most `width` columns, except for commands, which are never broken.
-    func text(width: Int) -> String {
+    ///
+    /// - Parameter isVerbose: Whether everything is told that drivers say of how they encode.
+    func text(width: Int, isVerbose: Bool = false) -> String {
         var page = TextPage(width: width)
         page.line("VAToolbox \(VAToolboxCommand.version)")
         page.line("")
@@ -17,7 +19,7 @@ extension ProbeReport {
         }
         for (index, node) in nodes.enumerated() {
             if index > 0 { page.line("") }
-            page.add(node)
+            page.add(node, isVerbose: isVerbose)
         }
         page.line("")
         page.paragraph(conclusion, indentation: 2)
@@ -42,7 +44,7 @@ extension ProbeReport {
 }
 
 extension TextPage {
-    fileprivate mutating func add(_ entry: ProbeReport.Node) {
+    fileprivate mutating func add(_ entry: ProbeReport.Node, isVerbose: Bool) {
         let node = entry.node
         line("\(node.path)", indentation: 2)
         if let pci = node.pci {
@@ -62,14 +64,15 @@ extension TextPage {
             add(trouble)
         case .answers(let driver, let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
-            self.entry("driver", Readable.shortened(driver.vendor), indentation: 4)
-            if let file = driver.file { self.entry("file", file, indentation: 4) }
-            self.entry("libva", "VA-API \(driver.version)", indentation: 4)
-            add(driver.encoding)
+            self.entry("driver", Readable.shortened(driver.description.vendor), indentation: 4)
+            if let file = driver.description.file { self.entry("file", file, indentation: 4) }
+            self.entry("libva", "VA-API \(driver.description.version)", indentation: 4)
+            addSummary(of: driver, indentation: 4)
             if let trouble {
                 self.entry("trouble", trouble.headline, indentation: 4)
                 add(trouble)
             }
+            if isVerbose { addDetails(of: driver, indentation: 4) }
         }
     }
 
@@ -81,14 +84,5 @@ extension TextPage {
             entry(index == 0 ? "it said" : "", line, indentation: 4)
         }
         list(trouble.remedies, indentation: 4)
-    }
-
-    private mutating func add(_ encoding: [(profiles: [Profile], entrypoints: [Entrypoint])]) {
-        if encoding.isEmpty { entry("encodes", "nothing", indentation: 4) }
-        for (index, group) in encoding.enumerated() {
-            let profiles = group.profiles.map(\.description).joined(separator: ", ")
-            let entrypoints = group.entrypoints.map(\.description).joined(separator: ", ")
-            entry(index == 0 ? "encodes" : "", "\(profiles): \(entrypoints)", indentation: 4)
-        }
     }
 }

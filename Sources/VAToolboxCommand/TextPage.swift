@@ -20,8 +20,8 @@ struct TextPage {
     }
 
     /// A name, and beside it words that flow in a column of their own.
-    mutating func entry(_ name: String, _ words: String, indentation: Int = 0) {
-        let column = indentation + Self.nameWidth
+    mutating func entry(_ name: String, _ words: String, indentation: Int = 0, nameWidth: Int = Self.usualNameWidth) {
+        let column = indentation + nameWidth
         let start = Self.blank(indentation) + name
         flow(words, first: start + Self.blank(max(column - start.count, 1)), rest: Self.blank(column))
     }
@@ -58,8 +58,8 @@ struct TextPage {
         if !isEmpty { text += line + "\n" }
     }
 
-    /// The column of names is as wide as the widest of them, `encodes`, and a gap.
-    private static let nameWidth = 10
+    /// The column of names is mostly as wide as the widest of them, `encodes`, and a gap.
+    static let usualNameWidth = 10
 
     private static func blank(_ count: Int) -> String { String(repeating: " ", count: count) }
 }

@@ -17,7 +17,9 @@ enum LocalDriver {
         tell: @escaping @Sendable (DriverNews) throws(MediaError) -> Void
     ) throws(MediaError) {
         let display = try open(path, log) { try? tell(.stage(DriverStage($0))) }
-        try tell(.report(DriverReport(try describe(display))))
+        let description = try describe(display)
+        try tell(.report(DriverReport(description)))
+        for encoder in description.encoders { try tell(.encoder(ask(display, encoder.profile, encoder.entrypoint))) }
         try close(display)
     }
 
@@ -37,6 +39,25 @@ enum LocalDriver {
 
     private static func describe(_ display: borrowing Display) throws(MediaError) -> DriverDescription {
         do throws(VAError) { return try display.describe() } catch { throw MediaError(error) }
+    }
+
+    /// What the driver refuses for one profile and entrypoint says nothing about the others.
+    private static func ask(
+        _ display: borrowing Display,
+        _ profile: Profile,
+        _ entrypoint: Entrypoint
+    ) -> DriverReport.Encoder {
+        var encoder = DriverReport.Encoder(profile: profile.rawValue, entrypoint: entrypoint.rawValue)
+        do throws(VAError) {
+            encoder.attributes = try display.encodeAttributes(profile: profile, entrypoint: entrypoint)
+                .filter { !$0.isNotSupported }
+                .map { DriverReport.Attribute(number: $0.attribute.rawValue, value: $0.value) }
+            encoder.surfaces = try display.surfaceCapabilities(profile: profile, entrypoint: entrypoint).attributes
+                .map { DriverReport.SurfaceAttribute(number: $0.type, flags: $0.flags, value: $0.value) }
+        } catch {
+            encoder.refusal = MediaError(error)
+        }
+        return encoder
     }
 
     private static func close(_ display: consuming Display) throws(MediaError) {
@@ -73,6 +94,10 @@ extension DriverStage {
             case .askingVendor: .askingVendor
             case .askingProfiles: .askingProfiles
             case .askingEntrypoints(let profile): .askingEntrypoints(profile: profile.rawValue)
+            case .askingAttributes(let profile, let entrypoint):
+                .askingAttributes(profile: profile.rawValue, entrypoint: entrypoint.rawValue)
+            case .askingSurfaces(let profile, let entrypoint):
+                .askingSurfaces(profile: profile.rawValue, entrypoint: entrypoint.rawValue)
             case .closing: .closing
             }
     }

@@ -44,7 +44,7 @@ extension ProcessTests {
                 try tell(.stage(.askingVendor))
                 try tell(.report(Self.report))
             }
-            #expect(inspection == .reported(Self.report, failure: nil))
+            #expect(inspection == .reported(Self.report, [], failure: nil))
             Traces.expectNone()
         }
 
@@ -76,7 +76,7 @@ extension ProcessTests {
                 throw error
             }
             let failure = DriverFailure(cause: .refused(error), stage: .closing, file: Self.report.file, log: [])
-            #expect(inspection == .reported(Self.report, failure: failure))
+            #expect(inspection == .reported(Self.report, [], failure: failure))
         }
 
         @Test func aDriverThatHangsIsLeft() throws {
@@ -103,7 +103,7 @@ extension ProcessTests {
             var long = Self.report
             long.vendor = String(repeating: "v", count: 5000)
             let shortened = try ask { [long] (_, tell) throws(MediaError) in try tell(.report(long)) }
-            guard case .reported(let cut, nil) = shortened else {
+            guard case .reported(let cut, [], nil) = shortened else {
                 Issue.record("\(shortened)")
                 return
             }
@@ -116,7 +116,7 @@ extension ProcessTests {
             wide.vendor = long.vendor
             wide.file = long.vendor
             let widest = try ask { [wide] (_, tell) throws(MediaError) in try tell(.report(wide)) }
-            guard case .reported(let report, nil) = widest else {
+            guard case .reported(let report, [], nil) = widest else {
                 Issue.record("the longest report does not fit: \(widest)")
                 return
             }
@@ -130,6 +130,69 @@ extension ProcessTests {
             }
             #expect(error.code == .invalidArgument)
             Traces.expectNone()
+        }
+
+        /// The encoders of a report come one by one. What a driver refuses for one of them says nothing of the others.
+        @Test func encodersJoinTheReport() throws {
+            let encoders = [
+                DriverReport.Encoder(
+                    profile: 7,
+                    entrypoint: 6,
+                    attributes: [.init(number: 5, value: 0x16)],
+                    surfaces: [.init(number: 1, flags: 3, value: 0x3231_564E), .init(number: 6, flags: 2, value: nil)]
+                ),
+                DriverReport.Encoder(
+                    profile: 7,
+                    entrypoint: 1,
+                    refusal: MediaError(.unavailable, "no", call: "vaCreateConfig", status: 12)
+                ),
+            ]
+            let inspection = try ask { (_, tell) throws(MediaError) in
+                try tell(.report(Self.report))
+                for encoder in encoders { try tell(.encoder(encoder)) }
+            }
+            #expect(inspection == .reported(Self.report, encoders, failure: nil))
+        }
+
+        /// What was said before a driver failed is kept.
+        @Test func aDriverThatFailsOverAnEncoderHasAnswered() throws {
+            let error = MediaError(.unavailable, "no", call: "vaGetConfigAttributes", status: 1)
+            let inspection = try ask { (_, tell) throws(MediaError) in
+                try tell(.report(Self.report))
+                try tell(.encoder(.init(profile: 7, entrypoint: 6)))
+                try tell(.stage(.askingAttributes(profile: 7, entrypoint: 1)))
+                throw error
+            }
+            guard case .reported(_, let encoders, let failure?) = inspection else {
+                Issue.record("\(inspection)")
+                return
+            }
+            #expect(encoders == [.init(profile: 7, entrypoint: 6)])
+            #expect(failure.stage == .askingAttributes(profile: 7, entrypoint: 1) && failure.cause == .refused(error))
+        }
+
+        /// The longest encoder fits into a message; what a driver says beyond that is cut.
+        @Test func encodersAreBounded() throws {
+            let text = String(repeating: "e", count: 5000)
+            var endless = DriverReport.Encoder(
+                profile: 7,
+                entrypoint: 6,
+                attributes: (0..<300).map { .init(number: $0, value: .max) },
+                surfaces: (0..<1100).map { .init(number: $0, flags: .max, value: .min) },
+                refusal: MediaError(.unavailable, text, given: text, allowed: text, call: text)
+            )
+            let inspection = try ask { [endless] (_, tell) throws(MediaError) in
+                try tell(.report(Self.report))
+                try tell(.encoder(endless))
+            }
+            endless.attributes.removeLast(300 - WireLimits.configAttributes)
+            endless.surfaces.removeLast(1100 - WireLimits.surfaceAttributes)
+            guard case .reported(_, let encoders, nil) = inspection, let encoder = encoders.first else {
+                Issue.record("\(inspection)")
+                return
+            }
+            #expect(encoder.attributes == endless.attributes && encoder.surfaces == endless.surfaces)
+            #expect(encoder.refusal?.message.utf8.count == String.wireLimit)
         }
 
         @Test func aHelperThatAsksNoDrivers() throws {
@@ -200,8 +263,18 @@ extension ProcessTests {
             }
         }
 
+        private static let encoder = DriverReport.Encoder(profile: 7, entrypoint: 6)
+
         private static let lies: [Lie] = [
             Lie("two reports") { $0.send(.report(report), .report(report), .inspected) },
+            Lie("an encoder before the report") { $0.send(.encoder(encoder), .report(report), .inspected) },
+            Lie("an encoder twice") { $0.send(.report(report), .encoder(encoder), .encoder(encoder), .inspected) },
+            Lie("an encoder that is not listed") {
+                $0.send(.report(report), .encoder(.init(profile: 7, entrypoint: 8)), .inspected)
+            },
+            Lie("an encoder of a profile that is not listed") {
+                $0.send(.report(report), .encoder(.init(profile: 6, entrypoint: 6)), .inspected)
+            },
             Lie("done without a report") { $0.send(.stage(.openingNode), .inspected) },
             Lie("another answer") { $0.send(.drained) },
             Lie("a refusal of another order") { $0.send(.refused(MediaError(.unavailable, "no"))) },
@@ -220,12 +293,12 @@ extension ProcessTests {
                 while try helper.receive() != nil {}
             }
             switch inspection {
-            case .failed(let failure), .reported(_, let failure?):
+            case .failed(let failure), .reported(_, _, let failure?):
                 guard case .helper = failure.cause else {
                     Issue.record("\(failure)")
                     return
                 }
-            case .reported(let report, nil): #expect(lie.testDescription == "two answers" && report == Self.report)
+            case .reported(let report, _, nil): #expect(lie.testDescription == "two answers" && report == Self.report)
             }
             Traces.expectNone()
         }

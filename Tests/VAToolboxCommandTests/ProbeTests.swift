@@ -18,7 +18,7 @@ import Testing
         let driver: String
         let fault: String
         let told: [String]
-        /// Whether the driver had answered before.
+        /// Whether the driver had said before who it is.
         var hasAnswered = false
 
         var testDescription: String { "\(driver) \(fault)" }
@@ -54,12 +54,30 @@ import Testing
             told: ["signal", "closing", "SIGSEGV"],
             hasAnswered: true
         ),
+        Fault(
+            driver: "libref",
+            fault: "vaGetConfigAttributes:3=abort",
+            told: ["signal", "asking-attributes", "SIGABRT", "H264Main", "EncSlice"],
+            hasAnswered: true
+        ),
+        Fault(
+            driver: "libref",
+            fault: "vaCreateConfig:2=segv",
+            told: ["signal", "asking-surfaces", "SIGSEGV", "H264ConstrainedBaseline", "EncSliceLP"],
+            hasAnswered: true
+        ),
+        Fault(
+            driver: "libfaulty",
+            fault: "surfaces=exit",
+            told: ["exit", "asking-surfaces", "1", "H264High", "EncSlice"],
+            hasAnswered: true
+        ),
         Fault(driver: "libref", fault: "vaTerminate:1=status:1", told: ["refused", "closing"], hasAnswered: true),
     ])
     func aDriverThatFails(_ fault: Fault) throws {
         let probed = try Scratch().probe(try Scratch.driver(fault.driver) + [fault.setting])
         #expect(
-            probed.named("cause", "stage", "signal", "exitStatus", "profile") == fault.told,
+            probed.named("cause", "stage", "signal", "exitStatus", "profile", "entrypoint") == fault.told,
             "\(probed.result.output)"
         )
         #expect(probed.named("driver") == [fault.driver])
@@ -81,6 +99,12 @@ import Testing
                 fault: "vaQueryConfigEntrypoints:1=hang",
                 told: ["deadline", "asking-entrypoints"]
             ),
+            Fault(
+                driver: "libref",
+                fault: "vaQuerySurfaceAttributes:1=hang",
+                told: ["deadline", "asking-surfaces"],
+                hasAnswered: true
+            ),
             Fault(driver: "libref", fault: "vaTerminate:1=hang", told: ["deadline", "closing"], hasAnswered: true),
         ]
         let scratch = try Scratch()
@@ -100,6 +124,7 @@ import Testing
     /// What a driver says of itself is bounded, and harmless for a terminal.
     @Test(arguments: [
         ("profiles=many", 1), ("profiles=negative", 0), ("entrypoints=many", 1), ("entrypoints=negative", 0),
+        ("surfaces=many", 1),
     ])
     func aDriverThatLiesAboutItsLists(fault: String, count: Int) throws {
         let probed = try Scratch().probe(try Scratch.driver("libfaulty") + ["FAULTY_DRIVER=\(fault)"])

@@ -39,18 +39,41 @@ import Testing
         )
     }
 
-    /// VAProfileH264Main 6, H264High 7, HEVCMain 17; VAEntrypointVLD 1, EncSlice 6, EncSliceLP 8 (va.h).
-    private let driver = DriverDescription(
-        version: APIVersion(major: 1, minor: 17),
-        vendor: "Intel iHD driver - 23.1.1",
-        file: "/usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so",
-        profiles: [
-            ProfileDescription(profile: Profile(rawValue: 6), entrypoints: [1, 6, 8].map(Entrypoint.init(rawValue:))),
-            ProfileDescription(profile: Profile(rawValue: 7), entrypoints: [1, 6, 8].map(Entrypoint.init(rawValue:))),
-            ProfileDescription(profile: Profile(rawValue: 17), entrypoints: [1, 8].map(Entrypoint.init(rawValue:))),
-            ProfileDescription(profile: Profile(rawValue: 19), entrypoints: [1].map(Entrypoint.init(rawValue:))),
+    /// VAProfileH264Main 6, H264High 7, HEVCMain 17; VAEntrypointVLD 1, EncSlice 6, EncSliceLP 8; RT format 0 with
+    /// YUV420 1, rate control 5 with CBR 2, VBR 4, CQP 16, MB 128, references 13, slices 14, packed headers 10, width 18,
+    /// height 19, regions 25 (va.h).
+    private let driver = ProbedDriver(
+        DriverReport(
+            majorVersion: 1,
+            minorVersion: 17,
+            vendor: "Intel iHD driver - 23.1.1",
+            file: "/usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so",
+            profiles: [
+                .init(number: 6, entrypoints: [1, 6, 8].map(DriverReport.Entrypoint.init(number:))),
+                .init(number: 7, entrypoints: [1, 6, 8].map(DriverReport.Entrypoint.init(number:))),
+                .init(number: 17, entrypoints: [1, 8].map(DriverReport.Entrypoint.init(number:))),
+                .init(number: 19, entrypoints: [1].map(DriverReport.Entrypoint.init(number:))),
+            ]
+        ),
+        [6, 7].flatMap { profile in
+            [
+                .init(profile: profile, entrypoint: 6, attributes: Self.attributes(list1: 2)),
+                .init(profile: profile, entrypoint: 8, attributes: Self.attributes(list1: 0)),
+            ]
+        } + [
+            .init(
+                profile: 17,
+                entrypoint: 8,
+                refusal: MediaError(.unavailable, "no \u{1B}[2J more", call: "vaGetConfigAttributes")
+            )
         ]
     )
+
+    private static func attributes(list1: UInt32) -> [DriverReport.Attribute] {
+        [
+            (0, 1), (5, 0x96), (10, 5), (13, 3 | list1 << 16), (14, 1), (18, 4096), (19, 2304), (25, 0x203),
+        ].map { DriverReport.Attribute(number: $0.0, value: $0.1) }
+    }
 
     @Test func driverThatAnswers() throws {
         let report = report([.init(node: node(.accessible), driver: .answers(driver, trouble: nil))])
@@ -65,8 +88,11 @@ import Testing
                     driver    Intel iHD driver - 23.1.1
                     file      /usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so
                     libva     VA-API 1.17
-                    encodes   H264Main, H264High: EncSlice, EncSliceLP
-                              HEVCMain: EncSliceLP
+                    encodes   H264Main, H264High
+                                EncSlice    CBR VBR CQP; B-frames; up to 4096x2304
+                                EncSliceLP  CBR VBR CQP; no B-frames; up to 4096x2304
+                              HEVCMain
+                                EncSliceLP  vaGetConfigAttributes: no [2J more
 
                 """
             ),
@@ -78,6 +104,42 @@ import Testing
         #expect(node["accessible"] as? Bool == true && node["mode"] as? String == "0660")
         let encodes = try #require((node["driver"] as? [String: Any])?["encodes"] as? [[String: Any]])
         #expect(encodes.map { $0["profile"] as? String } == ["H264Main", "H264High", "HEVCMain"])
+    }
+
+    /// Everything that is known is told once, in lines that fit.
+    @Test func everythingThatADriverSays() {
+        let report = report([.init(node: node(.accessible), driver: .answers(driver, trouble: nil))])
+        #expect(!report.text(width: 80).contains("quality levels"))
+        let text = report.text(width: 80, isVerbose: true)
+        #expect(
+            text.contains(
+                """
+                    H264Main, H264High by EncSliceLP
+                      rate control       CBR VBR CQP, by macroblock
+                      quality levels     1
+                      references         3 in list 0, 0 in list 1
+                      slices             1
+                      packed headers     sequence slice
+                      frame size limit   no
+                      temporal layers    none
+                      regions            up to 3, by differences of QP
+                      intra refresh      none
+                      dirty rectangles   none
+                      trellis            no
+                      sizes              up to 4096x2304
+                      coded from         YUV420
+                      surfaces           formats not stated; no list of modifiers
+                      their memory       driver
+
+                """
+            ),
+            "\(text)"
+        )
+        #expect(text.contains("      references         3 in list 0, 2 in list 1\n"))
+        #expect(text.contains("    HEVCMain by EncSliceLP\n"))
+        #expect(text.contains("      not all is known   vaGetConfigAttributes: no [2J more\n"))
+        #expect(!text.contains("\u{1B}"))
+        for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     }
 
     @Test func nodeOutOfReach() {
@@ -116,6 +178,11 @@ import Testing
             (
                 .deadline(.milliseconds(2500)), .askingProfiles, "iHD did not answer",
                 "it was asked for its profiles (vaQueryConfigProfiles)", ["deadline", "asking-profiles", "2.5"]
+            ),
+            (
+                .killed(signal: 8, name: "SIGFPE"), .askingAttributes(profile: 7, entrypoint: 8), "iHD crashed",
+                "it was asked about H264High by EncSliceLP (vaGetConfigAttributes)",
+                ["signal", "asking-attributes", "SIGFPE", "H264High", "EncSliceLP"]
             ),
             (
                 .refused(MediaError(.unavailable, "no", call: "vaInitialize")), .choosingDriver, "iHD failed",
@@ -161,7 +228,7 @@ import Testing
         let value = try JSONSerialization.jsonObject(with: Data(report.document.text.utf8)) as? [String: Any]
         let node = try #require((value?["renderNodes"] as? [[String: Any]])?.first)
         let refusal = try #require(node["refusal"] as? [String: Any])
-        let keys = ["cause", "stage", "signal", "exitStatus", "deadline", "profile"]
+        let keys = ["cause", "stage", "signal", "exitStatus", "deadline", "profile", "entrypoint"]
         #expect(keys.compactMap { refusal[$0] is NSNull ? nil : refusal[$0].map { "\($0)" } } == names)
         #expect(refusal["driver"] as? String == "iHD" && node["driver"] is NSNull)
         #expect(refusal["log"] as? [String] == ["Trying to open it", "the last  [2J words"])

@@ -35,6 +35,15 @@ import Testing
         try await eventually { rig.stage.alive == 0 && rig.bank.areAllBack }
     }
 
+    @Test func whenFinishReturnsTheEncoderHasLetGoOfItsDevice() async throws {
+        for _ in 0..<50 {
+            let rig = try await Self.rig(.inProcess)
+            _ = try await rig.encode(0..<2)
+            try await rig.session.finish()
+            #expect(rig.stage.alive == 0)
+        }
+    }
+
     @Test(arguments: Place.all) func aSessionWithoutFramesFinishes(_ place: Place) async throws {
         let rig = try await Self.rig(place)
         try await rig.session.flush()

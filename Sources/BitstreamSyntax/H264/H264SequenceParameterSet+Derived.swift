@@ -42,6 +42,17 @@ extension H264SequenceParameterSet {
     public var lumaBitDepth: Int { 8 + Int(bitDepthLumaMinus8) }
     /// `BitDepthC`: bits of a chroma sample.
     public var chromaBitDepth: Int { 8 + Int(bitDepthChromaMinus8) }
+    /// The profile's name, for those of 4:2:0 video; the number of others. H.264 A.2.
+    public var profileName: String {
+        switch profileIdc {
+        case 66: constraintSet1Flag ? "Constrained Baseline" : "Baseline"
+        case 77: "Main"
+        case 100: "High"
+        case 110: "High 10"
+        case 244: "High 4:4:4 Predictive"
+        default: "\(profileIdc)"
+        }
+    }
     /// The level as the specification writes it: `4.1`, `1b`.
     public var level: String {
         if levelIdc == 9 || isLevel1b { return "1b" }

@@ -194,7 +194,7 @@ final class HelperLink: Sendable {
                 throw MediaError(.malformedData, "\(Self.peer) answered what nobody had asked")
             }
             change.signal()
-        case .stage, .report: try handlers.message(message)
+        case .stage, .report, .encoder: try handlers.message(message)
         case .coded, .released, .failed:
             if case .failed = message { host.retire() }
             state.withLock { $0.progress = .now }

@@ -11,6 +11,7 @@ final class InspectionNotes: Sendable {
     private struct State {
         var stages = StageRecord()
         var report: DriverReport?
+        var encoders: [DriverReport.Encoder] = []
         var log: [HelperLogLine] = []
     }
 
@@ -28,6 +29,17 @@ final class InspectionNotes: Sendable {
                 return state.report == nil
             }
             guard isFirst else { throw MediaError(.malformedData, "\(HelperLink.peer) reported a driver twice") }
+        case .encoder(let encoder):
+            let isListed = state.withLock { state in
+                guard let report = state.report, report.lists(encoder),
+                    !state.encoders.contains(where: { $0.isOf(encoder) })
+                else { return false }
+                state.encoders.append(encoder)
+                return true
+            }
+            guard isListed else {
+                throw MediaError(.malformedData, "\(HelperLink.peer) told of an encoder that was not to come")
+            }
         default:
             throw MediaError(
                 .malformedData,
@@ -52,14 +64,30 @@ final class InspectionNotes: Sendable {
     /// - Parameter cause: What went wrong; `nil` if the helper has done everything.
     func inspection(_ cause: DriverFailure.Cause?) -> DriverInspection {
         state.withLock { state in
-            if cause == nil, let report = state.report { return .reported(report, failure: nil) }
+            if cause == nil, let report = state.report { return .reported(report, state.encoders, failure: nil) }
             let cause = cause ?? .helper(MediaError(.malformedData, "\(HelperLink.peer) did not report the driver"))
             var stage = state.stages.last
             if case .refused = cause, state.report == nil { stage = state.stages.furthest }
             let file = stage?.file ?? state.report?.file ?? state.stages.lastFile
             let failure = DriverFailure(cause: cause, stage: stage, file: file, log: state.log)
-            return state.report.map { .reported($0, failure: failure) } ?? .failed(failure)
+            return state.report.map { .reported($0, state.encoders, failure: failure) } ?? .failed(failure)
         }
+    }
+}
+
+extension DriverReport {
+    /// Whether the profile and the entrypoint of an encoder are in the driver's list.
+    fileprivate func lists(_ encoder: Encoder) -> Bool {
+        profiles.contains { profile in
+            profile.number == encoder.profile && profile.entrypoints.contains { $0.number == encoder.entrypoint }
+        }
+    }
+}
+
+extension DriverReport.Encoder {
+    /// Whether it is about the same profile and entrypoint.
+    fileprivate func isOf(_ other: DriverReport.Encoder) -> Bool {
+        profile == other.profile && entrypoint == other.entrypoint
     }
 }
 

@@ -111,8 +111,9 @@ public enum RemoteDriver {
 
 /// What came of asking a driver.
 public enum DriverInspection: Sendable, Hashable {
-    /// What the driver says of itself, and what went wrong after that, while it was let go of.
-    case reported(DriverReport, failure: DriverFailure?)
+    /// What the driver says of itself, how it encodes what it lists for that, and what went wrong after the report: while
+    /// the driver was asked how it encodes, of which what it had said before is there, or while it was let go of.
+    case reported(DriverReport, [DriverReport.Encoder], failure: DriverFailure?)
     /// Why there is no report.
     case failed(DriverFailure)
 }

@@ -38,6 +38,66 @@ public struct DriverReport: Sendable, Hashable {
         public init(number: UInt32) { self.number = number }
     }
 
+    /// What the driver says of a profile and an entrypoint that encodes it.
+    public struct Encoder: Sendable, Hashable {
+        /// The `VAProfile`.
+        public var profile: Int32
+        /// The `VAEntrypoint`.
+        public var entrypoint: UInt32
+        /// The attributes that the driver has, with their values.
+        public var attributes: [Attribute]
+        /// What it says of surfaces, in its order.
+        public var surfaces: [SurfaceAttribute]
+        /// The question that the driver refused; what comes after it was not asked.
+        public var refusal: MediaError?
+
+        /// Makes an encoder.
+        public init(
+            profile: Int32,
+            entrypoint: UInt32,
+            attributes: [Attribute] = [],
+            surfaces: [SurfaceAttribute] = [],
+            refusal: MediaError? = nil
+        ) {
+            self.profile = profile
+            self.entrypoint = entrypoint
+            self.attributes = attributes
+            self.surfaces = surfaces
+            self.refusal = refusal
+        }
+    }
+
+    /// A `VAConfigAttrib`.
+    public struct Attribute: Sendable, Hashable {
+        /// The `VAConfigAttribType`.
+        public var number: UInt32
+        /// The value; bits, a number or several fields, as the attribute has it.
+        public var value: UInt32
+
+        /// Pairs an attribute with a value.
+        public init(number: UInt32, value: UInt32) {
+            self.number = number
+            self.value = value
+        }
+    }
+
+    /// A `VASurfaceAttrib`.
+    public struct SurfaceAttribute: Sendable, Hashable {
+        /// The `VASurfaceAttribType`.
+        public var number: UInt32
+        /// Bits of `VA_SURFACE_ATTRIB_*ABLE`.
+        public var flags: UInt32
+        /// The value if it is a number.
+        public var value: Int32?
+
+        /// Pairs an attribute with a value.
+        public init(number: UInt32, flags: UInt32, value: Int32?) {
+            self.number = number
+            self.flags = flags
+            self.value = value
+        }
+    }
+
     /// Makes a report.
     public init(majorVersion: Int32, minorVersion: Int32, vendor: String, file: String?, profiles: [Profile]) {
         self.majorVersion = majorVersion
@@ -65,6 +125,10 @@ public enum DriverStage: Sendable, Hashable {
     case askingProfiles
     /// The driver is asked what it does with a `VAProfile` (`vaQueryConfigEntrypoints`).
     case askingEntrypoints(profile: Int32)
+    /// The driver is asked how it encodes a `VAProfile` with a `VAEntrypoint` (`vaGetConfigAttributes`).
+    case askingAttributes(profile: Int32, entrypoint: UInt32)
+    /// The driver is asked which surfaces it encodes from (`vaCreateConfig`, `vaQuerySurfaceAttributes`).
+    case askingSurfaces(profile: Int32, entrypoint: UInt32)
     /// The driver is let go of (`vaTerminate`), after it has reported or failed.
     case closing
 
@@ -81,8 +145,11 @@ public enum DriverStage: Sendable, Hashable {
 public enum DriverNews: Sendable, Hashable {
     /// A stage begins.
     case stage(DriverStage)
-    /// The driver has answered everything. Told once, before the driver is let go of.
+    /// The driver has said who it is and what it offers. Told once, before anything of how it encodes.
     case report(DriverReport)
+    /// The driver has said how it encodes something that it has listed. Told at most once for each profile and
+    /// entrypoint, before the driver is let go of.
+    case encoder(DriverReport.Encoder)
 }
 
 /// Asks the VA-API driver of the render node at a path who it is and what it offers, in the helper's process.

@@ -80,6 +80,8 @@ enum HelperMessage: Sendable {
     case stage(DriverStage)
     /// What a driver says of itself.
     case report(DriverReport)
+    /// How a driver encodes something of its report.
+    case encoder(DriverReport.Encoder)
     /// The driver was asked, has been reported and is let go of.
     case inspected
 }
@@ -99,6 +101,7 @@ extension HelperMessage: WireMessage {
         case report
         case inspected
         case roomWanted
+        case encoder
     }
 
     /// How many released pictures an answer tells at most.
@@ -118,6 +121,7 @@ extension HelperMessage: WireMessage {
             case .failed: .failed
             case .stage: .stage
             case .report: .report
+            case .encoder: .encoder
             case .inspected: .inspected
             case .roomWanted: .roomWanted
             }
@@ -141,6 +145,7 @@ extension HelperMessage: WireMessage {
         case .failed: self = .failed(try MediaError(from: &reader))
         case .stage: self = .stage(try DriverStage(from: &reader))
         case .report: self = .report(try DriverReport(from: &reader))
+        case .encoder: self = .encoder(try DriverReport.Encoder(from: &reader))
         case .inspected: self = .inspected
         case .roomWanted: self = .roomWanted
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
@@ -162,6 +167,7 @@ extension HelperMessage: WireMessage {
         case .drained, .roomWanted, .inspected: break
         case .stage(let stage): try stage.write(to: &writer)
         case .report(let report): try report.fittingWire.write(to: &writer)
+        case .encoder(let encoder): try encoder.fittingWire.write(to: &writer)
         }
     }
 }

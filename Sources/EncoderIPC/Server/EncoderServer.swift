@@ -99,6 +99,7 @@ final class EncoderServer: Sendable {
                 switch news {
                 case .stage(let stage): try channel.send(HelperMessage.stage(stage))
                 case .report(let report): try channel.send(HelperMessage.report(report))
+                case .encoder(let encoder): try channel.send(HelperMessage.encoder(encoder))
                 }
             }
             answer = .inspected

@@ -7,6 +7,10 @@ extension WireLimits {
     static let profiles = 256
     /// The same header has 12 entrypoints; with the profiles at their limit the report still fits into a message.
     static let entrypoints = 64
+    /// libva 2.22 has 57 attributes of configs.
+    static let configAttributes = 256
+    /// A few kinds, and one for each format of pixels; drivers list a few dozen.
+    static let surfaceAttributes = 1024
 }
 
 extension DriverReport: WireStructure {
@@ -46,6 +50,46 @@ extension DriverReport.Entrypoint: WireStructure {
     }
 }
 
+extension DriverReport.Encoder: WireStructure {
+    static var blank: DriverReport.Encoder { .init(profile: 0, entrypoint: 0) }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&profile)
+        try visitor.field(&entrypoint)
+        try visitor.list(&attributes, atMost: WireLimits.configAttributes)
+        try visitor.list(&surfaces, atMost: WireLimits.surfaceAttributes)
+        try visitor.field(&refusal)
+    }
+
+    /// The encoder with lists and texts as long as a message takes: a driver may say what it likes.
+    var fittingWire: DriverReport.Encoder {
+        var encoder = self
+        encoder.attributes = Array(attributes.prefix(WireLimits.configAttributes))
+        encoder.surfaces = Array(surfaces.prefix(WireLimits.surfaceAttributes))
+        encoder.refusal = refusal?.fittingWire
+        return encoder
+    }
+}
+
+extension DriverReport.Attribute: WireStructure {
+    static var blank: DriverReport.Attribute { .init(number: 0, value: 0) }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&number)
+        try visitor.field(&value)
+    }
+}
+
+extension DriverReport.SurfaceAttribute: WireStructure {
+    static var blank: DriverReport.SurfaceAttribute { .init(number: 0, flags: 0, value: nil) }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&number)
+        try visitor.field(&flags)
+        try visitor.field(&value)
+    }
+}
+
 extension DriverStage: WireValue {
     init(from reader: inout WireReader) throws(WireError) {
         let start = reader.position
@@ -57,7 +101,9 @@ extension DriverStage: WireValue {
         case 4: self = .askingVendor
         case 5: self = .askingProfiles
         case 6: self = .askingEntrypoints(profile: try reader.integer())
-        case 7: self = .closing
+        case 7: self = .askingAttributes(profile: try reader.integer(), entrypoint: try reader.integer())
+        case 8: self = .askingSurfaces(profile: try reader.integer(), entrypoint: try reader.integer())
+        case 9: self = .closing
         case let other: throw reader.error("DriverStage", at: start, .noSuchValue(given: "case \(other)"))
         }
     }
@@ -68,6 +114,9 @@ extension DriverStage: WireValue {
         switch self {
         case .loading(let file), .initializing(let file): try file.fittingWire.write(to: &writer)
         case .askingEntrypoints(let profile): writer.integer(profile)
+        case .askingAttributes(let profile, let entrypoint), .askingSurfaces(let profile, let entrypoint):
+            writer.integer(profile)
+            writer.integer(entrypoint)
         case .openingNode, .choosingDriver, .askingVendor, .askingProfiles, .closing: break
         }
     }
@@ -82,7 +131,9 @@ extension DriverStage: WireValue {
         case .askingVendor: 4
         case .askingProfiles: 5
         case .askingEntrypoints: 6
-        case .closing: 7
+        case .askingAttributes: 7
+        case .askingSurfaces: 8
+        case .closing: 9
         }
     }
 }

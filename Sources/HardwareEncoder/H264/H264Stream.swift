@@ -64,6 +64,13 @@ struct H264Stream {
         configuration.level?.decodedPictures(width: configuration.width, height: configuration.height) ?? 16
     }
 
+    /// More bytes than a coded picture has. A macroblock has at most 3200 bits (H.264 A.3.1), slices have headers, and
+    /// constant rates are filled up; what drivers add themselves is little.
+    var largestPicture: Int {
+        let macroblocks = Int(sequence.picWidthInMbsMinus1 + 1) * Int(sequence.picHeightInMapUnitsMinus1 + 1)
+        return macroblocks * 400 + (rateLimit?.bufferSize ?? 0) / 8 + 65536
+    }
+
     /// The sets, as NAL units.
     func parameterSets() throws(MediaError) -> [[UInt8]] {
         do throws(BitstreamError) {

@@ -10,14 +10,17 @@ struct DeviceSettlement {
     let configuration: EncoderConfiguration
     /// What the driver says of the profile and entrypoint.
     let capabilities: EncodeCapabilities
-    /// The driver's name, for messages.
+    /// What else is known of the driver.
+    let quirks: Quirks
+    /// Profile and entrypoint, for messages.
     let encoder: String
     /// Where it differs from what was asked for, so far.
     var adjustments: [Adjustment] = []
 
-    init(_ configuration: EncoderConfiguration, _ capabilities: EncodeCapabilities) {
+    init(_ configuration: EncoderConfiguration, _ capabilities: EncodeCapabilities, _ quirks: Quirks) {
         self.configuration = configuration
         self.capabilities = capabilities
+        self.quirks = quirks
         encoder = "\(capabilities.profile) with \(capabilities.entrypoint)"
     }
 
@@ -60,6 +63,15 @@ extension DeviceSettlement {
     var rateControlModes: RateControlModes {
         let modes = capabilities.rateControlModes
         return modes.isEmpty ? .cqp : modes
+    }
+
+    /// How bits are spent.
+    ///
+    /// - Parameter limit: The limit on peaks as the stream tells it; `nil` for none.
+    func rate(limit: RateLimit?) throws(MediaError) -> RatePlan {
+        var plan = try RatePlan(configuration, limit: limit, modes: rateControlModes)
+        if plan.mode == .avbr, let window = quirks.averageWindow { plan.target?.window = window }
+        return plan
     }
 
     /// The headers that the driver is sent.
@@ -112,14 +124,14 @@ extension DeviceSettlement {
 
     mutating func qualityLevel() -> Int? {
         guard let asked = configuration.hardware.qualityLevel else { return nil }
-        let levels = capabilities.qualityLevels
-        guard levels > 1 else {
+        guard capabilities.qualityLevels > 1 else {
             report("quality level", "\(asked)", "none", "the driver has no quality levels")
             return nil
         }
+        let levels = quirks.qualityValues?.count ?? capabilities.qualityLevels
         let used = min(max(asked, 1), levels)
         report("quality level", "\(asked)", "\(used)", "the driver has levels 1 to \(levels)")
-        return used
+        return quirks.qualityValues.map { $0[used - 1] } ?? used
     }
 
     var framesInFlight: Int {

@@ -89,13 +89,9 @@ extension H264Setup {
         guard let capabilities = candidates.first(where: { $0.videoProfile == profile }) else {
             throw MediaError(.unsupported, "the driver lacks the profile", given: profile.rawValue)
         }
-        var settlement = DeviceSettlement(configuration, capabilities)
+        var settlement = DeviceSettlement(configuration, capabilities, quirks)
         try settlement.check()
-        let rate = try RatePlan(
-            configuration,
-            limit: H264Stream.rateLimit(configuration),
-            modes: settlement.rateControlModes
-        )
+        let rate = try settlement.rate(limit: H264Stream.rateLimit(configuration))
         let (columns, rows) = ((configuration.width + 15) / 16, (configuration.height + 15) / 16)
         let refresh = settlement.intraRefresh(columns: columns, rows: rows)
         let structure = settlement.structure(

@@ -1,12 +1,136 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What has to be known of single drivers because VA-API does not tell it.
+internal import VAAPI
+
+/// What the code has to know of single drivers because VA-API does not tell it, or because they tell it wrongly.
+/// Without quirks a driver does what `va.h` says.
 struct Quirks: Hashable, Sendable {
-    /// The bits of `VACodedBufferSegment.status` that mean something. The driver leaves others undefined.
-    var statusMask: UInt32 = .max
     /// Why the driver is not used at all.
     var refusal: String?
+    /// The bits of `VACodedBufferSegment.status` that say something of the picture.
+    var statusMask: UInt32 = .max
+    /// Whether a coded buffer that is as full as it can be holds no picture.
+    var fullBufferIsUnused = false
+    /// What is sent for the quality levels, the first for level 1; `nil` for the level itself.
+    var qualityValues: [Int]?
+    /// The highest denominator of a frame rate, up to 65535.
+    var frameRateDenominatorLimit = 65535
+    /// `window_size` in rate control AVBR, where it is not in milliseconds; `nil` where it is.
+    var averageWindow: Int?
+
+    /// A driver that does what `va.h` says.
+    init() {}
 
     /// What is known of the driver that calls itself so (`vaQueryVendorString`).
-    init(vendor: String) {}
+    init(vendor: String) {
+        for quirk in Self.table where quirk.concerns(vendor) { quirk.change(&self) }
+    }
+}
+
+/// One line of the table.
+struct Quirk: Sendable {
+    /// A part of the vendor string by which the driver is known.
+    let driver: String
+    /// The first version that it does not concern any more, as far as the vendor string tells it; `nil` for none yet.
+    let firstWithout: [Int]?
+    /// What the driver does.
+    let what: String
+    /// Why that matters.
+    let why: String
+    /// How it is known: where it was seen, or the place in the driver's own source.
+    let source: String
+    /// What is done about it.
+    let change: @Sendable (inout Quirks) -> Void
+
+    init(
+        _ driver: String,
+        before version: [Int]? = nil,
+        what: String,
+        why: String,
+        source: String,
+        change: @escaping @Sendable (inout Quirks) -> Void
+    ) {
+        self.driver = driver
+        firstWithout = version
+        (self.what, self.why, self.source, self.change) = (what, why, source, change)
+    }
+
+    /// Whether it concerns a driver.
+    func concerns(_ vendor: String) -> Bool {
+        guard vendor.contains(driver) else { return false }
+        guard let firstWithout, let version = Self.version(in: vendor) else { return true }
+        return version.lexicographicallyPrecedes(firstWithout)
+    }
+
+    /// The first word of a vendor string that is numbers with points between them, such as 22.3.6.
+    static func version(in vendor: String) -> [Int]? {
+        for word in vendor.split(whereSeparator: { !($0.isNumber || $0 == ".") }) {
+            let numbers = word.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) }
+            if numbers.count > 1, !numbers.contains(nil) { return numbers.compactMap(\.self) }
+        }
+        return nil
+    }
+}
+
+extension Quirks {
+    /// What is known. What needs no quirk because it holds everywhere: a picture of size 0 has failed, whatever the
+    /// status (iHD, radeonsi and i965 complete lost pictures so); `vaSyncBuffer` and `vaDeriveImage` may be refused.
+    static let table: [Quirk] = [
+        Quirk(
+            "Intel i965 driver",
+            what: "Built without its non-free kernels it lists encoders and aborts when one starts.",
+            why: "An abort ends the process, and nothing tells such a build from a complete one.",
+            source: "i965 2.4.1 of Debian's main section, seen with ffmpeg 5.1 on an emulated render node"
+        ) {
+            $0.refusal = "the driver i965 aborts when an encode starts, unless it was built with non-free kernels"
+        },
+        Quirk(
+            "Intel iHD driver",
+            what: "The upper bits of a segment's status are the number of passes, from 0x1000000 on.",
+            why: "A status that is not 0 is no failure.",
+            source: "iHD 23.1.1, EncSlice; VA_CODED_BUF_STATUS_NUMBER_PASSES_MASK of va.h, which needs no agreement"
+        ) {
+            $0.statusMask &= 0xFFFF
+        },
+        Quirk(
+            "Intel iHD driver",
+            what: "A coded buffer that no picture was coded into reports all of its bytes.",
+            why: "A picture that was never submitted would come out as one full of old bytes.",
+            source: "iHD 23.1.1, seen with a buffer that was mapped without a picture"
+        ) {
+            $0.fullBufferIsUnused = true
+        },
+        Quirk(
+            "Intel iHD driver",
+            what: "Of the denominator of a frame rate it reads the lower 12 bits.",
+            why: "A rate such as 65535/10000 would become another one.",
+            source: "media-driver, media_ddi_encode_avc.cpp, DdiEncodeAvc::ParseMiscParamFR"
+        ) {
+            $0.frameRateDenominatorLimit = 0xFFF
+        },
+        Quirk(
+            "Intel iHD driver",
+            what: "With AVBR it takes window_size for the number of frames after which the average is reached.",
+            why: "A second would be 1000 frames; 150 is what the driver begins with by itself.",
+            source: "media-driver, media_ddi_encode_avc.cpp, DdiEncodeAvc::ParseMiscParamRC (AVBRConvergence)"
+        ) {
+            $0.averageWindow = 150
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "A segment's status may be whatever was in memory.",
+            why: "Good pictures would be taken for failed ones; a failed one has size 0.",
+            source: "radeonsi of Mesa 22.3.6, seen with coded buffers that were used again"
+        ) {
+            $0.statusMask = 0
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "A quality level is a set of bits: 0 for the fastest, else bit 0 set and the preset in bits 1 and 2.",
+            why: "Level 2 would not lie between 1 and 3; the range that is listed, 32, counts bits and not levels.",
+            source: "Mesa, frontends/va/picture.c, vlVaHandleVAEncMiscParameterTypeQualityLevel"
+        ) {
+            $0.qualityValues = [5, 3, 0]
+        },
+    ]
 }

@@ -46,7 +46,8 @@ struct MiscellaneousParameters: Sendable {
         (rate, self.frameRate, isRateChanged) = (plan, frameRate, true)
     }
 
-    /// Adds what has to be sent with the next picture in coding order.
+    /// Adds what has to be sent with the next picture in coding order. It belongs behind the picture's parameters: iHD
+    /// keeps quantizers and regions among those and clears them when they come.
     mutating func append(to list: inout ParameterList, _ picture: Picture) {
         if picture.isIDR || isRateChanged {
             appendRate(to: &list)
@@ -71,7 +72,7 @@ struct MiscellaneousParameters: Sendable {
             list.appendMiscellaneous(VAEncMiscParameterTypeHRD.rawValue, buffer)
         }
         var parameters = VAEncMiscParameterFrameRate()
-        let (numerator, denominator) = frameRate.fitting16Bits
+        let (numerator, denominator) = frameRate.fitting16Bits(denominator: device.quirks.frameRateDenominatorLimit)
         parameters.framerate = UInt32(denominator) << 16 | UInt32(numerator)
         list.appendMiscellaneous(VAEncMiscParameterTypeFrameRate.rawValue, parameters)
     }
@@ -121,7 +122,8 @@ struct MiscellaneousParameters: Sendable {
         parameters.max_delta_qp = 51
         parameters.min_delta_qp = -51
         parameters.roi = list.keep(Array(elements))
-        if rate.mode != .cqp { parameters.roi_flags.bits.roi_value_is_qp_delta = 1 }
+        // It says nothing with constant quantizers, but iHD refuses regions without it there, too.
+        parameters.roi_flags.bits.roi_value_is_qp_delta = 1
         list.appendMiscellaneous(VAEncMiscParameterTypeROI.rawValue, parameters)
     }
 
@@ -169,18 +171,20 @@ private struct MaximumFrameSize {
 
 extension Rational {
     /// The ratio with terms of 16 bits: itself where they fit, else the nearest convergent of its continued fraction.
-    var fitting16Bits: (numerator: UInt16, denominator: UInt16) {
+    ///
+    /// - Parameter limit: The highest denominator, up to 65535.
+    func fitting16Bits(denominator limit: Int) -> (numerator: UInt16, denominator: UInt16) {
         let ratio = reduced
-        if let numerator = UInt16(exactly: ratio.numerator), let denominator = UInt16(exactly: ratio.denominator) {
-            return (numerator, denominator)
-        }
         guard ratio.isPositive else { return (1, 1) }
+        if ratio.numerator <= UInt16.max, ratio.denominator <= limit {
+            return (UInt16(clamping: ratio.numerator), UInt16(clamping: ratio.denominator))
+        }
         var (remainder, divisor) = (Int(ratio.numerator), Int(ratio.denominator))
         var (before, last) = ((0, 1), (1, 0))
         while divisor > 0 {
             let part = remainder / divisor
             let next = (part * last.0 + before.0, part * last.1 + before.1)
-            guard next.0 <= UInt16.max, next.1 <= UInt16.max else { break }
+            guard next.0 <= UInt16.max, next.1 <= limit else { break }
             (before, last) = (last, next)
             (remainder, divisor) = (divisor, remainder % divisor)
         }

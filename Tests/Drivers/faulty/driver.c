@@ -6,6 +6,7 @@
  *   load        the constructor, within dlopen
  *   initialize  __vaDriverInit
  *   profiles, entrypoints, terminate   vaQueryConfigProfiles, vaQueryConfigEntrypoints, vaTerminate
+ *   attributes, config, surfaces       vaGetConfigAttributes, vaCreateConfig, vaQuerySurfaceAttributes
  *   unload      the destructor, within dlclose or exit
  * ACTION:
  *   segv, abort, fpe  the process ends by that signal
@@ -14,11 +15,12 @@
  *   fail              the call fails (not load, unload)
  *   desert            every descriptor from 3 on is closed, then the call never returns
  *   shout             ten thousand lines on standard error, then SIGABRT
- *   many              profiles, entrypoints: more are listed than the driver had said that it has
+ *   many              profiles, entrypoints: more are listed than the driver had said that it has; surfaces: the list
+ *                     is said to have four thousand million entries
  *   negative          profiles, entrypoints: the list has a negative length
  *   vendor            initialize: the driver's name is long, has control characters and is no UTF-8
  *   wild              initialize: the driver's name is at an address where nothing is
- * Without the variable it lists H.264 High for encoding. */
+ * Without the variable it lists H.264 High for encoding, with constant quantisers; of surfaces it says nothing. */
 #include <va/va.h>
 #include <va/va_backend.h>
 
@@ -104,6 +106,52 @@ static VAStatus query_entrypoints(VADriverContextP context, VAProfile profile, V
     return VA_STATUS_SUCCESS;
 }
 
+static VAStatus get_attributes(VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
+                               VAConfigAttrib *attributes, int count)
+{
+    (void)context;
+    (void)profile;
+    (void)entrypoint;
+    if (!pass("attributes")) return VA_STATUS_ERROR_OPERATION_FAILED;
+    for (int index = 0; index < count; index++) {
+        _Bool is_known = attributes[index].type == VAConfigAttribRateControl;
+        attributes[index].value = is_known ? VA_RC_CQP : VA_ATTRIB_NOT_SUPPORTED;
+    }
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus create_config(VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
+                              VAConfigAttrib *attributes, int count, VAConfigID *config)
+{
+    (void)context;
+    (void)profile;
+    (void)entrypoint;
+    (void)attributes;
+    (void)count;
+    if (!pass("config")) return VA_STATUS_ERROR_OPERATION_FAILED;
+    *config = 1;
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus destroy_config(VADriverContextP context, VAConfigID config)
+{
+    (void)context;
+    (void)config;
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus query_surface_attributes(VADriverContextP context, VAConfigID config, VASurfaceAttrib *attributes,
+                                         unsigned int *count)
+{
+    (void)context;
+    (void)config;
+    if (!pass("surfaces")) return VA_STATUS_ERROR_OPERATION_FAILED;
+    _Bool is_lie = strcmp(action_at("surfaces"), "many") == 0;
+    if (is_lie && attributes) memset(attributes, 0, *count * sizeof *attributes);
+    *count = is_lie ? 4000000000u : 0;
+    return VA_STATUS_SUCCESS;
+}
+
 static VAStatus terminate(VADriverContextP context)
 {
     (void)context;
@@ -121,6 +169,10 @@ static void fill_table(struct VADriverVTable *table)
     table->vaTerminate = terminate;
     table->vaQueryConfigProfiles = query_profiles;
     table->vaQueryConfigEntrypoints = query_entrypoints;
+    table->vaGetConfigAttributes = get_attributes;
+    table->vaCreateConfig = create_config;
+    table->vaDestroyConfig = destroy_config;
+    table->vaQuerySurfaceAttributes = query_surface_attributes;
 }
 
 static const char *vendor_text(void)

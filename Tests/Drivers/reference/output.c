@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Calls `use` with each row of the part of the surface that the stream shows: luma, then interleaved chroma. Rows and
  * columns that the surface does not have read as the poison that was coded for them. */
@@ -99,11 +100,11 @@ void job_report(const struct driver *driver, const struct job *job, const struct
         journal_event("coding-failure", "\"context\":%u,\"picture\":%u,\"reason\":\"%s\"", job->place.context,
                       job->place.picture, result->failure ? result->failure : "");
     journal_event("picture",
-                  "\"context\":%u,\"picture\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
+                  "\"process\":%d,\"context\":%u,\"picture\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
                   "\"frame_num\":%u,\"slices\":%u,\"width\":%u,\"height\":%u,\"qp\":%d,\"passes\":%u,\"size\":%u,"
                   "\"filler\":%u,\"status\":%u,\"coded_buffer\":%u,\"input\":%u,\"reconstruction\":%u%s,"
                   "\"submitted_us\":%llu,\"started_us\":%llu,\"ended_us\":%llu",
-                  job->place.context, job->place.picture, type_name(job), job->idr ? "true" : "false",
+                  (int)getpid(), job->place.context, job->place.picture, type_name(job), job->idr ? "true" : "false",
                   job->reference ? "true" : "false", job->order_count, job->slices[0].header.frame_num,
                   job->slice_count, job->width, job->height, result->qp, result->passes, stored, result->filler,
                   job->coded->segment.status, job->coded->object.id, job->input->object.id,

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct journal_place place_of(const struct context *context)
 {
@@ -218,8 +219,8 @@ static VAStatus submit(struct driver *driver, struct context *context, const str
 {
     VAStatus status;
     if (understood->resumes)
-        journal_event("resubmission", "\"context\":%u,\"picture\":%u,\"resumed\":%u", context->object.id,
-                      context->pictures - 1, understood->resumed_picture);
+        journal_event("resubmission", "\"process\":%d,\"context\":%u,\"picture\":%u,\"resumed\":%u",
+                      (int)getpid(), context->object.id, context->pictures - 1, understood->resumed_picture);
     struct job *job = job_create(driver, context, understood, &status);
     if (job)
         status = job_submit(driver, context, job);

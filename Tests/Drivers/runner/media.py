@@ -100,11 +100,11 @@ def raw_md5s(path, width, height, stride=1):
 
 
 def source_md5s(path, size=None):
-    """MD5s of the frames of a source as NV12: a Y4M file, or raw NV12 of the size given."""
+    """MD5s of the frames of a source as NV12: a file that says what it holds, or raw NV12 of the size given."""
     path = Path(path)
     if not path.exists():
         raise Problem(f"{path}: no such source")
-    if path.suffix == ".y4m":
+    if path.suffix in (".y4m", ".mkv"):
         ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", "nv12", "-"],
                     tool_environment(), 120)
         if ended.status != 0:

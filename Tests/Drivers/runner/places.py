@@ -65,6 +65,8 @@ def client_environment(folder, *, node="generic", persona="intel", limits="", fa
         "REFERENCE_DRIVER_FAULTS": faults,
         "REFERENCE_DRIVER_JOURNAL": str(journal or ""),
         "REFERENCE_DRIVER_EFFORT": effort,
+        # vatoolbox-helper confines itself: it writes where it is told that it may.
+        "VATOOLBOX_SANDBOX_WRITABLE": str(Path(journal).parent) if journal else "",
         # GStreamer: drivers that it does not know, looked at in this process. It remembers which elements there are: a
         # memory for each kind of driver, or one run would see the elements of another.
         "GST_VA_ALL_DRIVERS": "1",

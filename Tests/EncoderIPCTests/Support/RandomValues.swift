@@ -252,7 +252,7 @@ extension SeededGenerator {
     }
 
     mutating func stage() -> DriverStage {
-        switch integer(UInt8.self) % 8 {
+        switch integer(UInt8.self) % 10 {
         case 0: .openingNode
         case 1: .choosingDriver
         case 2: .loading(file: text())
@@ -260,6 +260,8 @@ extension SeededGenerator {
         case 4: .askingVendor
         case 5: .askingProfiles
         case 6: .askingEntrypoints(profile: integer())
+        case 7: .askingAttributes(profile: integer(), entrypoint: integer())
+        case 8: .askingSurfaces(profile: integer(), entrypoint: integer())
         default: .closing
         }
     }
@@ -279,6 +281,22 @@ extension SeededGenerator {
         )
     }
 
+    mutating func encoder() -> DriverReport.Encoder {
+        DriverReport.Encoder(
+            profile: integer(),
+            entrypoint: integer(),
+            attributes: list { DriverReport.Attribute(number: $0.integer(), value: $0.integer()) },
+            surfaces: list { random in
+                DriverReport.SurfaceAttribute(
+                    number: random.integer(),
+                    flags: random.integer(),
+                    value: random.maybe { $0.integer() }
+                )
+            },
+            refusal: maybe { $0.error() }
+        )
+    }
+
     /// One message of each kind.
     mutating func clientMessages() -> [ClientMessage] {
         [
@@ -293,7 +311,8 @@ extension SeededGenerator {
         [
             .created(properties()), .refused(error()), .accepted(number: integer(), released: list { $0.integer() }),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
-            .failed(error()), .roomWanted, .stage(stage()), .report(report()), .inspected,
+            .failed(error()), .roomWanted, .stage(stage()), .report(report()),
+            .encoder(encoder()), .inspected,
         ]
     }
 

@@ -45,7 +45,7 @@ struct Client {
             try HelperHost.adopt(try Descriptor.duplicate(control.number), log: log)
         }
         switch inspection {
-        case .reported(let report, _): precondition(report.profiles.count <= WireLimits.profiles)
+        case .reported(let report, _, _): precondition(report.profiles.count <= WireLimits.profiles)
         case .failed(let failure): precondition(failure.log.count <= InspectionNotes.lineCount)
         }
     }

@@ -74,6 +74,14 @@ enum Seeds {
             profiles: [profile]
         )
         say(HelperMessage.report(report), [], &output)
+        say(HelperMessage.stage(.askingAttributes(profile: 6, entrypoint: 8)), [], &output)
+        let encoder = DriverReport.Encoder(
+            profile: 6,
+            entrypoint: 8,
+            attributes: [.init(number: 5, value: 2)],
+            surfaces: [.init(number: 1, flags: 3, value: 0x3231_564E)]
+        )
+        say(HelperMessage.encoder(encoder), [], &output)
         say(HelperMessage.stage(.closing), [], &output)
         say(HelperMessage.inspected, [], &output)
         return output.bytes

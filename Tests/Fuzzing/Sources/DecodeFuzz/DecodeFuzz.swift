@@ -158,6 +158,7 @@ private func use(_ message: HelperMessage) {
         stages.add(stage)
         precondition(stages.last == stage && stages.lastFile == stage.file)
     case .report(let report): precondition(report.fittingWire == report)
+    case .encoder(let encoder): precondition(encoder.fittingWire == encoder)
     case .accepted(_, let released): precondition(released.count <= HelperMessage.mostReleased)
     case .released, .drained, .roomWanted, .inspected: break
     }

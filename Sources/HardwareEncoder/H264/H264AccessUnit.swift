@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import MediaTypes
+
+/// The NAL units of one picture as a driver left them, in its memory: valid as long as the coded buffer is mapped.
+struct H264AccessUnit {
+    private struct Unit {
+        var bytes: UnsafeRawBufferPointer
+        var header: H264NALUnitHeader
+    }
+
+    private let units: [Unit]
+
+    /// Finds the NAL units.
+    ///
+    /// - Parameter segments: the coded segments, each beginning with a start code or with zeros before one.
+    /// - Throws: `malformedData` if there is no slice, or if something is there that begins with no start code.
+    init(_ segments: [UnsafeRawBufferPointer]) throws(MediaError) {
+        do throws(BitstreamError) {
+            var units: [Unit] = []
+            for segment in segments {
+                for range in try NALUnitFraming.annexB.nalUnits(in: segment) {
+                    let bytes = UnsafeRawBufferPointer(rebasing: segment[range])
+                    units.append(Unit(bytes: bytes, header: try H264NALUnitHeader(nalUnit: bytes)))
+                }
+            }
+            self.units = units
+        } catch {
+            throw MediaError(.malformedData, "the driver's NAL units cannot be told apart: \(error)")
+        }
+        guard units.contains(where: { $0.header.isSlice }) else {
+            throw MediaError(.malformedData, "the driver's coded picture has no slice")
+        }
+    }
+
+    /// Whether the picture is an IDR picture.
+    var isIDR: Bool { units.contains { $0.header.nalUnitType == .idrSlice } }
+
+    /// The sequence and picture parameter sets, in order, copied.
+    var parameterSets: [[UInt8]] { units.filter { $0.header.isParameterSet }.map { Array($0.bytes) } }
+
+    /// Copies the units, each behind its length as a 32-bit big-endian number, without parameter sets.
+    ///
+    /// - Parameters:
+    ///   - delimiter: whether the access unit begins with a delimiter; one of the driver's is left out if it does not.
+    ///   - inserted: units to put before the first slice, without start codes.
+    func coded(delimiter: [UInt8]?, inserting inserted: [[UInt8]]) -> CodedData {
+        let kept = units.filter { !$0.header.isParameterSet && $0.header.nalUnitType != .accessUnitDelimiter }
+        let front = (delimiter.map { [$0] } ?? []) + inserted
+        let capacity = kept.reduce(0) { $0 + 4 + $1.bytes.count } + front.reduce(0) { $0 + 4 + $1.count }
+        return CodedData(capacity: capacity) { memory in
+            var offset = 0
+            func append(_ bytes: UnsafeRawBufferPointer) {
+                memory.storeBytes(of: UInt32(clamping: bytes.count).bigEndian, toByteOffset: offset, as: UInt32.self)
+                UnsafeMutableRawBufferPointer(rebasing: memory[(offset + 4)...]).copyMemory(from: bytes)
+                offset += 4 + bytes.count
+            }
+            for unit in front { unit.withUnsafeBytes(append) }
+            for unit in kept { append(unit.bytes) }
+            return offset
+        }
+    }
+}
+
+extension H264NALUnitHeader {
+    fileprivate var isSlice: Bool { nalUnitType == .slice || nalUnitType == .idrSlice }
+    fileprivate var isParameterSet: Bool {
+        nalUnitType == .sequenceParameterSet || nalUnitType == .pictureParameterSet
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import VAAPI
+
+extension MediaError {
+    /// A call that libva or the driver refused.
+    init(_ error: VAError, _ code: MediaError.Code) {
+        self.init(
+            code,
+            "\(error.text) (\(error.status))",
+            call: error.call,
+            status: Int(error.status.rawValue),
+            isPermanent: false
+        )
+    }
+
+    /// A display that could not be opened.
+    init(_ error: DisplayError) {
+        switch error.reason {
+        case .failed(let failure):
+            self.init(
+                .unavailable,
+                "\(error)",
+                call: failure.call,
+                status: Int(failure.status.rawValue),
+                isPermanent: false
+            )
+        case .refused, .notADRMDevice: self.init(.unavailable, "\(error)")
+        }
+    }
+}
+
+/// Calls libva, and passes its errors on as those of this package.
+func calling<Result: ~Copyable>(
+    _ code: MediaError.Code,
+    _ body: () throws(VAError) -> Result
+) throws(MediaError) -> Result {
+    do throws(VAError) { return try body() } catch { throw MediaError(error, code) }
+}

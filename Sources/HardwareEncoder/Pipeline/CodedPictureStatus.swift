@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLibVA
+internal import MediaTypes
+internal import VAAPI
+
+/// What a driver says of a picture that it has coded.
+struct CodedPictureStatus {
+    /// The bytes of all segments.
+    let segments: [UnsafeRawBufferPointer]
+    /// Whether it did not fit the coded buffer.
+    let isOverflown: Bool
+
+    /// Judges the segments.
+    ///
+    /// - Parameter mask: The bits of a segment's status (`VA_CODED_BUF_STATUS_*`) that mean something with this driver.
+    /// - Throws: `frameFailed` if nothing was coded: drivers tell a failure by an empty picture, with or without a status.
+    init(_ coded: CodedSegments, statusMask mask: UInt32) throws(MediaError) {
+        var segments: [UnsafeRawBufferPointer] = []
+        var status: UInt32 = 0
+        var isCut = false
+        for segment in coded {
+            status |= segment.status & mask
+            isCut = isCut || segment.size > segment.bytes.count
+            if !segment.bytes.isEmpty { segments.append(segment.bytes) }
+        }
+        self.segments = segments
+        isOverflown = isCut || status & UInt32(VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK) != 0
+        let isBad = status & UInt32(VA_CODED_BUF_STATUS_BAD_BITSTREAM) != 0
+        guard isBad || segments.isEmpty else { return }
+        throw MediaError(
+            .frameFailed,
+            isBad ? "the driver says that the coded picture is bad" : "the driver has coded nothing",
+            given: "status 0x\(String(status, radix: 16)), \(segments.reduce(0) { $0 + $1.count }) bytes"
+        )
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import VAAPI
+
+/// Brings pictures into surfaces. Used on the thread that submits.
+final class PictureInput {
+    /// How often pictures were copied as a whole.
+    private(set) var copies = 0
+
+    private let pool: SurfacePool
+    private var upload = UploadState()
+
+    /// - Parameters:
+    ///   - display: Where the surfaces are.
+    ///   - request: Surfaces that the encoder reads from.
+    init(_ display: borrowing Display, _ request: SurfaceRequest) {
+        pool = SurfacePool(display.share(), request)
+    }
+
+    /// The surface that holds a picture, from now on until the caller lets go of it.
+    func surface(for buffer: PixelBuffer) throws(MediaError) -> PooledSurface {
+        let pooled = try calling(.frameFailed) { () throws(VAError) in try pool.take() }
+        let copied = try calling(.frameFailed) { () throws(VAError) in
+            try pooled.surface.withWritablePlanes(&upload) { target in
+                Result { () throws(MediaError) in try Self.copy(buffer, to: target) }
+            }
+        }
+        try copied.get()
+        copies += upload.way?.copies ?? 0
+        return pooled
+    }
+
+    private static func copy(_ buffer: PixelBuffer, to target: WritablePlanes) throws(MediaError) {
+        try buffer.withPlanes { planes in
+            for (index, (source, plane)) in zip(planes, target.planes).enumerated() {
+                let rows = index == 0 ? buffer.height : buffer.height / 2
+                for row in 0..<rows {
+                    target.bytes.baseAddress?.advanced(by: plane.offset + row * plane.pitch).copyMemory(
+                        from: source.baseAddress + row * source.bytesPerRow,
+                        byteCount: buffer.width
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CLibVA
+internal import GOPPlanning
+internal import Logging
+internal import MediaTypes
+internal import Synchronization
+internal import VAAPI
+
+/// An encoder of a GPU at work.
+///
+/// The session's thread plans, uploads and submits; a thread of the encoder's own waits for coded pictures and gives them
+/// out. What both touch is in the ``Pipeline`` and in the collector's state.
+final class VAAPIEncoder: EncoderBackend {
+    let properties: EncoderProperties
+
+    private let setup: H264Setup
+    private let pipeline: Pipeline<PictureJob>
+    private let input: PictureInput
+    private let reconstructions: SurfacePool
+
+    private var planner: GOPPlanner
+    private var coder: H264Coder
+    private var miscellaneous: MiscellaneousParameters
+    private var keyFrames: KeyFrameClock
+    private var shown = PresentationHistory()
+    /// Frames that were taken and are not submitted yet, by number.
+    private var waiting: [Int64: WaitingFrame] = [:]
+    /// The surfaces of references, by number.
+    private var references: [Int64: PooledSurface] = [:]
+
+    private struct WaitingFrame {
+        var surface: PooledSurface
+        var frame: EncoderFrame
+    }
+
+    init(
+        _ request: EncoderRequest,
+        device: String,
+        logger: Logger
+    ) throws(MediaError) {
+        let display = try Self.open(device, logger)
+        let driver = try calling(.creationFailed) { () throws(VAError) in try display.describe() }
+        let capabilities = try Self.capabilities(display, driver)
+        let setup = try H264Setup(
+            request.configuration,
+            capabilities: capabilities,
+            vendor: driver.vendor,
+            maximumReorderDepth: request.maximumReorderDepth
+        )
+        let stream = setup.stream
+        let coder = try H264Coder(setup)
+        let format = try H264FormatTracker(stream)
+        planner = try GOPPlanner(setup.device.structure)
+        miscellaneous = MiscellaneousParameters(setup.device, stream.configuration)
+        keyFrames = KeyFrameClock(request.configuration)
+        properties = EncoderProperties(
+            name: driver.vendor,
+            profile: stream.sequence.profileName,
+            level: stream.level.name,
+            reorderDepth: setup.device.structure.reorderDepth,
+            maximumDelay: setup.device.structure.consecutiveBFrames + setup.device.framesInFlight,
+            pixelFormats: [.nv12],
+            supportedProperties: setup.device.supportedProperties,
+            adjustments: setup.device.adjustments,
+            formatDescription: format.format
+        )
+        self.setup = setup
+        self.coder = coder
+
+        let surfaces = SurfaceRequest(
+            width: Int(stream.sequence.picWidthInMbsMinus1 + 1) * 16,
+            height: Int(stream.sequence.picHeightInMapUnitsMinus1 + 1) * 16,
+            format: .nv12
+        )
+        let context = try calling(.creationFailed) { () throws(VAError) in
+            try Context(
+                config: try display.makeConfig(
+                    profile: setup.device.profile,
+                    entrypoint: setup.device.entrypoint,
+                    attributes: setup.device.attributes
+                ),
+                width: surfaces.width,
+                height: surfaces.height
+            )
+        }
+        input = PictureInput(display, surfaces)
+        reconstructions = SurfacePool(display.share(), surfaces)
+        let collector = Collector(setup, format, request.output)
+        pipeline = try Pipeline(
+            context: context,
+            depth: setup.device.framesInFlight,
+            capacity: stream.largestPicture,
+            take: { (job, segments) throws(MediaError) in try collector.take(job, segments) },
+            fail: { request.output(.failed($0)) }
+        )
+    }
+
+    deinit { pipeline.close() }
+
+    var copiedPictures: Int { input.copies }
+
+    func encode(_ frame: EncoderFrame) throws(MediaError) {
+        try check(frame)
+        noteLosses(frame.options)
+        shown.record(frame.number, at: frame.presentationTime)
+        waiting[frame.number] = WaitingFrame(surface: try input.surface(for: frame.buffer), frame: frame)
+        let planned = try planner.add(
+            InputPicture(
+                number: frame.number,
+                forceKeyFrame: frame.options.forceKeyFrame,
+                isKeyFrameDue: keyFrames.isDue(at: frame.presentationTime),
+                longTermIndex: frame.options.longTermReference
+            )
+        )
+        for picture in planned { try submit(picture) }
+    }
+
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome { .needsNewEncoder }
+
+    func drain() throws(MediaError) {
+        for picture in planner.finish() { try submit(picture) }
+        try pipeline.drain()
+    }
+
+    // MARK: - Pictures
+
+    private func submit(_ planned: PlannedPicture) throws(MediaError) {
+        guard let frame = waiting.removeValue(forKey: planned.number) else { return }
+        if planned.kind == .idr || planned.kind == .recoveryPoint {
+            keyFrames.restart(at: frame.frame.presentationTime)
+        }
+        let picture = coder.picture(planned, quantizer: quantizer(planned.kind, frame.frame.options))
+        let reconstruction = try calling(.frameFailed) { () throws(VAError) in try reconstructions.take() }
+        var parameters = ParameterList()
+        miscellaneous.append(
+            to: &parameters,
+            MiscellaneousParameters.Picture(
+                isIDR: picture.isIDR,
+                regions: frame.frame.buffer.attachments.regionsOfInterest,
+                refreshPosition: planned.refreshPosition
+            )
+        )
+        let job = PictureJob(
+            coder: coder,
+            picture: picture,
+            miscellaneous: parameters,
+            inputSurface: frame.surface,
+            reconstruction: reconstruction,
+            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] }
+        )
+        // What the picture drops is kept by pictures in flight as long as they need it.
+        for dropped in planned.dropped { references[dropped.number] = nil }
+        if planned.isReference { references[planned.number] = reconstruction }
+        try pipeline.submit(job)
+    }
+
+    /// The quantizer of a picture's slices. With a constant quantizer I pictures have a lower one and B pictures a higher
+    /// one, for much or nothing depends on them; the differences are those that x264 has.
+    private func quantizer(_ kind: PlannedPicture.Kind, _ options: FrameOptions) -> Int {
+        guard setup.device.rate.mode == .cqp else { return 26 + Int(setup.stream.picture.picInitQpMinus26) }
+        if let asked = options.quantizer { return min(max(asked, 1), 51) }
+        let offset =
+            switch kind {
+            case .idr, .recoveryPoint: -3
+            case .p: 0
+            case .b: 2
+            }
+        return min(max(setup.device.rate.quantizer + offset, 1), 51)
+    }
+
+    private func noteLosses(_ options: FrameOptions) {
+        if let time = options.decodedFrame, let number = shown.number(at: time) { planner.acknowledge(number) }
+        if let times = options.lostFrames, let numbers = shown.numbers(in: times) { planner.invalidate(numbers) }
+    }
+
+    private func check(_ frame: EncoderFrame) throws(MediaError) {
+        let (width, height) = (setup.stream.configuration.width, setup.stream.configuration.height)
+        guard frame.buffer.width == width, frame.buffer.height == height else {
+            throw MediaError(
+                .invalidArgument,
+                "the picture has not the size of the video",
+                given: "\(frame.buffer.width)x\(frame.buffer.height)",
+                allowed: "\(width)x\(height)"
+            )
+        }
+        guard properties.pixelFormats.contains(frame.buffer.format) else {
+            throw MediaError(
+                .invalidArgument,
+                "the encoder does not take this pixel format",
+                given: frame.buffer.format.rawValue,
+                allowed: properties.pixelFormats.map(\.rawValue).joined(separator: ", ")
+            )
+        }
+    }
+}
+
+// MARK: - The driver
+
+extension VAAPIEncoder {
+    private static func open(_ device: String, _ logger: Logger) throws(MediaError) -> Display {
+        do throws(DisplayError) {
+            return try Display(
+                path: device,
+                onMessage: { message in
+                    switch message.severity {
+                    case .error: logger.error("\(message.text)")
+                    case .info: logger.debug("\(message.text)")
+                    }
+                }
+            )
+        } catch {
+            throw MediaError(error)
+        }
+    }
+
+    /// What the driver says of every H.264 profile and entrypoint that encodes.
+    private static func capabilities(
+        _ display: borrowing Display,
+        _ driver: DriverDescription
+    ) throws(MediaError) -> [EncodeCapabilities] {
+        var list: [EncodeCapabilities] = []
+        let known = [VideoProfile.h264High, .h264Main, .h264Baseline].compactMap(Profile.init)
+        for profile in driver.profiles where known.contains(profile.profile) {
+            for entrypoint in profile.entrypoints where [.encSlice, .encSliceLowPower].contains(entrypoint) {
+                list.append(
+                    try calling(.creationFailed) { () throws(VAError) in
+                        try display.encodeCapabilities(profile: profile.profile, entrypoint: entrypoint)
+                    }
+                )
+            }
+        }
+        return list
+    }
+}
+
+// MARK: - What is in flight
+
+/// A picture in flight, with the surfaces that it needs.
+struct PictureJob: PictureInFlight {
+    let coder: H264Coder
+    let picture: H264Picture
+    let miscellaneous: ParameterList
+    let inputSurface: PooledSurface
+    let reconstruction: PooledSurface
+    let references: [Int64: PooledSurface]
+    var units = PictureUnits()
+
+    var input: Surface { inputSurface.surface }
+
+    func parameters(output: UInt32) throws(MediaError) -> ParameterList {
+        let surfaces = PictureSurfaces(
+            reconstruction: reconstruction.surface.id,
+            references: references.mapValues(\.surface.id),
+            output: output
+        )
+        return try coder.parameters(picture, surfaces, units, miscellaneous)
+    }
+}
+
+/// The collecting thread's part: makes frames of what the driver has coded.
+final class Collector: Sendable {
+    private let output: @Sendable (EncoderOutput) -> Void
+    private let format: Mutex<H264FormatTracker>
+
+    init(_ setup: H264Setup, _ format: H264FormatTracker, _ output: @escaping @Sendable (EncoderOutput) -> Void) {
+        self.output = output
+        self.format = Mutex(format)
+    }
+
+    func take(
+        _ job: PictureJob,
+        _ segments: CodedSegments
+    ) throws(MediaError) -> Pipeline<PictureJob>.Outcome {
+        let status = try CodedPictureStatus(segments, statusMask: job.coder.setup.device.quirks.statusMask)
+        if status.isOverflown { return .overflown }
+        let unit = try H264AccessUnit(status.segments)
+        guard unit.isIDR == job.picture.isIDR else {
+            throw MediaError(
+                .malformedData,
+                "the driver has coded a picture of another kind",
+                given: unit.isIDR ? "an IDR picture" : "no IDR picture",
+                allowed: job.picture.isIDR ? "an IDR picture" : "no IDR picture"
+            )
+        }
+        var frame = CodedFrame(
+            number: job.picture.planned.number,
+            data: unit.coded(delimiter: nil, inserting: []),
+            isKeyFrame: job.picture.isIDR,
+            isReference: job.picture.planned.isReference
+        )
+        frame.formatDescription = try format.withLock { (format) throws(MediaError) in
+            try format.update(unit.parameterSets)
+        }
+        output(.coded(frame))
+        return .taken
+    }
+}

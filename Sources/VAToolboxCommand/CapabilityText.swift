@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import VAAPI
+
+/// What a driver encodes and how, for people.
+extension TextPage {
+    /// Whether and how it encodes: a few words for each profile and entrypoint.
+    mutating func addSummary(of driver: ProbedDriver, indentation: Int) {
+        if driver.encoders.isEmpty { entry("encodes", "nothing", indentation: indentation) }
+        for (index, group) in driver.grouped(\.summary).enumerated() {
+            entry(index == 0 ? "encodes" : "", group.profileNames, indentation: indentation)
+            for line in group.said {
+                entry("\(line.entrypoint)", line.said, indentation: indentation + 12, nameWidth: 12)
+            }
+        }
+    }
+
+    /// Everything that it says of how it encodes.
+    mutating func addDetails(of driver: ProbedDriver, indentation: Int) {
+        for answer in driver.answers {
+            paragraph("\(answer.group.profileNames) by \(answer.entrypoint)", indentation: indentation)
+            for (name, words) in answer.group.said.details {
+                entry(name, words, indentation: indentation + 2, nameWidth: 19)
+            }
+        }
+    }
+}
+
+extension ProbedDriver.Group {
+    fileprivate var profileNames: String { profiles.map(\.description).joined(separator: ", ") }
+}
+
+extension ProbedDriver.Encoder {
+    /// How it encodes, in a few words.
+    fileprivate var summary: String {
+        if let shortcoming = answer.shortcoming { return Readable.shortened(shortcoming) }
+        guard let capabilities = answer.capabilities else { return "" }
+        let modes = capabilities.exclusiveRateControlModes.map(\.description)
+        var words = [modes.isEmpty ? "no rate control" : modes.joined(separator: " ")]
+        if capabilities.references != nil { words.append(capabilities.hasBFrames ? "B-frames" : "no B-frames") }
+        if let size = capabilities.largestSize { words.append("up to \(size)") }
+        return words.joined(separator: "; ")
+    }
+}
+
+extension ProbedDriver.Answer {
+    /// Everything that is known, a name and words for each.
+    fileprivate var details: [(name: String, words: String)] {
+        let known = capabilities?.details ?? []
+        return known + (shortcoming.map { [("not all is known", Readable.shortened($0))] } ?? [])
+    }
+}
+
+extension EncodeCapabilities {
+    /// Such as `4096x2304`; `nil` if the driver says nothing of it.
+    fileprivate var largestSize: String? { Self.size(maximumWidth, maximumHeight) }
+
+    private static func size(_ width: Int?, _ height: Int?) -> String? {
+        guard width != nil || height != nil else { return nil }
+        return [width, height].map { $0.map(String.init) ?? "any" }.joined(separator: "x")
+    }
+
+    /// Everything that the driver says, in words; what it leaves open is named as that.
+    fileprivate var details: [(name: String, words: String)] {
+        [
+            ("rate control", rateControlWords),
+            ("quality levels", "\(qualityLevels)"),
+            ("references", referenceWords),
+            ("slices", sliceWords),
+            ("packed headers", packedHeaders.description),
+            ("frame size limit", frameSizeLimit.map { $0.hasMultiplePasses ? "yes, in passes" : "yes" } ?? "no"),
+            ("temporal layers", temporalLayerWords),
+            ("regions", regionWords),
+            ("intra refresh", intraRefresh.description),
+            ("dirty rectangles", dirtyRectangles == 0 ? "none" : "up to \(dirtyRectangles)"),
+            ("trellis", hasTrellis ? "yes" : "no"),
+            ("sizes", sizeWords),
+            ("coded from", renderTargetFormats.description),
+            ("surfaces", surfaceWords),
+            ("their memory", surfaces.memoryTypes.description),
+        ]
+    }
+
+    private var rateControlWords: String {
+        let modes = exclusiveRateControlModes.map(\.description)
+        var words = [modes.isEmpty ? "none" : modes.joined(separator: " ")]
+        if rateControlModes.contains(.perMacroblock) { words.append("by macroblock") }
+        if rateControlModes.contains(.parallel) { words.append("in parallel") }
+        if knowsOfDroppedFrames { words.append("knows of dropped frames") }
+        return words.joined(separator: ", ")
+    }
+
+    private var referenceWords: String {
+        guard let references else { return "not stated" }
+        let limits = "\(references.list0) in list 0, \(references.list1) in list 1"
+        return limits + (predictionDirections.map { "; predicts from \($0)" } ?? "")
+    }
+
+    private var sliceWords: String {
+        guard let maximumSlices else { return "not stated" }
+        let count = maximumSlices == 1 ? "1" : "up to \(maximumSlices)"
+        return sliceStructures.map { "\(count); \($0)" } ?? count
+    }
+
+    private var temporalLayerWords: String {
+        guard temporalLayers.count > 1 else { return "none" }
+        return "up to \(temporalLayers.count)" + (temporalLayers.hasRateForEach ? ", each with its rate" : "")
+    }
+
+    private var regionWords: String {
+        guard let regions = regionsOfInterest else { return "none" }
+        let ways = [
+            regions.takesQPDifferences ? "differences of QP" : nil, regions.takesPriorities ? "priorities" : nil,
+        ].compactMap { $0 }
+        return "up to \(regions.count)" + (ways.isEmpty ? "" : ", by " + ways.joined(separator: " or "))
+    }
+
+    private var sizeWords: String {
+        let smallest = Self.size(minimumWidth, minimumHeight)
+        guard smallest != nil || largestSize != nil else { return "not stated" }
+        return [smallest.map { "from \($0)" }, largestSize.map { "up to \($0)" }].compactMap { $0 }
+            .joined(separator: " ")
+    }
+
+    private var surfaceWords: String {
+        let formats = surfaces.formats.map(\.description)
+        var words = [formats.isEmpty ? "formats not stated" : formats.joined(separator: " ")]
+        words.append(surfaces.takesModifiers ? "modifiers can be asked for" : "no list of modifiers")
+        if surfaces.takesUsage { words.append("usage hints") }
+        return words.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs `vatoolbox encode` on the reference driver and holds everything that came of it against everything that was asked
+for: output, document, journal."""
+
+import json
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import rows
+import stream
+from runner import media, session
+from runner.commands import DEVICE
+from runner.launch import run
+from runner.places import Problem
+
+# What va.h calls them.
+RATE_CONTROLS = {"cbr": 0x2, "vbr": 0x4, "cqp": 0x10, "icq": 0x40, "qvbr": 0x400, "avbr": 0x800}
+PROFILES = {"baseline": 13, "main": 6, "high": 7}
+ENTRYPOINTS = {"off": 6, "on": 8}
+PROFILE_NAMES = {"baseline": "Constrained Baseline", "main": "Main", "high": "High"}
+COLOURS = ("color_range", "color_space", "color_transfer", "color_primaries")
+
+
+class Encode:
+    """One run of the command for a row."""
+
+    def __init__(self, program, row, source, folder, device=DEVICE):
+        self.row = row
+        self.source = source
+        self.frames = rows.frames_of(row)
+        self.output = Path(folder) / f"output.{row.container}"
+        self.command = [str(program), "encode", str(source), "-o", str(self.output), "--json", "--overwrite", "--device",
+                        device, "--require-hardware", *rows.options_of(row)]
+        self.complaints = []
+        self.verdict = None
+        self.document = {}
+
+    def request(self):
+        return session.Request(self.command, client="vatoolbox", output=self.output, source=self.source,
+                               persona=self.row.persona, limits=rows.limits_of(self.row), timeout=120,
+                               test_encodes=True)
+
+    def judge(self):
+        """Everything that is not as it should be, as sentences."""
+        try:
+            self.verdict = session.judge(self.request())
+            self.document = document_in(self.verdict.ended.output)
+            self.hear_verdict()
+            if self.output.exists() and self.output.stat().st_size and not self.complaints:
+                self.check_document()
+                self.check_journal()
+                self.check_stream()
+                self.check_second_decoder()
+        except Problem as problem:
+            self.complaints.append(str(problem))
+        return self.complaints
+
+    def expect(self, what, given, expected):
+        if given != expected:
+            self.complaints.append(f"{what}: {given!r}, expected {expected!r}")
+
+    def hear_verdict(self):
+        verdict = self.verdict
+        if not verdict.good:
+            self.complaints.append(verdict.line())
+            self.complaints += [str(finding) for finding in (verdict.findings + verdict.leaks)[:8]]
+            self.complaints += (verdict.decoded.complaints if verdict.decoded else [])[:4]
+            error = self.document.get("error")
+            self.complaints += [json.dumps(error)] if error else []
+            self.complaints += [] if error or verdict.ended.status == 0 else verdict.ended.output.splitlines()[-6:]
+        for fault in verdict.journal.faults if verdict.journal else []:
+            self.complaints.append(f"a fault fired that nobody asked for: {fault}")
+
+    # What the command says.
+
+    def check_document(self):
+        row, document = self.row, self.document
+        self.expect("status", document.get("status"), "done")
+        frames = document["frames"]
+        self.expect("frames", {name: frames[name] for name in ("in", "out", "dropped", "repeated")},
+                    {"in": self.frames, "out": self.frames, "dropped": 0, "repeated": 0})
+        self.expect("device", document["encoder"]["device"], DEVICE)
+        self.expect("isolation", document["encoder"]["isolation"], row.isolation)
+        self.expect("size", (document["output"]["width"], document["output"]["height"]), row.size)
+        self.expect("adjustments", document["adjustments"], [])
+
+    # What the driver says.
+
+    def pictures(self):
+        """The journal's entries of the pictures that are in the output, in decoding order."""
+        kept = {(picture.context, picture.number) for picture in self.verdict.journal.pictures}
+        return [entry for entry in self.verdict.journal.entries if entry.get("kind") == "picture"
+                and ((entry["process"], entry["context"]), entry["picture"]) in kept]
+
+    def check_journal(self):
+        row, pictures = self.row, self.pictures()
+        configs = [entry for entry in self.verdict.journal.entries if entry.get("kind") == "config"]
+        wanted = (PROFILES[row.profile], ENTRYPOINTS[row.low_power], RATE_CONTROLS[row.control])
+        if wanted not in [(entry["profile"], entry["entrypoint"], entry["rate_control"]) for entry in configs]:
+            self.complaints.append(f"no config has profile, entrypoint, rate control {wanted}: {configs}")
+        self.expect("slices", {entry["slices"] for entry in pictures}, {row.slices})
+        types = Counter(entry["type"] for entry in pictures)
+        if row.b_frames == "off":
+            self.expect("B pictures", types["B"], 0)
+        elif types["B"] * 2 < len(pictures) // 2:
+            self.complaints.append(f"few B pictures: {dict(types)}")
+        pyramid = any(entry["type"] == "B" and entry["reference"] for entry in pictures)
+        self.expect("B pictures as references", pyramid, row.b_frames == "pyramid")
+        self.check_key_frames(pictures)
+        self.check_depth(pictures)
+
+    def check_key_frames(self, pictures):
+        distances, since = [], 0
+        for entry in pictures:
+            if entry["type"] == "I":
+                distances.append(since)
+                since = 0
+            since += 1
+        if max(distances + [since]) > 10 + (3 if self.row.b_frames != "off" else 0):
+            self.complaints.append(f"I pictures are {distances} pictures apart, asked for was 10 at most")
+        if not pictures[0]["idr"]:
+            self.complaints.append("the first picture is no IDR picture")
+
+    def check_depth(self, pictures):
+        """No more pictures are with the driver at a time than was asked for."""
+        for index, entry in enumerate(pictures):
+            under_way = sum(before["ended_us"] > entry["submitted_us"] for before in pictures[:index]) + 1
+            if under_way > self.row.depth:
+                self.complaints.append(f"{under_way} pictures were with the driver when picture {index} was submitted")
+                return
+
+    # What the output says.
+
+    def check_stream(self):
+        row, described = self.row, stream.stream_of(self.output)
+        encoder = self.document["encoder"]
+        self.expect("profile", described["profile"], PROFILE_NAMES[row.profile])
+        self.expect("profile in the document", encoder["profile"].lower().replace("-", " "), described["profile"].lower())
+        self.expect("level in the document", stream.level_number(encoder["level"]), described["level"])
+        self.expect("size of the stream", (described["width"], described["height"]), row.size)
+        given = stream.stream_of(self.source)
+        for name in COLOURS:
+            self.expect(name, described.get(name), given.get(name))
+        elements = stream.elements_of(self.output, "entropy_coding_mode_flag", "first_mb_in_slice")
+        self.expect("entropy_coding_mode_flag", set(elements["entropy_coding_mode_flag"]), {int(row.entropy == "cabac")})
+        depth = self.needed_depth()
+        self.expect("B-frames that ffprobe tells", described["has_b_frames"], depth)
+        if row.container != "h264":
+            self.check_times(described)
+
+    def needed_depth(self):
+        """How many pictures a decoder must hold back, by the order of the driver's pictures."""
+        order, start, latest = [], 0, 0
+        for entry in self.pictures():
+            if entry["idr"]:
+                start = latest
+            order.append(start + entry["poc"])
+            latest = max(latest, order[-1] + 1)
+        return stream.reorder_depth(order)
+
+    def check_times(self, described):
+        times = stream.times_of(self.output)
+        self.expect("packets", len(times), self.frames)
+        if any(dts is None or pts is None for dts, pts in times):
+            self.complaints.append("packets without times")
+            return
+        if any(later[0] <= earlier[0] for earlier, later in zip(times, times[1:])):
+            self.complaints.append(f"decode times do not increase: {[dts for dts, _ in times]}")
+        late = [(dts, pts) for dts, pts in times if dts > pts]
+        if late:
+            self.complaints.append(f"decode times above presentation times: {late[:4]}")
+        shown = sorted(pts for _, pts in times)
+        base = stream.time_base_of(described)
+        if any(abs((pts - shown[0]) * base - index / 25) > base for index, pts in enumerate(shown)):
+            self.complaints.append(f"presentation times are not the source's: {shown[:8]} of {described['time_base']}")
+        if self.row.container == "mp4":
+            self.expect("first presentation time", shown[0], 0)
+
+    def check_second_decoder(self):
+        if self.row.profile != "baseline" or not has_openh264():
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            annex_b = Path(folder) / "stream.h264"
+            ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(self.output), "-c", "copy", "-f", "h264",
+                         str(annex_b)], media.tool_environment(), 60)
+            decoded = media.decode_with_openh264(annex_b)
+            self.complaints += decoded.complaints + ([ended.output.strip()] if ended.status else [])
+            reconstructions = [picture.reconstruction for picture in self.verdict.journal.in_presentation_order()]
+            if decoded.frames != reconstructions:
+                self.complaints.append("openh264 decodes something else")
+
+
+_has_openh264 = []
+
+
+def has_openh264():
+    """Whether GStreamer has openh264dec; asked once."""
+    if not _has_openh264:
+        _has_openh264.append(media.has_openh264())
+    return _has_openh264[0]
+
+
+def document_in(output):
+    """The JSON document among what a program has printed."""
+    decoder, at = json.JSONDecoder(), output.find("{")
+    while at >= 0:
+        try:
+            found, _ = decoder.raw_decode(output, at)
+            if isinstance(found, dict) and "status" in found:
+                return found
+        except json.JSONDecodeError:
+            pass
+        at = output.find("{", at + 1)
+    return {}

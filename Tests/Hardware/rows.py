@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the hardware encoder is asked for, row by row, and what it cannot be asked for."""
+
+from collections import namedtuple
+
+from covering import covering, uncovered
+
+Row = namedtuple("Row", "persona low_power profile control b_frames entropy slices size gop depth isolation container")
+
+SIZES = ((64, 64), (176, 144), (642, 358), (1280, 720), (1920, 1080))
+SMALL_SIZES = ((64, 64), (176, 144), (178, 102))
+LARGEST = (4096, 2304)
+
+VALUES = Row(
+    persona=("intel", "amd", "low-power"),
+    low_power=("off", "on"),
+    profile=("baseline", "main", "high"),
+    control=("cqp", "cbr", "vbr", "icq", "qvbr", "avbr"),
+    b_frames=("off", "2", "pyramid"),
+    entropy=("cavlc", "cabac"),
+    slices=(1, 4),
+    size=SIZES,
+    gop=("closed", "open"),
+    depth=(1, 4),
+    isolation=("in-process", "process"),
+    container=("mp4", "ts", "h264"),
+)
+
+# The indices of the dimensions that is_possible looks at.
+RULED = [Row._fields.index(name) for name in ("persona", "low_power", "profile", "control", "b_frames", "entropy")]
+
+# Rate controls of the reference driver's personas, by entrypoint (Tests/Drivers/README.md).
+CONTROLS = {
+    ("intel", "off"): ("cqp", "cbr", "vbr", "icq", "qvbr", "avbr"),
+    ("intel", "on"): ("cqp", "cbr", "vbr", "qvbr"),
+    ("amd", "off"): ("cqp", "cbr", "vbr"),
+    ("low-power", "on"): ("cqp",),
+}
+
+
+def why_impossible(row):
+    """What speaks against a row: the name of the option that cannot be had, and of the reason; None: nothing."""
+    row = Row(*row)
+    if (row.persona, row.low_power) not in CONTROLS:
+        return "low_power"
+    if row.control not in CONTROLS[row.persona, row.low_power]:
+        return "control"
+    if row.b_frames != "off" and (row.profile == "baseline" or (row.persona, row.low_power) != ("intel", "off")):
+        return "b_frames"
+    if row.entropy == "cabac" and row.profile == "baseline":
+        return "entropy"
+    return None
+
+
+def is_possible(row):
+    return why_impossible(row) is None
+
+
+def is_of_persona(row, persona):
+    return not persona or row.persona == persona
+
+
+def cost(row):
+    return Row(*row).size[0]
+
+
+def table(seed, sizes=SIZES):
+    """The rows of the table, which has every possible pair of values, and the largest picture once."""
+    dimensions = VALUES._replace(size=sizes)
+    rows = [Row(*row) for row in covering(dimensions, is_possible, RULED, seed, cost=cost)]
+    lacking = uncovered(rows, dimensions, is_possible)
+    if lacking:
+        raise AssertionError(f"the table lacks {len(lacking)} pairs, such as {min(lacking, key=repr)}")
+    if sizes is SIZES:
+        rows.append(Row("intel", "off", "high", "cqp", "pyramid", "cabac", 4, LARGEST, "closed", 4, "process", "mp4"))
+    return rows
+
+
+def describe(row):
+    """The row in one line, which no other row has."""
+    entrypoint = "low-power entrypoint" if row.low_power == "on" else "full entrypoint"
+    return (f"{row.persona} {entrypoint} {row.profile} {row.control} b={row.b_frames} {row.entropy} slices={row.slices} "
+            f"{row.size[0]}x{row.size[1]} {row.gop} depth={row.depth} {row.isolation} {row.container}")
+
+
+def frames_of(row):
+    """Several groups of pictures where pictures are small; fewer of large ones."""
+    return {64: 40, 176: 30, 178: 24, 642: 18, 1280: 14, 1920: 12, 4096: 4}[row.size[0]]
+
+
+def rate_of(row):
+    """Bits per second that suit the size."""
+    return max(100_000, row.size[0] * row.size[1] * 2)
+
+
+def limits_of(row):
+    """REFERENCE_DRIVER_LIMITS. The AMD-like persona takes one slice; later chips of AMD take many."""
+    return "slices=128" if row.persona == "amd" and row.slices > 1 else ""
+
+
+def options_of(row):
+    """The options of `vatoolbox encode`."""
+    rate = str(rate_of(row))
+    peak = str(rate_of(row) * 3 // 2)
+    control = {
+        "cqp": ["--qp", "26"],
+        "cbr": ["--cbr", "--bitrate", rate],
+        "vbr": ["--bitrate", rate, "--peak-bitrate", peak],
+        "icq": ["--crf", "26"],
+        "qvbr": ["--crf", "26", "--peak-bitrate", peak],
+        "avbr": ["--bitrate", rate],
+    }[row.control]
+    b_frames = {"off": ["--b-frames", "off"], "2": ["--b-frames", "2", "--no-b-pyramid"],
+                "pyramid": ["--b-frames", "3"]}[row.b_frames]
+    return ["--rate-control", row.control, *control, "--profile", row.profile, *b_frames, "--entropy", row.entropy,
+            "--slices", str(row.slices), *(["--open-gop"] if row.gop == "open" else []), "--low-power", row.low_power,
+            "--async-depth", str(row.depth), "--isolation", row.isolation, "--keyframe-interval", "10"]

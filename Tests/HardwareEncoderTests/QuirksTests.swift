@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Testing
+
+@testable import HardwareEncoder
+
+@Suite struct QuirksTests {
+    @Test func aDriverThatNobodyKnowsHasNone() {
+        #expect(Quirks(vendor: "VAToolbox reference driver (intel)") == Quirks())
+        #expect(Quirks(vendor: "") == Quirks())
+        #expect(Quirks().statusMask == .max && Quirks().refusal == nil)
+    }
+
+    @Test func driversAreKnownByWhatTheyCallThemselves() {
+        let intel = Quirks(vendor: DriverNumbers.skylake.vendor)
+        #expect(intel.statusMask == 0xFFFF && intel.fullBufferIsUnused && intel.averageWindow == 150)
+        #expect(intel.frameRateDenominatorLimit == 4095 && intel.qualityValues == nil && intel.refusal == nil)
+        let amd = Quirks(vendor: DriverNumbers.navi21.vendor)
+        #expect(amd.statusMask == 0 && !amd.fullBufferIsUnused && amd.qualityValues == [5, 3, 0])
+    }
+
+    @Test func aDriverThatAbortsIsRefusedWithTheReason() {
+        let error = #expect(throws: MediaError.self) {
+            try H264Setup(
+                EncoderConfiguration(width: 640, height: 360),
+                capabilities: DriverNumbers.intel.capabilities,
+                vendor: "Intel i965 driver for Intel(R) Kaby Lake - 2.4.1",
+                maximumReorderDepth: nil
+            )
+        }
+        #expect(error?.code == .unsupported && error?.message.contains("aborts") == true)
+    }
+
+    @Test func versionsAreRead() {
+        #expect(Quirk.version(in: DriverNumbers.skylake.vendor) == [23, 1, 1])
+        #expect(Quirk.version(in: DriverNumbers.navi21.vendor) == [22, 3, 6])
+        #expect(Quirk.version(in: "Intel i965 driver for Intel(R) Kaby Lake - 2.4.1") == [2, 4, 1])
+        #expect(Quirk.version(in: "no number") == nil)
+        let old = Quirk("Gallium", before: [24], what: "", why: "", source: "") { _ in }
+        #expect(old.concerns(DriverNumbers.navi21.vendor) && old.concerns("Gallium of no version"))
+        #expect(!old.concerns("Mesa Gallium driver 24.0.1") && !old.concerns(DriverNumbers.skylake.vendor))
+    }
+
+    /// Level 1 is the best preset, and what is beyond the presets becomes the fastest.
+    @Test func qualityLevelsOfRadeonsiArePresets() throws {
+        func value(_ level: Int) throws -> H264Setup {
+            var configuration = EncoderConfiguration(width: 640, height: 360)
+            configuration.hardware.qualityLevel = level
+            let driver = DriverNumbers.navi21
+            return try H264Setup(
+                configuration,
+                capabilities: driver.capabilities,
+                vendor: driver.vendor,
+                maximumReorderDepth: nil
+            )
+        }
+        #expect(try value(1).device.qualityLevel == 5 && value(2).device.qualityLevel == 3)
+        #expect(try value(3).device.qualityLevel == 0 && value(3).device.adjustments.isEmpty)
+        #expect(try value(7).device.adjustments.map(\.used) == ["3"])
+    }
+
+    @Test func everyQuirkSaysWhatWhyAndWhence() {
+        for quirk in Quirks.table {
+            #expect(quirk.what.hasSuffix(".") && quirk.why.hasSuffix(".") && !quirk.source.isEmpty)
+        }
+    }
+}
