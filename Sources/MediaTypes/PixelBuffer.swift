@@ -147,13 +147,12 @@ extension PixelBuffer {
         release: @escaping @Sendable () -> Void
     ) throws(MediaError) {
         try Self.check(description, rows: file.planes.map(\.bytesPerRow))
-        let last = Int.max / 2
-        if let plane = file.planes.first(where: { !(0...last).contains($0.offset) }) {
+        if let plane = file.planes.first(where: { !(0...Self.lastOffset).contains($0.offset) }) {
             throw MediaError(
                 .invalidArgument,
                 "a plane lies outside of any file",
                 given: "offset \(plane.offset)",
-                allowed: "0...\(last)"
+                allowed: "0...\(Self.lastOffset)"
             )
         }
         self.init(description, storage: .file(file), planes: [], onRelease: release)
@@ -170,7 +169,9 @@ extension PixelBuffer {
     ) throws(MediaError) {
         try Self.check(description, rows: dmaBuf.planes.map(\.layout.bytesPerRow))
         for plane in dmaBuf.planes
-        where !dmaBuf.fileDescriptors.indices.contains(plane.object) || plane.layout.offset < 0 {
+        where !dmaBuf.fileDescriptors.indices.contains(plane.object)
+            || !(0...Self.lastOffset).contains(plane.layout.offset)
+        {
             throw MediaError(
                 .invalidArgument,
                 "a plane of a DMA-BUF lies outside of it",
@@ -238,6 +239,9 @@ extension PixelBuffer {
             }
         }
     }
+
+    /// Where a plane may begin at most, so that no sum with its size overflows.
+    private static let lastOffset = Int.max / 2
 
     static func sizeError(width: Int, height: Int) -> MediaError {
         MediaError(

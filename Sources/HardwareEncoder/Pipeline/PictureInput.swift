@@ -21,27 +21,25 @@ final class PictureInput {
     /// The surface that holds a picture, from now on until the caller lets go of it.
     func surface(for buffer: PixelBuffer) throws(MediaError) -> PooledSurface {
         let pooled = try calling(.frameFailed) { () throws(VAError) in try pool.take() }
+        let way = upload.way
         let copied = try calling(.frameFailed) { () throws(VAError) in
             try pooled.surface.withWritablePlanes(&upload) { target in
-                Result { () throws(MediaError) in try Self.copy(buffer, to: target) }
+                Result { () throws(MediaError) in
+                    try buffer.copySamples(to: target.pixelPlanes, isForDevice: way == .derived)
+                }
             }
         }
         try copied.get()
         copies += upload.way?.copies ?? 0
         return pooled
     }
+}
 
-    private static func copy(_ buffer: PixelBuffer, to target: WritablePlanes) throws(MediaError) {
-        try buffer.withPlanes { planes in
-            for (index, (source, plane)) in zip(planes, target.planes).enumerated() {
-                let rows = index == 0 ? buffer.height : buffer.height / 2
-                for row in 0..<rows {
-                    target.bytes.baseAddress?.advanced(by: plane.offset + row * plane.pitch).copyMemory(
-                        from: source.baseAddress + row * source.bytesPerRow,
-                        byteCount: buffer.width
-                    )
-                }
-            }
+extension WritablePlanes {
+    /// The planes as pixel buffers have them.
+    fileprivate var pixelPlanes: [PixelPlane] {
+        planes.compactMap { plane in
+            bytes.baseAddress.map { PixelPlane(baseAddress: $0 + plane.offset, bytesPerRow: plane.pitch) }
         }
     }
 }
