@@ -224,6 +224,13 @@ let package = Package(
             path: "Tests/VAAPIScenarios",
             swiftSettings: strict
         ),
+        // Sessions on a GPU, which scripts/verify and the tests run under the shim.
+        .executableTarget(
+            name: "HardwareScenarios",
+            dependencies: ["EncoderIPC", "MediaTypes", "VAToolbox"],
+            path: "Tests/HardwareScenarios",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "VAAPITests",
             dependencies: ["CLibVA", "RenderNodes", "VAAPI", "VAAPIScenarios"],

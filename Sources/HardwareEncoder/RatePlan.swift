@@ -31,12 +31,20 @@ struct RatePlan: Hashable, Sendable {
     var quantizerRange: ClosedRange<Int>?
     /// How full the decoder's buffer is at the first picture (`initial_buffer_fullness`), in bits; `nil` without one.
     var initialFullness: Int?
-    /// Whether the quantizer changes from macroblock to macroblock; `nil` for the driver's choice.
+    /// Whether the quantizer changes from macroblock to macroblock (`mb_rate_control`); `nil` for the driver's choice. The
+    /// config has the mode alone all the same: iHD 23.1 takes `VA_RC_MB` beside CBR and VBR and refuses it beside others.
     var controlsMacroblocks: Bool?
     /// Whether a stream that falls short of its rate is filled up.
     var isPadded = false
     /// Where the plan differs from what was asked for.
     var adjustments: [Adjustment] = []
+
+    /// How long the decoder's buffer fills before the first picture is taken from it (`initial_cpb_removal_delay`), in
+    /// units of 1/90000 s, at least 1.
+    var initialDelay: UInt32 {
+        let bits = Int128(initialFullness ?? 0)
+        return UInt32(clamping: max(1, bits * 90_000 / Int128(max(1, target?.peak ?? 1))))
+    }
 
     /// How full the decoder's buffer is at the first picture where nothing was asked for. A fuller one has more for the
     /// first intra picture, an emptier one shortens the delay before it.

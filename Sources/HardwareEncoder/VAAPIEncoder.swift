@@ -23,16 +23,24 @@ final class VAAPIEncoder: EncoderBackend {
     private var planner: GOPPlanner
     private var coder: H264Coder
     private var miscellaneous: MiscellaneousParameters
+    private var messages: H264Messages
     private var keyFrames: KeyFrameClock
+    /// How bits are spent from the next picture on.
+    private var rate: RatePlan
     private var shown = PresentationHistory()
     /// Frames that were taken and are not submitted yet, by number.
     private var waiting: [Int64: WaitingFrame] = [:]
     /// The surfaces of references, by number.
     private var references: [Int64: PooledSurface] = [:]
 
+    /// What is left of a frame when its picture is in a surface.
     private struct WaitingFrame {
         var surface: PooledSurface
-        var frame: EncoderFrame
+        var presentationTime: MediaTime
+        var options: FrameOptions
+        var attachments: PixelAttachments
+        /// The constant quantizer that held when it was taken.
+        var quantizer: Int
     }
 
     init(
@@ -54,6 +62,8 @@ final class VAAPIEncoder: EncoderBackend {
         let format = try H264FormatTracker(stream)
         planner = try GOPPlanner(setup.device.structure)
         miscellaneous = MiscellaneousParameters(setup.device, stream.configuration)
+        messages = H264Messages(setup)
+        rate = setup.device.rate
         keyFrames = KeyFrameClock(request.configuration)
         properties = EncoderProperties(
             name: driver.vendor,
@@ -87,7 +97,7 @@ final class VAAPIEncoder: EncoderBackend {
         }
         input = PictureInput(display, surfaces)
         reconstructions = SurfacePool(display.share(), surfaces)
-        let collector = Collector(setup, format, request.output)
+        let collector = Collector(format, request.output)
         pipeline = try Pipeline(
             context: context,
             depth: setup.device.framesInFlight,
@@ -105,7 +115,13 @@ final class VAAPIEncoder: EncoderBackend {
         try check(frame)
         noteLosses(frame.options)
         shown.record(frame.number, at: frame.presentationTime)
-        waiting[frame.number] = WaitingFrame(surface: try input.surface(for: frame.buffer), frame: frame)
+        waiting[frame.number] = WaitingFrame(
+            surface: try input.surface(for: frame.buffer),
+            presentationTime: frame.presentationTime,
+            options: frame.options,
+            attachments: frame.buffer.attachments,
+            quantizer: rate.quantizer
+        )
         let planned = try planner.add(
             InputPicture(
                 number: frame.number,
@@ -117,7 +133,16 @@ final class VAAPIEncoder: EncoderBackend {
         for picture in planned { try submit(picture) }
     }
 
-    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome { .needsNewEncoder }
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
+        guard let plan = setup.rate(changedTo: configuration) else { return .needsNewEncoder }
+        // Frames that were taken before are coded as before.
+        for picture in planner.endGroup() { try submit(picture) }
+        let known = setup.device.adjustments + rate.adjustments
+        rate = plan
+        coder.change(plan)
+        miscellaneous.change(plan, frameRate: configuration.frameRate)
+        return .done(adjustments: plan.adjustments.filter { !known.contains($0) })
+    }
 
     func drain() throws(MediaError) {
         for picture in planner.finish() { try submit(picture) }
@@ -129,16 +154,16 @@ final class VAAPIEncoder: EncoderBackend {
     private func submit(_ planned: PlannedPicture) throws(MediaError) {
         guard let frame = waiting.removeValue(forKey: planned.number) else { return }
         if planned.kind == .idr || planned.kind == .recoveryPoint {
-            keyFrames.restart(at: frame.frame.presentationTime)
+            keyFrames.restart(at: frame.presentationTime)
         }
-        let picture = coder.picture(planned, quantizer: quantizer(planned.kind, frame.frame.options))
+        let picture = coder.picture(planned, quantizer: quantizer(planned.kind, frame))
         let reconstruction = try calling(.frameFailed) { () throws(VAError) in try reconstructions.take() }
         var parameters = ParameterList()
         miscellaneous.append(
             to: &parameters,
             MiscellaneousParameters.Picture(
                 isIDR: picture.isIDR,
-                regions: frame.frame.buffer.attachments.regionsOfInterest,
+                regions: frame.attachments.regionsOfInterest,
                 refreshPosition: planned.refreshPosition
             )
         )
@@ -148,7 +173,8 @@ final class VAAPIEncoder: EncoderBackend {
             miscellaneous: parameters,
             inputSurface: frame.surface,
             reconstruction: reconstruction,
-            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] }
+            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] },
+            units: try messages.units(planned, frame.attachments)
         )
         // What the picture drops is kept by pictures in flight as long as they need it.
         for dropped in planned.dropped { references[dropped.number] = nil }
@@ -158,16 +184,16 @@ final class VAAPIEncoder: EncoderBackend {
 
     /// The quantizer of a picture's slices. With a constant quantizer I pictures have a lower one and B pictures a higher
     /// one, for much or nothing depends on them; the differences are those that x264 has.
-    private func quantizer(_ kind: PlannedPicture.Kind, _ options: FrameOptions) -> Int {
-        guard setup.device.rate.mode == .cqp else { return 26 + Int(setup.stream.picture.picInitQpMinus26) }
-        if let asked = options.quantizer { return min(max(asked, 1), 51) }
+    private func quantizer(_ kind: PlannedPicture.Kind, _ frame: WaitingFrame) -> Int {
+        guard rate.mode == .cqp else { return 26 + Int(setup.stream.picture.picInitQpMinus26) }
+        if let asked = frame.options.quantizer { return min(max(asked, 1), 51) }
         let offset =
             switch kind {
             case .idr, .recoveryPoint: -3
             case .p: 0
             case .b: 2
             }
-        return min(max(setup.device.rate.quantizer + offset, 1), 51)
+        return min(max(frame.quantizer + offset, 1), 51)
     }
 
     private func noteLosses(_ options: FrameOptions) {
@@ -232,68 +258,5 @@ extension VAAPIEncoder {
             }
         }
         return list
-    }
-}
-
-// MARK: - What is in flight
-
-/// A picture in flight, with the surfaces that it needs.
-struct PictureJob: PictureInFlight {
-    let coder: H264Coder
-    let picture: H264Picture
-    let miscellaneous: ParameterList
-    let inputSurface: PooledSurface
-    let reconstruction: PooledSurface
-    let references: [Int64: PooledSurface]
-    var units = PictureUnits()
-
-    var input: Surface { inputSurface.surface }
-
-    func parameters(output: UInt32) throws(MediaError) -> ParameterList {
-        let surfaces = PictureSurfaces(
-            reconstruction: reconstruction.surface.id,
-            references: references.mapValues(\.surface.id),
-            output: output
-        )
-        return try coder.parameters(picture, surfaces, units, miscellaneous)
-    }
-}
-
-/// The collecting thread's part: makes frames of what the driver has coded.
-final class Collector: Sendable {
-    private let output: @Sendable (EncoderOutput) -> Void
-    private let format: Mutex<H264FormatTracker>
-
-    init(_ setup: H264Setup, _ format: H264FormatTracker, _ output: @escaping @Sendable (EncoderOutput) -> Void) {
-        self.output = output
-        self.format = Mutex(format)
-    }
-
-    func take(
-        _ job: PictureJob,
-        _ segments: CodedSegments
-    ) throws(MediaError) -> Pipeline<PictureJob>.Outcome {
-        let status = try CodedPictureStatus(segments, statusMask: job.coder.setup.device.quirks.statusMask)
-        if status.isOverflown { return .overflown }
-        let unit = try H264AccessUnit(status.segments)
-        guard unit.isIDR == job.picture.isIDR else {
-            throw MediaError(
-                .malformedData,
-                "the driver has coded a picture of another kind",
-                given: unit.isIDR ? "an IDR picture" : "no IDR picture",
-                allowed: job.picture.isIDR ? "an IDR picture" : "no IDR picture"
-            )
-        }
-        var frame = CodedFrame(
-            number: job.picture.planned.number,
-            data: unit.coded(delimiter: nil, inserting: []),
-            isKeyFrame: job.picture.isIDR,
-            isReference: job.picture.planned.isReference
-        )
-        frame.formatDescription = try format.withLock { (format) throws(MediaError) in
-            try format.update(unit.parameterSets)
-        }
-        output(.coded(frame))
-        return .taken
     }
 }

@@ -40,6 +40,18 @@ extension EncoderConfiguration {
         result.rateControl = try rateControl.applying(update)
         return result
     }
+
+    /// Whether this configuration differs from another in nothing but what an ``EncoderUpdate`` can change.
+    ///
+    /// A session takes what a configuration leaves open from the first picture, and makes no new encoder if that says
+    /// nothing either: colour and aspect ratio that are not given are the same as such that are not specified.
+    package func isUpdate(of other: EncoderConfiguration) -> Bool {
+        var (one, two) = (self, other)
+        (one.rateControl, one.frameRate) = (two.rateControl, two.frameRate)
+        (one.color, two.color) = (one.color ?? .unspecified, two.color ?? .unspecified)
+        (one.pixelAspectRatio, two.pixelAspectRatio) = (one.pixelAspectRatio ?? .one, two.pixelAspectRatio ?? .one)
+        return one == two
+    }
 }
 
 extension RateControl {

@@ -8,7 +8,8 @@ public struct PixelAttachments: Sendable, Hashable {
     public var contentLight: ContentLightLevel?
     /// CEA-708 caption packets of this picture: triplets `cc_data` of ATSC A/53 part 4.
     public var captions: [UInt8]
-    /// Areas that deserve more, or fewer, bits than the rest.
+    /// Areas that deserve more, or fewer, bits than the rest. Where they overlap, the first one counts; what lies outside
+    /// of the picture is left out.
     public var regionsOfInterest: [RegionOfInterest]
 
     /// The most bytes of ``captions``; ATSC A/53 allows 31 triplets for a picture.

@@ -41,9 +41,9 @@ extension X264Settings {
     /// Whether an encoder with these settings can take on `new` ones while it works, with the effect that a new encoder
     /// would have. `x264_encoder_reconfig` does not tell: it takes values that its rate control then ignores.
     func canChange(to new: X264Settings) -> Bool {
-        var rest = new.configuration
-        rest.rateControl = configuration.rateControl
-        guard rest == configuration else { return false }
+        guard new.configuration.isUpdate(of: configuration),
+            new.configuration.frameRate == configuration.frameRate
+        else { return false }
         if new.configuration.rateControl == configuration.rateControl { return true }
         let (old, next) = (parameters.rc, new.parameters.rc)
         guard old.i_rc_method == next.i_rc_method, hasLimit == new.hasLimit, new.fits(level: parameters.i_level_idc)

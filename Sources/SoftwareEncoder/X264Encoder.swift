@@ -69,12 +69,13 @@ final class X264Encoder: EncoderBackend {
         if let quantizer = frame.options.quantizer {
             picture.i_qpplus1 = Int32(clamping: quantizer + settings.quantizerOffset + 1)
         }
-        if let messages = CaptionMessages(frame.buffer.attachments.captions) {
+        let attachments = frame.buffer.attachments
+        if let messages = CaptionMessages(attachments.captions) {
             picture.extra_sei = messages.reference
             captions[frame.number] = messages
         }
-        if !frame.buffer.attachments.regionsOfInterest.isEmpty {
-            regions.fill(frame.buffer.attachments.regionsOfInterest)
+        if !attachments.regionsOfInterest.isEmpty {
+            regions.fill(attachments.regionsOfInterest)
             picture.prop.quant_offsets = regions.baseAddress
         }
         try frame.buffer.withPlanes { (planes) throws(MediaError) in

@@ -96,22 +96,31 @@ public final class Transcoder: Sendable {
 
     private func transcode() async throws(MediaError) -> TranscodeReport {
         let contents = try await reader.open(request.input, request.source, cancellation)
-        let (configuration, lost) = request.video.configuration(for: contents.video)
+        let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
+        let (regions, cut) = try request.video.regions(in: contents.video)
+        let lost = lostByVideo + cut
         let (copied, refusals) = try await openOutput(contents, configuration)
         let omissions = refusals + contents.ignored.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let session = try await CompressionSession(configuration: configuration, options: request.session)
         notify(.started(contents.video, session.encoder))
         omissions.forEach { notify(.omission($0)) }
         lost.forEach { notify(.session(.adjusted($0))) }
-        let events = Task { for await event in session.events { notify(.session(event)) } }
+        let events = Task {
+            var adjustments: [Adjustment] = []
+            for await event in session.events {
+                if case .adjusted(let adjustment) = event { adjustments.append(adjustment) }
+                notify(.session(event))
+            }
+            return adjustments
+        }
         state.withLock {
             $0.expectedDuration = contents.video.duration
             $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
         }
         if copiesPictures(session.encoder, contents.video, configuration) { await reader.leavePicturesInFile() }
-        let failure = await work(session, copied: copied)
+        let failure = await work(session, copied: copied, regions)
         session.cancel()  // ends the events also where the work failed
-        await events.value
+        let reported = await events.value
         if let failure { throw failure }
 
         guard let summary = try await writer.finish() else {
@@ -128,7 +137,7 @@ public final class Transcoder: Sendable {
             videoByteCount: progress.bytesOut,
             statistics: await session.statistics,
             problems: problems,
-            adjustments: lost + session.adjustments + session.encoder.properties.adjustments,
+            adjustments: (lost + session.adjustments + session.encoder.properties.adjustments + reported).unique,
             omissions: omissions,
             wasStopped: isStopped.load(ordering: .sequentiallyConsistent)
         )
@@ -156,9 +165,15 @@ public final class Transcoder: Sendable {
     }
 
     /// Feeds the session and empties it, side by side, until the input ends or either side fails.
-    private func work(_ session: CompressionSession, copied: Set<Int>) async -> MediaError? {
+    private func work(
+        _ session: CompressionSession,
+        copied: Set<Int>,
+        _ regions: [RegionOfInterest]
+    ) async -> MediaError? {
         await withTaskGroup(of: MediaError?.self) { group in
-            group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.feed(session, copied) } }
+            group.addTask {
+                await Self.errorOf { () async throws(MediaError) in try await self.feed(session, copied, regions) }
+            }
             group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.drain(session) } }
             var first: MediaError?
             for await error in group {
@@ -198,7 +213,11 @@ public final class Transcoder: Sendable {
         }
     }
 
-    private func feed(_ session: CompressionSession, _ copied: Set<Int>) async throws(MediaError) {
+    private func feed(
+        _ session: CompressionSession,
+        _ copied: Set<Int>,
+        _ regions: [RegionOfInterest]
+    ) async throws(MediaError) {
         var converter = request.video.frameRate.map { FrameRateConverter(frameRate: $0) }
         var pace = request.isPaced ? Pace() : nil
         while let event = try await nextEvent() {
@@ -206,6 +225,7 @@ public final class Transcoder: Sendable {
             case .packet(let packet):
                 if copied.contains(packet.track.index) { try await copy(packet) }
             case .frame(let frame):
+                if !regions.isEmpty { frame.buffer.attachments.regionsOfInterest = regions }
                 if converter == nil {
                     try await encode(frame, session, &pace)
                 } else {
@@ -264,6 +284,14 @@ public final class Transcoder: Sendable {
             let end = frame.presentationTime + frame.duration
             $0.time = end.isValid ? end : frame.presentationTime
         }
+    }
+}
+
+extension [Adjustment] {
+    /// Each of them once, where it comes first.
+    fileprivate var unique: [Adjustment] {
+        var seen: Set<Adjustment> = []
+        return filter { seen.insert($0).inserted }
     }
 }
 

@@ -11,6 +11,9 @@ public struct VideoSettings: Sendable {
     public var size: (width: Int, height: Int)?
     /// A constant frame rate; `nil` for the track's timing as it is.
     public var frameRate: Rational?
+    /// Regions of interest of every picture, in pixels of the track's pictures as they are shown: scaled with them. They
+    /// take the place of those that pictures bring along; none for those.
+    public var regionsOfInterest: [RegionOfInterest] = []
 
     /// Makes settings.
     public init(
@@ -69,4 +72,67 @@ public struct VideoSettings: Sendable {
             pixelAspectRatio: track.pixelAspectRatio
         )
     }
+}
+
+// MARK: - Regions of interest
+
+extension VideoSettings {
+    /// The regions as far as they lie in the track's pictures, and what was cut.
+    ///
+    /// - Throws: `invalidArgument` for a region that is empty or outside, an offset out of range, or too many of them.
+    func regions(in track: VideoTrack) throws(MediaError) -> ([RegionOfInterest], [Adjustment]) {
+        try regions(width: track.width, height: track.height)
+    }
+
+    func regions(width: Int, height: Int) throws(MediaError) -> ([RegionOfInterest], [Adjustment]) {
+        try PixelAttachments(regionsOfInterest: regionsOfInterest).validate()
+        var result: [RegionOfInterest] = []
+        var adjustments: [Adjustment] = []
+        for region in regionsOfInterest {
+            try Self.check(offset: region.quantizerOffset)
+            let columns = Self.overlap(region.x, region.width, with: width)
+            let rows = Self.overlap(region.y, region.height, with: height)
+            guard !columns.isEmpty, !rows.isEmpty else {
+                throw MediaError(
+                    .invalidArgument,
+                    "the region of interest is empty or outside of the picture",
+                    given: region.text,
+                    allowed: "within \(width)x\(height)"
+                )
+            }
+            var cut = region
+            (cut.x, cut.y, cut.width, cut.height) = (columns.lowerBound, rows.lowerBound, columns.count, rows.count)
+            result.append(cut)
+            guard cut != region else { continue }
+            adjustments.append(
+                Adjustment(
+                    property: "region of interest",
+                    requested: region.text,
+                    used: cut.text,
+                    reason: "the picture has \(width)x\(height)"
+                )
+            )
+        }
+        return (result, adjustments)
+    }
+
+    private static func check(offset: Int) throws(MediaError) {
+        if (-51...51).contains(offset) { return }
+        throw MediaError(
+            .invalidArgument,
+            "offset of the region of interest is out of range",
+            given: "\(offset)",
+            allowed: "-51...51"
+        )
+    }
+
+    private static func overlap(_ start: Int, _ count: Int, with length: Int) -> Range<Int> {
+        let (sum, overflow) = start.addingReportingOverflow(max(count, 0))
+        let lower = min(max(start, 0), length)
+        return lower..<max(lower, overflow ? length : min(sum, length))
+    }
+}
+
+extension RegionOfInterest {
+    fileprivate var text: String { "\(width)x\(height) at \(x),\(y)" }
 }

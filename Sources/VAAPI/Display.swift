@@ -42,7 +42,7 @@ public struct Display: ~Copyable, Sendable {
         var major: Int32 = 0
         var minor: Int32 = 0
         do throws(VAError) {
-            try check("vaInitialize", vaInitialize(handle, &major, &minor))
+            try check("vaInitialize", DriverTurn.take { vaInitialize(handle, &major, &minor) })
         } catch {
             throw DisplayError(path: connection.path, reason: .failed(error), messages: relay.endRecord())
         }

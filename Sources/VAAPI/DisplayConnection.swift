@@ -52,7 +52,7 @@ final class DisplayConnection: Sendable {
         hasEnded.store(true, ordering: .relaxed)
         onStage(.closing)
         do throws(VAError) {
-            try check("vaTerminate", vaTerminate(handle))
+            try check("vaTerminate", DriverTurn.take { vaTerminate(handle) })
         } catch {
             vaSetErrorCallback(handle, nil, nil)
             vaSetInfoCallback(handle, nil, nil)

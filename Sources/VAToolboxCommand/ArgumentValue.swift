@@ -46,6 +46,7 @@ extension ArgumentValue where Self: CaseIterable & RawRepresentable<String> {
 extension CodecSelection: ArgumentValue {}
 extension EncoderIsolation: ArgumentValue {}
 extension EntropyMode: ArgumentValue {}
+extension HardwareEncoderOptions.LowPower: ArgumentValue {}
 extension MediaSource.Deinterlacing: ArgumentValue {}
 extension ScalingMode: ArgumentValue {}
 extension SoftwareEncoderOptions.Preset: ArgumentValue {}
@@ -92,15 +93,31 @@ struct BitRate: ArgumentValue {
     let bitsPerSecond: Int
 
     init?(argument text: String) {
-        let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9]
-        let factor = text.last.flatMap { factors[$0] }
-        guard let number = DecimalNumber(factor == nil ? text[...] : text.dropLast()),
-            let rate = Int(exactly: (number.doubleValue * (factor ?? 1)).rounded())
-        else { return nil }
-        bitsPerSecond = rate
+        guard let number = multiple(text) else { return nil }
+        bitsPerSecond = number
     }
 
     static let allowedText = "bits per second, such as 800k, 2.5M or 5000000"
+}
+
+/// A number of bytes.
+struct ByteCount: ArgumentValue {
+    let bytes: Int
+
+    init?(argument text: String) {
+        guard let number = multiple(text) else { return nil }
+        bytes = number
+    }
+
+    static let allowedText = "bytes, such as 200k, 1.5M or 65536"
+}
+
+/// A number with k, M or G for powers of a thousand behind it, rounded.
+private func multiple(_ text: String) -> Int? {
+    let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9]
+    let factor = text.last.flatMap { factors[$0] }
+    guard let number = DecimalNumber(factor == nil ? text[...] : text.dropLast()) else { return nil }
+    return Int(exactly: (number.doubleValue * (factor ?? 1)).rounded())
 }
 
 /// Width and height.
@@ -118,6 +135,21 @@ struct PictureSize: ArgumentValue {
     }
 
     static let allowedText = "WIDTHxHEIGHT, such as 1280x720"
+}
+
+extension RegionOfInterest: ArgumentValue {
+    init?(argument text: String) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count == 5, let last = parts.last else { return nil }
+        let sign = last.hasPrefix("-") ? -1 : 1
+        let lengths = parts.dropLast().compactMap { DecimalNumber($0)?.wholeValue }
+        guard lengths.count == 4,
+            let offset = DecimalNumber(last.hasPrefix("-") || last.hasPrefix("+") ? last.dropFirst() : last)?.wholeValue
+        else { return nil }
+        self.init(x: lengths[0], y: lengths[1], width: lengths[2], height: lengths[3], quantizerOffset: sign * offset)
+    }
+
+    static let allowedText = "X,Y,WIDTH,HEIGHT,OFFSET, such as 640,360,320,180,-6"
 }
 
 extension Rational: ArgumentValue {

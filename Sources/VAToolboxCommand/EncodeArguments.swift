@@ -68,6 +68,17 @@ struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
+            "The kind by the drivers' name: cqp (--qp), cbr, vbr (--bitrate with --peak-bitrate), avbr (--bitrate "
+                + "without a limit on peaks), icq (--crf) or qvbr (--crf with --peak-bitrate). Of what is not given, "
+                + "qp and crf are 23, and the peak is 1.5 times the bitrate (default: what the other options say).",
+            valueName: "mode"
+        )
+    )
+    var rateControl: ArgumentText<RateControlMode>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
             "Average bitrate in bit/s, such as 5M or 800k; 1k to 1000M (default: 5.12M).",
             valueName: "rate"
         )
@@ -106,6 +117,27 @@ struct RateControlArguments: ParsableArguments, Sendable {
         help: ArgumentHelp("Constant quantizer instead: 0 to 51, lower is better.", valueName: "quantizer")
     )
     var qp: ArgumentText<WholeNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The lowest quantizer to use: 0 to 51 (default: the encoder's).", valueName: "quantizer")
+    )
+    var minQp: ArgumentText<WholeNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The highest quantizer to use: 0 to 51 (default: the encoder's).", valueName: "quantizer")
+    )
+    var maxQp: ArgumentText<WholeNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The most bytes of a frame, such as 200k or 1.5M; GPUs that have such a limit (default: none).",
+            valueName: "bytes"
+        )
+    )
+    var maxFrameSize: ArgumentText<ByteCount>?
 }
 
 /// What the pictures look like.
@@ -139,6 +171,16 @@ struct PictureArguments: ParsableArguments, Sendable {
         help: ArgumentHelp("Bits per sample: 8 or 10 (default: 8; 10 with --profile high10).", valueName: "bits")
     )
     var bitDepth: ArgumentText<WholeNumber>?
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "A region whose quantizer differs by the offset, -51 to 51; below zero is better. In pixels of the input's "
+                + "picture as it is shown. Can be repeated; where regions overlap, the first one counts.",
+            valueName: "x,y,width,height,offset"
+        )
+    )
+    var roi: [ArgumentText<RegionOfInterest>] = []
 }
 
 /// How the stream is built.
@@ -173,6 +215,26 @@ struct StreamArguments: ParsableArguments, Sendable {
 
     @Option(parsing: .unconditional, help: ArgumentHelp("auto, cavlc or cabac (default: auto).", valueName: "mode"))
     var entropy: ArgumentText<EntropyMode>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Slices of a picture: 1 to 256 (default: 1).", valueName: "count")
+    )
+    var slices: ArgumentText<WholeNumber>?
+
+    @Flag(
+        help: "A wave of intra blocks in each key-frame interval instead of key frames; without B-frames."
+    )
+    var intraRefresh = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "1 to 3 layers, of which the upper ones can be dropped; GPUs only (default: 1).",
+            valueName: "count"
+        )
+    )
+    var temporalLayers: ArgumentText<WholeNumber>?
 
     @Flag(help: "Begin every access unit with a delimiter.")
     var aud = false
@@ -233,6 +295,34 @@ struct EncoderArguments: ParsableArguments, Sendable {
         )
     )
     var asm: ArgumentText<SoftwareEncoderOptions.InstructionSet>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "GPU: speed against compression, from 1, the best, to the driver's highest number (default: the driver's).",
+            valueName: "level"
+        )
+    )
+    var qualityLevel: ArgumentText<WholeNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "GPU: on for its low-power encoder or none, off for its full encoder or none, auto for the one that does "
+                + "more of what was asked for (default: auto).",
+            valueName: "choice"
+        )
+    )
+    var lowPower: ArgumentText<HardwareEncoderOptions.LowPower>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "GPU: frames that it has at a time, 1 to 16 (default: 4; 1 with --low-latency, which takes no more).",
+            valueName: "frames"
+        )
+    )
+    var asyncDepth: ArgumentText<WholeNumber>?
 
     @Flag(help: "Code every frame at once: no lookahead, no B-frames.")
     var lowLatency = false

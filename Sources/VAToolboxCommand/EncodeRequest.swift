@@ -45,7 +45,7 @@ extension EncodeCommand {
         try stream.apply(to: &settings.base)
         try picture.apply(to: &settings)
         try encoder.apply(to: &settings.base)
-        settings.base.rateControl = try rate.rateControl(default: settings.base.rateControl)
+        try rate.apply(to: &settings.base)
         return settings
     }
 
@@ -56,7 +56,7 @@ extension EncodeCommand {
 }
 
 /// Two options that cannot be used together.
-private func contradiction(_ one: String, _ other: String, allowed: String? = nil) -> MediaError {
+func contradiction(_ one: String, _ other: String, allowed: String? = nil) -> MediaError {
     MediaError(
         .invalidArgument,
         "two options contradict each other",
@@ -112,43 +112,6 @@ extension OutputArguments {
     }
 }
 
-extension RateControlArguments {
-    /// The one kind of rate control that the options ask for.
-    ///
-    /// - Parameter standard: What applies without any.
-    func rateControl(default standard: RateControl) throws(MediaError) -> RateControl {
-        try checkContradictions()
-        let window = try peakWindow?.value(of: "--peak-window").value ?? 1
-        let limit = try peakBitrate?.value(of: "--peak-bitrate").bitsPerSecond
-        let peak = limit.map { PeakBitRate.limit($0, window: window) }
-        if let qp { return .constantQuantizer(try qp.value(of: "--qp").value) }
-        if let crf { return .constantQuality(try crf.value(of: "--crf").value, peak: peak ?? .unlimited) }
-        let rate = try bitrate?.value(of: "--bitrate").bitsPerSecond ?? standard.bitsPerSecond ?? 0
-        return cbr ? .constantBitRate(rate, window: window) : .averageBitRate(rate, peak: peak ?? .automatic)
-    }
-
-    private func checkContradictions() throws(MediaError) {
-        let kinds = [
-            bitrate.map { "--bitrate \($0.text)" }, crf.map { "--crf \($0.text)" }, qp.map { "--qp \($0.text)" },
-        ].compactMap(\.self)
-        if kinds.count > 1 { throw contradiction(kinds[0], kinds[1], allowed: "one of --bitrate, --crf and --qp") }
-        let constant = [crf.map { "--crf \($0.text)" }, qp.map { "--qp \($0.text)" }].compactMap(\.self).first
-        if cbr, let constant { throw contradiction("--cbr", constant, allowed: "--cbr with --bitrate") }
-        if let peakBitrate {
-            let peak = "--peak-bitrate \(peakBitrate.text)"
-            if cbr { throw contradiction(peak, "--cbr") }
-            if let qp { throw contradiction(peak, "--qp \(qp.text)") }
-        } else if let peakWindow, !cbr {
-            throw MediaError(
-                .invalidArgument,
-                "there is no peak to measure",
-                given: "--peak-window \(peakWindow.text)",
-                allowed: "with --peak-bitrate or --cbr"
-            )
-        }
-    }
-}
-
 extension PictureArguments {
     func apply(to settings: inout VideoSettings) throws(MediaError) {
         if let size = try size?.value(of: "--size") { settings.size = (size.width, size.height) }
@@ -163,6 +126,7 @@ extension PictureArguments {
                 )
             }
         }
+        for region in roi { settings.regionsOfInterest.append(try region.value(of: "--roi")) }
         settings.frameRate = try fps?.value(of: "--fps")
         if let bitDepth {
             settings.base.bitDepth = try bitDepth.value(of: "--bit-depth").value
@@ -184,6 +148,11 @@ extension StreamArguments {
         configuration.allowsBPyramid = !noBPyramid
         configuration.allowsOpenGOP = openGop
         if let entropy { configuration.entropyMode = try entropy.value(of: "--entropy") }
+        if let slices { configuration.slices = try slices.value(of: "--slices").value }
+        configuration.usesIntraRefresh = intraRefresh
+        if let temporalLayers {
+            configuration.temporalLayers = try temporalLayers.value(of: "--temporal-layers").value
+        }
         configuration.accessUnitDelimiters = aud
     }
 }
@@ -194,6 +163,9 @@ extension EncoderArguments {
         configuration.software.tuning = try tune?.value(of: "--tune")
         if let threads { configuration.software.threads = try threads.value(of: "--threads").value }
         if let asm { configuration.software.instructionSet = try asm.value(of: "--asm") }
+        configuration.hardware.qualityLevel = try qualityLevel?.value(of: "--quality-level").value
+        if let lowPower { configuration.hardware.lowPower = try lowPower.value(of: "--low-power") }
+        configuration.hardware.framesInFlight = try asyncDepth?.value(of: "--async-depth").value
         configuration.isLowLatency = lowLatency
     }
 

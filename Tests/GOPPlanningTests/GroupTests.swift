@@ -126,6 +126,24 @@ import Testing
         }
     }
 
+    @Test func aGroupThatIsEndedIsShortAndTheSequenceGoesOn() throws {
+        let shape = try text(structure(bFrames: 3, depth: 1)) { log in
+            log.endGroup()
+            try log.add(0...2)
+            log.endGroup()
+            log.endGroup()
+            try log.add(3...6)
+        }
+        #expect(shape == "0I 2P[0] 1b[0|2] 6P[2] 4B[2|6] 3b[2|4] 5b[4|6]")
+        let open = structure(bFrames: 2) { $0.randomAccess = .open(interval: 4) }
+        let recovery = try text(open) { log in
+            try log.add(0...3)
+            log.endGroup()
+            try log.add(4...4)
+        }
+        #expect(recovery == "0I 3P[0] 1b[0|3] 2b[0|3] 4R")
+    }
+
     @Test func afterTheEndComesAnIDRPicture() throws {
         let shape = try text(structure(bFrames: 2)) { log in
             log.finish()

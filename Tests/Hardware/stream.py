@@ -47,12 +47,12 @@ def elements_of(path, *names):
     return found
 
 
-def level_number(text):
-    """ffprobe's number of a level's name, such as 31 for 3.1."""
+def level_numbers(text):
+    """ffprobe's numbers of a level's name, such as 31 for 3.1; 1b is 9 in some profiles, 11 with a flag in others."""
     if text == "1b":
-        return 9
+        return 9, 11
     whole, _, part = text.partition(".")
-    return int(whole) * 10 + int(part or 0)
+    return (int(whole) * 10 + int(part or 0),)
 
 
 def reorder_depth(order):

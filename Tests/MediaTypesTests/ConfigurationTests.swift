@@ -370,7 +370,19 @@ import Testing
         var configuration = EncoderConfiguration()
         configuration.rateControl = .averageBitRate(2_000_000, peak: .limit(3_000_000, window: 2))
         let changed = try configuration.applying(EncoderUpdate(bitRate: 1_000_000))
+        #expect(changed.isUpdate(of: configuration))
         #expect(changed.rateControl == .averageBitRate(1_000_000, peak: .limit(1_500_000, window: 2)))
+    }
+
+    /// A session fills in what the first picture says, also if that is nothing.
+    @Test func whatIsLeftOpenIsNoChange() {
+        var (open, filled) = (EncoderConfiguration(), EncoderConfiguration())
+        (filled.color, filled.pixelAspectRatio, filled.frameRate) = (.unspecified, .one, Rational(25))
+        #expect(filled.isUpdate(of: open) && open.isUpdate(of: filled))
+        filled.color = .hdr10
+        #expect(!filled.isUpdate(of: open))
+        open.slices = 2
+        #expect(!EncoderConfiguration().isUpdate(of: open))
     }
 
     @Test func anUpdateOfAnotherKindOfRateControlIsRefused() {

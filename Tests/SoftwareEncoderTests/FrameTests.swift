@@ -78,7 +78,7 @@ import Testing
             format: bitDepth == 10 ? .p010 : .nv12,
             options: asked.mapValues { FrameOptions(quantizer: $0) }
         )
-        let quantizers = try Self.sliceQuantizers(recording)
+        let quantizers = try recording.sliceQuantizers()
         #expect(quantizers.count == Self.calm.frames.count)
         for (index, quantizer) in quantizers.enumerated() {
             if let asked = asked[index] {
@@ -99,26 +99,11 @@ import Testing
         for (index, quantizer) in asked.enumerated() {
             try recording.encode(Self.calm.buffer(index, format: .nv12), options: .init(quantizer: quantizer))
         }
-        #expect(try Self.sliceQuantizers(recording) == [27, 30, 27, 33, 28])
+        #expect(try recording.sliceQuantizers() == [27, 30, 27, 33, 28])
         let error = #expect(throws: MediaError.self) {
             try recording.encode(Self.calm.buffer(0, format: .nv12), options: .init(quantizer: 26))
         }
         #expect(error?.allowed == "27...33")
-    }
-
-    /// `SliceQPY` of each slice, H.264 7-30, as ffmpeg's reader of headers sees it.
-    private static func sliceQuantizers(_ recording: Recording) throws -> [Int] {
-        let scratch = try Scratch()
-        let input = try scratch.write(recording.annexB, to: "input.h264")
-        let trace = try scratch.run(["ffmpeg", "-i", input, "-c", "copy", "-bsf:v", "trace_headers", "-f", "null", "-"])
-        var base = 0
-        var quantizers: [Int] = []
-        for line in trace.split(separator: "\n") {
-            guard let value = line.split(separator: " ").last.flatMap({ Int($0) }) else { continue }
-            if line.contains(" pic_init_qp_minus26 ") { base = 26 + value }
-            if line.contains(" slice_qp_delta ") { quantizers.append(base + value) }
-        }
-        return quantizers
     }
 
     @Test func everyFrameComesOutOnceForRandomStructures() throws {

@@ -17,6 +17,23 @@ import Testing
     @Test(arguments: ["", "M", "5m", "-5", "5Mb", "1e6", "0x10", "nan", "inf", "5 M", "1.2.3", "9999999999999999"])
     func noBitRates(text: String) { #expect(BitRate(argument: text) == nil) }
 
+    @Test(arguments: [("200k", 200_000), ("1.5M", 1_500_000), ("65536", 65536)])
+    func byteCounts(text: String, value: Int) { #expect(ByteCount(argument: text)?.bytes == value) }
+
+    @Test(arguments: ["", "k", "-1", "1 k", "1kB"])
+    func noByteCounts(text: String) { #expect(ByteCount(argument: text) == nil) }
+
+    @Test(arguments: [("1,2,3,4,-5", -5), ("1,2,3,4,+5", 5), ("1,2,3,4,5", 5), ("1,2,3,4,99", 99)])
+    func regions(text: String, offset: Int) {
+        let region = RegionOfInterest(x: 1, y: 2, width: 3, height: 4, quantizerOffset: offset)
+        #expect(RegionOfInterest(argument: text) == region)
+    }
+
+    @Test(arguments: [
+        "", "1,2,3,4", "1,2,3,4,5,6", "1,2,3,4,", "-1,2,3,4,5", "1,2,3,4,--5", "1,2,3,4,1.5", "1,2,3x4,5",
+    ])
+    func noRegions(text: String) { #expect(RegionOfInterest(argument: text) == nil) }
+
     @Test(arguments: [
         ("90", 90.0), ("1.5", 1.5), ("01:30", 90), ("1:02:03.25", 3723.25), ("0", 0), (".5", 0.5), ("100:00", 6000),
     ])

@@ -52,6 +52,85 @@ import VAToolbox
         #expect(try request("--qp", "30").video.base.rateControl == .constantQuantizer(30))
     }
 
+    static let modes: [([String], RateControl)] = [
+        (["cqp"], .constantQuantizer(23)), (["cqp", "--qp", "30"], .constantQuantizer(30)),
+        (["cbr"], .constantBitRate(5_120_000)),
+        (["cbr", "--cbr", "--bitrate", "2M", "--peak-window", "2"], .constantBitRate(2_000_000, window: 2)),
+        (["vbr"], .averageBitRate(5_120_000, peak: .limit(7_680_000))),
+        (
+            ["vbr", "--bitrate", "2M", "--peak-window", "0.5"],
+            .averageBitRate(2_000_000, peak: .limit(3_000_000, window: 0.5))
+        ),
+        (["vbr", "--bitrate", "2M", "--peak-bitrate", "5M"], .averageBitRate(2_000_000, peak: .limit(5_000_000))),
+        (["avbr", "--bitrate", "2M"], .averageBitRate(2_000_000, peak: .unlimited)),
+        (["icq"], .constantQuality(23)), (["icq", "--crf", "18.5"], .constantQuality(18.5)),
+        (["qvbr"], .constantQuality(23, peak: .limit(7_680_000))),
+        (["qvbr", "--crf", "20", "--peak-bitrate", "4M"], .constantQuality(20, peak: .limit(4_000_000))),
+    ]
+
+    @Test(arguments: modes) func rateControlByName(arguments: [String], expected: RateControl) throws {
+        let command = try EncodeCommand.parse(["in.mkv", "-o", "out.mp4", "--rate-control"] + arguments)
+        #expect(try command.request(inputIsLive: false).video.base.rateControl == expected)
+    }
+
+    static let contradictions: [[String]] = [
+        ["cqp", "--crf", "20"], ["cqp", "--bitrate", "2M"], ["cqp", "--cbr"], ["cqp", "--peak-bitrate", "2M"],
+        ["cqp", "--peak-window", "2"], ["cbr", "--crf", "20"], ["cbr", "--qp", "20"], ["cbr", "--peak-bitrate", "9M"],
+        ["vbr", "--cbr"], ["vbr", "--crf", "20"], ["vbr", "--qp", "20"], ["avbr", "--peak-bitrate", "9M"],
+        ["avbr", "--peak-window", "2"], ["avbr", "--cbr"], ["icq", "--qp", "20"], ["icq", "--bitrate", "2M"],
+        ["icq", "--peak-bitrate", "9M"], ["icq", "--peak-window", "2"], ["qvbr", "--bitrate", "2M"],
+        ["qvbr", "--qp", "20"], ["qvbr", "--cbr"],
+    ]
+
+    @Test(arguments: contradictions) func whatDoesNotFitTheKindIsRefused(arguments: [String]) throws {
+        let command = try EncodeCommand.parse(["in.mkv", "-o", "out.mp4", "--rate-control"] + arguments)
+        let error = try #require(throws: MediaError.self) { try command.request(inputIsLive: false) }
+        let given = "--rate-control \(arguments[0]) and \(arguments.dropFirst().joined(separator: " "))"
+        #expect(error.code == .invalidArgument && error.given == given)
+        #expect(error.allowed?.hasPrefix("\(arguments[0]) with --") == true)
+    }
+
+    @Test func limitsOfTheRateControl() throws {
+        #expect(try request("--min-qp", "12").video.base.quantizerRange == 12...51)
+        #expect(try request("--max-qp", "40").video.base.quantizerRange == 0...40)
+        #expect(try request("--min-qp", "30", "--max-qp", "30").video.base.quantizerRange == 30...30)
+        #expect(try request("--max-frame-size", "1.5M").video.base.maximumFrameSize == 1_500_000)
+    }
+
+    @Test func whatNotEveryEncoderHas() throws {
+        let request = try request(
+            "--slices",
+            "8",
+            "--temporal-layers",
+            "3",
+            "--intra-refresh",
+            "--quality-level",
+            "7",
+            "--low-power",
+            "on",
+            "--async-depth",
+            "6",
+            "--roi",
+            "1,2,3,4,-5",
+            "--roi",
+            "0,0,64,32,+6"
+        )
+        var expected = EncoderConfiguration()
+        expected.slices = 8
+        expected.temporalLayers = 3
+        expected.usesIntraRefresh = true
+        expected.hardware.qualityLevel = 7
+        expected.hardware.lowPower = .required
+        expected.hardware.framesInFlight = 6
+        #expect(request.video.base == expected)
+        #expect(
+            request.video.regionsOfInterest == [
+                RegionOfInterest(x: 1, y: 2, width: 3, height: 4, quantizerOffset: -5),
+                RegionOfInterest(x: 0, y: 0, width: 64, height: 32, quantizerOffset: 6),
+            ]
+        )
+    }
+
     @Test func everyOtherOptionOfTheStream() throws {
         let request = try request(
             "--size",

@@ -19,6 +19,10 @@ public struct SEIMessage: Hashable, Sendable {
         public static let unregisteredUserData = PayloadType(rawValue: 5)
         /// Recovery point.
         public static let recoveryPoint = PayloadType(rawValue: 6)
+        /// Mastering display colour volume.
+        public static let masteringDisplay = PayloadType(rawValue: 137)
+        /// Content light level information.
+        public static let contentLightLevel = PayloadType(rawValue: 144)
     }
 
     /// Which message it is.

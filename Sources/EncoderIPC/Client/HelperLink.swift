@@ -34,6 +34,8 @@ final class HelperLink: Sendable {
     private let host: HelperHost
     private let state = Mutex(State())
     private let change = DispatchSemaphore(value: 0)
+    /// Signalled when nothing comes from the helper any more.
+    private let over = DispatchSemaphore(value: 0)
 
     /// Receives from now on.
     ///
@@ -158,22 +160,28 @@ final class HelperLink: Sendable {
         change.signal()
     }
 
-    /// Lets the encoder be released. Returns at once: where the last word cannot be sent, the end of the connection says it.
-    func close() {
-        let isFirst = state.withLock { state in
+    /// Lets the encoder be released: where the last word cannot be sent, the end of the connection says it.
+    ///
+    /// - Parameter patience: How long to wait until it is. A helper does not outlive this process, so that a driver in it
+    ///   would be cut off in what it does at its end.
+    func close(within patience: Duration = .zero) {
+        let (isFirst, isUsable) = state.withLock { state in
             defer { state.isClosed = true }
+            let isUsable = state.failure == nil
             state.failure = state.failure ?? MediaError(.invalidState, "the encoder is closed")
-            return !state.isClosed
+            return (!state.isClosed, isUsable)
         }
         guard isFirst else { return }
-        channel.sendIfPossible(ClientMessage.close)
-        channel.shutDown()
+        let isSent = channel.sendIfPossible(ClientMessage.close)
         host.release()
+        if isUsable, isSent { _ = over.wait(timeout: .now() + .milliseconds(patience.millisecondsRoundedUp)) }
+        channel.shutDown()
     }
 
     // MARK: - The link's thread
 
     private func run(_ handlers: Handlers) {
+        defer { over.signal() }
         do throws(MediaError) {
             while let message = try channel.receive(HelperMessage.self) { try handle(message, handlers) }
             conclude(nil, handlers)

@@ -89,7 +89,7 @@ final class RemoteEncoder: EncoderBackend {
 
     deinit {
         ledger.close()
-        link.close()
+        link.close(within: HelperHost.grace)
     }
 
     func encode(_ frame: EncoderFrame) throws(MediaError) {

@@ -58,16 +58,20 @@ final class Channel: Sendable {
     }
 
     /// Sends a message if that takes no waiting, neither for the other end nor for another thread that sends.
-    func sendIfPossible(_ message: some WireMessage) {
-        _ = outgoing.withLockIfAvailable { outgoing in
+    ///
+    /// - Returns: Whether it was sent. If not, the end of the socket has to say the same.
+    @discardableResult
+    func sendIfPossible(_ message: some WireMessage) -> Bool {
+        outgoing.withLockIfAvailable { outgoing in
             do {
                 try outgoing.writer.message(message, sequence: outgoing.sequence)
                 try send(outgoing.writer.bytes, nil, .now)
                 outgoing.sequence &+= 1
+                return true
             } catch {
-                // The end of the socket says the same.
+                return false
             }
-        }
+        } ?? false
     }
 
     private func send(_ bytes: [UInt8], _ descriptor: Int32?, _ deadline: Deadline) throws(MediaError) {

@@ -101,6 +101,12 @@ public struct GOPPlanner: Sendable {
         return planned
     }
 
+    /// Plans the pictures that wait as a group that is complete: what changes now concerns none of them. The sequence goes
+    /// on with the next picture.
+    ///
+    /// - Returns: the pictures that waited, in coding order.
+    public mutating func endGroup() -> [PlannedPicture] { planPending() }
+
     /// Plans what is left. A picture that is added afterwards is an IDR picture.
     ///
     /// - Returns: the remaining pictures, in coding order.

@@ -11,7 +11,7 @@ struct H264Coder: Sendable {
     let setup: H264Setup
 
     private var numbering: H264PictureNumbering
-    private let sequence: VAEncSequenceParameterBufferH264
+    private var sequence: VAEncSequenceParameterBufferH264
     /// SPS and PPS, each behind a start code.
     private let sets: [[UInt8]]
 
@@ -31,6 +31,9 @@ struct H264Coder: Sendable {
         sets = try stream.parameterSets().map { PackedHeader.startCode + $0 }
     }
 
+    /// Changes the rate that IDR pictures tell.
+    mutating func change(_ rate: RatePlan) { sequence.bits_per_second = UInt32(clamping: rate.target?.peak ?? 0) }
+
     /// Numbers the next picture in coding order.
     ///
     /// - Parameter quantizer: its quantizer, or where rate control begins.
@@ -38,12 +41,13 @@ struct H264Coder: Sendable {
         H264Picture(planned: planned, numbers: numbering.number(planned), quantizer: quantizer)
     }
 
-    /// Everything that the driver is told of a picture, in its order: sequence, miscellaneous, picture, headers, slices.
+    /// Everything that the driver is told of a picture, in its order: sequence, picture, miscellaneous, headers, slices.
+    /// Miscellaneous parameters are behind the picture's because iHD counts on that.
     ///
     /// - Parameters:
     ///   - picture: the picture.
     ///   - surfaces: where it and its references lie, and where it is coded to.
-    ///   - extra: NAL units that stand before its slices.
+    ///   - extra: NAL units that stand before its slices. A driver that takes no such units is not sent them.
     ///   - miscellaneous: the miscellaneous parameters.
     func parameters(
         _ picture: H264Picture,
@@ -54,14 +58,15 @@ struct H264Coder: Sendable {
         var list = ParameterList()
         let (device, stream) = (setup.device, setup.stream)
         if picture.isIDR { list.append(.sequenceParameters, sequence) }
-        list.append(contentsOf: miscellaneous)
         list.append(.pictureParameters, VAEncPictureParameterBufferH264(picture, stream.picture, surfaces))
-        if let delimiter = extra.delimiter { PackedHeader.append(delimiter, .raw, to: &list) }
+        list.append(contentsOf: miscellaneous)
+        let extra = device.packedHeaders.contains(.rawData) ? extra : PictureUnits()
+        if let delimiter = extra.delimiter { PackedHeader.append(PackedHeader.startCode + delimiter, .raw, to: &list) }
         if picture.isIDR {
             if device.packedHeaders.contains(.sequence) { PackedHeader.append(sets[0], .sequence, to: &list) }
             if device.packedHeaders.contains(.picture) { PackedHeader.append(sets[1], .picture, to: &list) }
         }
-        for message in extra.messages { PackedHeader.append(message, .raw, to: &list) }
+        for message in extra.messages { PackedHeader.append(PackedHeader.startCode + message, .raw, to: &list) }
         for macroblocks in device.slices {
             let header = H264SliceHeader(picture, firstMacroblock: macroblocks.lowerBound, stream.picture)
             if device.packedHeaders.contains(.slice) { try appendPacked(header, to: &list) }
@@ -89,7 +94,7 @@ struct H264Coder: Sendable {
     }
 }
 
-/// NAL units of a picture that stand before its slices and are no parameter sets, each behind a start code.
+/// NAL units of a picture that stand before its slices and are no parameter sets, without start codes.
 struct PictureUnits: Sendable, Hashable {
     /// The access unit delimiter.
     var delimiter: [UInt8]?

@@ -24,7 +24,11 @@ struct H264FormatTracker: Sendable {
             height: configuration.height,
             parameterSets: try stream.parameterSets(),
             color: configuration.color ?? .unspecified,
-            pixelAspectRatio: configuration.pixelAspectRatio ?? .one
+            pixelAspectRatio: configuration.pixelAspectRatio ?? .one,
+            attachments: PixelAttachments(
+                masteringDisplay: configuration.masteringDisplay,
+                contentLight: configuration.contentLight
+            )
         )
     }
 

@@ -22,6 +22,9 @@ struct H264Stream {
         var activeReferences = [1, 1]
         /// The quantizer from which slices count theirs, 0...51.
         var initialQuantizer = 26
+        /// Whether a wave of intra blocks goes over the pictures, which must not take samples from blocks that are not
+        /// renewed yet.
+        var hasIntraRefresh = false
         /// Whether it sends buffering periods and picture timing, without which the rates in the stream mean nothing.
         var sendsTiming = false
     }
@@ -111,6 +114,16 @@ extension H264Stream {
         return H264Level.all.first { takes($0, configuration, profile, rate, 0) }
     }
 
+    /// Whether a level takes size and rate, whatever pictures are kept.
+    static func takes(
+        _ configuration: EncoderConfiguration,
+        _ rateLimit: RateLimit?,
+        at level: H264Level,
+        in profile: VideoProfile
+    ) -> Bool {
+        takes(level, configuration, profile, highestRate(configuration, rateLimit), 0)
+    }
+
     private static func highestRate(_ configuration: EncoderConfiguration, _ rateLimit: RateLimit?) -> RateLimit {
         RateLimit(
             bitsPerSecond: max(rateLimit?.bitsPerSecond ?? 0, configuration.rateControl.bitsPerSecond ?? 0),
@@ -184,7 +197,7 @@ extension H264Stream {
 
     /// The limit on peaks as `hrd_parameters()` can tell it: rates in 64 bits per second, buffers in 16 bits (H.264
     /// E.2.2). Rounded down, so that a limit stays one; the encoder is told the same.
-    private static func codableRate(
+    static func codableRate(
         _ configuration: EncoderConfiguration,
         _ adjustments: inout [Adjustment]
     ) -> RateLimit? {
@@ -202,6 +215,8 @@ extension H264Stream {
 
     private static func referenceDecoder(_ limit: RateLimit, isConstant: Bool) -> H264ReferenceDecoder {
         var decoder = H264ReferenceDecoder()
+        // Buffering periods begin with IDR pictures, which may be as far apart as a session is long.
+        decoder.cpbRemovalDelayLengthMinus1 = 31
         let (rateScale, rate) = scaled(limit.bitsPerSecond / 64)
         let (sizeScale, size) = scaled(limit.bufferSize / 16)
         decoder.bitRateScale = rateScale
@@ -260,6 +275,7 @@ extension H264Stream {
         set.numRefIdxL1DefaultActiveMinus1 = UInt32(clamping: traits.activeReferences[1] - 1)
         set.picInitQpMinus26 = Int32(clamping: traits.initialQuantizer - 26)
         set.deblockingFilterControlPresentFlag = true
+        set.constrainedIntraPredFlag = traits.hasIntraRefresh
         if profile == .h264High {
             set.high = H264PictureParameterSet.HighProfileElements()
             set.high?.transform8x8ModeFlag = traits.has8x8Transform

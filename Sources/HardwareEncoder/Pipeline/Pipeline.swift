@@ -73,7 +73,13 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
             let output = try makeOutput(capacity: capacity)
             state.withLock { $0.free.append(output) }
         }
-        try PlainThread.start(name: "vt-collect") { self.collect() }
+        // The thread lets go of the pipeline before it tells that it has ended: whoever closes the pipeline holds the
+        // context as the last one, and is not through before the driver is.
+        let (pipeline, ended) = (Handover(self), ended)
+        try PlainThread.start(name: "vt-collect") {
+            pipeline.take()?.collect()
+            ended.signal()
+        }
     }
 
     private func makeOutput(capacity: Int) throws(MediaError) -> Output {
@@ -90,11 +96,16 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         do throws(MediaError) {
             try checkFailure()
             try submission.withLock { (_) throws(MediaError) in
-                guard let output = state.withLock({ $0.free.popLast() }) else { return }
+                guard let output = state.withLock({ $0.free.popLast() }) else {
+                    throw MediaError(.frameFailed, "no coded buffer is free")
+                }
                 try send(picture, output)
                 state.withLock { $0.inFlight.append((picture, output)) }
             }
         } catch {
+            state.withLock { state in
+                if state.failure == nil { state.failure = error }
+            }
             slots.signal()
             throw error
         }
@@ -139,8 +150,8 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     private func collect() {
         while true {
             work.wait()
-            let (next, isClosing) = state.withLock { ($0.inFlight.first, $0.isClosing) }
-            guard let next, !isClosing else { break }
+            let next = state.withLock { $0.isClosing || $0.failure != nil ? nil : $0.inFlight.first }
+            guard let next else { break }
             do throws(MediaError) {
                 let output = try collect(next.picture, next.output)
                 state.withLock { state in
@@ -156,7 +167,6 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
                 break
             }
         }
-        ended.signal()
     }
 
     /// Waits for the picture that was submitted first, and has it taken.
@@ -200,6 +210,15 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
             return larger
         }
     }
+}
+
+/// Something that one thread leaves for another, which takes it once.
+private final class Handover<Value: Sendable>: Sendable {
+    private let value: Mutex<Value?>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    func take() -> Value? { value.withLock { $0.take() } }
 }
 
 /// A picture with all that it takes to submit it, once or again. It keeps the surfaces that it needs.

@@ -6,7 +6,9 @@ internal import VAAPI
 extension DeviceSettlement {
     /// The options of a configuration that the encoder honours, as far as this driver can.
     func supportedProperties(_ device: DeviceSetup) -> Set<EncoderOption> {
-        var options: Set<EncoderOption> = [.forceKeyFrame, .entropyMode, .lowLatency, .hardwareOptions]
+        var options: Set<EncoderOption> = [
+            .forceKeyFrame, .entropyMode, .lowLatency, .hardwareOptions, .accessUnitDelimiters, .captions, .hdrMetadata,
+        ]
         func add(_ option: EncoderOption, if condition: Bool) { if condition { options.insert(option) } }
         let modes = rateControlModes
         add(.averageBitRate, if: modes.contains(.vbr))

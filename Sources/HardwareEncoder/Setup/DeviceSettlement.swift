@@ -69,9 +69,7 @@ extension DeviceSettlement {
     ///
     /// - Parameter limit: The limit on peaks as the stream tells it; `nil` for none.
     func rate(limit: RateLimit?) throws(MediaError) -> RatePlan {
-        var plan = try RatePlan(configuration, limit: limit, modes: rateControlModes)
-        if plan.mode == .avbr, let window = quirks.averageWindow { plan.target?.window = window }
-        return plan
+        try RatePlan(configuration, limit: limit, modes: rateControlModes).adapted(to: quirks)
     }
 
     /// The headers that the driver is sent.
@@ -83,6 +81,16 @@ extension DeviceSettlement {
         let needed: PackedHeaders = [.sequence, .picture, .slice]
         guard capabilities.packedHeaders.isSuperset(of: needed) else { return [] }
         return capabilities.packedHeaders.intersection(needed.union(.rawData))
+    }
+
+    /// Whether the stream tells its rates, and when each picture is decoded and shown: at a constant rate, with frames
+    /// that are equally far apart, and where the driver's own count of bits includes the messages that say so.
+    ///
+    /// What is told cannot change before the next key frame. With low latency that would cost a line whose rate changes
+    /// more than a decoder, which shows pictures at once, would gain.
+    func sendsTiming(_ rate: RatePlan) -> Bool {
+        rate.mode == .cbr && rate.isPadded && rate.target?.bufferSize != nil && packedHeaders.contains(.rawData)
+            && !configuration.isFrameRateVariable && !configuration.isLowLatency
     }
 
     /// What the config is made with.

@@ -104,6 +104,8 @@ extension H264Setup {
         traits.reorderDepth = structure.reorderDepth
         traits.activeReferences = [structure.list0Limit, structure.list1Limit]
         traits.initialQuantizer = rate.quantizer
+        traits.hasIntraRefresh = refresh != nil
+        traits.sendsTiming = settlement.sendsTiming(rate)
         let stream = try H264Stream(configuration, traits)
         let slices = settlement.slices(columns: columns, rows: rows)
         let qualityLevel = settlement.qualityLevel()

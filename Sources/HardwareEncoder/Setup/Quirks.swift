@@ -27,6 +27,15 @@ struct Quirks: Hashable, Sendable {
     }
 }
 
+extension RatePlan {
+    /// The plan in the numbers that a driver reads.
+    func adapted(to quirks: Quirks) -> RatePlan {
+        var plan = self
+        if mode == .avbr, let window = quirks.averageWindow { plan.target?.window = window }
+        return plan
+    }
+}
+
 /// One line of the table.
 struct Quirk: Sendable {
     /// A part of the vendor string by which the driver is known.

@@ -47,7 +47,7 @@ struct MiscellaneousParameters: Sendable {
     }
 
     /// Adds what has to be sent with the next picture in coding order. It belongs behind the picture's parameters: iHD
-    /// keeps quantizers and regions among those and clears them when they come.
+    /// keeps quantizers, regions and waves among those, and counts on it (DdiEncodeAvc::ParseMiscParamRC).
     mutating func append(to list: inout ParameterList, _ picture: Picture) {
         if picture.isIDR || isRateChanged {
             appendRate(to: &list)

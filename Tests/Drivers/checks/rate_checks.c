@@ -72,6 +72,9 @@ static void check_timing(struct checker *checker, const struct h264_vui *vui)
     const struct understood_rate *rate = &checker->rate;
     if (!checker->frame_rate_given || !vui->timing_info_present_flag || !rate->frame_rate_denominator)
         return;
+    /* E.2.1: pictures are a frame's time apart only then; else the VUI states a clock, and the rate may change. */
+    if (!vui->fixed_frame_rate_flag)
+        return;
     /* 16 bits of numerator and denominator may round: a part in 10,000. */
     double given = (double)rate->frame_rate_numerator / rate->frame_rate_denominator;
     double coded = (double)vui->time_scale / (2.0 * vui->num_units_in_tick);

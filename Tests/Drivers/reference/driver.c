@@ -133,8 +133,12 @@ VAStatus entry_vaTerminate(VADriverContextP context)
 {
     struct driver *driver = driver_of(context);
     objects_terminate(driver);
-    journal_event("terminate", "\"process\":%ld,\"findings\":%llu", (long)getpid(),
-                  (unsigned long long)journal_finding_count());
+    const uint32_t *most = driver->most_living;
+    journal_event("terminate",
+                  "\"process\":%ld,\"findings\":%llu,\"most\":{\"config\":%u,\"context\":%u,\"surface\":%u,"
+                  "\"buffer\":%u,\"image\":%u}",
+                  (long)getpid(), (unsigned long long)journal_finding_count(), most[OBJECT_CONFIG],
+                  most[OBJECT_CONTEXT], most[OBJECT_SURFACE], most[OBJECT_BUFFER], most[OBJECT_IMAGE]);
     driver_destroy(driver);
     context->pDriverData = NULL;
     return VA_STATUS_SUCCESS;

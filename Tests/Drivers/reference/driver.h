@@ -38,6 +38,7 @@ struct driver {
     const char *dump_folder; /* or NULL */
     uint64_t submissions; /* pictures given to workers so far */
     struct object *objects[OBJECT_BUCKETS];
+    uint32_t living[OBJECT_KINDS], most_living[OBJECT_KINDS]; /* now, and at any time */
 };
 
 struct config {
@@ -67,6 +68,7 @@ struct surface {
     struct surface_memory memory;
     struct h264_frame frame; /* of the reconstruction; its motion belongs to the context that codes into it */
     uint32_t width_in_mbs, height_in_mbs; /* of the picture reconstructed in it; 0: none so far */
+    uint32_t picture; /* number of that picture in its context (journal_place) */
     uint32_t reading;        /* pictures in flight that this is the input of */
     uint32_t coding;         /* pictures in flight that write to or predict from it */
     uint32_t coding_context; /* whose pictures those are */

@@ -112,7 +112,7 @@ static VAStatus hold_reference(struct driver *driver, struct job *job, const str
     if (surface->width_in_mbs != job->width_in_mbs || surface->height_in_mbs != job->height_in_mbs)
         return refuse(job, "reference-without-picture", clause, named->surface,
                       "holds no reconstruction of this size", VA_STATUS_ERROR_INVALID_SURFACE);
-    *reference = (struct job_reference){surface, named->picture_order_count, named->long_term};
+    *reference = (struct job_reference){surface, named->picture_order_count, named->long_term, surface->picture};
     return VA_STATUS_SUCCESS;
 }
 
@@ -238,6 +238,7 @@ static void take_objects(struct driver *driver, const struct context *context, s
         job->held[i]->coding_context = context->object.id;
     job->reconstruction->width_in_mbs = job->width_in_mbs;
     job->reconstruction->height_in_mbs = job->height_in_mbs;
+    job->reconstruction->picture = job->place.picture;
     job->coded->filled = job->coded->waited = false;
     job->coded->submission = ++driver->submissions;
     job->coded->input = job->input->object.id;

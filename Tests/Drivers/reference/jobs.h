@@ -10,6 +10,7 @@ struct job_reference {
     struct surface *surface; /* held by the job; NULL beyond the list's length */
     int32_t order_count;
     bool long_term;
+    uint32_t picture; /* its number in the context (journal_place) */
 };
 
 struct job_slice {

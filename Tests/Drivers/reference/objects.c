@@ -40,6 +40,8 @@ void *object_create(struct driver *driver, enum object_kind kind, size_t size)
     struct object **bucket = &driver->objects[object->id % OBJECT_BUCKETS];
     object->next = *bucket;
     *bucket = object;
+    if (++driver->living[kind] > driver->most_living[kind])
+        driver->most_living[kind] = driver->living[kind];
     pthread_mutex_unlock(&driver->lock);
     return object;
 }
@@ -101,6 +103,7 @@ void object_withdraw(struct driver *driver, struct object *object)
     if (!*place)
         return; /* another thread was faster */
     *place = object->next;
+    driver->living[object->kind]--;
     object_release_locked(driver, object);
 }
 

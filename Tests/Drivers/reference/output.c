@@ -81,9 +81,31 @@ static const char *type_name(const struct job *job)
     }
 }
 
+/* Numbers of the pictures that this one predicts from, each once, as a list in JSON. */
+static void list_references(const struct job *job, char *text, size_t size)
+{
+    uint32_t numbers[2 * H264_MAXIMUM_REFERENCES], count = 0;
+    for (uint32_t i = 0; i < job->slice_count; i++)
+        for (unsigned list = 0; list < 2; list++)
+            for (unsigned n = 0; n < H264_MAXIMUM_REFERENCES && job->slices[i].references[list][n].surface; n++) {
+                uint32_t number = job->slices[i].references[list][n].picture, k = 0;
+                while (k < count && numbers[k] != number)
+                    k++;
+                if (k == count && count < 2 * H264_MAXIMUM_REFERENCES)
+                    numbers[count++] = number;
+            }
+    size_t used = 0;
+    text[0] = 0;
+    for (uint32_t k = 0; k < count && used < size; k++)
+        used += (size_t)snprintf(text + used, size - used, k ? ",%u" : "%u", numbers[k]);
+}
+
 void job_report(const struct driver *driver, const struct job *job, const struct job_result *result, uint32_t stored)
 {
-    char hashes[160] = "";
+    char hashes[160] = "", references[12 * 2 * H264_MAXIMUM_REFERENCES];
+    if (!journal_is_kept() && !driver->dump_folder)
+        return;
+    list_references(job, references, sizeof(references));
     bool truthful = driver->effort == H264_EFFORT_TRUTHFUL && !result->failed;
     if (truthful && journal_is_kept()) {
         char source[MD5_TEXT_SIZE], reconstruction[MD5_TEXT_SIZE];
@@ -101,12 +123,14 @@ void job_report(const struct driver *driver, const struct job *job, const struct
                       job->place.picture, result->failure ? result->failure : "");
     journal_event("picture",
                   "\"process\":%d,\"context\":%u,\"picture\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
-                  "\"frame_num\":%u,\"slices\":%u,\"width\":%u,\"height\":%u,\"qp\":%d,\"passes\":%u,\"size\":%u,"
+                  "\"references\":[%s],\"frame_num\":%u,\"slices\":%u,\"width\":%u,\"height\":%u,\"qp\":%d,\"passes\":%u,"
+                  "\"bits_per_second\":%u,\"size\":%u,"
                   "\"filler\":%u,\"status\":%u,\"coded_buffer\":%u,\"input\":%u,\"reconstruction\":%u%s,"
                   "\"submitted_us\":%llu,\"started_us\":%llu,\"ended_us\":%llu",
                   (int)getpid(), job->place.context, job->place.picture, type_name(job), job->idr ? "true" : "false",
-                  job->reference ? "true" : "false", job->order_count, job->slices[0].header.frame_num,
-                  job->slice_count, job->width, job->height, result->qp, result->passes, stored, result->filler,
+                  job->reference ? "true" : "false", job->order_count, references, job->slices[0].header.frame_num,
+                  job->slice_count, job->width, job->height, result->qp, result->passes, job->rate.bits_per_second,
+                  stored, result->filler,
                   job->coded->segment.status, job->coded->object.id, job->input->object.id,
                   job->reconstruction->object.id, hashes, (unsigned long long)job->submitted,
                   (unsigned long long)result->started, (unsigned long long)result->ended);

@@ -41,6 +41,10 @@ struct PlanLog {
         for number in numbers { try add(InputPicture(number: number)) }
     }
 
+    mutating func endGroup() {
+        events += planner.endGroup().map(Event.planned)
+    }
+
     mutating func finish() {
         events.append(.finished)
         events += planner.finish().map(Event.planned)

@@ -89,6 +89,21 @@ final class Recording {
         }
         return data
     }
+
+    /// `SliceQPY` of each slice, H.264 7-30, as ffmpeg's reader of headers sees it.
+    func sliceQuantizers() throws -> [Int] {
+        let scratch = try Scratch()
+        let input = try scratch.write(annexB, to: "input.h264")
+        let trace = try scratch.run(["ffmpeg", "-i", input, "-c", "copy", "-bsf:v", "trace_headers", "-f", "null", "-"])
+        var base = 0
+        var quantizers: [Int] = []
+        for line in trace.split(separator: "\n") {
+            guard let value = line.split(separator: " ").last.flatMap({ Int($0) }) else { continue }
+            if line.contains(" pic_init_qp_minus26 ") { base = 26 + value }
+            if line.contains(" slice_qp_delta ") { quantizers.append(base + value) }
+        }
+        return quantizers
+    }
 }
 
 extension CodedFrame {

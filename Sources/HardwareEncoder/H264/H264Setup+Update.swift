@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import MediaTypes
+internal import VAAPI
+
+extension H264Setup {
+    /// How bits are spent with another rate, quality, quantizer or frame rate, as far as an encoder at work can take it.
+    ///
+    /// What the stream has told stays true: a new rate within its level, the same reference decoder if there is one, the
+    /// same frame rate if that is constant. The mode of rate control is fixed in the driver's config.
+    ///
+    /// - Parameter configuration: A validated one.
+    /// - Returns: `nil` if only a new encoder can do it.
+    func rate(changedTo configuration: EncoderConfiguration) -> RatePlan? {
+        guard configuration.isUpdate(of: stream.configuration) else { return nil }
+        if configuration.frameRate != stream.configuration.frameRate, !configuration.isFrameRateVariable { return nil }
+        var adjustments: [Adjustment] = []
+        let limit = H264Stream.codableRate(configuration, &adjustments)
+        guard H264Stream.takes(configuration, limit, at: stream.level, in: stream.profile),
+            var plan = try? RatePlan(configuration, limit: limit, modes: modes).adapted(to: device.quirks)
+        else { return nil }
+        if stream.sequence.vui?.nalHRD != nil, plan.target != device.rate.target { return nil }
+        // A driver keeps the buffer that it was told of.
+        if device.rate.target?.bufferSize != nil, plan.target?.bufferSize == nil { return nil }
+        plan.adjustments += adjustments
+        return plan
+    }
+
+    /// The driver's mode, and whether it controls macroblocks, in which it was made.
+    private var modes: RateControlModes {
+        device.rate.controlsMacroblocks == nil ? device.rate.mode : [device.rate.mode, .perMacroblock]
+    }
+}

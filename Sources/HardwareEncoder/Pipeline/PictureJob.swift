@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import VAAPI
+
+/// A picture in flight, with the surfaces that it needs.
+struct PictureJob: PictureInFlight {
+    let coder: H264Coder
+    let picture: H264Picture
+    let miscellaneous: ParameterList
+    let inputSurface: PooledSurface
+    let reconstruction: PooledSurface
+    let references: [Int64: PooledSurface]
+    let units: PictureUnits
+
+    var input: Surface { inputSurface.surface }
+
+    func parameters(output: UInt32) throws(MediaError) -> ParameterList {
+        let surfaces = PictureSurfaces(
+            reconstruction: reconstruction.surface.id,
+            references: references.mapValues(\.surface.id),
+            output: output
+        )
+        return try coder.parameters(picture, surfaces, units, miscellaneous)
+    }
+
+    /// The picture's units as they leave: with those that the driver was not sent.
+    func coded(_ unit: H264AccessUnit) -> CodedData {
+        let wasSent = coder.setup.device.packedHeaders.contains(.rawData)
+        return unit.coded(delimiter: units.delimiter, inserting: wasSent ? [] : units.messages)
+    }
+}

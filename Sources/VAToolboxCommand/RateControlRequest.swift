@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+
+/// Kinds of rate control by the names that drivers have for them (`VA_RC_...`).
+enum RateControlMode: String, ArgumentValue, CaseIterable {
+    /// The same quantizer all the time: `--qp`.
+    case cqp
+    /// The same rate all the time: `--bitrate` with `--cbr`.
+    case cbr
+    /// An average with a limit on peaks: `--bitrate` with `--peak-bitrate`.
+    case vbr
+    /// An average without a limit on peaks: `--bitrate`.
+    case avbr
+    /// The same quality all the time: `--crf`.
+    case icq
+    /// The same quality with a limit on peaks: `--crf` with `--peak-bitrate`.
+    case qvbr
+
+    /// The options that say more about it.
+    fileprivate var options: [String] {
+        switch self {
+        case .cqp: ["--qp"]
+        case .cbr: ["--bitrate", "--cbr", "--peak-window"]
+        case .vbr: ["--bitrate", "--peak-bitrate", "--peak-window"]
+        case .avbr: ["--bitrate"]
+        case .icq: ["--crf"]
+        case .qvbr: ["--crf", "--peak-bitrate", "--peak-window"]
+        }
+    }
+}
+
+extension RateControlArguments {
+    /// The quantizer and the quality of a kind that is named without one: x264's own.
+    private static let standardQuality = 23
+
+    func apply(to configuration: inout EncoderConfiguration) throws(MediaError) {
+        configuration.rateControl = try rateControl(default: configuration.rateControl)
+        configuration.quantizerRange = try quantizerRange()
+        configuration.maximumFrameSize = try maxFrameSize?.value(of: "--max-frame-size").bytes
+    }
+
+    /// The one kind of rate control that the options ask for.
+    ///
+    /// - Parameter standard: What applies without any.
+    private func rateControl(default standard: RateControl) throws(MediaError) -> RateControl {
+        let mode = try rateControl?.value(of: "--rate-control")
+        if let mode { try checkOptions(of: mode) } else { try checkContradictions() }
+        let window = try peakWindow?.value(of: "--peak-window").value ?? 1
+        let limit = try peakBitrate?.value(of: "--peak-bitrate").bitsPerSecond
+        let peak = limit.map { PeakBitRate.limit($0, window: window) }
+        let quantizer = try qp?.value(of: "--qp").value
+        let quality = try crf?.value(of: "--crf").value
+        let rate = try bitrate?.value(of: "--bitrate").bitsPerSecond ?? standard.bitsPerSecond ?? 0
+        // As much as PeakBitRate.automatic allows where it limits anything.
+        let usualPeak = PeakBitRate.limit(Int(clamping: Int128(rate) * 3 / 2), window: window)
+        switch mode {
+        case .cqp: return .constantQuantizer(quantizer ?? Self.standardQuality)
+        case .cbr: return .constantBitRate(rate, window: window)
+        case .vbr: return .averageBitRate(rate, peak: peak ?? usualPeak)
+        case .avbr: return .averageBitRate(rate, peak: .unlimited)
+        case .icq: return .constantQuality(quality ?? Double(Self.standardQuality), peak: .unlimited)
+        case .qvbr: return .constantQuality(quality ?? Double(Self.standardQuality), peak: peak ?? usualPeak)
+        case nil: break
+        }
+        if let quantizer { return .constantQuantizer(quantizer) }
+        if let quality { return .constantQuality(quality, peak: peak ?? .unlimited) }
+        return cbr ? .constantBitRate(rate, window: window) : .averageBitRate(rate, peak: peak ?? .automatic)
+    }
+
+    /// The options of rate control that were given, as they were written.
+    private var given: [(name: String, text: String)] {
+        let values = [
+            ("--bitrate", bitrate?.text), ("--peak-bitrate", peakBitrate?.text), ("--peak-window", peakWindow?.text),
+            ("--crf", crf?.text), ("--qp", qp?.text),
+        ]
+        let texts = values.compactMap { name, text in text.map { (name, "\(name) \($0)") } }
+        return texts + (cbr ? [("--cbr", "--cbr")] : [])
+    }
+
+    private func checkOptions(of mode: RateControlMode) throws(MediaError) {
+        guard let other = given.first(where: { !mode.options.contains($0.name) }) else { return }
+        let options = mode.options.joined(separator: ", ")
+        throw contradiction("--rate-control \(mode.rawValue)", other.text, allowed: "\(mode.rawValue) with \(options)")
+    }
+
+    private func checkContradictions() throws(MediaError) {
+        func text(_ name: String) -> String? { given.first { $0.name == name }?.text }
+        let kinds = ["--bitrate", "--crf", "--qp"].compactMap(text)
+        if kinds.count > 1 { throw contradiction(kinds[0], kinds[1], allowed: "one of --bitrate, --crf and --qp") }
+        if cbr, let constant = text("--crf") ?? text("--qp") {
+            throw contradiction("--cbr", constant, allowed: "--cbr with --bitrate")
+        }
+        if let peak = text("--peak-bitrate") {
+            if cbr { throw contradiction(peak, "--cbr") }
+            if let quantizer = text("--qp") { throw contradiction(peak, quantizer) }
+        } else if let window = text("--peak-window"), !cbr {
+            throw MediaError(
+                .invalidArgument,
+                "there is no peak to measure",
+                given: window,
+                allowed: "with --peak-bitrate or --cbr"
+            )
+        }
+    }
+
+    /// The quantizers that are allowed; one limit leaves the other end open.
+    private func quantizerRange() throws(MediaError) -> ClosedRange<Int>? {
+        let lowest = try minQp?.value(of: "--min-qp").value
+        let highest = try maxQp?.value(of: "--max-qp").value
+        if lowest == nil, highest == nil { return nil }
+        let all = EncoderConfiguration.allowedQuantizers
+        let (lower, upper) = (lowest ?? all.lowerBound, highest ?? all.upperBound)
+        guard lower <= upper else {
+            throw MediaError(
+                .invalidArgument,
+                "there is no quantizer between --min-qp and --max-qp",
+                given: "\(lower) and \(upper)",
+                allowed: "--min-qp up to --max-qp, within \(all)"
+            )
+        }
+        return lower...upper
+    }
+}

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What sessions do on a GPU beside encoding: changes of rate, forced key frames, temporal layers, lost frames."""
+
+from scenario import Scenario
+
+RATE_FRAMES = 200  # the second half of them after a change
+
+
+def rate_of(scenario, frames):
+    """Bits per second of these frames at 25 a second."""
+    sizes = {sample["frame"]: sample["size"] for sample in scenario.samples}
+    return sum(sizes[frame] for frame in frames) * 8 * 25 / len(frames)
+
+
+def change_rate(program, folder, first, second, *options, persona="intel"):
+    """A change is followed without an IDR picture or another context, at exactly the frame."""
+    half = RATE_FRAMES // 2
+    scenario = Scenario(program, folder, "width=320", "height=240", f"frames={RATE_FRAMES}", "interval=none",
+                        f"bitrate@{half}={second}", *options, persona=persona)
+    scenario.check_whole(RATE_FRAMES)
+    if scenario.complaints:
+        return scenario.complaints
+    # Half of a half to settle.
+    for frames, asked in ((range(half // 2, half), first), (range(half + half // 2, RATE_FRAMES), second)):
+        got = rate_of(scenario, frames)
+        scenario.require(abs(got - asked) < asked * 0.15, f"{got:.0f} bit/s came out where {asked} were asked for")
+    scenario.expect("IDR pictures", sum(entry["idr"] for entry in scenario.pictures), 1)
+    scenario.expect("contexts", len({(entry["process"], entry["context"]) for entry in scenario.pictures}), 1)
+    rates = {sample["frame"]: entry["bits_per_second"] for sample, entry in zip(scenario.samples, scenario.pictures)}
+    scenario.expect("rates that the driver was told", len(set(rates.values())), 2)
+    changed = [frame for frame in range(1, RATE_FRAMES) if rates[frame] != rates[frame - 1]]
+    scenario.expect("frames at which the driver was told another rate", changed, [half])
+    return scenario.complaints
+
+
+def change_told_rate(program, folder, first, second):
+    """A rate that the stream tells its decoders (H.264 E.2.2) changes with an IDR picture, at exactly the frame."""
+    half = RATE_FRAMES // 2
+    scenario = Scenario(program, folder, f"frames={RATE_FRAMES}", f"constant={first}", "interval=none",
+                        f"bitrate@{half}={second}")
+    scenario.check_whole(RATE_FRAMES)
+    if not scenario.complaints:
+        told = [sample["frame"] for sample in scenario.samples if sample["key"]]
+        scenario.expect("key frames", told, [0, half])
+        for frames, rate in ((range(half), first), (range(half, RATE_FRAMES), second)):
+            check_buffer(scenario, frames, rate)
+    return scenario.complaints
+
+
+def keep_to_buffer(program, folder, rate, *options):
+    """What a constant rate promises: a decoder that takes a picture each frame never waits for one and never has too
+    many of their bits (H.264 C.3)."""
+    scenario = Scenario(program, folder, "frames=150", f"constant={rate}", *options)
+    scenario.check_whole(150)
+    if not scenario.complaints:
+        check_buffer(scenario, range(150), rate)
+    return scenario.complaints
+
+
+def check_buffer(scenario, frames, rate):
+    """The coded picture buffer of a sequence of pictures: one second long, three quarters of it full at the first."""
+    capacity, full = rate, rate * 3 // 4
+    for sample in [sample for sample in scenario.samples if sample["frame"] in frames]:
+        bits = sample["size"] * 8
+        scenario.require(bits <= full, f"frame {sample['frame']} has {bits} bits, {full} have arrived")
+        full += rate // 25 - bits
+        scenario.require(full <= capacity, f"{full} bits of {capacity} are there after frame {sample['frame']}")
+    scenario.complaints = scenario.complaints[:4]
+
+
+def force_key_frames(program, folder, *options, persona="intel"):
+    """Forced key frames are IDR pictures at exactly those times, and there are no others."""
+    forced = [7, 8, 23, 39]
+    scenario = Scenario(program, folder, "frames=40", "interval=none", *(f"key@{frame}" for frame in forced), *options,
+                        persona=persona)
+    scenario.check_whole(40)
+    if not scenario.complaints:
+        told = [sample["frame"] for sample in scenario.samples if sample["key"]]
+        coded = [sample["frame"] for sample, entry in zip(scenario.samples, scenario.pictures) if entry["idr"]]
+        scenario.expect("key frames", told, [0, *forced])
+        scenario.expect("IDR pictures", coded, [0, *forced])
+    return scenario.complaints
+
+
+def drop_layers(program, folder, layers, *options, persona="intel"):
+    """The stream decodes to the right pictures when all frames above a temporal layer are left out."""
+    frames, forced = 42, 21
+    scenario = Scenario(program, folder, f"frames={frames}", f"layers={layers}", "interval=none", f"key@{forced}",
+                        *options, persona=persona)
+    scenario.check_whole(frames)
+    pattern = {2: [0, 1], 3: [0, 2, 1, 2]}[layers]
+    layer = {frame: pattern[(frame - (forced if frame >= forced else 0)) % len(pattern)] for frame in range(frames)}
+    if scenario.complaints:
+        return scenario.complaints
+    for frame in range(frames):
+        above = [other for other in scenario.depends_on(frame) if layer[other] > layer[frame]]
+        scenario.require(not above, f"frame {frame} of layer {layer[frame]} depends on {above} of higher layers")
+    for highest in range(layers - 1):
+        left_out = {frame for frame in range(frames) if layer[frame] > highest}
+        scenario.check_without(left_out, f"layers up to {highest}")
+    return scenario.complaints
+
+
+def lose_frames(program, folder, lost, told, *options, persona="intel", frames=40):
+    """After frames were reported as lost nothing refers to them or to what depends on them; a receiver that has not got
+    them decodes everything from the report on."""
+    scenario = Scenario(program, folder, f"frames={frames}", "interval=none", f"lost@{told}={lost[0]}-{lost[-1]}",
+                        *options, persona=persona)
+    scenario.check_whole(frames)
+    if scenario.complaints:
+        return scenario.complaints
+    damaged = set(lost)
+    for frame in range(lost[0], told):
+        if scenario.depends_on(frame) & damaged:
+            damaged.add(frame)
+    scenario.require(len(damaged) > len(lost) or told == lost[-1] + 1, "nothing depended on what was lost")
+    for frame in range(told, frames):
+        wrong = scenario.depends_on(frame) & damaged
+        scenario.require(not wrong, f"frame {frame} depends on {sorted(wrong)}, which were lost or damaged")
+    scenario.check_without(damaged, "without what was lost")
+    return scenario.complaints
+
+
+def all_behaviours(full):
+    """Names, and functions of a program and a folder."""
+    found = {}
+    for isolation in ("in-process", "process"):
+        words = f"isolation={isolation}"
+        found[f"average rate goes down, {isolation}"] = (change_rate, 600_000, 250_000, "average=600000", words)
+        found[f"constant rate goes up, {isolation}"] = (
+            change_rate, 250_000, 500_000, "constant=250000", "low-latency=on", words)
+        found[f"forced key frames, {isolation}"] = (force_key_frames, "b-frames=0", words)
+        found[f"forced key frames with B-frames, {isolation}"] = (force_key_frames, "b-frames=3", words)
+        found[f"2 layers, {isolation}"] = (drop_layers, 2, "b-frames=0", words)
+        found[f"3 layers, {isolation}"] = (drop_layers, 3, "b-frames=0", words)
+        found[f"a lost frame told at once, {isolation}"] = (lose_frames, [12], 14, "b-frames=0", "low-latency=on", words)
+        found[f"lost frames told late, {isolation}"] = (lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", words)
+        found[f"lost frames and a long-term reference, {isolation}"] = (
+            lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", words)
+    found["constant rate that the stream tells goes up"] = (change_told_rate, 256_000, 512_000)
+    found["constant rate and its buffer"] = (keep_to_buffer, 512_000, "interval=30", "b-frames=3")
+    if full:
+        found["constant rate and its buffer, no B-frames"] = (keep_to_buffer, 256_000, "interval=none", "b-frames=0")
+        found["constant rate and its buffer, key frames only"] = (keep_to_buffer, 640_000, "interval=1")
+        amd = dict(persona="amd")
+        found["average rate on AMD"] = (change_rate, 600_000, 250_000, "average=600000", amd)
+        found["forced key frames on AMD"] = (force_key_frames, "b-frames=0", amd)
+        found["lost frames on AMD"] = (lose_frames, [12, 13], 16, "b-frames=0", "low-latency=on", amd)
+        found["forced key frames on low power"] = (force_key_frames, "b-frames=0", dict(persona="low-power"))
+        found["3 layers, one at a time"] = (drop_layers, 3, "b-frames=0", "depth=1")
+    return found
+
+
+def judge(program, folder, behaviour):
+    """Complaints about one of them."""
+    function, *arguments = behaviour
+    named = arguments.pop() if arguments and isinstance(arguments[-1], dict) else {}
+    return function(program, folder, *arguments, **named)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether anything grows with the number of frames or sessions: memory, descriptors, threads, processes, and what the
+driver keeps for the client."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.journal import read_journal
+from runner.launch import end_group
+from runner.places import build, client_environment
+
+# What heaps may do without a leak: no frame or session leaves as much as a picture.
+ALLOWED_KIB = 4096
+QUIET_SECONDS = 30
+
+
+@dataclass
+class State:
+    """A process and its children."""
+
+    processes: int
+    descriptors: int
+    threads: int
+    kibibytes: int
+
+    def __str__(self):
+        return (f"{self.processes:3} processes {self.descriptors:4} descriptors {self.threads:4} threads "
+                f"{self.kibibytes:8} KiB")
+
+
+def tree_of(process):
+    """The process and its descendants that have not ended."""
+    found, open_ones = [], [process]
+    while open_ones:
+        current = open_ones.pop()
+        try:
+            if Path(f"/proc/{current}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                continue
+            found.append(current)
+            for task in os.listdir(f"/proc/{current}/task"):
+                open_ones += map(int, Path(f"/proc/{current}/task/{task}/children").read_text().split())
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def state_of(process):
+    """What the kernel says; proportional memory, since pictures are shared with helpers."""
+    state = State(0, 0, 0, 0)
+    for each in tree_of(process):
+        try:
+            descriptors, threads = len(os.listdir(f"/proc/{each}/fd")), len(os.listdir(f"/proc/{each}/task"))
+            rollup = Path(f"/proc/{each}/smaps_rollup").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        state.processes += 1
+        state.descriptors += descriptors
+        state.threads += threads
+        state.kibibytes += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+    return state
+
+
+class Trial:
+    """A run of HardwareScenarios that pauses now and then; between pauses it does always the same."""
+
+    def __init__(self, program, folder, *words, persona="intel", settle=True):
+        self.journal_path = Path(folder) / "journal"
+        self.journal_path.unlink(missing_ok=True)
+        self.environment = client_environment(build(), persona=persona, effort="skip", journal=self.journal_path)
+        self.command = [str(program), *words]
+        self.settle = settle  # at a pause no session is there: helpers go
+        self.states = []
+        self.complaints = []
+
+    def run(self, limit):
+        """Runs it to its end, at most `limit` seconds."""
+        end = time.monotonic() + limit
+        process = subprocess.Popen(self.command, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        last = ""
+        try:
+            for line in process.stdout:
+                text = line.decode(errors="replace")
+                if time.monotonic() > end:
+                    self.complaints.append(f"takes longer than {limit} s")
+                    break
+                if '"kind":"pause"' in text:
+                    self.states.append((json.loads(text)["count"], self.quiet_state(process.pid)))
+                    process.stdin.write(b"\n")
+                    process.stdin.flush()
+                elif '"kind":"sample"' not in text:
+                    last = text
+            else:
+                status = process.wait(60)
+                if status != 0 or '"kind":"end"' not in last:
+                    self.complaints.append(f"ended with {status}: {last.strip()}")
+        finally:
+            end_group(process)
+            process.wait()
+        self.journal = read_journal(self.journal_path)
+        self.judge()
+        return self.complaints
+
+    def quiet_state(self, process):
+        """The state once it stays the same, and helpers without a session are gone."""
+        limit, last = time.monotonic() + QUIET_SECONDS, None
+        while time.monotonic() < limit:
+            state = state_of(process)
+            if last and (state.processes, state.descriptors, state.threads) == (
+                    last.processes, last.descriptors, last.threads) and (state.processes == 1 or not self.settle):
+                return state
+            last = state
+            time.sleep(0.05)
+        self.complaints.append(f"does not come to rest: {last}")
+        return last
+
+    def judge(self):
+        if len(self.states) < 4:
+            self.complaints.append(f"{len(self.states)} states were seen")
+            return
+        first, last = self.states[len(self.states) // 4][1], self.states[-1][1]
+        for name in ("processes", "descriptors", "threads"):
+            if getattr(last, name) > getattr(first, name):
+                self.complaints.append(f"{name} grow: {getattr(first, name)} to {getattr(last, name)}")
+        if last.kibibytes > first.kibibytes + ALLOWED_KIB:
+            self.complaints.append(f"memory grows: {first.kibibytes} to {last.kibibytes} KiB")
+        self.complaints += [str(finding) for finding in self.journal.findings[:6]]
+        if self.journal.never_terminated:
+            self.complaints.append(f"{self.journal.never_terminated} displays never terminated")
+
+    def most(self, kind):
+        """How many objects of the kind one display had at a time."""
+        return max((entry["most"][kind] for entry in self.journal.entries if entry.get("kind") == "terminate"),
+                   default=0)
+
+
+def long_session(program, isolation, frames, *words):
+    """One session of many frames, against one of few: the driver keeps no more for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = str(Path(folder) / "stream.h264")
+        options = ["b-frames=2", "interval=50", f"isolation={isolation}", *words]
+        short = Trial(program, folder, "encode", output, "frames=400", "pause=100", *options, settle=False)
+        complaints = short.run(120)
+        few = {kind: short.most(kind) for kind in ("surface", "buffer", "image", "context")}
+        trial = Trial(program, folder, "encode", output, f"frames={frames}", f"pause={frames // 20}", *options,
+                      settle=False)
+        complaints = complaints + trial.run(60 + frames // 20)
+        many = {kind: trial.most(kind) for kind in few}
+        # Buffers come and go with pictures: how many live at a time depends on the moment by a few.
+        for kind in few:
+            if many[kind] > few[kind] + (8 if kind == "buffer" else 0):
+                complaints.append(f"{kind}s of the driver grow: {few[kind]} at a time in 400 frames, {many[kind]} in "
+                                  f"{frames}")
+        return trial, complaints, many
+
+
+def many_sessions(program, isolation, sessions, *words):
+    """Sessions that are finished, cancelled and dropped in turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Trial(program, folder, "sessions", f"sessions={sessions}", f"pause={max(1, sessions // 20)}", "frames=8",
+                      "width=96", "height=64", f"isolation={isolation}", *words)
+        complaints = trial.run(60 + 2 * sessions)
+        return trial, complaints, {kind: trial.most(kind) for kind in ("surface", "buffer", "context")}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import MediaTypes
+import VAToolbox
+
+/// One session, every sample and event of which is told.
+struct RecordedSession {
+    private let options: ScenarioOptions
+    private let output: String
+
+    init(_ options: ScenarioOptions, output: String) {
+        self.options = options
+        self.output = output
+    }
+
+    func run() async throws {
+        let session = try await CompressionSession(configuration: options.configuration, options: options.session)
+        for adjustment in session.adjustments + session.encoder.properties.adjustments {
+            say("adjustment", ["property": adjustment.property, "used": adjustment.used])
+        }
+        let events = Task { [events = session.events] in for await event in events { Self.tell(event) } }
+        let consumer = Task { [samples = session.samples, output] in try await Self.record(samples, output) }
+        for number in 0..<options.frames {
+            let pictures = try Pictures.make(number, session.pixelBufferPool)
+            try await encode(number, pictures, session)
+            if options.pause > 0, (number + 1) % options.pause == 0 { pause(number + 1) }
+        }
+        try await session.finish()
+        let count = try await consumer.value
+        await events.value
+        let statistics = await session.statistics
+        say(
+            "end",
+            [
+                "samples": count, "encoder": session.encoder.identity.name, "repeated": statistics.repeatedFrames,
+                "created": statistics.createdEncoders, "failed": statistics.failedEncoders,
+                "reorderDepth": session.encoder.properties.reorderDepth,
+            ]
+        )
+    }
+
+    private func encode(_ number: Int, _ picture: PixelBuffer, _ session: CompressionSession) async throws {
+        var frame = FrameOptions()
+        for action in options.actions[number] ?? [] {
+            switch action {
+            case .bitRate(let rate): try await session.update(.init(bitRate: rate))
+            case .keyFrame: frame.forceKeyFrame = true
+            case .longTermReference(let index): frame.longTermReference = index
+            case .lost(let frames): frame.lostFrames = Self.time(frames.lowerBound)...Self.time(frames.upperBound)
+            case .decoded(let decoded): frame.decodedFrame = Self.time(decoded)
+            }
+        }
+        try await session.encode(picture, presentationTime: Self.time(Int64(number)), options: frame, token: number)
+    }
+
+    private static func time(_ number: Int64) -> MediaTime { MediaTime(value: number, timescale: 25) }
+
+    /// Takes the samples into a file, and tells of each where it is there.
+    private static func record(_ samples: SampleSequence, _ output: String) async throws -> Int {
+        guard FileManager.default.createFile(atPath: output, contents: nil),
+            let file = FileHandle(forWritingAtPath: output)
+        else { throw Wrong("cannot write \(output)") }
+        var count = 0
+        var offset = 0
+        for try await sample in samples {
+            let data = try sample.annexB(withParameterSets: sample.isKeyFrame || sample.formatDescriptionChanged)
+            let bytes = data.withUnsafeBytes { Data($0) }
+            try file.write(contentsOf: bytes)
+            say(
+                "sample",
+                [
+                    "frame": sample.token as? Int ?? -1, "key": sample.isKeyFrame, "reference": sample.isReference,
+                    "pts": sample.presentationTime.seconds, "dts": sample.decodeTime.seconds,
+                    "offset": offset, "size": bytes.count, "newFormat": sample.formatDescriptionChanged,
+                ]
+            )
+            offset += bytes.count
+            count += 1
+        }
+        try file.close()
+        return count
+    }
+
+    private static func tell(_ event: SessionEvent) {
+        switch event {
+        case .encoderCreated(let description):
+            say("event", ["name": "created", "encoder": description.identity.name])
+        case .encoderFailed(let identity, let error, let frames):
+            say("event", ["name": "failed", "encoder": identity.name, "error": "\(error)", "frames": frames])
+        case .encoderChanged(let old, let new, let error):
+            say("event", ["name": "changed", "from": old.name, "to": new.name, "error": "\(error)"])
+        case .frameDropped:
+            say("event", ["name": "dropped"])
+        case .adjusted(let adjustment):
+            say("event", ["name": "adjusted", "property": adjustment.property, "used": adjustment.used])
+        }
+    }
+}

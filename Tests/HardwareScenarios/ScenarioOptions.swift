@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import EncoderIPC
+import Foundation
+import MediaTypes
+import VAToolbox
+
+/// What the program was asked for: `NAME=VALUE` words, and `WHAT@FRAME` or `WHAT@FRAME=VALUE` for what is to happen at a
+/// frame.
+struct ScenarioOptions: Sendable {
+    /// What happens at one frame.
+    enum Action: Sendable {
+        /// The session's bitrate changes before it.
+        case bitRate(Int)
+        /// It is a forced key frame.
+        case keyFrame
+        /// It becomes that long-term reference.
+        case longTermReference(Int)
+        /// These frames are reported as lost.
+        case lost(ClosedRange<Int64>)
+        /// That frame is reported as decoded.
+        case decoded(Int64)
+    }
+
+    var configuration = EncoderConfiguration(width: 176, height: 144)
+    var session = SessionOptions()
+    var frames = 60
+    /// How many sessions there are, one after the other or some at a time.
+    var sessions = 1
+    var together = 1
+    /// Frames or sessions after which the program says where it is and waits for a line of its input; 0 for never.
+    var pause = 0
+    var actions: [Int: [Action]] = [:]
+
+    init(_ words: [String]) throws {
+        configuration.frameRate = Rational(25)
+        session.policy = .requireHardware
+        for word in words { try take(word) }
+        if configuration.rateControl == EncoderConfiguration().rateControl {
+            configuration.rateControl = .constantQuantizer(26)
+        }
+    }
+
+    private mutating func take(_ word: String) throws {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let value = parts.count == 2 ? parts[1] : ""
+        let place = parts[0].split(separator: "@").map(String.init)
+        if place.count == 2, let frame = Int(place[1]) {
+            actions[frame, default: []].append(try Self.action(place[0], value))
+        } else if try !takeNumber(parts[0], value) {
+            try takeName(parts[0], value)
+        }
+    }
+
+    private static func action(_ name: String, _ value: String) throws -> Action {
+        let numbers = value.split(separator: "-").compactMap { Int64($0) }
+        switch (name, numbers.count) {
+        case ("key", 0): return .keyFrame
+        case ("bitrate", 1): return .bitRate(Int(numbers[0]))
+        case ("mark", 1): return .longTermReference(Int(numbers[0]))
+        case ("lost", 2) where numbers[0] <= numbers[1]: return .lost(numbers[0]...numbers[1])
+        case ("decoded", 1): return .decoded(numbers[0])
+        default: throw Wrong("no such action: \(name) \(value)")
+        }
+    }
+
+    private mutating func takeNumber(_ name: String, _ value: String) throws -> Bool {
+        guard let number = Int(value) else { return false }
+        switch name {
+        case "width": configuration.width = number
+        case "height": configuration.height = number
+        case "frames": frames = number
+        case "sessions": sessions = number
+        case "together": together = max(1, number)
+        case "pause": pause = number
+        case "interval": configuration.keyFrameInterval = KeyFrameInterval(frames: number)
+        case "b-frames": configuration.bFrames = number == 0 ? .off : .maximum(number)
+        case "layers": configuration.temporalLayers = number
+        case "marks": configuration.longTermReferences = number
+        case "depth": configuration.hardware.framesInFlight = number
+        case "average": configuration.rateControl = .averageBitRate(number, peak: .limit(number * 3 / 2))
+        case "constant": configuration.rateControl = .constantBitRate(number)
+        case "quantizer": configuration.rateControl = .constantQuantizer(number)
+        case "frame-deadline": session.limits.frameDeadline = .milliseconds(number)
+        default: throw Wrong("no such option: \(name)")
+        }
+        return true
+    }
+
+    private mutating func takeName(_ name: String, _ value: String) throws {
+        switch (name, value) {
+        case ("isolation", "in-process"): session.isolation = .inProcess
+        case ("isolation", "process"): session.isolation = .process
+        case ("policy", "hardware"): session.policy = .requireHardware
+        case ("policy", "any"): session.policy = .preferHardware
+        case ("low-latency", "on"): configuration.isLowLatency = true
+        case ("interval", "none"): configuration.keyFrameInterval = KeyFrameInterval()
+        default: throw Wrong("no such option: \(name)=\(value)")
+        }
+    }
+}
+
+/// What is wrong with the words that the program was given.
+struct Wrong: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
