@@ -141,14 +141,17 @@ struct RatePlan: Hashable, Sendable {
         try self.init(.vbr, of: modes, configuration)
         // Without a limit a driver still wants a peak: twice the average lets it do what a scene needs.
         let peak = limit?.bitsPerSecond ?? average * 2
-        // The percentage is rounded up and the peak made to fit, so that the average is met and the peak not exceeded.
-        let percentage = min(100, max(1, Int((Int128(average) * 100 + Int128(peak) - 1) / Int128(peak))))
-        target = Target(
-            peak: max(average, Int(Int128(average) * 100 / Int128(percentage))),
-            percentage: percentage,
-            window: limit.map(Self.window) ?? Self.usualWindow,
-            bufferSize: limit?.bufferSize
-        )
+        let window = limit.map(Self.window) ?? Self.usualWindow
+        target = Target(average: average, peak: peak, window: window, bufferSize: limit?.bufferSize)
+    }
+
+    /// This plan with a peak that the stream's level allows, where nobody has asked for one; the average stays.
+    func keepingPeak(below limit: Int) -> RatePlan {
+        guard mode == .vbr, let target, target.bufferSize == nil, target.peak > limit else { return self }
+        let average = Int(Int128(target.peak) * Int128(target.percentage) / 100)
+        var result = self
+        result.target = Target(average: average, peak: limit, window: target.window, bufferSize: nil)
+        return result
     }
 
     /// How long the buffer takes to fill, in milliseconds, 1...60000.
@@ -231,5 +234,19 @@ struct RatePlan: Hashable, Sendable {
     private mutating func report(_ property: String, _ asked: String, _ used: String, _ reason: String) {
         guard asked != used else { return }
         adjustments.append(Adjustment(property: property, requested: asked, used: used, reason: reason))
+    }
+}
+
+extension RatePlan.Target {
+    /// An average below a peak. The percentage is rounded up and the peak made to fit, so that the average is met and the
+    /// peak not exceeded.
+    fileprivate init(average: Int, peak: Int, window: Int, bufferSize: Int?) {
+        let percentage = min(100, max(1, Int((Int128(average) * 100 + Int128(peak) - 1) / Int128(peak))))
+        self.init(
+            peak: max(average, Int(Int128(average) * 100 / Int128(percentage))),
+            percentage: percentage,
+            window: window,
+            bufferSize: bufferSize
+        )
     }
 }

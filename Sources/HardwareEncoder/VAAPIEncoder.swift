@@ -127,7 +127,7 @@ final class VAAPIEncoder: EncoderBackend {
                 number: frame.number,
                 forceKeyFrame: frame.options.forceKeyFrame,
                 isKeyFrameDue: keyFrames.isDue(at: frame.presentationTime),
-                longTermIndex: frame.options.longTermReference
+                longTermIndex: longTermIndex(frame.options)
             )
         )
         for picture in planned { try submit(picture) }
@@ -194,6 +194,11 @@ final class VAAPIEncoder: EncoderBackend {
             case .b: 2
             }
         return min(max(frame.quantizer + offset, 1), 51)
+    }
+
+    /// A mark beyond those that the decoded picture buffer has room for, which was reported, is left out.
+    private func longTermIndex(_ options: FrameOptions) -> Int? {
+        options.longTermReference.flatMap { $0 < setup.device.structure.longTermReferences ? $0 : nil }
     }
 
     private func noteLosses(_ options: FrameOptions) {

@@ -257,7 +257,8 @@ public struct FrameOptions: Sendable, Hashable {
     /// The quantizer to code it with, 0...51, instead of the rate control's choice.
     public var quantizer: Int?
     /// The long-term reference that it becomes, from 0, below ``EncoderConfiguration/longTermReferences``: it stays one
-    /// until another frame takes its place, or a key frame comes. `nil` for an ordinary frame.
+    /// until another frame takes its place, or a key frame comes. `nil` for an ordinary frame. An encoder with room for
+    /// fewer references reports that when it is made, and leaves out marks beyond those that it has.
     public var longTermReference: Int?
     /// Times of presentation between which frames are known to be lost on the way to a receiver: neither this frame nor a
     /// later one refers to them or to what depends on them. If nothing is left to refer to it becomes a key frame. Times

@@ -12,8 +12,9 @@ def rate_of(scenario, frames):
     return sum(sizes[frame] for frame in frames) * 8 * 25 / len(frames)
 
 
-def change_rate(program, folder, first, second, *options, persona="intel"):
-    """A change is followed without an IDR picture or another context, at exactly the frame."""
+def change_rate(program, folder, first, second, *options, persona="intel", anew=False):
+    """A change is followed without an IDR picture or another context, at exactly the frame. `anew`: the stream tells its
+    rate, so that another one takes another stream."""
     half = RATE_FRAMES // 2
     scenario = Scenario(program, folder, "width=320", "height=240", f"frames={RATE_FRAMES}", "interval=none",
                         f"bitrate@{half}={second}", *options, persona=persona)
@@ -24,11 +25,11 @@ def change_rate(program, folder, first, second, *options, persona="intel"):
     for frames, asked in ((range(half // 2, half), first), (range(half + half // 2, RATE_FRAMES), second)):
         got = rate_of(scenario, frames)
         scenario.require(abs(got - asked) < asked * 0.15, f"{got:.0f} bit/s came out where {asked} were asked for")
-    scenario.expect("IDR pictures", sum(entry["idr"] for entry in scenario.pictures), 1)
-    scenario.expect("contexts", len({(entry["process"], entry["context"]) for entry in scenario.pictures}), 1)
-    rates = {sample["frame"]: entry["bits_per_second"] for sample, entry in zip(scenario.samples, scenario.pictures)}
-    scenario.expect("rates that the driver was told", len(set(rates.values())), 2)
-    changed = [frame for frame in range(1, RATE_FRAMES) if rates[frame] != rates[frame - 1]]
+    scenario.expect("IDR pictures", sum(entry["idr"] for entry in scenario.pictures), 1 + anew)
+    scenario.expect("contexts", len({(entry["process"], entry["context"]) for entry in scenario.pictures}), 1 + anew)
+    rates = [entry["bits_per_second"] for entry in scenario.pictures]
+    changed = [sample["frame"] for index, sample in enumerate(scenario.samples[1:])
+               if rates[index + 1] != rates[index]]
     scenario.expect("frames at which the driver was told another rate", changed, [half])
     return scenario.complaints
 
@@ -121,12 +122,27 @@ def lose_frames(program, folder, lost, told, *options, persona="intel", frames=4
     return scenario.complaints
 
 
+def mark_beyond_room(program, folder, *options, persona="intel"):
+    """Long-term references that the level has no room for are reported; marking one of them fails nothing."""
+    scenario = Scenario(program, folder, "frames=12", "level=1.1", "marks=12", "mark@4=1", "mark@6=11", *options,
+                        persona=persona)
+    scenario.check_whole(12)
+    told = [event for event in scenario.events("adjusted") if event["property"] == "long-term references"]
+    scenario.expect("reports", [event["used"] for event in told], ["8"])
+    scenario.expect("encoders that failed", scenario.events("failed"), [])
+    return scenario.complaints
+
+
 def all_behaviours(full):
     """Names, and functions of a program and a folder."""
     found = {}
     for isolation in ("in-process", "process"):
         words = f"isolation={isolation}"
         found[f"average rate goes down, {isolation}"] = (change_rate, 600_000, 250_000, "average=600000", words)
+        found[f"average rate without B-frames, {isolation}"] = (
+            change_rate, 250_000, 500_000, "average=250000", "b-frames=0", words)
+        found[f"constant rate that the stream tells goes up, {isolation}"] = (
+            change_rate, 256_000, 512_000, "constant=256000", words, dict(anew=True))
         found[f"constant rate goes up, {isolation}"] = (
             change_rate, 250_000, 500_000, "constant=250000", "low-latency=on", words)
         found[f"forced key frames, {isolation}"] = (force_key_frames, "b-frames=0", words)
@@ -137,6 +153,7 @@ def all_behaviours(full):
         found[f"lost frames told late, {isolation}"] = (lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", words)
         found[f"lost frames and a long-term reference, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", words)
+        found[f"more long-term references than there is room, {isolation}"] = (mark_beyond_room, "b-frames=0", words)
     found["constant rate that the stream tells goes up"] = (change_told_rate, 256_000, 512_000)
     found["constant rate and its buffer"] = (keep_to_buffer, 512_000, "interval=30", "b-frames=3")
     if full:

@@ -42,6 +42,19 @@ import VAAPI
         #expect(free == .init(peak: 6_000_000, percentage: 50, window: 1000, bufferSize: nil))
     }
 
+    /// A level limits the peak that drivers want and nobody has asked for, never one that was asked for.
+    @Test func peaksThatNobodyAskedForKeepToTheLevel() throws {
+        let free = try plan(.averageBitRate(3_000_000), [.vbr], allowsReordering: true)
+        #expect(free.keepingPeak(below: 7_000_000) == free)
+        for limit in [3_000_000, 4_000_000, 5_999_999] {
+            let target = try #require(free.keepingPeak(below: limit).target)
+            #expect(target.peak <= limit && target.bufferSize == nil, "\(target)")
+            #expect((2_999_900...3_000_000).contains(target.peak * target.percentage / 100), "\(target)")
+        }
+        let asked = try plan(.averageBitRate(3_000_000, peak: .limit(6_000_000)))
+        #expect(asked.keepingPeak(below: 4_000_000) == asked)
+    }
+
     @Test func constantRates() throws {
         let plan = try plan(.constantBitRate(2_000_000, window: 0.5))
         #expect(plan.mode == .cbr && plan.adjustments.isEmpty)

@@ -65,7 +65,7 @@ struct ScenarioOptions: Sendable {
     }
 
     private mutating func takeNumber(_ name: String, _ value: String) throws -> Bool {
-        guard let number = Int(value) else { return false }
+        guard let number = Int(value), name != "level" else { return false }
         switch name {
         case "width": configuration.width = number
         case "height": configuration.height = number
@@ -94,6 +94,7 @@ struct ScenarioOptions: Sendable {
         case ("policy", "hardware"): session.policy = .requireHardware
         case ("policy", "any"): session.policy = .preferHardware
         case ("low-latency", "on"): configuration.isLowLatency = true
+        case ("level", _) where H264Level(name: value) != nil: configuration.level = H264Level(name: value)
         case ("interval", "none"): configuration.keyFrameInterval = KeyFrameInterval()
         default: throw Wrong("no such option: \(name)=\(value)")
         }

@@ -20,6 +20,7 @@ extension H264Setup {
         guard H264Stream.takes(configuration, limit, at: stream.level, in: stream.profile),
             var plan = try? RatePlan(configuration, limit: limit, modes: modes).adapted(to: device.quirks)
         else { return nil }
+        plan = plan.keepingPeak(below: stream.level.maximumRate(in: stream.profile).bitsPerSecond)
         if stream.sequence.vui?.nalHRD != nil, plan.target != device.rate.target { return nil }
         // A driver keeps the buffer that it was told of.
         if device.rate.target?.bufferSize != nil, plan.target?.bufferSize == nil { return nil }

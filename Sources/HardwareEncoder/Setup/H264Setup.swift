@@ -91,7 +91,7 @@ extension H264Setup {
         }
         var settlement = DeviceSettlement(configuration, capabilities, quirks)
         try settlement.check()
-        let rate = try settlement.rate(limit: H264Stream.rateLimit(configuration))
+        var rate = try settlement.rate(limit: H264Stream.rateLimit(configuration))
         let (columns, rows) = ((configuration.width + 15) / 16, (configuration.height + 15) / 16)
         let refresh = settlement.intraRefresh(columns: columns, rows: rows)
         let structure = settlement.structure(
@@ -107,6 +107,7 @@ extension H264Setup {
         traits.hasIntraRefresh = refresh != nil
         traits.sendsTiming = settlement.sendsTiming(rate)
         let stream = try H264Stream(configuration, traits)
+        rate = rate.keepingPeak(below: stream.level.maximumRate(in: profile).bitsPerSecond)
         let slices = settlement.slices(columns: columns, rows: rows)
         let qualityLevel = settlement.qualityLevel()
         let maximumFrameSize = settlement.maximumFrameSize()

@@ -207,6 +207,7 @@ void check_everything(struct checker *checker)
     check_weights(checker);
     check_references(checker);
     check_order(checker);
+    check_intra_refresh(checker);
     check_access_unit_content(checker);
 }
 

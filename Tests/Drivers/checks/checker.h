@@ -33,6 +33,12 @@ struct collected_slice {
     uint32_t packed; /* index of its packed slice header, UINT32_MAX: none */
 };
 
+/* The columns or rows of macroblocks from `first` to before `end` that a picture renews, of `length`. */
+struct refreshed_blocks {
+    bool by_column;
+    uint32_t first, end, length; /* end is length at most; equal to first: none */
+};
+
 /* A packed header that is waiting for its data, while buffers are collected. */
 struct collected {
     bool sequence, picture; /* received with this picture */
@@ -45,11 +51,22 @@ struct collected {
     uint32_t unit_count, unit_capacity;
     struct collected_slice slices[CHECKS_MAXIMUM_SLICES];
     uint32_t slice_count;
+    struct refreshed_blocks refreshed;
     bool out_of_memory;
 };
 
 /* Why a picture cannot be coded: the first reason, for the journal. */
 #define CHECKS_REASON_SIZE 160
+
+/* Columns or rows beyond these are not followed; H.264 A.3.1 allows 543. */
+#define CHECKS_WAVE_BLOCKS 1024
+
+/* A wave of intra refresh that has not yet renewed everything. */
+struct wave {
+    bool running, by_column;
+    uint32_t length;                           /* columns or rows of the picture */
+    uint32_t covered[CHECKS_WAVE_BLOCKS / 32]; /* bit n: number n is renewed */
+};
 
 /* What is remembered of the pictures before, for checks over several pictures. */
 #define CHECKS_ORDER_COUNTS 64
@@ -60,6 +77,8 @@ struct history {
     uint32_t since_intra, since_idr, since_anchor; /* pictures since the last I, IDR, and I or P picture */
     int32_t order_counts[CHECKS_ORDER_COUNTS];     /* of the coded video sequence, a ring */
     uint32_t order_count_count;
+    struct wave wave;
+    VASurfaceID latest_reference; /* reconstruction of the reference picture coded last */
     bool has_active_sps;    /* an IDR picture came: `active` is its SPS */
     struct h264_sps active;
 };
@@ -207,6 +226,10 @@ void check_references(struct checker *checker);     /* references.c */
 void check_order(struct checker *checker);          /* order.c */
 void check_access_unit_content(struct checker *checker); /* access_unit.c */
 void check_enhancement(struct checker *checker);    /* enhancement.c, from check_access_unit_content */
+
+/* intra_refresh.c: the picture's part of a wave; enters it into the history. */
+void check_intra_refresh(struct checker *checker);
+void remember_intra_refresh(struct checker *checker);
 
 /* order.c: enters the picture into the history. */
 void remember_picture(struct checker *checker);

@@ -21,7 +21,8 @@ struct persona_limits {
     uint32_t maximum_quality_level; /* 1 or less: quality levels are not supported */
     uint32_t minimum_width, minimum_height, maximum_width, maximum_height;
     uint32_t maximum_roi_regions;
-    bool intra_refresh, maximum_frame_size, trellis;
+    uint32_t intra_refresh; /* VA_ENC_INTRA_REFRESH_* bits */
+    bool maximum_frame_size, trellis;
 };
 
 struct submitted_config {

@@ -103,4 +103,5 @@ void remember_picture(struct checker *checker)
         history->order_count_count = 0;
     int32_t order_count = has_operation_5(header) ? 0 : picture->picture_order_count;
     history->order_counts[history->order_count_count++ % CHECKS_ORDER_COUNTS] = order_count;
+    remember_intra_refresh(checker);
 }

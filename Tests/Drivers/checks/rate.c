@@ -190,6 +190,20 @@ static void quantization(struct checker *checker, const void *data)
     expect(checker, "trellis-reserved", clause, given.va_reserved, 0);
 }
 
+/* What of the picture is renewed, as far as it lies within; intra_refresh.c judges it among those before. */
+static void refreshed_blocks(struct checker *checker, uint32_t length, const VAEncMiscParameterRIR *given)
+{
+    uint32_t end = (uint32_t)given->intra_insertion_location + given->intra_insert_size;
+    if (given->intra_insertion_location >= length || length > CHECKS_WAVE_BLOCKS)
+        return;
+    checker->collected.refreshed = (struct refreshed_blocks){
+        .by_column = given->rir_flags.bits.enable_rir_column,
+        .first = given->intra_insertion_location,
+        .end = end < length ? end : length,
+        .length = length,
+    };
+}
+
 static void intra_refresh(struct checker *checker, const void *data)
 {
     VAEncMiscParameterRIR given;
@@ -197,23 +211,28 @@ static void intra_refresh(struct checker *checker, const void *data)
     const char *clause = "va.h VAEncMiscParameterRIR";
     uint32_t columns = (checker->submission->context_width + 15) / 16;
     uint32_t rows = (checker->submission->context_height + 15) / 16;
-    if (!checker->config.limits.intra_refresh)
-        finding(checker, "intra-refresh-not-advertised", "va.h VAConfigAttribEncIntraRefresh", "flags 0x%x",
-                given.rir_flags.value);
-    if (given.rir_flags.bits.enable_rir_column && given.rir_flags.bits.enable_rir_row)
+    uint32_t advertised = checker->config.limits.intra_refresh;
+    bool by_column = given.rir_flags.bits.enable_rir_column, by_row = given.rir_flags.bits.enable_rir_row;
+    if ((by_column && !(advertised & VA_ENC_INTRA_REFRESH_ROLLING_COLUMN)) ||
+        (by_row && !(advertised & VA_ENC_INTRA_REFRESH_ROLLING_ROW)) || !advertised)
+        finding(checker, "intra-refresh-not-advertised", "va.h VAConfigAttribEncIntraRefresh",
+                "flags 0x%x, advertised are 0x%x", given.rir_flags.value, advertised);
+    if (by_column && by_row)
         finding(checker, "intra-refresh-contradiction", clause, "columns and rows at once");
-    if (given.rir_flags.bits.enable_rir_column || given.rir_flags.bits.enable_rir_row) {
-        uint32_t limit = given.rir_flags.bits.enable_rir_column ? columns : rows;
+    if (by_column || by_row) {
+        uint32_t limit = by_column ? columns : rows;
         if ((uint32_t)given.intra_insertion_location + given.intra_insert_size > limit)
             finding(checker, "intra-refresh-outside", clause, "%u from %u on, of %u", given.intra_insert_size,
                     given.intra_insertion_location, limit);
         expect_range(checker, "intra-refresh-qp-delta", clause, (int8_t)given.qp_delta_for_inserted_intra, -51, 51);
     }
+    if (by_column != by_row)
+        refreshed_blocks(checker, by_column ? columns : rows, &given);
     expect(checker, "intra-refresh-flags-reserved", clause, given.rir_flags.bits.reserved, 0);
     expect_reserved(checker, "intra-refresh-reserved", clause, given.va_reserved, VA_PADDING_LOW);
 }
 
-/* The regions stand behind a pointer into the application, which is not followed here. */
+/* The regions stand behind a pointer into the application, which only the driver follows (reference/wishes.c). */
 static void regions_of_interest(struct checker *checker, const void *data)
 {
     VAEncMiscParameterBufferROI given;
@@ -226,6 +245,10 @@ static void regions_of_interest(struct checker *checker, const void *data)
         expect_range(checker, "roi-count", clause, given.num_roi, 0, maximum);
     if (given.num_roi && !given.roi)
         finding(checker, "roi-pointer-missing", clause, "%u regions, no pointer", given.num_roi);
+    if (given.num_roi && !(checker->config.rate_control & (VA_RC_CQP | VA_RC_NONE)) &&
+        !given.roi_flags.bits.roi_value_is_qp_delta)
+        finding(checker, "roi-priority-not-advertised", "va.h VAConfigAttribValEncROI.roi_rc_priority_support",
+                "roi_value_is_qp_delta is 0");
     if (given.min_delta_qp > given.max_delta_qp)
         finding(checker, "roi-delta-order", clause, "min_delta_qp %d is above max_delta_qp %d", given.min_delta_qp,
                 given.max_delta_qp);

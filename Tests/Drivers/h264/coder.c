@@ -36,6 +36,11 @@ void h264_coder_destroy(struct h264_coder *coder)
     free(coder);
 }
 
+struct h264_figures h264_coder_figures(const struct h264_coder *coder)
+{
+    return coder->figures;
+}
+
 const char *h264_coder_failure(const struct h264_coder *coder)
 {
     return coder->failure;
@@ -129,6 +134,7 @@ bool h264_coder_begin(struct h264_coder *coder, const struct h264_sps *sps, cons
     coder->height = sps->pic_height_in_map_units_minus1 + 1;
     coder->next = 0;
     coder->slice_count = 0;
+    coder->figures = (struct h264_figures){.least_qp = 52, .most_qp = -1};
     if (!prepare_macroblocks(coder, coder->width * coder->height) || !prepare_motion(coder, reconstruction))
         return false;
     coder->begun = true;
@@ -170,6 +176,8 @@ static bool accept_header(struct h264_coder *coder, const struct h264_slice_requ
         return fail(coder, "SliceQPY %lld is not within 0 to 51", (long long)slice_qp);
     if (request->qp < 0 || request->qp > 51)
         return fail(coder, "QP %d is not within 0 to 51", request->qp);
+    if (request->least_qp < 0 || request->most_qp > 51 || (request->most_qp && request->least_qp > request->most_qp))
+        return fail(coder, "QPs of %d to %d are not within 0 to 51", request->least_qp, request->most_qp);
     if (header->cabac_init_idc > 2)
         return fail(coder, "cabac_init_idc %u is above 2", header->cabac_init_idc);
     if (header->disable_deblocking_filter_idc > 2)

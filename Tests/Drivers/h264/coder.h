@@ -27,6 +27,12 @@ enum h264_effort {
     H264_EFFORT_SKIP,     /* P and B slices are all skip, I slices are grey DC: the source is not read at all */
 };
 
+/* What is wanted of one macroblock beside what its slice says. */
+struct h264_wish {
+    int8_t qp_offset; /* added to the slice's QP, in P and B slices too, where it also decides what is skipped */
+    bool intra;       /* I_16x16 or I_PCM, whatever the slice's type */
+};
+
 struct h264_slice_request {
     const struct h264_slice_header *header;
     struct bits nal; /* NAL unit header and slice header, unescaped: the application's own bits or the driver's.
@@ -34,6 +40,15 @@ struct h264_slice_request {
     uint32_t macroblock_count; /* from header->first_mb_in_slice on, raster order */
     const struct h264_frame *references[2][H264_MAXIMUM_REFERENCES]; /* after modification; NULL beyond the count */
     int qp; /* QP_Y wanted for the slice's macroblocks, 0 to 51. Reached by mb_qp_delta when it is not the header's. */
+    const struct h264_wish *wishes; /* by macroblock address, for the whole picture; borrowed. NULL: none. Not looked at
+                                       with H264_EFFORT_SKIP. */
+    int least_qp, most_qp; /* what a QP with an offset is clipped to, within 0 to 51; most_qp 0: 51 */
+};
+
+/* What became of a picture's macroblocks. */
+struct h264_figures {
+    uint32_t intra_macroblocks; /* I_16x16 and I_PCM */
+    int least_qp, most_qp;      /* the lowest and highest QP that a macroblock was decided and coded with */
 };
 
 struct h264_coder; /* one picture at a time */
@@ -54,6 +69,9 @@ bool h264_coder_slice(struct h264_coder *coder, const struct h264_slice_request 
 
 /* Deblocks (8.7) across the picture and keeps the motion for direct prediction in the reconstruction. */
 bool h264_coder_end(struct h264_coder *coder);
+
+/* Of the picture begun last, as far as it is coded. Without any macroblock least_qp is above most_qp. */
+struct h264_figures h264_coder_figures(const struct h264_coder *coder);
 
 const char *h264_coder_failure(const struct h264_coder *coder);
 

@@ -7,7 +7,8 @@
  * - Else the candidate with the least error + bits * Qstep^2 / 7 is taken: skip, prediction from each reference of
  *   either list, from the best of both together, I_16x16, and I_PCM. The bits of I_16x16 are estimated. With this,
  *   I_PCM is seldom worth its 3072 bits above QP 12, and noise is transmitted exactly at the lowest QPs.
- * - I_16x16 that turns out larger than a macroblock may be gives way to I_PCM. */
+ * - I_16x16 that turns out larger than a macroblock may be gives way to I_PCM.
+ * A macroblock that must be intra has the last two candidates only; its own QP takes the place of the slice's. */
 #include "coder_parts.h"
 
 #include <string.h>
@@ -20,6 +21,8 @@ struct position {
     struct neighbours near;
     bool direct_known; /* skip is possible; its references are: */
     int8_t direct[2];
+    int qp;          /* QP_Y wanted */
+    bool must_be_intra;
     struct samples source;
 };
 
@@ -98,7 +101,7 @@ static uint32_t try_inter(const struct position *position, struct search *search
     for (unsigned list = 0; list < 2 && kind != MACROBLOCK_SKIP; list++)
         for (int rest = ref_idx[list]; rest > 0; rest >>= 1)
             bits += 2;
-    uint64_t cost = cost_of(error, bits, position->slice->request->qp);
+    uint64_t cost = cost_of(error, bits, position->qp);
     if (cost >= search->cost)
         return error;
     search->cost = cost;
@@ -144,7 +147,7 @@ static void predict_from_neighbours(const struct position *position, struct samp
 static void try_intra(const struct position *position, struct search *search)
 {
     const struct h264_coder *coder = position->coder;
-    int qp = position->slice->request->qp;
+    int qp = position->qp;
     int qp_chroma[2] = {residual_chroma_qp(qp, coder->chroma_offset[0]),
                         residual_chroma_qp(qp, coder->chroma_offset[1])};
     struct samples prediction;
@@ -163,7 +166,7 @@ static void try_intra(const struct position *position, struct search *search)
 
 static void try_pcm(const struct position *position, struct search *search)
 {
-    uint64_t cost = cost_of(0, 384 * 8 + 16, position->slice->request->qp);
+    uint64_t cost = cost_of(0, 384 * 8 + 16, position->qp);
     if (cost >= search->cost)
         return;
     search->cost = cost;
@@ -176,12 +179,13 @@ static void decide_truthfully(struct position *position, struct decision *decisi
 {
     struct search search = {.best = decision, .cost = UINT64_MAX};
     samples_load(&position->source, position->coder->source, position->column, position->row);
-    if (position->direct_known) {
+    if (position->direct_known && !position->must_be_intra) {
         uint32_t error = try_inter(position, &search, MACROBLOCK_SKIP, position->direct);
-        if (skip_suffices(error, position->slice->request->qp))
+        if (skip_suffices(error, position->qp))
             return;
     }
-    try_references(position, &search);
+    if (!position->must_be_intra)
+        try_references(position, &search);
     try_intra(position, &search);
     try_pcm(position, &search);
 }
@@ -245,8 +249,8 @@ static struct macroblock *record(const struct position *position, struct decisio
     for (unsigned list = 0; list < 2; list++)
         references[list] = decision->ref_idx[list] >= 0 ? slice->pictures[list][decision->ref_idx[list]] : 0;
     if (decision->kind == MACROBLOCK_INTRA) {
-        decision->mb_qp_delta = qp_delta(slice->qp_predicted, slice->request->qp);
-        slice->qp_predicted = slice->request->qp;
+        decision->mb_qp_delta = qp_delta(slice->qp_predicted, position->qp);
+        slice->qp_predicted = position->qp;
         record_residual(macroblock, decision);
     }
     macroblock->qp = (uint8_t)slice->qp_predicted;
@@ -314,6 +318,27 @@ static void commit_within_limit(const struct position *position, struct decision
     commit(position, decision);
 }
 
+/* What is wanted of this macroblock. */
+static void find_wish(struct position *position)
+{
+    const struct h264_slice_request *request = position->slice->request;
+    position->qp = request->qp;
+    if (!request->wishes || position->coder->effort == H264_EFFORT_SKIP)
+        return;
+    const struct h264_wish *wish = &request->wishes[position->address];
+    position->must_be_intra = wish->intra;
+    if (wish->qp_offset)
+        position->qp = clip3(request->least_qp, request->most_qp ? request->most_qp : 51, request->qp + wish->qp_offset);
+}
+
+static void count_macroblock(const struct position *position)
+{
+    struct h264_figures *figures = &position->coder->figures;
+    figures->intra_macroblocks += macroblock_is_intra(&position->coder->macroblocks[position->address]);
+    figures->least_qp = position->qp < figures->least_qp ? position->qp : figures->least_qp;
+    figures->most_qp = position->qp > figures->most_qp ? position->qp : figures->most_qp;
+}
+
 void coder_code_macroblock(struct h264_coder *coder, struct slice *slice, uint32_t address)
 {
     struct position position = {
@@ -326,6 +351,7 @@ void coder_code_macroblock(struct h264_coder *coder, struct slice *slice, uint32
     struct decision decision;
     find_neighbours(&position);
     find_skip_references(&position);
+    find_wish(&position);
     if (coder->effort == H264_EFFORT_SKIP)
         decide_without_source(&position, &decision);
     else
@@ -334,4 +360,5 @@ void coder_code_macroblock(struct h264_coder *coder, struct slice *slice, uint32
         commit_within_limit(&position, &decision);
     else
         commit(&position, &decision);
+    count_macroblock(&position);
 }

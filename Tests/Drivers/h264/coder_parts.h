@@ -124,6 +124,7 @@ struct h264_coder {
     struct macroblock *macroblocks;           /* owned, macroblock_count entries */
     struct slice_filter *filters;             /* owned, by slice number - 1 */
     uint32_t slice_count, filter_capacity;
+    struct h264_figures figures;
     char failure[160];
 };
 

@@ -80,6 +80,9 @@ static bool code_slice(struct context *context, const struct job *job, const str
         .nal = slice->nal,
         .macroblock_count = slice->macroblock_count,
         .qp = qp >= 0 ? qp : header_qp(job, slice),
+        .wishes = job->wishes,
+        .least_qp = (int)job->rate.minimum_qp,
+        .most_qp = job->rate.maximum_qp < job->rate.minimum_qp ? 0 : (int)job->rate.maximum_qp,
     };
     open_references(slice, &references, &request);
     if (slice->prefix.count)
@@ -146,6 +149,9 @@ static void code_passes(const struct driver *driver, struct context *context, co
         qp = smaller;
     }
     result->qp = qp >= 0 ? qp : picture.header_qp;
+    result->figures = h264_coder_figures(context->coder);
+    if (result->figures.least_qp > result->figures.most_qp) /* slices that were coded before (skipping.h) */
+        result->figures.least_qp = result->figures.most_qp = result->qp;
     size_t bytes = result->stream.count / 8;
     uint32_t room = bytes < job->coded->size ? job->coded->size - (uint32_t)bytes : 0;
     result->filler = rate_control_coded(context->rate_control, qp, result->stream.count, room);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "jobs.h"
+#include "wishes.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -173,7 +173,8 @@ struct job *job_create(struct driver *driver, struct context *context, const str
     job->order_count = understood->picture_order_count;
     job->long_term = understood->long_term;
     find_shown_part(job);
-    bool copied = copy_bits(&job->headers, &understood->headers) && copy_slices(job, understood);
+    bool copied = copy_bits(&job->headers, &understood->headers) && copy_slices(job, understood) &&
+                  wishes_gather(job, context->rendered, context->rendered_count);
     pthread_mutex_lock(&driver->lock);
     if (copied)
         *status = hold_objects(driver, context, job, understood);
@@ -209,6 +210,7 @@ void job_destroy_locked(struct driver *driver, struct job *job)
     }
     free(job->slices);
     bits_release(&job->headers);
+    free(job->wishes);
     free(job);
 }
 

@@ -35,6 +35,7 @@ struct job {
     struct bits headers; /* owned */
     struct job_slice *slices;
     uint32_t slice_count;
+    struct h264_wish *wishes; /* by macroblock address, owned; NULL: none */
 
     struct surface *input, *reconstruction;
     struct surface **held; /* references to surfaces, each once; input and reconstruction among them */
@@ -51,6 +52,7 @@ struct job_result {
     const char *failure;
     int qp;             /* of the picture, or of its first slice */
     uint32_t passes;
+    struct h264_figures figures; /* of the macroblocks */
     uint32_t filler;    /* bytes of filler data in the stream */
     uint32_t status;    /* for VACodedBufferSegment.status */
     uint64_t started, ended; /* microseconds, CLOCK_MONOTONIC */

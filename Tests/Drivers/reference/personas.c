@@ -10,6 +10,8 @@
     (VA_ENC_PACKED_HEADER_SEQUENCE | VA_ENC_PACKED_HEADER_PICTURE | VA_ENC_PACKED_HEADER_SLICE | \
      VA_ENC_PACKED_HEADER_MISC | VA_ENC_PACKED_HEADER_RAW_DATA)
 
+#define ROLLING_REFRESH (VA_ENC_INTRA_REFRESH_ROLLING_COLUMN | VA_ENC_INTRA_REFRESH_ROLLING_ROW)
+
 const VAProfile persona_profiles[] = {VAProfileH264ConstrainedBaseline, VAProfileH264Main, VAProfileH264High};
 const unsigned persona_profile_count = sizeof(persona_profiles) / sizeof(persona_profiles[0]);
 
@@ -28,6 +30,7 @@ static const struct persona personas[] = {
             .maximum_quality_level = 7,
             .minimum_width = 32, .minimum_height = 32, .maximum_width = 4096, .maximum_height = 4096,
             .maximum_roi_regions = 8,
+            .intra_refresh = ROLLING_REFRESH,
             .maximum_frame_size = true,
             .trellis = true,
         },
@@ -40,6 +43,7 @@ static const struct persona personas[] = {
             .maximum_quality_level = 7,
             .minimum_width = 32, .minimum_height = 32, .maximum_width = 4096, .maximum_height = 4096,
             .maximum_roi_regions = 8,
+            .intra_refresh = ROLLING_REFRESH,
             .maximum_frame_size = true,
         },
         .derives_images = true,
@@ -69,6 +73,7 @@ static const struct persona personas[] = {
             .slice_structures = VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS | VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS,
             .maximum_quality_level = 7,
             .minimum_width = 32, .minimum_height = 32, .maximum_width = 4096, .maximum_height = 4096,
+            .intra_refresh = ROLLING_REFRESH,
         },
         .derives_images = true,
         .syncs_buffers = true,
@@ -146,6 +151,8 @@ static bool read_limit(struct persona_limits *limits, const char *key, char *val
         return read_uint32(value, ALL_PACKED_HEADERS, &limits->packed_headers);
     if (strcmp(key, "roi-regions") == 0)
         return read_uint32(value, 255, &limits->maximum_roi_regions);
+    if (strcmp(key, "intra-refresh") == 0)
+        return read_uint32(value, ROLLING_REFRESH, &limits->intra_refresh);
     return false;
 }
 
@@ -297,7 +304,7 @@ uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribTy
     case VAConfigAttribEncQuantization:
         return limits->trellis ? VA_ENC_QUANTIZATION_TRELLIS_SUPPORTED : VA_ATTRIB_NOT_SUPPORTED;
     case VAConfigAttribEncIntraRefresh:
-        return VA_ENC_INTRA_REFRESH_NONE;
+        return limits->intra_refresh;
     case VAConfigAttribEncROI:
         return region_attribute(limits);
     case VAConfigAttribMaxFrameSize:

@@ -79,8 +79,14 @@ static bool misc_changes(unsigned n, struct scene *s, enum base *base, const cha
            add_words(s, VAEncMiscParameterTypeQuantization, 3, 1, 8))
     CHANGE(OWN, "intra-refresh-not-advertised", add_words(s, VAEncMiscParameterTypeRIR, 1, 1u << 16 | 3,
            sizeof(VAEncMiscParameterRIR)))
-    CHANGE(OWN, "intra-refresh-outside intra-refresh-contradiction", s->config.limits.intra_refresh = true;
+    CHANGE(OWN, "intra-refresh-outside intra-refresh-contradiction", s->config.limits.intra_refresh = 3;
            add_words(s, VAEncMiscParameterTypeRIR, 3, 2u << 16 | 3, sizeof(VAEncMiscParameterRIR)))
+    CHANGE(OWN, "intra-refresh-not-advertised", s->config.limits.intra_refresh = VA_ENC_INTRA_REFRESH_ROLLING_ROW;
+           add_words(s, VAEncMiscParameterTypeRIR, 1, 1u << 16 | 3, sizeof(VAEncMiscParameterRIR)))
+    CHANGE(OWN, "", s->config.limits.intra_refresh = VA_ENC_INTRA_REFRESH_ROLLING_ROW;
+           add_words(s, VAEncMiscParameterTypeRIR, 2, 1u << 16 | 2, sizeof(VAEncMiscParameterRIR)))
+    CHANGE(PACKED, "roi-priority-not-advertised roi-pointer-missing", s->config.limits.maximum_roi_regions = 2;
+           add_words(s, VAEncMiscParameterTypeROI, 1, 0, sizeof(VAEncMiscParameterBufferROI)))
     CHANGE(OWN, "roi-not-advertised", add_words(s, VAEncMiscParameterTypeROI, 0, 0,
            sizeof(VAEncMiscParameterBufferROI)))
     CHANGE(OWN, "roi-count roi-pointer-missing roi-delta-order", s->config.limits.maximum_roi_regions = 2;

@@ -2,13 +2,15 @@
 /* Encodes as a correct client does:
  *
  *   driver_client [-t THREADS] [-n FRAMES] [-s WIDTHxHEIGHT] [-c CODED_SIZE] [-o FILE] [-r] [-i] [-b RATE[,RATE]] [-f]
- *       [-w] [-W]
+ *       [-w] [-W] [-R c|rSIZE[,QP_DELTA]] [-G FRAME] [-Q X,Y,WIDTH,HEIGHT,VALUE]... [-Q nowhere] [-p]
  *
  * Prints the calls that fail and each coded frame; exits 0 when all calls succeeded. With threads, each has a context
  * of its own on the one display and nothing is written. With -r the inputs are filled once only; with -i they are the
  * client's memory. With -b bits per second (CBR), the second rate from the middle on; else CQP. With -f filler data are
  * not wanted. With -w a frame that is cut short is submitted again, and those after it; with -W too, by a client that
- * has overwritten a reference meanwhile. */
+ * has overwritten a reference meanwhile. With -R each
+ * frame renews the next columns or rows of macroblocks, but for the frame of -G. With -Q each frame has regions of
+ * interest, or a pointer that leads nowhere; with -p their values are priorities. */
 #include "support/client.h"
 
 #include <pthread.h>
@@ -20,6 +22,8 @@ struct settings {
     unsigned threads, frames, width, height, coded_size;
     const char *output;
     bool still, import, no_bit_stuffing, resumes, hasty;
+    struct client wishes; /* refresh and regions only */
+    VAEncROI regions[8];
     unsigned rates[2]; /* bits per second for the first and second half; 0: CQP */
 };
 
@@ -78,6 +82,13 @@ static void *run(void *token)
     job->client.hasty = job->settings->hasty;
     job->client.resumes = job->settings->resumes;
     job->client.bits_per_second = job->settings->rates[0];
+    job->client.refresh = job->settings->wishes.refresh;
+    job->client.refresh_size = job->settings->wishes.refresh_size;
+    job->client.refresh_qp_delta = job->settings->wishes.refresh_qp_delta;
+    job->client.refresh_left_out = job->settings->wishes.refresh_left_out;
+    job->client.regions = job->settings->wishes.regions;
+    job->client.region_count = job->settings->wishes.region_count;
+    job->client.priorities = job->settings->wishes.priorities;
     job->status = client_open_encoder(&job->client, job->settings->width, job->settings->height);
     if (job->status != VA_STATUS_SUCCESS)
         return NULL;
@@ -88,10 +99,36 @@ static void *run(void *token)
     return NULL;
 }
 
+static bool read_refresh(const char *text, struct client *wishes)
+{
+    return sscanf(text, "%c%u,%d", &wishes->refresh, &wishes->refresh_size, &wishes->refresh_qp_delta) >= 2 &&
+           wishes->refresh_size > 0;
+}
+
+static bool read_region(const char *text, struct settings *settings)
+{
+    int x, y, width, height, value;
+    struct client *wishes = &settings->wishes;
+    if (wishes->region_count == 8)
+        return false;
+    if (strcmp(text, "nowhere") == 0) {
+        wishes->region_count = 1;
+        return true;
+    }
+    wishes->regions = settings->regions;
+    settings->regions[wishes->region_count++] = (VAEncROI){.roi_value = 0};
+    VAEncROI *region = &settings->regions[wishes->region_count - 1];
+    if (sscanf(text, "%d,%d,%d,%d,%d", &x, &y, &width, &height, &value) != 5)
+        return false;
+    region->roi_rectangle = (VARectangle){(int16_t)x, (int16_t)y, (uint16_t)width, (uint16_t)height};
+    region->roi_value = (int8_t)value;
+    return true;
+}
+
 static bool read_settings(struct settings *settings, int count, char **arguments)
 {
     int option;
-    while ((option = getopt(count, arguments, "t:n:s:c:o:rib:fwW")) != -1) {
+    while ((option = getopt(count, arguments, "t:n:s:c:o:rib:fwWR:G:Q:p")) != -1) {
         switch (option) {
         case 't':
             settings->threads = (unsigned)atoi(optarg);
@@ -125,6 +162,20 @@ static bool read_settings(struct settings *settings, int count, char **arguments
             /* fall through */
         case 'w':
             settings->resumes = true;
+            break;
+        case 'R':
+            if (!read_refresh(optarg, &settings->wishes))
+                return false;
+            break;
+        case 'G':
+            settings->wishes.refresh_left_out = (unsigned)atoi(optarg);
+            break;
+        case 'Q':
+            if (!read_region(optarg, settings))
+                return false;
+            break;
+        case 'p':
+            settings->wishes.priorities = true;
             break;
         case 'r':
             settings->still = true;

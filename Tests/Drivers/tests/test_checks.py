@@ -104,6 +104,9 @@ class CheckerTest(ProgramTest):
     def test_pictures_that_were_cut_short_may_come_again(self):
         self.assertRegex(self.run_program(build(self.folder.name, "resubmitted_scenes")), r"^[1-9]\d+ scenes")
 
+    def test_waves_of_intra_refresh_are_followed(self):
+        self.run_program(build(self.folder.name, "refresh_scenes"))
+
     def test_garbage_does_no_harm(self):
         program = build(self.folder.name, "checker_garbage")
         for seed in range(3):

@@ -444,6 +444,7 @@ class SanitizedTest(DriverTest):
         self.assertEqual(self.sanitized("driver_client", "-i", "-s", "100x62").status, 0)
         self.assertEqual(self.sanitized("driver_client", "-n", "20", effort="skip").status, 0)
         self.assertEqual(self.sanitized("driver_client", "-n", "30", "-b", "100000,20000").status, 0)
+        self.assertEqual(self.sanitized("driver_client", "-n", "12", "-R", "c1,-3", "-Q", "8,8,9,9,5").status, 0)
 
     def test_misuses(self):
         for scenario in [*MISUSES, *LOOSE_MISUSES]:

@@ -71,6 +71,7 @@ struct exercise {
                                   complete can take part. */
     unsigned b_pictures;       /* most B pictures between two others; 0: no B pictures */
     int qp, qp_spread;         /* of slices */
+    unsigned wish_percent;     /* pictures with wishes for macroblocks */
     unsigned skip_percent;     /* pictures coded without looking at the source */
     unsigned sequence;
     int32_t next_picture_order_count;

@@ -71,7 +71,9 @@ static void damage(struct victim *victim)
         victim->request.macroblock_count = draw_value(random);
         break;
     case 4:
-        victim->request.qp = (int)draw_value(random);
+        *(random_chance(random, 50)   ? &victim->request.qp
+          : random_chance(random, 50) ? &victim->request.least_qp
+                                      : &victim->request.most_qp) = (int)draw_value(random);
         break;
     case 5:
         damage_reference(victim);

@@ -131,6 +131,7 @@ void exercise_begin(struct exercise *exercise, uint64_t seed, uint32_t profile, 
     exercise->plain = plain;
     exercise->shared_lists = plain || random_chance(random, 50);
     draw_sps(exercise, b && !profile ? (random_chance(random, 50) ? 77 : 100) : profile);
+    exercise->wish_percent = random_chance(random, 50) ? random_below(random, 100) : 0;
     exercise->skip_percent = random_chance(random, 50) ? random_below(random, 50) : 0;
     exercise->references.maximum = exercise->sps.max_num_ref_frames;
     exercise->references.maximum_frame_num = 16U << exercise->sps.log2_max_frame_num_minus4;
@@ -235,6 +236,45 @@ static void draw_slice(struct exercise *exercise, const struct picture *current,
         draw_weights(random, header);
 }
 
+/* Wishes for all macroblocks of a picture, or NULL; the caller's to free. */
+static struct h264_wish *draw_wishes(struct exercise *exercise, uint32_t count, struct h264_slice_request *request)
+{
+    struct random *random = &exercise->random;
+    if (!random_chance(random, exercise->wish_percent))
+        return NULL;
+    struct h264_wish *wishes = calloc(count, sizeof *wishes);
+    if (!wishes)
+        abort();
+    unsigned intra = random_below(random, 100), offset = random_below(random, 100);
+    for (uint32_t address = 0; address < count; address++) {
+        wishes[address].intra = random_chance(random, intra);
+        wishes[address].qp_offset = (int8_t)(random_chance(random, offset) ? random_between(random, -60, 60) : 0);
+    }
+    if (random_chance(random, 50)) {
+        request->least_qp = random_between(random, 0, 20);
+        request->most_qp = random_between(random, 30, 51);
+    }
+    request->wishes = wishes;
+    return wishes;
+}
+
+/* Whether the macroblock is as it was wished. */
+static bool is_as_wished(const struct exercise *exercise, const struct h264_slice_request *request, uint32_t address)
+{
+    const struct macroblock *macroblock = &exercise->coder->macroblocks[address];
+    if (!request->wishes || exercise->coder->effort == H264_EFFORT_SKIP)
+        return true;
+    const struct h264_wish *wish = &request->wishes[address];
+    int most = request->most_qp ? request->most_qp : 51;
+    int qp = wish->qp_offset ? clip3(request->least_qp, most, request->qp + wish->qp_offset) : request->qp;
+    bool obeyed = (!wish->intra || macroblock_is_intra(macroblock)) &&
+                  (macroblock->kind != MACROBLOCK_INTRA || macroblock->qp == qp);
+    if (!obeyed)
+        fprintf(stderr, "macroblock %u: kind %d, QP %d; wished: intra %d, QP %d\n", address, macroblock->kind,
+                macroblock->qp, wish->intra, qp);
+    return obeyed;
+}
+
 /* Codes one slice; header and request come with what the slice before had. `mixed`: a P slice among B slices. */
 static bool code_slice(struct exercise *exercise, const struct picture *current, enum h264_slice_type type,
                        struct h264_slice_header *header, struct h264_slice_request *request, bool mixed)
@@ -250,8 +290,10 @@ static bool code_slice(struct exercise *exercise, const struct picture *current,
     if (!coded)
         fprintf(stderr, "slice: %s\n", h264_coder_failure(exercise->coder));
     uint32_t count = request->macroblock_count;
-    for (uint32_t address = header->first_mb_in_slice; coded && address < header->first_mb_in_slice + count; address++)
+    for (uint32_t address = header->first_mb_in_slice; coded && address < header->first_mb_in_slice + count; address++) {
         exercise->kinds[type][exercise->coder->macroblocks[address].kind]++;
+        coded = is_as_wished(exercise, request, address);
+    }
     return coded;
 }
 
@@ -275,6 +317,7 @@ static bool code_slices(struct exercise *exercise, const struct picture *current
     if (!header)
         abort();
     *header = *shared;
+    struct h264_wish *wishes = draw_wishes(exercise, total, &request);
     bool coded = true;
     while (header->first_mb_in_slice < total && coded) {
         uint32_t left = total - header->first_mb_in_slice;
@@ -291,6 +334,7 @@ static bool code_slices(struct exercise *exercise, const struct picture *current
         header->first_mb_in_slice = next;
     }
     free(header);
+    free(wishes);
     return coded;
 }
 

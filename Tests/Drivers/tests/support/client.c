@@ -252,6 +252,7 @@ static VAStatus render_picture(struct client *client)
     picture.pic_fields.bits.reference_pic_flag = 1;
     picture.pic_fields.bits.entropy_coding_mode_flag = 1;
     picture.pic_fields.bits.deblocking_filter_control_present_flag = 1;
+    picture.pic_fields.bits.constrained_intra_pred_flag = client->refresh != 0;
     return render_one(client, VAEncPictureParameterBufferType, &picture, sizeof(picture));
 }
 
@@ -271,6 +272,41 @@ static VAStatus render_slice(struct client *client)
     return render_one(client, VAEncSliceParameterBufferType, &slice, sizeof(slice));
 }
 
+/* The frame's part of a wave over the picture, from left to right or from top to bottom. */
+static VAStatus render_refresh(struct client *client)
+{
+    unsigned length = whole(client->refresh == 'c' ? client->width : client->height) / 16;
+    unsigned steps = (length + client->refresh_size - 1) / client->refresh_size;
+    unsigned first = (client->frames - 1) % steps * client->refresh_size;
+    unsigned left = length - first;
+    VAEncMiscParameterRIR refresh = {
+        .intra_insertion_location = (uint16_t)first,
+        .intra_insert_size = (uint16_t)(left < client->refresh_size ? left : client->refresh_size),
+        .qp_delta_for_inserted_intra = (uint8_t)client->refresh_qp_delta,
+    };
+    refresh.rir_flags.bits.enable_rir_column = client->refresh == 'c';
+    refresh.rir_flags.bits.enable_rir_row = client->refresh == 'r';
+    RENDER_MISC(client, VAEncMiscParameterTypeRIR, refresh);
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus render_regions(struct client *client)
+{
+    VAEncMiscParameterBufferROI regions = {
+        .num_roi = client->region_count,
+        .max_delta_qp = 51,
+        .min_delta_qp = -51,
+        .roi = client->regions ? client->regions : (VAEncROI *)(uintptr_t)4096,
+    };
+    regions.roi_flags.bits.roi_value_is_qp_delta = !client->priorities;
+    /* Without the type's own structure: it holds a pointer, before which there is no padding. */
+    uint8_t misc[sizeof(VAEncMiscParameterType) + sizeof(regions)];
+    VAEncMiscParameterType type = VAEncMiscParameterTypeROI;
+    memcpy(misc, &type, sizeof(type));
+    memcpy(misc + sizeof(type), &regions, sizeof(regions));
+    return render_one(client, VAEncMiscParameterBufferType, misc, sizeof(misc));
+}
+
 VAStatus client_render(struct client *client)
 {
     VAStatus status = client->frames == 0 ? render_sequence(client) : VA_STATUS_SUCCESS;
@@ -278,6 +314,11 @@ VAStatus client_render(struct client *client)
         status = render_rate(client);
     if (status == VA_STATUS_SUCCESS)
         status = render_picture(client);
+    bool renews = client->refresh && client->frames > 0 && client->frames != client->refresh_left_out;
+    if (status == VA_STATUS_SUCCESS && renews)
+        status = render_refresh(client);
+    if (status == VA_STATUS_SUCCESS && client->region_count > 0)
+        status = render_regions(client);
     if (status == VA_STATUS_SUCCESS)
         status = render_slice(client);
     return status;

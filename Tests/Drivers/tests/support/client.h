@@ -33,6 +33,14 @@ struct client {
     bool hasty;          /* gives a reference's surface to the next picture but one */
     bool resumes;        /* frames that are cut short are not written: they come again */
     bool cut_short;      /* the frame collected last did not fit into its coded buffer */
+    /* Columns or rows of macroblocks that P frames renew, in waves: 'c', 'r', or 0 for none. */
+    char refresh;
+    unsigned refresh_size;
+    int refresh_qp_delta;
+    unsigned refresh_left_out; /* the frame that does not renew its part; 0: none */
+    VAEncROI *regions;         /* of each frame; NULL with a count: a pointer to nothing */
+    unsigned region_count;
+    bool priorities;           /* the regions' values are no differences of QPs */
     bool still;          /* inputs are filled once: what remains is the cost of the calls */
 };
 
