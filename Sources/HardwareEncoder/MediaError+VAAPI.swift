@@ -15,7 +15,7 @@ extension MediaError {
         )
     }
 
-    /// A display that could not be opened.
+    /// A display that could not be opened. Trying again does not help: the driver is not there, or not for this device.
     init(_ error: DisplayError) {
         switch error.reason {
         case .failed(let failure):
@@ -23,8 +23,7 @@ extension MediaError {
                 .unavailable,
                 "\(error)",
                 call: failure.call,
-                status: Int(failure.status.rawValue),
-                isPermanent: false
+                status: Int(failure.status.rawValue)
             )
         case .refused, .notADRMDevice: self.init(.unavailable, "\(error)")
         }

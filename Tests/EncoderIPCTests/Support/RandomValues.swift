@@ -312,7 +312,8 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func helperMessages() -> [HelperMessage] {
         [
-            .created(properties()), .refused(error()), .accepted(number: integer(), released: list { $0.integer() }, copies: integer()),
+            .created(properties()), .refused(error()),
+            .accepted(number: integer(), released: list { $0.integer() }, copies: integer()),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
             .failed(error()), .roomWanted, .stage(stage()), .report(report()),
             .encoder(encoder()), .inspected,
