@@ -93,8 +93,8 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder",
-                "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareEncoder", "MediaIO", "MediaTypes", "RenderNodes",
+                "SoftwareEncoder", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -204,8 +204,9 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "TestSupport", "Transcoding", "VAAPI",
-                "VAToolbox", "VAToolboxCommand", "VAToolboxHelper", arguments,
+                "BitstreamSyntax", "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder",
+                "TestSupport",
+                "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),

@@ -15,16 +15,11 @@ extension MediaError {
         )
     }
 
-    /// A display that could not be opened. Trying again does not help: the driver is not there, or not for this device.
+    /// A display that could not be opened. A driver that does not start is taken for one that never will.
     init(_ error: DisplayError) {
         switch error.reason {
         case .failed(let failure):
-            self.init(
-                .unavailable,
-                "\(error)",
-                call: failure.call,
-                status: Int(failure.status.rawValue)
-            )
+            self.init(.unavailable, "\(error)", call: failure.call, status: Int(failure.status.rawValue))
         case .refused, .notADRMDevice: self.init(.unavailable, "\(error)")
         }
     }

@@ -108,12 +108,21 @@ struct RatePlan: Hashable, Sendable {
             throw MediaError(
                 .unsupported,
                 "the driver has no rate control for that" + (modes == .cqp ? Self.hintAtFirmware : ""),
-                given: "\(asked.rateControl)",
+                given: Self.text(asked.rateControl),
                 allowed: "modes \(modes)"
             )
         }
         self.mode = mode
         quantizer = 26
+    }
+
+    private static func text(_ control: RateControl) -> String {
+        switch control {
+        case .averageBitRate(let rate, _): "an average of \(rate) bit/s"
+        case .constantBitRate(let rate, _): "a constant rate of \(rate) bit/s"
+        case .constantQuality(let quality, _): "constant quality \(text(quality))"
+        case .constantQuantizer(let quantizer): "constant quantizer \(quantizer)"
+        }
     }
 
     private static let hintAtFirmware =
@@ -139,6 +148,9 @@ struct RatePlan: Hashable, Sendable {
             return
         }
         try self.init(.vbr, of: modes, configuration)
+        if case .averageBitRate(_, .unlimited) = configuration.rateControl {
+            report("peak bitrate", "none", "up to twice the average", "the driver's only variable rate has a peak")
+        }
         // Without a limit a driver still wants a peak: twice the average lets it do what a scene needs.
         let peak = limit?.bitsPerSecond ?? average * 2
         let window = limit.map(Self.window) ?? Self.usualWindow

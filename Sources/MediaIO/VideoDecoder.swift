@@ -21,18 +21,8 @@ final class VideoDecoder {
     ///   - threads: How many; 0 for as many as there are processors.
     init(stream: UnsafePointer<AVStream>, threads: Int) throws(MediaError) {
         let parameters = stream.pointee.codecpar
-        let id = parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE
-        guard let codec = avcodec_find_decoder(id) else {
-            throw MediaError(
-                .unsupported,
-                "FFmpeg has no decoder for this video",
-                given: avcodec_get_name(id).map { String(cString: $0) }
-            )
-        }
-        context = avcodec_alloc_context3(codec)
-        guard let context else {
-            throw MediaError(.outOfMemory, "no memory for a decoder", call: "avcodec_alloc_context3")
-        }
+        let (codec, context) = try Self.make(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE)
+        self.context = context
         try check(
             avcodec_parameters_to_context(context, parameters),
             "avcodec_parameters_to_context",
@@ -45,6 +35,39 @@ final class VideoDecoder {
         context.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
         // Crop to the exact edge rather than to an aligned address.
         context.pointee.flags |= AV_CODEC_FLAG_UNALIGNED
+        try Self.open(context, codec)
+    }
+
+    /// Makes a decoder for packets with parameter sets in them, which works on one thread and says what is damaged. What it
+    /// conceals it tells (without concealment libavcodec takes every picture of several slices for damaged).
+    init(strictly id: AVCodecID) throws(MediaError) {
+        let (codec, context) = try Self.make(id)
+        self.context = context
+        context.pointee.err_recognition = AV_EF_EXPLODE | AV_EF_BITSTREAM | AV_EF_BUFFER
+        context.pointee.thread_count = 1
+        try Self.open(context, codec)
+    }
+
+    private static func make(
+        _ id: AVCodecID
+    ) throws(MediaError) -> (UnsafePointer<AVCodec>, UnsafeMutablePointer<AVCodecContext>) {
+        guard let codec = avcodec_find_decoder(id) else {
+            throw MediaError(
+                .unsupported,
+                "FFmpeg has no decoder for this video",
+                given: avcodec_get_name(id).map { String(cString: $0) }
+            )
+        }
+        guard let context = avcodec_alloc_context3(codec) else {
+            throw MediaError(.outOfMemory, "no memory for a decoder", call: "avcodec_alloc_context3")
+        }
+        return (codec, context)
+    }
+
+    private static func open(
+        _ context: UnsafeMutablePointer<AVCodecContext>,
+        _ codec: UnsafePointer<AVCodec>
+    ) throws(MediaError) {
         try check(
             avcodec_open2(context, codec, nil),
             "avcodec_open2",

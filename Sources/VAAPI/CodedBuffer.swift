@@ -79,8 +79,9 @@ public struct CodedSegment {
 
 /// The segments of a coded buffer, in order; one for most drivers.
 public struct CodedSegments: Sequence {
+    /// The size of the whole buffer in bytes, as it was asked for.
+    public let capacity: Int
     private let first: UnsafeMutableRawPointer
-    private let capacity: Int
 
     init(first: UnsafeMutableRawPointer, capacity: Int) {
         self.first = first

@@ -116,7 +116,7 @@ extension EncodeOutcome {
 }
 
 extension Adjustment {
-    fileprivate var document: JSON {
+    var document: JSON {
         .object([
             "property": .string(property),
             "requested": .string(requested),

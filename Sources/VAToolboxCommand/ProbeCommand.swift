@@ -11,11 +11,22 @@ struct ProbeCommand: ParsableCommand {
         commandName: "probe",
         abstract: "Tell which GPUs and encoders this machine has, and what stands in the way.",
         discussion: """
-            Nothing is encoded. Each driver is loaded in a process of its own, so that one which crashes or hangs is a \
-            line of the report. Exit status: 0, also without a GPU or with a driver that fails; 2 the command line is \
-            wrong.
+            Without --exhaustive nothing is encoded. Each driver is loaded in a process of its own, so that one which \
+            crashes or hangs is a line of the report. Exit status: 0, also without a GPU or with a driver that fails; \
+            1 with --exhaustive, if something that a driver lists for H.264 does not work; 2 the command line is wrong.
             """
     )
+
+    @Flag(
+        help: ArgumentHelp(
+            "Try every way to encode H.264 that a driver lists.",
+            discussion: """
+                A few frames are encoded with each combination of profile, entrypoint, rate control, B-frames and slices, \
+                in processes of their own, and what comes out is read and decoded. The stages are reported one by one.
+                """
+        )
+    )
+    var exhaustive = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
@@ -26,7 +37,7 @@ struct ProbeCommand: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long each driver may take to answer, from 0.1 to 3600 (default: 10). They are asked at the same time.",
+            "How long each driver, and each combination that is tried, may take, from 0.1 to 3600 (default: 10).",
             valueName: "seconds"
         )
     )
@@ -53,9 +64,15 @@ struct ProbeCommand: ParsableCommand {
     ///
     /// - Throws: `invalidArgument` for a wrong option; nothing was done then.
     func probe() throws(MediaError) -> ExitStatus {
-        let report = ProbeReport.ofThisMachine(patience: try patience())
+        print(ProbeReport.ofThisMachine(patience: try patience())) ? .done : .failed
+    }
+
+    /// Prints a report on standard output.
+    ///
+    /// - Returns: Whether all of it could be written.
+    func print(_ report: ProbeReport) -> Bool {
         let width = min(max(Terminal.width(STDOUT_FILENO) ?? 80, 40), 100)
         let text = json ? report.document.text + "\n" : report.text(width: width, isVerbose: verbose)
-        return Terminal.write(text, to: STDOUT_FILENO) ? .done : .failed
+        return Terminal.write(text, to: STDOUT_FILENO)
     }
 }

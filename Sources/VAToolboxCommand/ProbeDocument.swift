@@ -9,6 +9,7 @@ extension ProbeReport {
         .object([
             "version": .string(VAToolboxCommand.version),
             "renderNodes": .array(nodes.map(\.document)),
+            "interrupted": .bool(wasInterrupted),
             "absence": absence?.document ?? .null,
             "softwareEncoders": .array(software.map(\.document)),
             "ffmpeg": .string(ffmpegVersion),
@@ -46,6 +47,7 @@ extension ProbeReport.Node {
             "accessible": .bool(node.access == .accessible),
             "refusal": refusal,
             "driver": driver,
+            "trials": trials?.document ?? .null,
         ])
     }
 }

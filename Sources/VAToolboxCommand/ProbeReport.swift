@@ -19,11 +19,15 @@ struct ProbeReport {
     var software: [SoftwareEncoder]
     /// The version of FFmpeg's libraries.
     var ffmpegVersion: String
+    /// Whether a signal ended the looking before everything was seen.
+    var wasInterrupted = false
 
     /// A render node, and the driver behind it.
     struct Node {
         var node: RenderNode
         var driver: Driver
+        /// What was tried with it; `nil` if nothing was to be tried.
+        var trials: NodeTrials?
     }
 
     /// How far one comes with a node.

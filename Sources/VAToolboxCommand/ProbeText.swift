@@ -36,10 +36,12 @@ extension ProbeReport {
 
     private var conclusion: String {
         let answering = nodes.contains { if case .answers = $0.driver { true } else { false } }
-        return answering
-            ? "Encoders are as the driver lists them; no test encode was made. This version has no VA-API encoder yet, "
-                + "so `vatoolbox encode` uses the CPU."
-            : "`vatoolbox encode` uses the CPU."
+        guard answering else { return "`vatoolbox encode` uses the CPU." }
+        if nodes.contains(where: { $0.trials != nil }) {
+            return "Combinations were tried with \(Trial.frameCount) frames each, in processes of their own."
+        }
+        return
+            "Encoders are as the drivers list them; no test encode was made. `vatoolbox probe --exhaustive` makes them."
     }
 }
 
@@ -73,6 +75,7 @@ extension TextPage {
                 add(trouble)
             }
             if isVerbose { addDetails(of: driver, indentation: 4) }
+            if let trials = entry.trials { add(trials, indentation: 4) }
         }
     }
 

@@ -5,6 +5,7 @@ import CLinux
 import Glibc
 import Logging
 import MediaIO
+import MediaTypes
 
 /// `vatoolbox`.
 @main
@@ -28,6 +29,10 @@ struct VAToolboxCommand: ParsableCommand {
             let interruption = Interruption()
             start(job)
             interruption.wait(job.interrupt)
+        case .tryAll(let probe):
+            let interruption = Interruption()
+            start(probe)
+            interruption.wait { _ in probe.interrupt() }
         }
     }
 
@@ -40,6 +45,14 @@ struct VAToolboxCommand: ParsableCommand {
         Task.detached { () async -> Void in leave(await job.run()) }
     }
 
+    private static func start(_ probe: ExhaustiveProbe) {
+        do throws(MediaError) {
+            try PlainThread.start(name: "vt-probe") { leave(probe.run()) }
+        } catch {
+            leave(probe.run())
+        }
+    }
+
     /// Not by `exit`: threads of an encoder that hangs would be waited for, and drivers crash in their destructors.
     private static func leave(_ status: ExitStatus) -> Never {
         fflush(nil)
@@ -48,6 +61,7 @@ struct VAToolboxCommand: ParsableCommand {
 
     private enum Preparation {
         case encode(EncodeJob)
+        case tryAll(ExhaustiveProbe)
         case done(ExitStatus)
     }
 
@@ -60,6 +74,7 @@ struct VAToolboxCommand: ParsableCommand {
                 let job = EncodeJob(command)
                 startLogging(to: job.console)
                 return .encode(job)
+            case let command as ProbeCommand where command.exhaustive: return .tryAll(try ExhaustiveProbe(command))
             case let command as ProbeCommand:
                 return .done(try command.probe())
             default:

@@ -85,6 +85,15 @@ class Scenario:
         self.check_stream(path, expected)
         self.complaints[before:] = [f"{what}: {text}" for text in self.complaints[before:]]
 
+    def decoded_from(self, frame):
+        """What a decoder shows that begins at a frame, which need not be a key frame; it has the parameter sets."""
+        data, path = self.output.read_bytes(), self.folder / "rest.h264"
+        first = data[:self.samples[0]["size"]].split(b"\0\0\0\1")
+        sets = [unit for unit in first if unit and unit[0] & 31 in (7, 8)]
+        start = next(sample["offset"] for sample in self.samples if sample["frame"] == frame)
+        path.write_bytes(b"".join(b"\0\0\0\1" + unit for unit in sets) + data[start:])
+        return media.decode_with_ffmpeg(path)
+
     def depends_on(self, frame):
         """The frames that a frame depends on, by what the driver predicted from."""
         frames = {(entry["process"], entry["context"], entry["picture"]): sample["frame"]

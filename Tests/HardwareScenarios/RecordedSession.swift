@@ -46,6 +46,12 @@ struct RecordedSession {
             switch action {
             case .bitRate(let rate): try await session.update(.init(bitRate: rate))
             case .keyFrame: frame.forceKeyFrame = true
+            case .captions: picture.attachments.captions = [0xFC, 0x94, 0x2C, 0xFD, 0x80, 0x80]
+            case .region(let offset):
+                let (width, height) = (picture.width / 2, picture.height / 2)
+                picture.attachments.regionsOfInterest = [
+                    RegionOfInterest(x: 0, y: 0, width: width, height: height, quantizerOffset: offset)
+                ]
             case .longTermReference(let index): frame.longTermReference = index
             case .lost(let frames): frame.lostFrames = Self.time(frames.lowerBound)...Self.time(frames.upperBound)
             case .decoded(let decoded): frame.decodedFrame = Self.time(decoded)

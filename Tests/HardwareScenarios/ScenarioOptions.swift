@@ -14,6 +14,10 @@ struct ScenarioOptions: Sendable {
         case bitRate(Int)
         /// It is a forced key frame.
         case keyFrame
+        /// Its upper left quarter has a quantizer that differs by so much.
+        case region(Int)
+        /// It has closed captions.
+        case captions
         /// It becomes that long-term reference.
         case longTermReference(Int)
         /// These frames are reported as lost.
@@ -56,6 +60,10 @@ struct ScenarioOptions: Sendable {
         let numbers = value.split(separator: "-").compactMap { Int64($0) }
         switch (name, numbers.count) {
         case ("key", 0): return .keyFrame
+        case ("captions", 0): return .captions
+        case ("region", _):
+            guard let offset = Int(value) else { throw Wrong("no such offset: \(value)") }
+            return .region(offset)
         case ("bitrate", 1): return .bitRate(Int(numbers[0]))
         case ("mark", 1): return .longTermReference(Int(numbers[0]))
         case ("lost", 2) where numbers[0] <= numbers[1]: return .lost(numbers[0]...numbers[1])
@@ -74,6 +82,9 @@ struct ScenarioOptions: Sendable {
         case "together": together = max(1, number)
         case "pause": pause = number
         case "interval": configuration.keyFrameInterval = KeyFrameInterval(frames: number)
+        case "refresh":
+            configuration.usesIntraRefresh = true
+            configuration.keyFrameInterval = KeyFrameInterval(frames: number)
         case "b-frames": configuration.bFrames = number == 0 ? .off : .maximum(number)
         case "layers": configuration.temporalLayers = number
         case "marks": configuration.longTermReferences = number
@@ -81,6 +92,7 @@ struct ScenarioOptions: Sendable {
         case "average": configuration.rateControl = .averageBitRate(number, peak: .limit(number * 3 / 2))
         case "constant": configuration.rateControl = .constantBitRate(number)
         case "quantizer": configuration.rateControl = .constantQuantizer(number)
+        case "largest-frame": configuration.maximumFrameSize = number
         case "frame-deadline": session.limits.frameDeadline = .milliseconds(number)
         default: throw Wrong("no such option: \(name)")
         }

@@ -67,11 +67,13 @@ struct RunningProbe {
         )
     }
 
-    /// Waits for its end. Whatever it found, it was successful, and leaves no process behind.
-    func end(sourceLocation: SourceLocation = #_sourceLocation) throws -> ProbedNodes {
+    func signal(_ signal: Int32) { program.signal(signal) }
+
+    /// Waits for its end. Whatever it found, it leaves no process behind.
+    func end(status expected: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) throws -> ProbedNodes {
         let status = program.end()
         let result = ProgramResult(status: status, output: program.output, errors: program.errors)
-        #expect(status == 0 && result.errors.isEmpty, "\(result)", sourceLocation: sourceLocation)
+        #expect(status == expected && result.errors.isEmpty, "\(result)", sourceLocation: sourceLocation)
         let limit = ContinuousClock.now + .seconds(60)
         while !marked.isEmpty, .now < limit { usleep(20_000) }
         #expect(marked == [], sourceLocation: sourceLocation)
@@ -79,6 +81,9 @@ struct RunningProbe {
         let found = try #require(value?["renderNodes"] as? [[String: Any]], sourceLocation: sourceLocation)
         return ProbedNodes(result: result, nodes: found)
     }
+
+    /// Waits until something has happened.
+    func wait(until what: String, _ condition: () -> Bool) throws { try program.wait(until: what, condition) }
 
     /// The processes with that variable.
     private var marked: [String] {
@@ -97,9 +102,11 @@ extension Scratch {
         nodes: String = "128=generic",
         _ environment: [String],
         _ arguments: [String] = [],
+        status: Int32 = 0,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> ProbedNodes {
-        try RunningProbe(nodes: nodes, environment, arguments, in: self).end(sourceLocation: sourceLocation)
+        try RunningProbe(nodes: nodes, environment, arguments, in: self)
+            .end(status: status, sourceLocation: sourceLocation)
     }
 
     /// Variables for a driver of `Tests/Drivers`.

@@ -40,8 +40,8 @@ import Testing
     }
 
     /// VAProfileH264Main 6, H264High 7, HEVCMain 17; VAEntrypointVLD 1, EncSlice 6, EncSliceLP 8; RT format 0 with
-    /// YUV420 1, rate control 5 with CBR 2, VBR 4, CQP 16, MB 128, references 13, slices 14, packed headers 10, width 18,
-    /// height 19, regions 25 (va.h).
+    /// YUV420 1, rate control 5 with CBR 2, VBR 4, CQP 16, MB 128, references 13, slices 14, packed headers 10, width
+    /// 18, height 19, regions 25 (va.h).
     private let driver = ProbedDriver(
         DriverReport(
             majorVersion: 1,

@@ -64,8 +64,8 @@ struct H264Messages: Sendable {
 
     /// Buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2).
     ///
-    /// Pictures leave the coded picture buffer at the frame rate, in coding order, and are shown as many frames later as
-    /// pictures are reordered at most. A buffering period begins with each IDR picture.
+    /// Pictures leave the coded picture buffer at the frame rate, in coding order, and are shown as many frames later
+    /// as pictures are reordered at most. A buffering period begins with each IDR picture.
     private mutating func timing(_ picture: PlannedPicture) throws(BitstreamError) -> [SEIMessage] {
         guard stream.sequence.vui?.nalHRD != nil else { return [] }
         var messages: [SEIMessage] = []

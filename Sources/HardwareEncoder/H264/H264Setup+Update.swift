@@ -5,10 +5,10 @@ internal import MediaTypes
 internal import VAAPI
 
 extension H264Setup {
-    /// How bits are spent with another rate, quality, quantizer or frame rate, as far as an encoder at work can take it.
+    /// How bits are spent with another rate, quality, quantizer or frame rate, as far as an encoder at work takes it.
     ///
-    /// What the stream has told stays true: a new rate within its level, the same reference decoder if there is one, the
-    /// same frame rate if that is constant. The mode of rate control is fixed in the driver's config.
+    /// What the stream has told stays true: a new rate within its level, the same reference decoder if there is one,
+    /// the same frame rate if that is constant. The mode of rate control is fixed in the driver's config.
     ///
     /// - Parameter configuration: A validated one.
     /// - Returns: `nil` if only a new encoder can do it.

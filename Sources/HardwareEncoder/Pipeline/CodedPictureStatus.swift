@@ -13,16 +13,17 @@ struct CodedPictureStatus {
 
     /// Judges the segments.
     ///
-    /// - Parameter mask: The bits of a segment's status (`VA_CODED_BUF_STATUS_*`) that mean something with this driver.
+    /// - Parameter quirks: What the driver is known to say that means nothing.
     /// - Throws: `frameFailed` if nothing was coded: drivers tell a failure by an empty picture, with or without a status.
-    init(_ coded: CodedSegments, statusMask mask: UInt32) throws(MediaError) {
+    init(_ coded: CodedSegments, _ quirks: Quirks = Quirks()) throws(MediaError) {
         var segments: [UnsafeRawBufferPointer] = []
         var status: UInt32 = 0
         var isCut = false
         for segment in coded {
-            status |= segment.status & mask
+            status |= segment.status & quirks.statusMask
             isCut = isCut || segment.size > segment.bytes.count
-            if !segment.bytes.isEmpty { segments.append(segment.bytes) }
+            let isUnused = quirks.fullBufferIsUnused && segment.size == coded.capacity
+            if !segment.bytes.isEmpty, !isUnused { segments.append(segment.bytes) }
         }
         self.segments = segments
         isOverflown = isCut || status & UInt32(VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK) != 0

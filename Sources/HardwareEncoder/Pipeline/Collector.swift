@@ -19,7 +19,7 @@ final class Collector: Sendable {
         _ job: PictureJob,
         _ segments: CodedSegments
     ) throws(MediaError) -> Pipeline<PictureJob>.Outcome {
-        let status = try CodedPictureStatus(segments, statusMask: job.coder.setup.device.quirks.statusMask)
+        let status = try CodedPictureStatus(segments, job.coder.setup.device.quirks)
         if status.isOverflown { return .overflown }
         let unit = try H264AccessUnit(status.segments)
         guard unit.isIDR == job.picture.isIDR else {

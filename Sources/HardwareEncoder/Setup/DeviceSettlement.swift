@@ -120,14 +120,15 @@ extension DeviceSettlement {
             maximum: capabilities.maximumSlices ?? 1,
             structures: capabilities.sliceStructures
         )
-        report(
-            "slices",
-            "\(configuration.slices)",
-            "\(layout.slices.count)",
-            "the driver has at most \(capabilities.maximumSlices ?? 1) slices of a picture, divided as "
-                + "\(capabilities.sliceStructures ?? [])"
-        )
+        report("slices", "\(configuration.slices)", "\(layout.slices.count)", sliceLimit)
         return layout.slices
+    }
+
+    private var sliceLimit: String {
+        guard let maximum = capabilities.maximumSlices, maximum > 1, let structures = capabilities.sliceStructures,
+            !structures.isEmpty
+        else { return "the driver does not divide pictures" }
+        return "the driver divides pictures into at most \(maximum) slices, in the way it calls \(structures)"
     }
 
     mutating func qualityLevel() -> Int? {

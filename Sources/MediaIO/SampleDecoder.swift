@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import BitstreamSyntax
+internal import CFFmpeg
+public import MediaTypes
+
+/// Decodes samples by libavcodec, strictly: to see whether what an encoder gave is a stream. Used from one thread at a
+/// time; blocks.
+public final class SampleDecoder {
+    /// A decoded picture.
+    public struct Picture: Sendable, Hashable {
+        /// The time of the sample that it was coded in.
+        public let presentationTime: MediaTime
+        /// The width in samples, as it is shown.
+        public let width: Int
+        /// The height in rows, as it is shown.
+        public let height: Int
+    }
+
+    private let decoder: VideoDecoder
+
+    /// Makes a decoder.
+    ///
+    /// - Throws: `unsupported` if FFmpeg has none for the codec, `outOfMemory`.
+    public init(_ codec: VideoCodec) throws(MediaError) {
+        MediaLog.install()
+        let id = codec == .h264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC
+        decoder = try VideoDecoder(strictly: id)
+    }
+
+    /// Decodes a whole stream.
+    ///
+    /// - Parameter samples: The samples in decoding order, from a key frame on. Those that the encoder left out are
+    ///   passed over.
+    /// - Returns: The pictures in the order in which they are shown.
+    /// - Throws: `malformedData` naming the sample that the decoder finds at fault, or that a picture came out damaged.
+    public func decode(_ samples: [SampleBuffer]) throws(MediaError) -> [Picture] {
+        var pictures: [Picture] = []
+        let timescale = samples.first?.presentationTime.timescale ?? 1
+        for (index, sample) in samples.enumerated() where !sample.isDropped {
+            let data = try sample.annexB(withParameterSets: sample.isKeyFrame || sample.formatDescriptionChanged)
+            let packet = try data.withUnsafeBytes { (bytes) throws(MediaError) in
+                try PacketReference(bytes, presentationTime: sample.presentationTime.value)
+            }
+            try check(
+                decoder.send(packet.packet),
+                "avcodec_send_packet",
+                "sample \(index) cannot be decoded",
+                code: .malformedData
+            )
+            try receive(&pictures, timescale)
+        }
+        try check(decoder.send(nil), "avcodec_send_packet", "the stream has no end", code: .malformedData)
+        try receive(&pictures, timescale)
+        return pictures
+    }
+
+    private func receive(_ pictures: inout [Picture], _ timescale: Int32) throws(MediaError) {
+        while true {
+            switch try decoder.receive() {
+            case .needsInput, .finished: return
+            case .failed(let status):
+                try check(status, "avcodec_receive_frame", "a picture cannot be decoded", code: .malformedData)
+            case .frame(let reference):
+                let frame = reference.frame.pointee
+                guard frame.flags & AV_FRAME_FLAG_CORRUPT == 0, frame.decode_error_flags == 0 else {
+                    throw MediaError(
+                        .malformedData,
+                        "a picture came out damaged",
+                        given: "errors 0x\(String(frame.decode_error_flags, radix: 16))",
+                        call: "avcodec_receive_frame"
+                    )
+                }
+                pictures.append(
+                    Picture(
+                        presentationTime: MediaTime(value: frame.pts, timescale: timescale),
+                        width: Int(frame.width),
+                        height: Int(frame.height)
+                    )
+                )
+            }
+        }
+    }
+}
+
+extension PacketReference {
+    /// A packet with a copy of some bytes.
+    fileprivate convenience init(
+        _ bytes: UnsafeRawBufferPointer,
+        presentationTime: Int64
+    ) throws(MediaError) {
+        var packet = av_packet_alloc()
+        defer { av_packet_free(&packet) }
+        guard let packet, av_new_packet(packet, Int32(clamping: bytes.count)) == 0 else {
+            throw MediaError(.outOfMemory, "no memory for a packet", call: "av_new_packet")
+        }
+        UnsafeMutableRawBufferPointer(start: packet.pointee.data, count: bytes.count).copyMemory(from: bytes)
+        packet.pointee.pts = presentationTime
+        try self.init(moving: packet)
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import VAAPI
+
+/// One way to encode H.264 that a driver lists: what `probe --exhaustive` tries.
+struct Trial: Sendable, Hashable {
+    /// The profile, as the driver calls it.
+    var profile: Profile
+    /// The entrypoint.
+    var entrypoint: Entrypoint
+    /// One mode of rate control.
+    var mode: RateControlModes
+    /// How many B-frames are to follow each other, 0 for none.
+    var bFrames: Int
+    /// How many slices a picture is to have.
+    var slices: Int
+    /// The size of the pictures.
+    var width: Int
+    var height: Int
+
+    /// How many frames are encoded: one key frame and several groups of B-frames.
+    static let frameCount = 12
+    /// B-frames and slices where there are any.
+    static let (someBFrames, someSlices) = (2, 4)
+}
+
+/// What a driver lists and nobody tries, with the reason.
+struct UntriedCombination: Sendable, Hashable {
+    var profile: Profile
+    var entrypoint: Entrypoint
+    var mode: RateControlModes
+    var reason: String
+}
+
+// MARK: - What there is to try
+
+extension Trial {
+    /// Every combination of profile, entrypoint, rate control, B-frames and slices that a driver lists for H.264, in the
+    /// driver's order.
+    static func listed(by driver: ProbedDriver) -> [Trial] {
+        driver.encoders.flatMap { encoder -> [Trial] in
+            guard let capabilities = encoder.answer.capabilities, encoder.profile.h264 != nil,
+                encoder.entrypoint.codesSlices
+            else { return [] }
+            return capabilities.triedModes.filter { configurable($0) }.flatMap { mode in
+                capabilities.triedBFrames.flatMap { bFrames in
+                    capabilities.triedSlices.map { slices in
+                        Trial(
+                            profile: encoder.profile,
+                            entrypoint: encoder.entrypoint,
+                            mode: mode,
+                            bFrames: bFrames,
+                            slices: slices,
+                            width: size(320, capabilities.minimumWidth, capabilities.maximumWidth),
+                            height: size(240, capabilities.minimumHeight, capabilities.maximumHeight)
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    /// What it lists for H.264 beyond that.
+    static func untried(of driver: ProbedDriver) -> [UntriedCombination] {
+        driver.encoders.flatMap { encoder -> [UntriedCombination] in
+            guard encoder.profile.description.hasPrefix("H264") else { return [] }
+            func untried(_ mode: RateControlModes, _ reason: String) -> UntriedCombination {
+                UntriedCombination(
+                    profile: encoder.profile,
+                    entrypoint: encoder.entrypoint,
+                    mode: mode,
+                    reason: reason
+                )
+            }
+            guard let capabilities = encoder.answer.capabilities else { return [untried([], "the driver had failed")] }
+            guard encoder.profile.h264 != nil, encoder.entrypoint.codesSlices else {
+                return [untried([], "this version does not encode that")]
+            }
+            return capabilities.triedModes.filter { !configurable($0) }.map {
+                untried($0, "this version has no such rate control")
+            }
+        }
+    }
+
+    private static func configurable(_ mode: RateControlModes) -> Bool {
+        [.cqp, .cbr, .vbr, .icq, .qvbr, .avbr].contains(mode)
+    }
+
+    /// A usual size, or the nearest one that the driver takes, in whole macroblocks.
+    private static func size(_ usual: Int, _ least: Int?, _ most: Int?) -> Int {
+        min(max(usual, (least ?? 0) + 15), most ?? usual) / 16 * 16
+    }
+}
+
+extension EncodeCapabilities {
+    /// A driver that lists no rate control has constant quantizers.
+    fileprivate var triedModes: [RateControlModes] {
+        exclusiveRateControlModes.isEmpty ? [.cqp] : exclusiveRateControlModes
+    }
+
+    fileprivate var triedBFrames: [Int] {
+        hasBFrames && profile.h264?.isBaseline == false ? [0, Trial.someBFrames] : [0]
+    }
+
+    /// A driver that states no way to divide pictures lists no pictures of several slices, whatever number it states.
+    fileprivate var triedSlices: [Int] {
+        guard let maximumSlices, maximumSlices > 1, sliceStructures?.isEmpty == false else { return [1] }
+        return [1, min(maximumSlices, Trial.someSlices)]
+    }
+}
+
+extension Entrypoint {
+    /// Whether it takes pictures slice by slice, as encoders of H.264 do.
+    fileprivate var codesSlices: Bool { description == "EncSlice" || isLowPower }
+    fileprivate var isLowPower: Bool { description == "EncSliceLP" }
+}
+
+extension Profile {
+    /// The profile as configurations have it; `nil` if it is none of H.264, or one that is not encoded.
+    var h264: VideoProfile? {
+        switch description {
+        case "H264ConstrainedBaseline": .h264Baseline
+        case "H264Main": .h264Main
+        case "H264High": .h264High
+        default: nil
+        }
+    }
+}
+
+// MARK: - How it is asked for
+
+extension Trial {
+    /// The configuration that asks for this combination and for nothing else.
+    var configuration: EncoderConfiguration {
+        var configuration = EncoderConfiguration(width: width, height: height)
+        configuration.codec = .h264
+        configuration.profile = profile.h264
+        configuration.rateControl = rateControl
+        configuration.bFrames = bFrames == 0 ? .off : .maximum(bFrames)
+        configuration.slices = slices
+        configuration.hardware.lowPower = entrypoint.isLowPower ? .required : .avoided
+        return configuration
+    }
+
+    private var rateControl: RateControl {
+        switch mode {
+        case .cbr: .constantBitRate(512_000)
+        case .vbr: .averageBitRate(512_000, peak: .limit(768_000))
+        case .avbr: .averageBitRate(512_000, peak: .unlimited)
+        case .icq: .constantQuality(26, peak: .unlimited)
+        case .qvbr: .constantQuality(26, peak: .limit(768_000))
+        default: .constantQuantizer(26)
+        }
+    }
+}
