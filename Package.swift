@@ -30,7 +30,11 @@ let package = Package(
     targets: [
         // Pure values: no C library, no device.
         .target(name: "BitstreamSyntax", swiftSettings: strict),
-        .target(name: "MediaTypes", dependencies: ["BitstreamSyntax", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "MediaTypes",
+            dependencies: ["BitstreamSyntax", "CLinux", "CPixelKernels"],
+            swiftSettings: strict
+        ),
         .target(name: "GOPPlanning", dependencies: ["BitstreamSyntax", "MediaTypes"], swiftSettings: strict),
 
         // Pixels, by libyuv and by kernels for what it does not have.

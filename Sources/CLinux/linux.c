@@ -5,12 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -186,4 +188,13 @@ int linux_die_with_parent(void) {
 
 int linux_forbid_new_privileges(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+int linux_dma_buf_read(int fd, int begins) {
+    struct dma_buf_sync sync = {.flags = DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END)};
+    int status;
+    do {
+        status = ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
+    } while (status == -1 && (errno == EINTR || errno == EAGAIN));
+    return status == -1 && errno != ENOTTY ? -1 : 0;
 }

@@ -148,6 +148,9 @@ struct RatePlan: Hashable, Sendable {
             return
         }
         try self.init(.vbr, of: modes, configuration)
+        if case .averageBitRate(_, .unlimited) = configuration.rateControl {
+            report("peak bitrate", "none", "up to twice the average", "the driver's only variable rate has a peak")
+        }
         // Without a limit a driver still wants a peak: twice the average lets it do what a scene needs.
         let peak = limit?.bitsPerSecond ?? average * 2
         let window = limit.map(Self.window) ?? Self.usualWindow

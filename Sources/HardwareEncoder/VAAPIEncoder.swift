@@ -35,7 +35,7 @@ final class VAAPIEncoder: EncoderBackend {
 
     /// What is left of a frame when its picture is in a surface.
     private struct WaitingFrame {
-        var surface: PooledSurface
+        var surface: InputSurface
         var presentationTime: MediaTime
         var options: FrameOptions
         var attachments: PixelAttachments
@@ -95,7 +95,7 @@ final class VAAPIEncoder: EncoderBackend {
                 height: surfaces.height
             )
         }
-        input = PictureInput(display, surfaces)
+        input = PictureInput(display, surfaces, logger: logger)
         reconstructions = SurfacePool(display.share(), surfaces)
         let collector = Collector(format, request.output)
         pipeline = try Pipeline(

@@ -234,8 +234,27 @@ extension Demuxer {
         return error < 0 && error != ffmpeg_error_eof ? .failed(error) : .finished
     }
 
+    /// Passes over the next picture of an uncompressed video in a file.
+    ///
+    /// - Returns: Where it lies, and when it is shown in ticks; `nil` if it has to be read.
+    func skipPicture() -> (picture: FilePicture, time: Int64, owner: InputFile)? {
+        guard let file, let rawPictures, let planes = rawPictures.planes,
+            let place = rawPictures.skip(in: file, context?.pointee.pb),
+            let descriptor = file.rereadableDescriptor
+        else { return nil }
+        let picture = FilePicture(
+            fileDescriptor: descriptor,
+            planes: planes.map { PlaneLayout(offset: place.offset + $0.offset, bytesPerRow: $0.bytesPerRow) }
+        )
+        return (picture, place.time, file)
+    }
+
     private func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
         let reader = context?.pointee.pb
+        if let position = rawPictures?.catchUp(reader) {
+            if position < 0 { return Int32(truncatingIfNeeded: position) }
+            packetEnd = position
+        }
         if let status = rawPictures?.read(into: packet, from: reader) { return status }
         let status = av_read_frame(context, packet)
         if status >= 0 { rawPictures?.follow(packet, reader) }

@@ -8,7 +8,9 @@ internal import MediaTypes
 ///
 /// libavformat's own `file:` and `pipe:` block in `open` and `read` where no interrupt callback reaches them, and
 /// cannot seek in a file on standard input. This one waits in `poll` and seeks wherever the descriptor does.
-final class InputFile {
+///
+/// It is used by one thread at a time; others may only keep it, so that the descriptor stays open.
+final class InputFile: @unchecked Sendable {
     /// How long one `poll` waits before it looks at the cancellation again, in milliseconds.
     private static let pollInterval: Int32 = 100
     private static let bufferSize = 65536
@@ -34,6 +36,17 @@ final class InputFile {
         if kind == S_IFDIR { throw Self.openError(path, EISDIR) }
         if isRegular, status.st_size == 0 { throw Self.emptyError(path) }
         context = try makeContext()
+    }
+
+    /// The descriptor of a file from which everything that was read can be read again, and which is open for nothing else.
+    var rereadableDescriptor: Int32? {
+        isRegular && fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDONLY ? descriptor : nil
+    }
+
+    /// How many bytes there are now; 0 if that is not known.
+    var size: Int {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
     deinit {

@@ -90,6 +90,12 @@ public final class MediaSource: @unchecked Sendable {
     /// - Throws: `cancelled`, `outOfMemory`. Damage is no error; see ``problems``.
     public func next() throws(MediaError) -> Event? { try reader.next() }
 
+    /// Leaves pictures of uncompressed video in their file from now on, where the input is a file that is open for reading
+    /// alone: what ``next()`` gives is ``PixelStorage/file(_:)``, and whoever wants the samples reads them, straight to where
+    /// they belong. The file must not change then. It spares an encoder that copies pictures anyhow a copy; for one that
+    /// reads them where they are it only moves the reading to another thread.
+    public func leavePicturesInFile() { reader.leavesPicturesInFile = true }
+
     /// Takes the input for ended here: ``next()`` gives the frames that the decoder still holds and then `nil`, also
     /// after ``cancel()``.
     public func endInput() { reader.endInput() }

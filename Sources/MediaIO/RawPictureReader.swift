@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import Glibc
+internal import MediaTypes
 
 /// Reads uncompressed pictures (YUV4MPEG2 and raw video) straight into recycled memory.
 ///
@@ -13,11 +15,23 @@ final class RawPictureReader {
     private static let pictureMark = Array("FRAME".utf8)
     private static let longestMark = 256
 
+    /// A picture that was not read.
+    struct Place {
+        /// Its first byte in the file.
+        var offset: Int
+        /// In ticks of one picture.
+        var time: Int64
+    }
+
+    /// How the planes of a picture lie behind its first byte; `nil` if no ``PixelFormat`` lies so.
+    let planes: [PlaneLayout]?
     private let hasMarks: Bool
     private let size: Int
     private let pool: OpaquePointer
     /// The time of the next picture, in ticks of one picture; `nil` while libavformat reads.
     private var nextTime: Int64?
+    /// The place behind the last picture that was left in the file; `nil` if libavformat's reader stands there.
+    private var position: Int?
 
     /// - Returns: `nil` if the input is of another kind.
     init?(_ context: UnsafePointer<AVFormatContext>) {
@@ -37,6 +51,20 @@ final class RawPictureReader {
         }
         self.size = Int(size)
         self.pool = pool
+        planes = Self.planes(parameters)
+    }
+
+    private static func planes(_ parameters: AVCodecParameters) -> [PlaneLayout]? {
+        guard let format = PictureLayout(rawFormat: parameters.format)?.equivalent else { return nil }
+        var planes: [PlaneLayout] = []
+        var offset = 0
+        for plane in 0..<format.planeCount {
+            let (width, height) = (Int(parameters.width), Int(parameters.height))
+            guard let extent = format.planeExtent(plane, width: width, height: height) else { return nil }
+            planes.append(PlaneLayout(offset: offset, bytesPerRow: extent.bytesPerRow))
+            offset += extent.bytesPerRow * extent.rows
+        }
+        return planes
     }
 
     deinit {
@@ -55,7 +83,46 @@ final class RawPictureReader {
     }
 
     /// Lets libavformat read again, after it has been told to go elsewhere.
-    func restart() { nextTime = nil }
+    func restart() {
+        nextTime = nil
+        position = nil
+    }
+
+    /// Passes over the next picture and tells where it lies.
+    ///
+    /// - Returns: `nil` if it has to be read in another way: the first one, and what is left of a file at its end.
+    func skip(in file: InputFile, _ reader: UnsafeMutablePointer<AVIOContext>?) -> Place? {
+        guard let time = nextTime, let descriptor = file.rereadableDescriptor, let reader else { return nil }
+        var start = position ?? Int(avio_seek(reader, 0, SEEK_CUR))
+        if hasMarks {
+            guard let mark = Self.markLength(descriptor, at: start) else { return nil }
+            start += mark
+        }
+        guard start <= file.size - size else { return nil }
+        position = start + size
+        nextTime = time + 1
+        return Place(offset: start, time: time)
+    }
+
+    /// Moves libavformat's reader behind the pictures that were left in the file.
+    ///
+    /// - Returns: Where it stands now; `nil` if it was there.
+    func catchUp(_ reader: UnsafeMutablePointer<AVIOContext>?) -> Int64? {
+        guard let position, let reader else { return nil }
+        self.position = nil
+        return avio_seek(reader, Int64(position), SEEK_SET)
+    }
+
+    /// The length of the line before a picture; `nil` if there is none.
+    private static func markLength(_ descriptor: Int32, at offset: Int) -> Int? {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longestMark) { bytes in
+            let count = pread(descriptor, bytes.baseAddress, longestMark, offset)
+            guard count > pictureMark.count else { return nil }
+            let line = bytes[..<count]
+            guard line.starts(with: pictureMark), let end = line.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+            return end + 1
+        }
+    }
 
     /// Reads the next picture into a blank packet.
     ///

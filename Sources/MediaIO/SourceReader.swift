@@ -35,6 +35,8 @@ final class SourceReader {
     private var videoEnd = MediaTime.zero
     private var latestEnd = MediaTime.zero
     private var isAtEnd = false
+    /// Whether pictures of uncompressed video stay in their file, where that is possible.
+    var leavesPicturesInFile = false
 
     init(demuxer: Demuxer, pipeline: VideoPipeline, tracks: [MediaTrack], options: MediaSource.Options) {
         self.demuxer = demuxer
@@ -207,6 +209,13 @@ extension SourceReader {
 
     /// Reads one packet; that of the video goes to the decoder.
     private func readPacket() throws(MediaError) -> Item? {
+        if leavesPicturesInFile, pipeline.canTakeFilePicture, !pipeline.hasReachedEnd,
+            let (file, time, owner) = demuxer.skipPicture()
+        {
+            noteEnd(MediaTime(time + 1, in: pipeline.timeBase))
+            let picture = try pipeline.picture(in: file, time: time) { withExtendedLifetime(owner) {} }
+            return picture.map { .picture($0) }
+        }
         switch try demuxer.read() {
         case .finished:
             isAtEnd = true
@@ -313,13 +322,20 @@ extension SourceReader {
         if packet.pointee.pts != ffmpeg_no_pts {
             let end = MediaTime(packet.pointee.pts &+ packet.pointee.duration, in: timeBase)
             if end.isValid { latestEnd = max(latestEnd, end) }
-            if end.isValid, index == Int(pipeline.stream.pointee.index) { videoEnd = max(videoEnd, end) }
+            if index == Int(pipeline.stream.pointee.index) { noteEnd(end) }
         }
         let ticks = packet.pointee.dts != ffmpeg_no_pts ? packet.pointee.dts : packet.pointee.pts
         guard let duration = options.duration, ticks != ffmpeg_no_pts else { return }
         let time = MediaTime(ticks, in: timeBase) - origin
         if time >= duration { unfinished.remove(index) }
         if time >= duration + Self.interleaving { unfinished = [] }
+    }
+
+    /// Takes note of the end of a picture of the video.
+    private func noteEnd(_ end: MediaTime) {
+        guard end.isValid else { return }
+        latestEnd = max(latestEnd, end)
+        videoEnd = max(videoEnd, end)
     }
 
     private var isComplete: Bool { pipeline.hasReachedEnd && unfinished.isEmpty }

@@ -45,6 +45,14 @@ final class VideoPipeline {
     /// A frame that waits until the filter before it has given everything.
     private var held: (frame: FrameReference, configuration: PictureFilter.Configuration?)?
     private var isFinished = false
+    /// What the last picture was that was handed out as it was decoded, but for its samples.
+    private var model: Model?
+
+    private struct Model {
+        var description: PixelBuffer.Description
+        var duration: Int64
+        var decoded: PictureLayout
+    }
 
     init(
         stream: UnsafeMutablePointer<AVStream>,
@@ -93,6 +101,7 @@ final class VideoPipeline {
         filter = nil
         held = nil
         isFinished = false
+        model = nil
         hasReachedEnd = false
         firstDecodedTime = nil
         problems = .init()
@@ -223,10 +232,14 @@ extension VideoPipeline {
                 pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? Rational(ratio.num, ratio.den).reduced : .one,
                 attachments: PictureColor.attachments(of: frame, stream: streamAttachments)
             )
+            let duration = duration(of: frame.pointee)
+            model =
+                applied == nil && !isInterlaced
+                ? Model(description: buffer.pictureDescription, duration: duration, decoded: layout) : nil
             return Picture(
                 buffer: buffer,
                 time: frame.pointee.pts,
-                duration: duration(of: frame.pointee),
+                duration: duration,
                 decoded: layout,
                 orientation: applied?.orientation ?? .upright
             )
@@ -234,6 +247,40 @@ extension VideoPipeline {
             try noteUnusable(error)
             return nil
         }
+    }
+}
+
+// MARK: - Pictures that stay in their file
+
+extension VideoPipeline {
+    /// Whether the next picture is like one before in everything but its samples, which nothing has to be done to.
+    var canTakeFilePicture: Bool { model != nil && filter == nil && held == nil && !isFinished }
+
+    /// Gives a picture that was not decoded its time; `nil` if it lies outside of the window.
+    ///
+    /// - Parameter release: Called when nothing reads the file any more for it.
+    func picture(
+        in file: FilePicture,
+        time: Int64,
+        release: @escaping @Sendable () -> Void
+    ) throws(MediaError) -> Picture? {
+        guard let model else { return nil }
+        let repairedBefore = times.repaired
+        let time = times.place(time, duration: model.duration)
+        problems.repairedTimes += times.repaired - repairedBefore
+        guard time < window.upperBound else {
+            hasReachedEnd = true
+            try finish()
+            return nil
+        }
+        guard time >= window.lowerBound else { return nil }
+        return Picture(
+            buffer: try PixelBuffer(model.description, file: file, release: release),
+            time: time,
+            duration: model.duration,
+            decoded: model.decoded,
+            orientation: .upright
+        )
     }
 }
 

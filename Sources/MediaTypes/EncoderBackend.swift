@@ -70,8 +70,8 @@ public protocol EncoderBackend: AnyObject {
     /// Whether it works in another process, so that it can be released even if it hangs; `false` unless stated.
     var isInOtherProcess: Bool { get }
 
-    /// How many pictures it has copied because it cannot read the memory that they lie in; 0 unless stated. A session
-    /// asks on the thread on which it calls the encoder.
+    /// How often it has copied a picture as a whole because it cannot read the memory that it lies in, as into a surface of
+    /// a GPU; 0 unless stated. A session asks on the thread on which it calls the encoder.
     var copiedPictures: Int { get }
 
     /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.

@@ -29,6 +29,8 @@ public final class PixelBuffer: Sendable {
     public let storage: PixelStorage
 
     private let planes: [PixelPlane]
+    /// The samples of a file or a DMA-BUF, once somebody has asked for them.
+    private let fetched = Mutex<FetchedSamples?>(nil)
     private let lockedAttachments: Mutex<PixelAttachments>
     private let onRelease: @Sendable () -> Void
 
@@ -134,7 +136,29 @@ extension PixelBuffer {
         self.init(description, storage: .external, planes: planes, onRelease: release)
     }
 
-    /// Makes a picture in DMA-BUF memory. No plane of it can be read by the CPU through this type.
+    /// Makes a picture that lies in a file. It is read when somebody wants its samples.
+    ///
+    /// - Parameter release: Called exactly once, on any thread, when nothing reads the file any more for this picture. It is
+    ///   not called if this initialiser throws.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset.
+    public convenience init(
+        _ description: Description,
+        file: FilePicture,
+        release: @escaping @Sendable () -> Void
+    ) throws(MediaError) {
+        try Self.check(description, rows: file.planes.map(\.bytesPerRow))
+        if let plane = file.planes.first(where: { !(0...Self.lastOffset).contains($0.offset) }) {
+            throw MediaError(
+                .invalidArgument,
+                "a plane lies outside of any file",
+                given: "offset \(plane.offset)",
+                allowed: "0...\(Self.lastOffset)"
+            )
+        }
+        self.init(description, storage: .file(file), planes: [], onRelease: release)
+    }
+
+    /// Makes a picture in DMA-BUF memory.
     ///
     /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset, or a plane in an object that
     ///   is not there.
@@ -145,7 +169,9 @@ extension PixelBuffer {
     ) throws(MediaError) {
         try Self.check(description, rows: dmaBuf.planes.map(\.layout.bytesPerRow))
         for plane in dmaBuf.planes
-        where !dmaBuf.fileDescriptors.indices.contains(plane.object) || plane.layout.offset < 0 {
+        where !dmaBuf.fileDescriptors.indices.contains(plane.object)
+            || !(0...Self.lastOffset).contains(plane.layout.offset)
+        {
             throw MediaError(
                 .invalidArgument,
                 "a plane of a DMA-BUF lies outside of it",
@@ -214,6 +240,9 @@ extension PixelBuffer {
         }
     }
 
+    /// Where a plane may begin at most, so that no sum with its size overflows.
+    private static let lastOffset = Int.max / 2
+
     static func sizeError(width: Int, height: Int) -> MediaError {
         MediaError(
             .invalidArgument,
@@ -239,18 +268,57 @@ extension PixelBuffer {
         )
     }
 
-    /// Whether the CPU can reach the samples.
-    public var isMapped: Bool { !planes.isEmpty }
+    /// Whether the CPU can reach the samples: all but those of device surfaces and of DMA-BUFs that are not linear.
+    public var isMapped: Bool {
+        switch storage {
+        case .owned, .external, .sharedMemory, .file: true
+        case .dmaBuf(let buffer): buffer.isLinear
+        case .deviceSurface: false
+        }
+    }
 
     /// Calls `body` with the planes of the picture; the pointers are valid inside of it only.
     ///
-    /// - Throws: `unsupported` if the samples are in a DMA-BUF or on a device, and what `body` throws.
+    /// A picture in a file is read into memory of the buffer the first time, a DMA-BUF is mapped: these are for reading.
+    ///
+    /// - Throws: `unsupported` unless ``isMapped``; `inputOutput` or `outOfMemory` if file or DMA-BUF cannot be read; what
+    ///   `body` throws.
     public func withPlanes<Result>(
         _ body: ([PixelPlane]) throws(MediaError) -> Result
     ) throws(MediaError) -> Result {
         guard isMapped else {
             throw MediaError(.unsupported, "the CPU cannot reach the samples of this picture", given: storage.name)
         }
-        return try body(planes)
+        if !planes.isEmpty { return try body(planes) }
+        let samples = try fetched.withLock { (fetched) throws(MediaError) -> FetchedSamples in
+            if let samples = fetched { return samples }
+            let samples = try FetchedSamples(self)
+            fetched = samples
+            return samples
+        }
+        try samples.beginReading()
+        defer { samples.endReading() }
+        return try body(samples.planes)
+    }
+
+    /// Copies the samples into planes of the same format and size.
+    ///
+    /// - Parameters:
+    ///   - target: Where to; rows at least as long as the format needs.
+    ///   - isForDevice: Whether a device reads them next and no processor, so that they need not be in its caches.
+    /// - Throws: As ``withPlanes(_:)``.
+    public func copySamples(to target: [PixelPlane], isForDevice: Bool = false) throws(MediaError) {
+        guard target.count == format.planeCount else {
+            throw MediaError(.invalidArgument, "wrong number of planes", given: "\(target.count)")
+        }
+        if case .file(let file) = storage {
+            return try file.read(into: target, format: format, width: width, height: height, isForDevice: isForDevice)
+        }
+        try withPlanes { planes in
+            for (index, (source, target)) in zip(planes, target).enumerated() {
+                guard let extent = format.planeExtent(index, width: width, height: height) else { continue }
+                target.copyRows(of: source, extent, isForDevice: isForDevice)
+            }
+        }
     }
 }

@@ -8,6 +8,8 @@ public enum PixelStorage: Sendable {
     case external
     /// In a sealed memfd, mapped here and shareable with another process.
     case sharedMemory(SharedMemory)
+    /// In a file, from which they are read when somebody wants them.
+    case file(FilePicture)
     /// In memory of a device, exported as DMA-BUF.
     case dmaBuf(DMABuffer)
     /// In a surface of a device that only its driver can read.
@@ -19,6 +21,7 @@ public enum PixelStorage: Sendable {
         case .owned: "owned memory"
         case .external: "caller's memory"
         case .sharedMemory: "shared memory"
+        case .file: "file"
         case .dmaBuf: "DMA-BUF"
         case .deviceSurface: "device surface"
         }
@@ -49,6 +52,23 @@ public struct SharedMemory: Sendable, Hashable {
     public let planes: [PlaneLayout]
 }
 
+/// An uncompressed picture in a file, which nobody changes while the buffer lives.
+///
+/// The file is read and never mapped, so that one which is truncated nevertheless is an error and does not end the process.
+public struct FilePicture: Sendable, Hashable {
+    /// The file, which can be read at any place. The descriptor belongs to whoever made the pixel buffer and must stay open
+    /// until its release.
+    public var fileDescriptor: Int32
+    /// Where the planes lie, counted from the beginning of the file.
+    public var planes: [PlaneLayout]
+
+    /// Describes a picture in a file.
+    public init(fileDescriptor: Int32, planes: [PlaneLayout]) {
+        self.fileDescriptor = fileDescriptor
+        self.planes = planes
+    }
+}
+
 /// A picture in DMA-BUF memory, as `drmPrimeFDToHandle` and `VADRMPRIMESurfaceDescriptor` describe it.
 public struct DMABuffer: Sendable, Hashable {
     /// One plane of the picture.
@@ -71,6 +91,9 @@ public struct DMABuffer: Sendable, Hashable {
     public var planes: [Plane]
     /// The DRM format modifier, which tells the tiling; 0 is linear.
     public var modifier: UInt64
+
+    /// Whether the samples lie row by row (`DRM_FORMAT_MOD_LINEAR`).
+    public var isLinear: Bool { modifier == 0 }
 
     /// Describes a DMA-BUF.
     public init(fileDescriptors: [Int32], planes: [Plane], modifier: UInt64) {

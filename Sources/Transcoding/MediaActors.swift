@@ -39,6 +39,8 @@ actor MediaReader {
 
     func endInput() { source?.endInput() }
 
+    func leavePicturesInFile() { source?.leavePicturesInFile() }
+
     var problems: SourceProblems { source?.problems ?? SourceProblems() }
 
     func close() { source = nil }

@@ -117,6 +117,7 @@ public final class Transcoder: Sendable {
             $0.expectedDuration = contents.video.duration
             $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
         }
+        if copiesPictures(session.encoder, contents.video, configuration) { await reader.leavePicturesInFile() }
         let failure = await work(session, copied: copied, regions)
         session.cancel()  // ends the events also where the work failed
         let reported = await events.value
@@ -150,6 +151,17 @@ public final class Transcoder: Sendable {
         options.inputPaths.append(request.input)
         options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
         return try await writer.open(request.output, options, copying: contents)
+    }
+
+    /// Whether an encoder copies pictures as they come into memory of its device, and nothing else is done with them.
+    private func copiesPictures(
+        _ encoder: EncoderDescription,
+        _ video: VideoTrack,
+        _ configuration: EncoderConfiguration
+    ) -> Bool {
+        encoder.identity.isHardware && encoder.properties.pixelFormats.contains(video.pixelFormat)
+            && (video.width, video.height) == (configuration.width, configuration.height)
+            && request.video.frameRate == nil
     }
 
     /// Feeds the session and empties it, side by side, until the input ends or either side fails.

@@ -59,9 +59,11 @@ public struct SessionStatistics: Sendable, Hashable {
     public var droppedFrames = 0
     /// Frames that were encoded again because an encoder failed.
     public var repeatedFrames = 0
-    /// Pictures that were copied because an encoder cannot read the memory that they lay in, as one in a helper process
-    /// cannot read this one's. There is none for buffers of ``CompressionSession/pixelBufferPool``; a picture that is
-    /// encoded again is copied again. Conversions, and what an encoder does with a picture inside, do not count.
+    /// How often a picture was copied as a whole on its way from the memory, or the file, that it lay in to where its encoder
+    /// reads it: into a surface of a GPU (twice where a driver takes an image and copies that), into memory that a helper
+    /// process can reach. There is none for x264 in this process, for DMA-BUFs that a driver imports, and on the way to a
+    /// helper for buffers of ``CompressionSession/pixelBufferPool``; a picture that is encoded again is copied again.
+    /// Conversions do not count.
     public var copiedPictures = 0
     /// Encoders that were created.
     public var createdEncoders = 0

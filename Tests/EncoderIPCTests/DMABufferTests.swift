@@ -89,7 +89,7 @@ extension ProcessTests {
             ]
             for place in places {
                 var pictures = PictureMemory()
-                try pictures.add(.dmaBuf(.init(try Descriptor.duplicate(memory.number))), slot: 0)
+                try pictures.add(.descriptor(.init(try Descriptor.duplicate(memory.number))), slot: 0)
                 var order = FrameOrder.blank
                 order.picture = PixelBuffer.Description(format: .nv12, width: 64, height: 64)
                 order.place = place

@@ -87,7 +87,7 @@ extension ProcessTests {
             for number in 0..<Self.frameCount {
                 try client.send(Self.frame(number))
                 try peer.receive { message in
-                    if case .accepted(number, let released) = message { released == [number] } else { false }
+                    if case .accepted(number, let released, _) = message { released == [number] } else { false }
                 }
             }
             try client.send(ClientMessage.drain)

@@ -123,7 +123,9 @@ class Trial:
         if len(self.states) < 4:
             self.complaints.append(f"{len(self.states)} states were seen")
             return
-        first, last = self.states[len(self.states) // 4][1], self.states[-1][1]
+        # Heaps settle in the first hundred sessions or so: of short trials the second half is looked at.
+        quarter, half = self.states[len(self.states) // 4], self.states[len(self.states) // 2]
+        first, last = (quarter if quarter[0] >= 100 else half)[1], self.states[-1][1]
         for name in ("processes", "descriptors", "threads"):
             # Pools of a session at work hold a descriptor or two for each picture that was ever in use at a time.
             pools = 16 if name == "descriptors" and not self.settle else 0
@@ -153,9 +155,9 @@ def long_session(program, isolation, frames, *words):
                       settle=False)
         complaints = complaints + trial.run(60 + frames // 20)
         many = {kind: trial.most(kind) for kind in few}
-        # Buffers come and go with pictures: how many live at a time depends on the moment by a few.
+        # Pools grow to what was in use at a time, which depends on the moment by a few pictures, and stay there.
         for kind in few:
-            if many[kind] > few[kind] + (8 if kind == "buffer" else 0):
+            if many[kind] > few[kind] + (8 if kind in ("buffer", "surface") else 0):
                 complaints.append(f"{kind}s of the driver grow: {few[kind]} at a time in 400 frames, {many[kind]} in "
                                   f"{frames}")
         return trial, complaints, many

@@ -15,6 +15,7 @@ from runner.journal import read_journal
 from runner.launch import run
 from runner.places import build, client_environment
 
+FRAMES = 6
 USUAL = rows.Row("intel", "off", "main", "cqp", "off", "cabac", 1, (64, 64), "closed", 1, "process", "mp4")
 
 
@@ -61,7 +62,7 @@ def all_refusals():
 
 def judge(program, refusal, folder):
     """What came of it, in words, and what is wrong with that (None: nothing)."""
-    source = make_source(folder, refusal.size, 6)
+    source = make_source(folder, refusal.size, FRAMES)
     with tempfile.TemporaryDirectory() as scratch:
         output, journal = Path(scratch) / "output.mp4", Path(scratch) / "journal"
         command = [str(program), "encode", str(source), "-o", str(output), "--json", "--device", DEVICE,

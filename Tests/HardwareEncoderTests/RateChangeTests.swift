@@ -67,6 +67,23 @@ import VAAPI
         #expect(try lowered(.amd)?.target?.peak == 512_000)
     }
 
+    @Test func whatCanChangeIsTold() throws {
+        func canChange(_ driver: DriverNumbers, _ control: RateControl) throws -> Bool {
+            var configuration = EncoderConfiguration(width: 640, height: 360)
+            configuration.rateControl = control
+            let setup = try H264Setup(
+                configuration,
+                capabilities: driver.capabilities,
+                vendor: driver.vendor,
+                maximumReorderDepth: nil
+            )
+            return setup.device.supportedProperties.contains(.bitRateUpdate)
+        }
+        #expect(try canChange(.intel, .averageBitRate(1_000_000)))
+        #expect(try !canChange(.intel, .constantBitRate(1_000_000)) && canChange(.amd, .constantBitRate(1_000_000)))
+        #expect(try !canChange(.intel, .constantQuantizer(20)))
+    }
+
     @Test func qualitiesAndQuantizers() throws {
         let quality = try change(.dg2, from: { $0.rateControl = .constantQuality(25) }) {
             $0.rateControl = .constantQuality(30)

@@ -42,6 +42,13 @@ import VAAPI
         #expect(free == .init(peak: 6_000_000, percentage: 50, window: 1000, bufferSize: nil))
     }
 
+    @Test func thatThereIsALimitAfterAllIsTold() throws {
+        let without = try plan(.averageBitRate(1_000_000, peak: .unlimited), [.cqp, .vbr])
+        #expect(without.mode == .vbr && without.adjustments.map(\.property) == ["peak bitrate"])
+        let with = try plan(.averageBitRate(1_000_000, peak: .unlimited), [.cqp, .vbr, .avbr])
+        #expect(with.mode == .avbr && with.adjustments.isEmpty)
+    }
+
     /// A level limits the peak that drivers want and nobody has asked for, never one that was asked for.
     @Test func peaksThatNobodyAskedForKeepToTheLevel() throws {
         let free = try plan(.averageBitRate(3_000_000), [.vbr], allowsReordering: true)

@@ -83,4 +83,62 @@ import Testing
         #expect(try Reading(source).pictures == (0..<99).flatMap { picture($0) })
         #expect(source.problems.isLossy)
     }
+
+    // MARK: Pictures that stay in the file
+
+    private func leaving(_ path: String, _ options: MediaSource.Options) throws -> MediaSource {
+        let source = try MediaSource(path: path, options: options)
+        source.leavePicturesInFile()
+        return source
+    }
+
+    private func areInFile(_ frames: ArraySlice<VideoFrame>) -> Bool {
+        frames.allSatisfy { if case .file = $0.buffer.storage { true } else { false } }
+    }
+
+    @Test(arguments: ["a.y4m", "a.yuv"])
+    func picturesAreLeftInTheFile(name: String) throws {
+        let path = try clip(name)
+        let frames = try Reading(leaving(path, options(name))).frames
+        let plain = try Reading(path, options(name)).frames
+        #expect(areInFile(frames.dropFirst()))
+        #expect(try frames.flatMap { try $0.buffer.bytes } == pictures)
+        #expect(frames.map(\.presentationTime) == plain.map(\.presentationTime))
+        #expect(frames.map(\.duration) == plain.map(\.duration))
+        #expect(frames.map(\.buffer.pictureDescription) == plain.map(\.buffer.pictureDescription))
+    }
+
+    @Test(arguments: ["a.y4m", "a.yuv"])
+    func leftPicturesAreCutToTheFrame(name: String) throws {
+        var options = options(name)
+        options.start = MediaTime(value: 251, timescale: 100)
+        options.duration = MediaTime(value: 1, timescale: 1)
+        let frames = try Reading(leaving(clip(name), options)).frames
+        #expect(try frames.flatMap { try $0.buffer.bytes } == (63..<88).flatMap { picture($0) })
+        #expect(areInFile(frames.dropFirst()))
+    }
+
+    @Test func leftPicturesMayHaveMarksWithParameters() throws {
+        let path = try clip("a.y4m") { $0 < 50 ? "FRAME\n" : "FRAME XCOMMENT=\($0)\n" }
+        let frames = try Reading(leaving(path, .init())).frames
+        #expect(try frames.flatMap { try $0.buffer.bytes } == pictures)
+        #expect(areInFile(frames.dropFirst()))
+    }
+
+    @Test(arguments: ["a.y4m", "a.yuv"])
+    func halfAPictureAfterLeftOnesIsReported(name: String) throws {
+        _ = try clip(name)
+        let path = try folder.write("b-\(name)", folder.contents(name).dropLast(Self.pictureSize / 2))
+        let source = try leaving(path, options(name))
+        #expect(try Reading(source).pictures == (0..<99).flatMap { picture($0) })
+        #expect(source.problems.isLossy)
+    }
+
+    @Test func wrongMarkAmongLeftPicturesIsDamage() throws {
+        let source = try leaving(clip("a.y4m") { $0 == 60 ? "FRAMF\n" : "FRAME\n" }, .init())
+        let frames = try Reading(source).frames
+        #expect(frames.count >= 60)
+        #expect(try frames.prefix(60).flatMap { try $0.buffer.bytes } == (0..<60).flatMap { picture($0) })
+        #expect(source.problems.isLossy)
+    }
 }

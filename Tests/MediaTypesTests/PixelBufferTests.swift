@@ -157,12 +157,12 @@ import Testing
         let device = "/dev/dri/renderD128"
     }
 
-    @Test func memoryOfDevicesCannotBeRead() throws {
+    @Test func memoryThatOnlyDevicesUnderstandCannotBeRead() throws {
         let planes = [0, 4096].map { DMABuffer.Plane(object: 0, layout: .init(offset: $0, bytesPerRow: 64)) }
         let releases = Mutex(0)
         do {
             let description = PixelBuffer.Description(format: .nv12, width: 64, height: 64)
-            let dmaBuf = DMABuffer(fileDescriptors: [-1], planes: planes, modifier: 0)
+            let dmaBuf = DMABuffer(fileDescriptors: [-1], planes: planes, modifier: 0x7B)
             let buffers = [
                 try PixelBuffer(description, dmaBuf: dmaBuf) { releases.withLock { $0 += 1 } },
                 try PixelBuffer(description, surface: Surface()),

@@ -90,4 +90,7 @@ ssize_t linux_receive_message(
 
 #define LINUX_MESSAGE_DESCRIPTORS 4
 
+/// ioctl(DMA_BUF_IOCTL_SYNC) for reading by the CPU: begins it or ends it. What is no DMA-BUF needs none, which is no error.
+int linux_dma_buf_read(int fd, int begins);
+
 #endif

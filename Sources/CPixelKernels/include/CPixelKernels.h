@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Colour conversions that libyuv does not have: any matrix, any range, 8 and 10 bits.
+// Colour conversions that libyuv does not have: any matrix, any range, 8 and 10 bits; and copies for devices.
 //
 // All arithmetic is fixed point and rounded once, to the nearest code (halves up). Samples are brought to 10 bits (an
 // 8-bit code times 4), multiplied by coefficients with 18 fractional bits, summed in 32 bits with a bias, and rounded
@@ -72,5 +72,13 @@ void pixel_kernel_convert_bgra(
     const uint8_t *_Nonnull source, ptrdiff_t source_stride,
     const struct pixel_kernel_picture *_Nonnull destination,
     const struct pixel_kernel_bgr_transform *_Nonnull transform);
+
+/// Copies rows of bytes from one place to another that does not overlap it.
+///
+/// @param for_device Whether a device reads the copy next: then it goes past the processor's caches, which spares reading
+///     what is overwritten. For small pictures, or where a processor reads the copy, that is slower.
+void pixel_kernel_copy_rows(
+    void *_Nonnull target, ptrdiff_t target_stride, const void *_Nonnull source, ptrdiff_t source_stride,
+    size_t bytes_per_row, size_t rows, _Bool for_device);
 
 #endif

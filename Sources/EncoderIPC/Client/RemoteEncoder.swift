@@ -6,7 +6,7 @@ internal import MediaTypes
 final class RemoteEncoder: EncoderBackend {
     let properties: EncoderProperties
     var isInOtherProcess: Bool { true }
-    /// Those in memory that the helper cannot see.
+    /// Those in memory that the helper cannot see, and those that its encoder has copied.
     private(set) var copiedPictures = 0
 
     private let link: HelperLink
@@ -97,7 +97,10 @@ final class RemoteEncoder: EncoderBackend {
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
         let answer = try call(.frame(order), to: "encode a frame")
-        guard case .accepted(frame.number, let released) = answer else { throw refuse("answered another order") }
+        guard case .accepted(frame.number, let released, let copies) = answer else {
+            throw refuse("answered another order")
+        }
+        copiedPictures += Int(copies)
         do {
             for number in released { try ledger.release(number) }
         } catch {
@@ -145,7 +148,7 @@ final class RemoteEncoder: EncoderBackend {
     /// The picture itself if the helper can reach it, else a copy in a memfd.
     private func sharedPicture(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
         switch buffer.storage {
-        case .sharedMemory, .dmaBuf: return buffer
+        case .sharedMemory, .file, .dmaBuf: return buffer
         case .owned, .external, .deviceSurface: return try copy(buffer)
         }
     }
@@ -190,6 +193,8 @@ final class RemoteEncoder: EncoderBackend {
         case .sharedMemory(let memory):
             let slot = try slot(memory.fileDescriptor, byteCount: memory.byteCount)
             place = .memory(slot: slot, planes: memory.planes)
+        case .file(let file):
+            place = .file(slot: try slot(file.fileDescriptor, byteCount: nil), planes: file.planes)
         case .dmaBuf(let buffer):
             var slots: [UInt32] = []
             for descriptor in buffer.fileDescriptors { slots.append(try slot(descriptor, byteCount: nil)) }
@@ -209,7 +214,7 @@ final class RemoteEncoder: EncoderBackend {
 
     /// The number under which the helper knows the memory of a descriptor, which it is sent if it does not.
     ///
-    /// - Parameter byteCount: The size of a memfd; `nil` for a DMA-BUF.
+    /// - Parameter byteCount: The size of a memfd; `nil` for a file or a DMA-BUF.
     private func slot(_ descriptor: Int32, byteCount: Int?) throws(MediaError) -> UInt32 {
         let place = try slots.place(descriptor, byteCount: byteCount ?? 0)
         for forgotten in place.forgotten { try link.tell(.forget(slot: forgotten), within: deadlines.call) }

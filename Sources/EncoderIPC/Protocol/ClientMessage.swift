@@ -28,7 +28,8 @@ struct MemoryOffer: WireStructure, Hashable, Sendable {
 
     /// What later messages call the memory.
     var slot: UInt32
-    /// The size of a sealed memfd, which the helper maps; `nil` for a DMA-BUF, which it hands on as it is.
+    /// The size of a sealed memfd, which the helper maps; `nil` for a file, which it reads, and for a DMA-BUF, which it
+    /// hands on as it is.
     var byteCount: Int?
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
@@ -43,6 +44,8 @@ enum PicturePlace: Hashable, Sendable {
     case memory(slot: UInt32, planes: [PlaneLayout])
     /// In DMA-BUFs: the memory that each object of the picture lies in, and the planes in these objects.
     case dmaBuf(slots: [UInt32], planes: [DMABuffer.Plane], modifier: UInt64)
+    /// In a file, at any place.
+    case file(slot: UInt32, planes: [PlaneLayout])
 }
 
 extension PicturePlace: WireValue {
@@ -56,6 +59,7 @@ extension PicturePlace: WireValue {
                 planes: try reader.list(atMost: WireLimits.planes),
                 modifier: try reader.integer()
             )
+        case 2: self = .file(slot: try reader.integer(), planes: try reader.list(atMost: WireLimits.planes))
         case let other: throw reader.error("PicturePlace", at: start, .noSuchValue(given: "case \(other)"))
         }
     }
@@ -71,6 +75,10 @@ extension PicturePlace: WireValue {
             try writer.list(slots, atMost: WireLimits.planes)
             try writer.list(planes, atMost: WireLimits.planes)
             writer.integer(modifier)
+        case .file(let slot, let planes):
+            writer.integer(UInt8(2))
+            writer.integer(slot)
+            try writer.list(planes, atMost: WireLimits.planes)
         }
     }
 }

@@ -60,8 +60,9 @@ enum HelperMessage: Sendable {
     case created(EncoderProperties)
     /// There is no such encoder, or it could not be created.
     case refused(MediaError)
-    /// The encoder has the frame, and nothing in the helper reads the pictures of those frames any more.
-    case accepted(number: Int64, released: [Int64] = [])
+    /// The encoder has the frame, and nothing in the helper reads the pictures of those frames any more. It has copied the
+    /// frame's picture so many times.
+    case accepted(number: Int64, released: [Int64] = [], copies: UInt8 = 0)
     /// Nothing in the helper reads the picture of the frame any more.
     case released(number: Int64)
     /// The ring fills up. Answered by ``ClientMessage/taken(count:)``.
@@ -136,7 +137,8 @@ extension HelperMessage: WireMessage {
         case .refused: self = .refused(try MediaError(from: &reader))
         case .accepted:
             let number = try reader.integer(Int64.self)
-            self = .accepted(number: number, released: try reader.list(atMost: Self.mostReleased))
+            let released: [Int64] = try reader.list(atMost: Self.mostReleased)
+            self = .accepted(number: number, released: released, copies: try reader.integer())
         case .released: self = .released(number: try reader.integer())
         case .coded: self = .coded(try CodedNotice(from: &reader))
         case .updated: self = .updated(try EncoderUpdateOutcome(from: &reader))
@@ -158,9 +160,10 @@ extension HelperMessage: WireMessage {
         case .created(let properties): try properties.write(to: &writer)
         case .refused(let error), .callFailed(let error), .failed(let error):
             try error.fittingWire.write(to: &writer)
-        case .accepted(let number, let released):
+        case .accepted(let number, let released, let copies):
             writer.integer(number)
             try writer.list(released, atMost: Self.mostReleased)
+            writer.integer(copies)
         case .released(let number): writer.integer(number)
         case .coded(let notice): try notice.write(to: &writer)
         case .updated(let outcome): try outcome.write(to: &writer)

@@ -59,7 +59,11 @@ final class EncoderServer: Sendable {
         let answer: HelperMessage
         do throws(MediaError) {
             switch order {
-            case .frame(let frame): answer = .accepted(number: frame.number, released: try encode(frame, encoder))
+            case .frame(let frame):
+                let copies = encoder.copiedPictures
+                let released = try encode(frame, encoder)
+                let more = UInt8(clamping: encoder.copiedPictures - copies)
+                answer = .accepted(number: frame.number, released: released, copies: more)
             case .update(let configuration):
                 _ = try configuration.validated(for: encoder.properties.formatDescription.codec)
                 answer = .updated(try encoder.update(configuration))

@@ -136,7 +136,7 @@ final class OrderInbox: @unchecked Sendable {
     ) throws(MediaError) -> PictureMemory.Slot {
         if let byteCount = offer.byteCount { return .memory(try map(descriptor, byteCount, .read)) }
         switch consume descriptor {
-        case .some(let descriptor): return .dmaBuf(PictureMemory.DMAObject(descriptor))
+        case .some(let descriptor): return .descriptor(PictureMemory.SharedDescriptor(descriptor))
         case .none: throw MediaError(.malformedData, "a message came without its descriptor")
         }
     }

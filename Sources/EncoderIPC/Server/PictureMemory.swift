@@ -2,16 +2,17 @@
 
 internal import MediaTypes
 
-/// The memory that the client has offered for pictures: memfds, mapped read-only into the helper, and DMA-BUFs.
+/// The memory that the client has offered for pictures: memfds, mapped read-only into the helper, files that
+/// are read, and DMA-BUFs.
 struct PictureMemory {
     /// One memory.
     enum Slot {
         case memory(SharedMapping)
-        case dmaBuf(DMAObject)
+        case descriptor(SharedDescriptor)
     }
 
-    /// The descriptor of a DMA-BUF, closed when nothing refers to it any more.
-    final class DMAObject: Sendable {
+    /// The descriptor of a file or a DMA-BUF, closed when nothing refers to it any more.
+    final class SharedDescriptor: Sendable {
         let descriptor: Descriptor
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
     }
@@ -49,14 +50,20 @@ struct PictureMemory {
             let planes = try Self.planes(layouts, of: order.picture, in: memory)
             return try PixelBuffer(order.picture, planes: planes) { withExtendedLifetime(memory) { release() } }
         case .dmaBuf(let slots, let planes, let modifier):
-            let objects = try slots.map { (slot) throws(MediaError) -> DMAObject in
-                guard case .dmaBuf(let object) = self.slots[slot] else { throw Self.emptySlot(slot) }
-                return object
-            }
+            let objects = try slots.map { (slot) throws(MediaError) in try descriptor(slot) }
             let descriptors = objects.map { $0.descriptor.number }
             let buffer = DMABuffer(fileDescriptors: descriptors, planes: planes, modifier: modifier)
             return try PixelBuffer(order.picture, dmaBuf: buffer) { withExtendedLifetime(objects) { release() } }
+        case .file(let slot, let planes):
+            let object = try descriptor(slot)
+            let file = FilePicture(fileDescriptor: object.descriptor.number, planes: planes)
+            return try PixelBuffer(order.picture, file: file) { withExtendedLifetime(object) { release() } }
         }
+    }
+
+    private func descriptor(_ slot: UInt32) throws(MediaError) -> SharedDescriptor {
+        guard case .descriptor(let object) = slots[slot] else { throw Self.emptySlot(slot) }
+        return object
     }
 
     private static func planes(

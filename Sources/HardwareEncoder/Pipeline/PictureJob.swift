@@ -8,7 +8,7 @@ struct PictureJob: PictureInFlight {
     let coder: H264Coder
     let picture: H264Picture
     let miscellaneous: ParameterList
-    let inputSurface: PooledSurface
+    let inputSurface: InputSurface
     let reconstruction: PooledSurface
     let references: [Int64: PooledSurface]
     let units: PictureUnits

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Command lines of other people's VA-API clients for a row of the table."""
 
+import os
 import re
+import threading
 from pathlib import Path
 
 from .launch import run
@@ -15,7 +17,8 @@ def make_source(folder, size, frames, rate=25):
     """A Y4M file of moving, coloured things with some noise; made once per folder."""
     path = Path(folder) / f"source-{size[0]}x{size[1]}-{frames}.y4m"
     if not path.exists():
-        made = path.with_suffix(".new.y4m")
+        # Threads may want the same one at the same time.
+        made = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.y4m")
         ended = run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i",
                      f"testsrc2=size={size[0]}x{size[1]}:rate={rate}", "-frames:v", str(frames), "-pix_fmt", "yuv420p",
                      str(made)], tool_environment(), 120)

@@ -213,13 +213,16 @@ extension SeededGenerator {
     mutating func layout() -> PlaneLayout { PlaneLayout(offset: number(), bytesPerRow: number()) }
 
     mutating func place() -> PicturePlace {
-        flag()
-            ? .memory(slot: integer(), planes: list { $0.layout() })
-            : .dmaBuf(
+        switch integer(UInt8.self) % 3 {
+        case 0: .memory(slot: integer(), planes: list { $0.layout() })
+        case 1: .file(slot: integer(), planes: list { $0.layout() })
+        default:
+            .dmaBuf(
                 slots: list { $0.integer() },
                 planes: list { DMABuffer.Plane(object: $0.number(), layout: $0.layout()) },
                 modifier: integer()
             )
+        }
     }
 
     mutating func frameOrder() -> FrameOrder {
@@ -309,7 +312,8 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func helperMessages() -> [HelperMessage] {
         [
-            .created(properties()), .refused(error()), .accepted(number: integer(), released: list { $0.integer() }),
+            .created(properties()), .refused(error()),
+            .accepted(number: integer(), released: list { $0.integer() }, copies: integer()),
             .released(number: integer()), .coded(notice()), .updated(outcome()), .drained, .callFailed(error()),
             .failed(error()), .roomWanted, .stage(stage()), .report(report()),
             .encoder(encoder()), .inspected,

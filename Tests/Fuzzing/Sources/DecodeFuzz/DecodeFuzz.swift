@@ -101,14 +101,14 @@ private func use(_ configuration: EncoderConfiguration) {
 
 /// Memory for pictures, as large as a page and half of another. The search for leaks does not see references inside of
 /// enumerations, so the objects stand beside them.
-private let pictures: (mapping: SharedMapping, object: PictureMemory.DMAObject, memory: PictureMemory) = {
+private let pictures: (mapping: SharedMapping, object: PictureMemory.SharedDescriptor, memory: PictureMemory) = {
     var memory = PictureMemory()
     do {
         let file = try SharedMapping.makeMemory(named: "fuzz", byteCount: 6000)
         let mapping = try SharedMapping(file, byteCount: 6000, access: .read)
         for slot in [0, 1] as [UInt32] { try memory.add(.memory(mapping), slot: slot) }
-        let object = PictureMemory.DMAObject(file)
-        try memory.add(.dmaBuf(object), slot: 2)
+        let object = PictureMemory.SharedDescriptor(file)
+        try memory.add(.descriptor(object), slot: 2)
         return (mapping, object, memory)
     } catch {
         fatalError("no memory for pictures: \(error)")
@@ -127,6 +127,7 @@ private func use(_ order: FrameOrder) {
     case .memory(let slot, let planes): order.place = .memory(slot: slot % 4, planes: planes)
     case .dmaBuf(let slots, let planes, let modifier):
         order.place = .dmaBuf(slots: slots.map { $0 % 4 }, planes: planes, modifier: modifier)
+    case .file(let slot, let planes): order.place = .file(slot: slot % 4, planes: planes)
     }
     guard let picture = try? pictures.memory.picture(order, release: {}) else { return }
     try? picture.withPlanes { planes in
@@ -159,7 +160,7 @@ private func use(_ message: HelperMessage) {
         precondition(stages.last == stage && stages.lastFile == stage.file)
     case .report(let report): precondition(report.fittingWire == report)
     case .encoder(let encoder): precondition(encoder.fittingWire == encoder)
-    case .accepted(_, let released): precondition(released.count <= HelperMessage.mostReleased)
+    case .accepted(_, let released, _): precondition(released.count <= HelperMessage.mostReleased)
     case .released, .drained, .roomWanted, .inspected: break
     }
 }
