@@ -134,5 +134,6 @@ void job_report(const struct driver *driver, const struct job *job, const struct
                   result->figures.most_qp, result->figures.intra_macroblocks, result->passes,
                   job->rate.bits_per_second, stored, result->filler, job->coded->segment.status,
                   job->coded->object.id, job->input->object.id, job->reconstruction->object.id, hashes,
-                  (unsigned long long)job->submitted, (unsigned long long)result->started, (unsigned long long)result->ended);
+                  (unsigned long long)job->submitted, (unsigned long long)result->started,
+                  (unsigned long long)result->ended);
 }
