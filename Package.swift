@@ -167,7 +167,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HardwareEncoderTests",
-            dependencies: ["BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareEncoder", "MediaTypes", "VAAPI"],
+            dependencies: [
+                "BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareEncoder", "MediaTypes", "TestSupport", "VAAPI",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

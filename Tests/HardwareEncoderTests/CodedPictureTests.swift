@@ -132,6 +132,19 @@ import Testing
         }
     }
 
+    /// Only the unit that is known better afterwards goes; a picture without one gets it all the same.
+    @Test func aBufferingPeriodIsReplaced() throws {
+        let (sent, other, own): ([UInt8], [UInt8], [UInt8]) = (
+            [6, 0, 1, 2, 0x80], [6, 5, 1, 3, 0x80], [6, 0, 1, 9, 0x80]
+        )
+        for units in [[other, sent, Self.idr], [other, Self.idr]] {
+            try accessUnit(units) { unit in
+                let coded = unit.coded(delimiter: [9, 0x10], inserting: [own], replacingBufferingPeriod: true)
+                #expect(bytes(coded) == [[9, 0x10], own, other, Self.idr])
+            }
+        }
+    }
+
     @Test(arguments: [[], [0, 0, 0, 0], [1, 2, 3, 4], [0, 0, 1, 0x67, 1], [0, 0, 1, 6, 5]] as [[UInt8]])
     func memoryWithoutASliceIsNoPicture(_ memory: [UInt8]) {
         let error = #expect(throws: MediaError.self) {

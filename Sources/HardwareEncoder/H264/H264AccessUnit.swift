@@ -8,6 +8,12 @@ struct H264AccessUnit {
     private struct Unit {
         var bytes: UnsafeRawBufferPointer
         var header: H264NALUnitHeader
+
+        /// Whether it is SEI whose first message is a buffering period.
+        var isBufferingPeriod: Bool {
+            header.nalUnitType == .sei && bytes.count > 1
+                && bytes[1] == SEIMessage.PayloadType.bufferingPeriod.rawValue
+        }
     }
 
     private let units: [Unit]
@@ -44,9 +50,18 @@ struct H264AccessUnit {
     ///
     /// - Parameters:
     ///   - delimiter: whether the access unit begins with a delimiter; one of the driver's is left out if it does not.
-    ///   - inserted: units to put before the first slice, without start codes.
-    func coded(delimiter: [UInt8]?, inserting inserted: [[UInt8]]) -> CodedData {
-        let kept = units.filter { !$0.header.isParameterSet && $0.header.nalUnitType != .accessUnitDelimiter }
+    ///   - inserted: units to put before all others, without start codes.
+    ///   - replacingBufferingPeriod: whether they stand for the driver's SEI unit with the buffering period, which is
+    ///     left out.
+    func coded(
+        delimiter: [UInt8]?,
+        inserting inserted: [[UInt8]],
+        replacingBufferingPeriod: Bool = false
+    ) -> CodedData {
+        let kept = units.filter {
+            !$0.header.isParameterSet && $0.header.nalUnitType != .accessUnitDelimiter
+                && !(replacingBufferingPeriod && $0.isBufferingPeriod)
+        }
         let front = (delimiter.map { [$0] } ?? []) + inserted
         let capacity = kept.reduce(0) { $0 + 4 + $1.bytes.count } + front.reduce(0) { $0 + 4 + $1.count }
         return CodedData(capacity: capacity) { memory in

@@ -12,7 +12,8 @@ struct H264Messages: Sendable {
     private let stream: H264Stream
     private let reorderDepth: Int
     private let refreshPeriod: Int?
-    /// `initial_cpb_removal_delay`, where the stream tells its rates.
+    /// `initial_cpb_removal_delay` of the first buffering period, where the stream tells its rates. Later ones have it as
+    /// long as the sizes of the pictures before are not known: ``PictureUnits/withInitialDelay(_:_:)``.
     private let initialDelay: UInt32
     /// The number in coding order of the last picture with a buffering period.
     private var periodStart: Int64?
@@ -60,7 +61,7 @@ struct H264Messages: Sendable {
     // MARK: - Timing
 
     /// Ticks of a frame: one for each field (H.264 E.2.1).
-    private static let ticks: Int64 = 2
+    static let ticksOfFrame: Int64 = 2
 
     /// Buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2).
     ///
@@ -72,17 +73,14 @@ struct H264Messages: Sendable {
         var timing = H264PictureTiming()
         // Also that of a picture with a buffering period counts from the one before it.
         let removal = picture.codingOrder - (periodStart ?? picture.codingOrder)
-        timing.cpbRemovalDelay = UInt32(clamping: removal * Self.ticks)
+        timing.cpbRemovalDelay = UInt32(clamping: removal * Self.ticksOfFrame)
         if picture.kind == .idr {
             periodStart = picture.codingOrder
-            var period = H264BufferingPeriod()
-            period.seqParameterSetId = stream.sequence.seqParameterSetId
-            period.nal = [H264BufferingPeriod.InitialDelay(removalDelay: initialDelay)]
-            messages.append(try period.message(for: stream.sequence))
+            messages.append(try SEIMessage(bufferingPeriod: initialDelay, stream.sequence))
         }
         let coded = picture.codingOrder - (periodStart ?? picture.codingOrder)
         let shown = picture.displayOrder + Int64(reorderDepth)
-        timing.dpbOutputDelay = UInt32(clamping: (shown - coded) * Self.ticks)
+        timing.dpbOutputDelay = UInt32(clamping: (shown - coded) * Self.ticksOfFrame)
         messages.append(try timing.message(for: stream.sequence))
         return messages
     }
@@ -111,7 +109,36 @@ struct H264Messages: Sendable {
     }
 }
 
+extension PictureUnits {
+    /// These units with another `initial_cpb_removal_delay` in the buffering period, if they begin one.
+    ///
+    /// - Parameter sequence: the parameter set of the picture.
+    /// - Throws: `frameFailed` if the delay has no place in its field.
+    func withInitialDelay(_ delay: UInt32, _ sequence: H264SequenceParameterSet) throws(MediaError) -> PictureUnits {
+        var result = self
+        do throws(BitstreamError) {
+            for (index, unit) in messages.enumerated() {
+                var list = try SEIMessage.messages(in: unit, codec: .h264)
+                guard list.first?.type == .bufferingPeriod else { continue }
+                list[0] = try SEIMessage(bufferingPeriod: delay, sequence)
+                result.messages[index] = SEIMessage.nalUnit(list, codec: .h264)
+            }
+        } catch {
+            throw MediaError(.frameFailed, "the buffering period cannot be written: \(error)")
+        }
+        return result
+    }
+}
+
 extension SEIMessage {
+    /// A buffering period with this `initial_cpb_removal_delay`, in units of 1/90000 s.
+    fileprivate init(bufferingPeriod delay: UInt32, _ sequence: H264SequenceParameterSet) throws(BitstreamError) {
+        var period = H264BufferingPeriod()
+        period.seqParameterSetId = sequence.seqParameterSetId
+        period.nal = [H264BufferingPeriod.InitialDelay(removalDelay: delay)]
+        self = try period.message(for: sequence)
+    }
+
     /// Mastering display colour volume (H.264 D.1.29): the primaries in the order green, blue, red.
     fileprivate init(_ display: MasteringDisplay) {
         let points = [display.green, display.blue, display.red, display.whitePoint]

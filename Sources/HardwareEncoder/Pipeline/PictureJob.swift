@@ -24,8 +24,19 @@ struct PictureJob: PictureInFlight {
         return try coder.parameters(picture, surfaces, units, miscellaneous)
     }
 
-    /// The picture's units as they leave: with those that the driver was not sent.
-    func coded(_ unit: H264AccessUnit) -> CodedData {
+    /// The picture's units as they leave: with those that the driver was not sent, and with the delay of a buffering
+    /// period, which was not known when it was sent.
+    ///
+    /// - Parameter initialDelay: that delay; `nil` if the stream tells no rate.
+    func coded(_ unit: H264AccessUnit, initialDelay: UInt32?) throws(MediaError) -> CodedData {
+        if picture.isIDR, let initialDelay {
+            let corrected = try units.withInitialDelay(initialDelay, coder.setup.stream.sequence)
+            return unit.coded(
+                delimiter: corrected.delimiter,
+                inserting: corrected.messages,
+                replacingBufferingPeriod: true
+            )
+        }
         let wasSent = coder.setup.device.packedHeaders.contains(.rawData)
         return unit.coded(delimiter: units.delimiter, inserting: wasSent ? [] : units.messages)
     }
