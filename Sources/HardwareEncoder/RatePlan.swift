@@ -27,12 +27,14 @@ struct RatePlan: Hashable, Sendable {
     var quality: Int?
     /// The quantizer of P pictures in mode CQP, and where the others begin, 1...51.
     var quantizer: Int
-    /// The quantizers that a mode other than CQP may choose from; 0 at the lower end means no limit there.
+    /// The quantizers that may be used, within 0...51; `nil` for all. In a mode other than CQP 0 at the lower end means
+    /// no limit there.
     var quantizerRange: ClosedRange<Int>?
     /// How full the decoder's buffer is at the first picture (`initial_buffer_fullness`), in bits; `nil` without one.
     var initialFullness: Int?
-    /// Whether the quantizer changes from macroblock to macroblock (`mb_rate_control`); `nil` for the driver's choice. The
-    /// config has the mode alone all the same: iHD 23.1 takes `VA_RC_MB` beside CBR and VBR and refuses it beside others.
+    /// Whether the quantizer changes from macroblock to macroblock (`mb_rate_control`); `nil` for the driver's choice.
+    /// The config has the mode alone all the same: iHD 23.1 takes `VA_RC_MB` beside CBR and VBR, and refuses it beside
+    /// others.
     var controlsMacroblocks: Bool?
     /// Whether a stream that falls short of its rate is filled up.
     var isPadded = false
@@ -63,7 +65,6 @@ struct RatePlan: Hashable, Sendable {
         modes: RateControlModes
     ) throws(MediaError) {
         try self.init(modeOf: configuration, limit, modes)
-        if mode == .cqp { return }
         settleQuantizers(configuration)
         settleMacroblocks(configuration, modes)
         initialFullness = target?.bufferSize.map {
@@ -180,9 +181,14 @@ struct RatePlan: Hashable, Sendable {
             quantizer = Self.estimatedQuantizer(average, configuration)
         }
         guard let range = configuration.quantizerRange else { return }
-        quantizer = min(max(quantizer, range.lowerBound, 1), max(range.upperBound, 1))
         // 0 is no limit to drivers, at both ends; all of them take 1 and more.
         quantizerRange = range.lowerBound...max(range.upperBound, 1)
+        quantizer = constantQuantizers.clamping(quantizer)
+    }
+
+    /// The quantizers that pictures may have with constant quantizers.
+    var constantQuantizers: ClosedRange<Int> {
+        max(quantizerRange?.lowerBound ?? 1, 1)...(quantizerRange?.upperBound ?? 51)
     }
 
     /// The quantizer at which video of that rate may be expected to come out, 18...40.
@@ -198,7 +204,11 @@ struct RatePlan: Hashable, Sendable {
 
     private mutating func settleMacroblocks(_ configuration: EncoderConfiguration, _ modes: RateControlModes) {
         guard let asked = configuration.hardware.controlsMacroblocks else { return }
-        if modes.contains(.perMacroblock) {
+        if mode == .cqp {
+            if asked {
+                report("macroblock rate control", "on", "off", "a constant quantizer is that of all macroblocks")
+            }
+        } else if modes.contains(.perMacroblock) {
             controlsMacroblocks = asked
         } else if asked {
             report("macroblock rate control", "on", "off", "the driver does not control single macroblocks")
@@ -261,4 +271,9 @@ extension RatePlan.Target {
             bufferSize: bufferSize
         )
     }
+}
+
+extension ClosedRange {
+    /// The nearest value in the range.
+    func clamping(_ value: Bound) -> Bound { Swift.min(Swift.max(value, lowerBound), upperBound) }
 }

@@ -193,7 +193,7 @@ final class VAAPIEncoder: EncoderBackend {
             case .p: 0
             case .b: 2
             }
-        return min(max(frame.quantizer + offset, 1), 51)
+        return rate.constantQuantizers.clamping(frame.quantizer + offset)
     }
 
     /// A mark beyond those that the decoded picture buffer has room for, which was reported, is left out.

@@ -13,7 +13,7 @@ extension ProbeReport {
             "absence": absence?.document ?? .null,
             "softwareEncoders": .array(software.map(\.document)),
             "ffmpeg": .string(ffmpegVersion),
-            "hardwareEncoding": .bool(false),
+            "hardwareEncoding": .bool(true),
         ])
     }
 }

@@ -95,6 +95,29 @@ import VAAPI
         #expect(try plan(.constantQuality(0)).quality == 1)
     }
 
+    @Test func quantizersStayInTheirRange() throws {
+        var configuration = EncoderConfiguration(width: 640, height: 360)
+        (configuration.rateControl, configuration.quantizerRange) = (.constantQuantizer(30), 29...31)
+        configuration.hardware.controlsMacroblocks = true
+        let constant = try RatePlan(configuration, limit: nil, modes: Self.everything)
+        #expect(constant.constantQuantizers == 29...31 && constant.quantizer == 30)
+        #expect(constant.adjustments.map(\.property) == ["macroblock rate control"])
+        (configuration.rateControl, configuration.quantizerRange) = (.averageBitRate(10_000), 0...20)
+        let average = try RatePlan(configuration, limit: nil, modes: Self.everything)
+        #expect(average.quantizerRange == 0...20 && average.quantizer == 20 && average.controlsMacroblocks == true)
+        #expect(try plan(.constantQuantizer(30)).constantQuantizers == 1...51)
+    }
+
+    @Test func initialQuantizersFollowTheRate() {
+        let configuration = EncoderConfiguration(width: 1000, height: 1000)
+        // A tenth of a bit for each of 30 million samples in a second, and half and twice of that.
+        #expect(RatePlan.estimatedQuantizer(3_000_000, configuration) == 26)
+        #expect(RatePlan.estimatedQuantizer(1_500_000, configuration) == 32)
+        #expect(RatePlan.estimatedQuantizer(6_000_000, configuration) == 20)
+        #expect(RatePlan.estimatedQuantizer(1_000, configuration) == 40)
+        #expect(RatePlan.estimatedQuantizer(1_000_000_000, configuration) == 18)
+    }
+
     @Test func quantizers() throws {
         let plan = try plan(.constantQuantizer(30), [.cqp])
         #expect(plan.mode == .cqp && plan.quantizer == 30 && plan.target == nil && plan.adjustments.isEmpty)

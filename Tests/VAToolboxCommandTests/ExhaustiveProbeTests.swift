@@ -130,6 +130,36 @@ import Testing
         #expect(adjustments == ["slices", "slices", "slices"])
     }
 
+    // MARK: - The vendors' drivers
+
+    /// They code nothing on fake nodes. With something in the place of what a device would code they take every picture,
+    /// and of the headers that were sent nothing is wrong; AMD's takes none.
+    @Test(
+        arguments: [
+            ("iHD", "tgl", "decodes"), ("iHD", "kbl", "decodes"), ("radeonsi", "navi21", "parses"),
+            ("radeonsi", "polaris10", "parses"),
+        ].filter { FakeGPU.isInstalled($0.0) }
+    )
+    func theVendorsDriversTakeEveryCombination(driver: String, chip: String, end: String) throws {
+        let folder = try FakeGPU.folder()
+        let preloaded = "LD_PRELOAD=\(folder)/librender_node.so:\(folder)/libcoded_stand_in.so"
+        let arguments = ["--exhaustive", "--timeout", "100"]
+        let trials = try Trials(try Scratch().probe(nodes: "128=\(chip)", [preloaded], arguments, status: 1))
+        #expect(trials.combinations.count >= 9 && trials.number("failed") == trials.combinations.count)
+        #expect(trials.values("failedStage") == [end], "\(trials.values("reason"))")
+        #expect(trials.values("profile").count == 3 && trials.number("listed") == trials.combinations.count)
+    }
+
+    /// radeonsi ends the process when the kernel refuses a submission, iHD returns an error. Both are failures to submit.
+    @Test(arguments: [("iHD", "tgl"), ("radeonsi", "polaris10")].filter { FakeGPU.isInstalled($0.0) })
+    func aDeviceThatRefuses(driver: String, chip: String) throws {
+        let settings = ["RENDER_NODES_REFUSE=EIO"]
+        let arguments = ["--exhaustive", "--timeout", "100"]
+        let trials = try Trials(try Scratch().probe(nodes: "128=\(chip)", settings, arguments, status: 1))
+        #expect(trials.number("passed") == 0 && trials.number("failed") == trials.number("listed"))
+        #expect(trials.values("failedStage").allSatisfy { ["config", "context", "submit"].contains($0) })
+    }
+
     // MARK: - The end
 
     /// A signal ends it at once, with what is known until then, and with its helpers.

@@ -92,7 +92,7 @@ struct H264Messages: Sendable {
     private func recoveryPoint(_ picture: PlannedPicture) -> H264RecoveryPoint? {
         // What follows a recovery point of an open group in order of output refers to nothing before it.
         if picture.kind == .recoveryPoint { return H264RecoveryPoint() }
-        // A wave is through with its last picture. Old samples may have come in beside it.
+        // A wave is through with its last picture. Drivers may predict what is renewed from old samples beside it.
         guard let refreshPeriod, picture.refreshPosition == 0 else { return nil }
         return H264RecoveryPoint(recoveryFrameCnt: UInt32(clamping: refreshPeriod - 1), exactMatchFlag: false)
     }

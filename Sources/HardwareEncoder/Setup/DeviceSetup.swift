@@ -50,11 +50,12 @@ struct IntraRefreshWave: Hashable, Sendable {
     /// In how many pictures it goes over the whole picture, 1...``length``.
     var period: Int
 
-    /// The columns or rows that a picture renews: of those at positions 0..<``period``, each has one or more, and
-    /// together they have all.
+    /// The columns or rows that a picture renews. Those at positions 0..<``period`` together have all; each goes on by
+    /// one or more, and begins with the last one of the picture before. Beside that one were old samples, which the
+    /// deblocking filter mixed into it (H.264 8.7): without that, what is renewed would be right only after two waves.
     func blocks(at position: Int) -> Range<Int> {
         let position = min(max(position, 0), period - 1)
-        return position * length / period..<(position + 1) * length / period
+        return max(position * length / period - 1, 0)..<(position + 1) * length / period
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waves of intra refresh over pictures: VAEncMiscParameterRIR names the columns or rows of one picture, and only a whole
- * wave renews everything. */
+/* Waves of intra refresh over pictures: VAEncMiscParameterRIR names the columns or rows of one picture, and only a
+ * whole wave renews everything. */
 #include "checker.h"
 
 #include <string.h>

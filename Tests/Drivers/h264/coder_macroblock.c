@@ -328,7 +328,8 @@ static void find_wish(struct position *position)
     const struct h264_wish *wish = &request->wishes[position->address];
     position->must_be_intra = wish->intra;
     if (wish->qp_offset)
-        position->qp = clip3(request->least_qp, request->most_qp ? request->most_qp : 51, request->qp + wish->qp_offset);
+        position->qp = clip3(request->least_qp, request->most_qp ? request->most_qp : 51,
+                             request->qp + wish->qp_offset);
 }
 
 static void count_macroblock(const struct position *position)

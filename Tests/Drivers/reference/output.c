@@ -125,13 +125,15 @@ void job_report(const struct driver *driver, const struct job *job, const struct
                   "\"process\":%d,\"context\":%u,\"picture\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
                   "\"references\":[%s],\"frame_num\":%u,\"slices\":%u,\"width\":%u,\"height\":%u,\"qp\":%d,"
                   "\"qp_least\":%d,\"qp_most\":%d,\"intra_macroblocks\":%u,\"passes\":%u,"
-                  "\"bits_per_second\":%u,\"size\":%u,\"filler\":%u,\"status\":%u,\"coded_buffer\":%u,\"input\":%u,\"reconstruction\":%u%s,"
+                  "\"bits_per_second\":%u,\"size\":%u,\"filler\":%u,\"status\":%u,\"coded_buffer\":%u,"
+                  "\"input\":%u,\"reconstruction\":%u%s,"
                   "\"submitted_us\":%llu,\"started_us\":%llu,\"ended_us\":%llu",
                   (int)getpid(), job->place.context, job->place.picture, type_name(job), job->idr ? "true" : "false",
                   job->reference ? "true" : "false", job->order_count, references, job->slices[0].header.frame_num,
                   job->slice_count, job->width, job->height, result->qp, result->figures.least_qp,
                   result->figures.most_qp, result->figures.intra_macroblocks, result->passes,
                   job->rate.bits_per_second, stored, result->filler, job->coded->segment.status,
-                  job->coded->object.id, job->input->object.id, job->reconstruction->object.id, hashes, (unsigned long long)job->submitted,
-                  (unsigned long long)result->started, (unsigned long long)result->ended);
+                  job->coded->object.id, job->input->object.id, job->reconstruction->object.id, hashes,
+                  (unsigned long long)job->submitted, (unsigned long long)result->started,
+                  (unsigned long long)result->ended);
 }

@@ -78,7 +78,8 @@ def stream_size(path):
     """Width and height of the first video stream, as ffprobe reads them."""
     ended = run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height", "-of",
                  "csv=p=0", str(path)], tool_environment(), 30)
-    match = re.match(r"(\d+),(\d+)", ended.output)
+    # ffprobe may grumble first: where ffmpeg makes a byte stream of MP4, SEI messages come before the SPS.
+    match = re.search(r"^(\d+),(\d+)", ended.output, re.M)
     if not match:
         raise Problem(f"{path}: no video stream: {ended.output.strip()}")
     return int(match[1]), int(match[2])

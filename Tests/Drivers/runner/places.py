@@ -51,11 +51,12 @@ def reason_without_sanitizers(*flags):
 
 def client_environment(folder, *, node="generic", persona="intel", limits="", faults="", journal=None, effort="",
                        driver="libref", extra=None):
-    """What a client needs in its environment to meet the fake node and the reference driver."""
+    """What a client needs in its environment to meet the fake node and the reference driver. CLIENT_PRELOAD names more
+    libraries that it shall load first."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("REFERENCE_DRIVER_", "RENDER_NODES", "LIBVA_"))}
     settings = {
-        "LD_PRELOAD": str(folder / "librender_node.so"),
+        "LD_PRELOAD": " ".join([str(folder / "librender_node.so"), os.environ.get("CLIENT_PRELOAD", "")]).strip(),
         "RENDER_NODES": f"128={node}",
         "LIBVA_DRIVERS_PATH": str(folder),
         "LIBVA_DRIVER_NAME": driver,
