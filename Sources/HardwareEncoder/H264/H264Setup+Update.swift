@@ -32,8 +32,9 @@ extension H264Setup {
     /// Whether the driver does what the plan says while it works.
     private func canFollow(_ plan: RatePlan) -> Bool {
         let (old, quirks) = (device.rate, device.quirks)
-        if quirks.unchangeableModes.contains(old.mode) { return plan.target == old.target && plan.quality == old.quality }
-        return !quirks.ignoresChangedQuality || plan.quality == old.quality || plan.target != old.target
+        let (hasTarget, hasQuality) = (plan.target == old.target, plan.quality == old.quality)
+        if quirks.unchangeableModes.contains(old.mode) { return hasTarget && hasQuality }
+        return !quirks.ignoresChangedQuality || hasQuality || !hasTarget
     }
 
     /// The driver's mode, and whether it controls macroblocks, in which it was made.

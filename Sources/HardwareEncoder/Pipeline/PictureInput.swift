@@ -58,7 +58,12 @@ final class PictureInput {
             try pooled.surface.withWritablePlanes(&upload) { target in
                 Result { () throws(MediaError) in
                     try buffer.copySamples(to: target.pixelPlanes, isForDevice: way == .derived)
-                    target.extend(width: buffer.width, height: buffer.height, to: pooled.surface)
+                    target.extend(
+                        width: buffer.width,
+                        height: buffer.height,
+                        columns: pooled.surface.width,
+                        rows: pooled.surface.height
+                    )
                 }
             }
         }
@@ -71,8 +76,13 @@ final class PictureInput {
 extension WritablePlanes {
     /// Repeats the last column and the last row of a picture up to the end of a surface of whole macroblocks. What lies
     /// there is coded, and cut off by decoders: left alone it would be old memory, which costs bits and may tell secrets.
-    fileprivate func extend(width: Int, height: Int, to surface: Surface) {
-        let (columns, rows) = (surface.width, surface.height)
+    ///
+    /// - Parameters:
+    ///   - width: Samples in a row of the picture, even.
+    ///   - height: Rows of the picture, even.
+    ///   - columns: Samples in a row of the surface.
+    ///   - rows: Rows of the surface.
+    func extend(width: Int, height: Int, columns: Int, rows: Int) {
         guard columns > width || rows > height else { return }
         for (index, plane) in planes.prefix(2).enumerated() {
             // Luma has samples of one byte, chroma pairs of two in half as many rows.
