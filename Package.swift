@@ -140,7 +140,9 @@ let package = Package(
         // Measures what a helper costs, for scripts/verify.
         .executableTarget(
             name: "IsolationMeter",
-            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "VAToolbox"],
+            dependencies: [
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "VAToolbox",
+            ],
             path: "Tests/IsolationMeter",
             swiftSettings: strict
         ),

@@ -145,8 +145,7 @@ final class EncoderInstance: Sendable {
                 reportCopies(since: copies, encoder)
                 throw error
             }
-            reportCopies(since: copies, encoder)
-            post(.frameDone(frame.number))
+            post(.frameDone(frame.number, copies: max(0, encoder.copiedPictures - copies)))
         case .update(let configuration):
             do {
                 post(.updated(try encoder.update(configuration)))

@@ -29,7 +29,8 @@ extension SessionMachine {
         noteProgress()
         switch event {
         case .created(let properties): created(properties)
-        case .frameDone(let number):
+        case .frameDone(let number, let copies):
+            statistics.copiedPictures += copies
             work.framesAtInstance -= 1
             work.framesDone += 1
             if isFailureFinal { window.releasePicture(of: number) }

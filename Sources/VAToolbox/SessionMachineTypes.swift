@@ -21,7 +21,8 @@ extension SessionMachine {
     /// What happens to an encoder.
     enum InstanceEvent: Sendable {
         case created(EncoderProperties)
-        case frameDone(Int64)
+        /// An encoder has taken the frame, and copied its picture so many times. One event, for each wakes a thread.
+        case frameDone(Int64, copies: Int = 0)
         /// So many pictures more were copied because of the memory that they lay in.
         case picturesCopied(Int)
         case output(EncoderOutput)

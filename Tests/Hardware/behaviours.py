@@ -213,8 +213,10 @@ def all_behaviours(full):
         found[f"forced key frames with B-frames, {isolation}"] = (force_key_frames, "b-frames=3", words)
         found[f"2 layers, {isolation}"] = (drop_layers, 2, "b-frames=0", words)
         found[f"3 layers, {isolation}"] = (drop_layers, 3, "b-frames=0", words)
-        found[f"a lost frame told at once, {isolation}"] = (lose_frames, [12], 14, "b-frames=0", "low-latency=on", words)
-        found[f"lost frames told late, {isolation}"] = (lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", words)
+        found[f"a lost frame told at once, {isolation}"] = (
+            lose_frames, [12], 14, "b-frames=0", "low-latency=on", words)
+        found[f"lost frames told late, {isolation}"] = (
+            lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", words)
         found[f"lost frames and a long-term reference, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", words)
         found[f"more long-term references than there is room, {isolation}"] = (mark_beyond_room, "b-frames=0", words)

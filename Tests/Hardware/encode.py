@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs `vatoolbox encode` on the reference driver and holds everything that came of it against everything that was asked
-for: output, document, journal."""
+"""Runs `vatoolbox encode` on the reference driver and holds everything that came of it against everything that was
+asked for: output, document, journal."""
 
 import json
 import tempfile
@@ -30,8 +30,8 @@ class Encode:
         self.source = source
         self.frames = rows.frames_of(row)
         self.output = Path(folder) / f"output.{row.container}"
-        self.command = [str(program), "encode", str(source), "-o", str(self.output), "--json", "--overwrite", "--device",
-                        device, "--require-hardware", *rows.options_of(row)]
+        self.command = [str(program), "encode", str(source), "-o", str(self.output), "--json", "--overwrite",
+                        "--device", device, "--require-hardware", *rows.options_of(row)]
         self.complaints = []
         self.verdict = None
         self.document = {}
@@ -136,7 +136,8 @@ class Encode:
         row, described = self.row, stream.stream_of(self.output)
         encoder = self.document["encoder"]
         self.expect("profile", described["profile"], PROFILE_NAMES[row.profile])
-        self.expect("profile in the document", encoder["profile"].lower().replace("-", " "), described["profile"].lower())
+        self.expect("profile in the document", encoder["profile"].lower().replace("-", " "),
+                    described["profile"].lower())
         if described["level"] not in stream.level_numbers(encoder["level"]):
             self.complaints.append(f"level {encoder['level']} in the document, {described['level']} in the stream")
         self.expect("size of the stream", (described["width"], described["height"]), row.size)
@@ -144,7 +145,8 @@ class Encode:
         for name in COLOURS:
             self.expect(name, described.get(name), given.get(name))
         elements = stream.elements_of(self.output, "entropy_coding_mode_flag", "first_mb_in_slice")
-        self.expect("entropy_coding_mode_flag", set(elements["entropy_coding_mode_flag"]), {int(row.entropy == "cabac")})
+        self.expect("entropy_coding_mode_flag", set(elements["entropy_coding_mode_flag"]),
+                    {int(row.entropy == "cabac")})
         self.check_depth_told(described["has_b_frames"])
         if row.container != "h264":
             self.check_times(described)
@@ -153,7 +155,8 @@ class Encode:
         """What the stream promises is kept, and no more than the structure needs; few pictures may not need it all."""
         needed, structure = self.needed_depth(), {"off": 0, "2": 1, "pyramid": 2}[self.row.b_frames]
         if not needed <= told <= structure or (told != needed and self.frames >= 10):
-            self.complaints.append(f"has_b_frames is {told}, needed are {needed}, and {structure} for b={self.row.b_frames}")
+            self.complaints.append(f"has_b_frames is {told}, needed are {needed}, and {structure} for "
+                                   f"b={self.row.b_frames}")
 
     def needed_depth(self):
         """How many pictures a decoder must hold back, by the order of the driver's pictures."""

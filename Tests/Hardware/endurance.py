@@ -166,7 +166,7 @@ def long_session(program, isolation, frames, *words):
 def many_sessions(program, isolation, sessions, *words):
     """Sessions that are finished, cancelled and dropped in turn."""
     with tempfile.TemporaryDirectory() as folder:
-        trial = Trial(program, folder, "sessions", f"sessions={sessions}", f"pause={max(1, sessions // 20)}", "frames=8",
-                      "width=96", "height=64", f"isolation={isolation}", *words)
+        trial = Trial(program, folder, "sessions", f"sessions={sessions}", f"pause={max(1, sessions // 20)}",
+                      "frames=8", "width=96", "height=64", f"isolation={isolation}", *words)
         complaints = trial.run(60 + 2 * sessions)
         return trial, complaints, {kind: trial.most(kind) for kind in ("surface", "buffer", "context")}

@@ -102,7 +102,8 @@ class WithSuccessor(FaultyEncode):
                      f"presentation times: {sorted(pts for _, pts in times)}")
         self.require(all(one[0] < other[0] for one, other in zip(times, times[1:])), "decode times do not increase")
         likeness = media.psnr(self.output, self.source)
-        self.require(likeness is not None and likeness > 25, f"PSNR {likeness} dB: frames are missing or in another order")
+        self.require(likeness is not None and likeness > 25,
+                     f"PSNR {likeness} dB: frames are missing or in another order")
         self.complaints += [str(finding) for finding in self.journal.findings[:6]]
         self.judge_report(frames)
 

@@ -79,8 +79,8 @@ def table(seed, sizes=SIZES):
 def describe(row):
     """The row in one line, which no other row has."""
     entrypoint = "low-power entrypoint" if row.low_power == "on" else "full entrypoint"
-    return (f"{row.persona} {entrypoint} {row.profile} {row.control} b={row.b_frames} {row.entropy} slices={row.slices} "
-            f"{row.size[0]}x{row.size[1]} {row.gop} depth={row.depth} {row.isolation} {row.container}")
+    return (f"{row.persona} {entrypoint} {row.profile} {row.control} b={row.b_frames} {row.entropy} "
+            f"slices={row.slices} {row.size[0]}x{row.size[1]} {row.gop} depth={row.depth} {row.isolation} {row.container}")
 
 
 def frames_of(row):

@@ -80,7 +80,8 @@ class Scenario:
         data, path = self.output.read_bytes(), self.folder / "part.h264"
         kept = [sample for sample in self.samples if sample["frame"] not in left_out]
         path.write_bytes(b"".join(data[sample["offset"]:sample["offset"] + sample["size"]] for sample in kept))
-        expected = [self.picture_of(frame)["reconstruction_md5"] for frame in sorted(sample["frame"] for sample in kept)]
+        expected = [self.picture_of(frame)["reconstruction_md5"]
+                    for frame in sorted(sample["frame"] for sample in kept)]
         before = len(self.complaints)
         self.check_stream(path, expected)
         self.complaints[before:] = [f"{what}: {text}" for text in self.complaints[before:]]

@@ -5,12 +5,12 @@ import Foundation
 import Glibc
 import MediaTypes
 
-/// Measures what it costs that an encoder works in a helper process. `scripts/verify isolation-cost` and
-/// `scripts/verify isolation-sessions` build and run it and judge what it prints.
+/// Measures what it costs that an encoder works in a helper process, and what an encoder of a GPU costs the processor.
+/// `scripts/verify isolation-cost`, `isolation-sessions` and `hardware-cost` build and run it and judge what it prints.
 ///
 /// It is a helper program itself, for the null encoder: started as helpers are, it serves that.
 @main enum IsolationMeter {
-    private static let usage = "usage: IsolationMeter paced|full|start|sessions [--OPTION VALUE...]"
+    private static let usage = "usage: IsolationMeter paced|full|start|sessions|hardware [--OPTION VALUE...]"
 
     static func main() async {
         let arguments = CommandLine.arguments
@@ -29,6 +29,7 @@ import MediaTypes
         case "full": try await CostTrial(options).run(isPaced: false)
         case "start": try StartTrial(options).run()
         case "sessions": try await SessionTrial(options).run()
+        case "hardware": try await HardwareTrial(options).run()
         default: fail(usage, 64)
         }
     }

@@ -53,6 +53,13 @@ final class MeteredSession {
         for index in 0..<12 { pictures.append(try Self.picture(index, session.pixelBufferPool)) }
     }
 
+    /// Meters a session that has been made, with pictures of it.
+    init(_ session: CompressionSession, pictures: [PixelBuffer]) {
+        self.session = session
+        samples = session.samples.makeAsyncIterator()
+        self.pictures = pictures
+    }
+
     /// A pattern that moves to and fro, with noise.
     private static func picture(_ index: Int, _ pool: PixelBufferPool) throws -> PixelBuffer {
         let buffer = try pool.make()
@@ -146,6 +153,9 @@ final class MeteredSession {
         }
         codedBytes += sample.data.count
     }
+
+    /// How often pictures were copied.
+    var copies: Int { get async { await session.statistics.copiedPictures } }
 
     func finish() async throws { try await session.finish() }
 }

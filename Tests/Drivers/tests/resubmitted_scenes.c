@@ -17,7 +17,8 @@ static struct checker *begin(const struct scene_options *options)
 
 static bool fail(const struct scene_options *options, uint32_t cut, uint32_t behind, const char *what)
 {
-    printf("%s, picture %u cut short, %u behind it, packed %d: %s\n", options->order, cut, behind, options->packed, what);
+    printf("%s, picture %u cut short, %u behind it, packed %d: %s\n", options->order, cut, behind, options->packed,
+           what);
     for (unsigned i = 0; i < heard_count; i++)
         printf("    came: %s: %s\n", heard[i], details[i]);
     return false;
