@@ -4,14 +4,16 @@ internal import MediaTypes
 internal import VAAPI
 
 extension MediaError {
-    /// A call that libva or the driver refused.
+    /// A call that libva or the driver refused. What a driver does not support when an encoder is made is `unsupported`,
+    /// which trying again does not change.
     init(_ error: VAError, _ code: MediaError.Code) {
+        let isLacking = code == .creationFailed && error.status.isLackOfSupport
         self.init(
-            code,
+            isLacking ? .unsupported : code,
             "\(error.text) (\(error.status))",
             call: error.call,
             status: Int(error.status.rawValue),
-            isPermanent: false
+            isPermanent: isLacking
         )
     }
 

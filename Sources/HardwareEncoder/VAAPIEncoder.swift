@@ -50,7 +50,7 @@ final class VAAPIEncoder: EncoderBackend {
     ) throws(MediaError) {
         let display = try Self.open(device, logger)
         let driver = try calling(.creationFailed) { () throws(VAError) in try display.describe() }
-        let capabilities = try Self.capabilities(display, driver)
+        let capabilities = try Self.capabilities(display, driver, logger)
         let setup = try H264Setup(
             request.configuration,
             capabilities: capabilities,
@@ -246,22 +246,26 @@ extension VAAPIEncoder {
         }
     }
 
-    /// What the driver says of every H.264 profile and entrypoint that encodes.
+    /// What the driver says of every H.264 profile and entrypoint that encodes. One that it fails over is passed over.
     private static func capabilities(
         _ display: borrowing Display,
-        _ driver: DriverDescription
+        _ driver: DriverDescription,
+        _ logger: Logger
     ) throws(MediaError) -> [EncodeCapabilities] {
         var list: [EncodeCapabilities] = []
+        var failure: VAError?
         let known = [VideoProfile.h264High, .h264Main, .h264Baseline].compactMap(Profile.init)
         for profile in driver.profiles where known.contains(profile.profile) {
             for entrypoint in profile.entrypoints where [.encSlice, .encSliceLowPower].contains(entrypoint) {
-                list.append(
-                    try calling(.creationFailed) { () throws(VAError) in
-                        try display.encodeCapabilities(profile: profile.profile, entrypoint: entrypoint)
-                    }
-                )
+                do throws(VAError) {
+                    list.append(try display.encodeCapabilities(profile: profile.profile, entrypoint: entrypoint))
+                } catch {
+                    logger.warning("\(profile.profile) with \(entrypoint) is passed over: \(error)")
+                    failure = error
+                }
             }
         }
+        if list.isEmpty, let failure { throw MediaError(failure, .creationFailed) }
         return list
     }
 }

@@ -66,7 +66,7 @@ public struct Context: ~Copyable, Sendable {
     ///     parameters name, for reconstruction and reference, are the caller's to keep.
     ///   - output: Where the picture is coded to; the buffer that the picture parameters name. Its last picture must
     ///     have been waited for.
-    ///   - parameters: In the driver's order: sequence, miscellaneous, picture, headers, slices. Drivers crash when
+    ///   - parameters: In the driver's order: sequence, picture, miscellaneous, headers, slices. Drivers crash when
     ///     sequence or picture parameters are missing where they count on them.
     /// - Throws: ``VAError`` naming the call that the driver refused.
     public func submit(

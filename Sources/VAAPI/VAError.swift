@@ -18,6 +18,19 @@ public struct VAError: Error, Sendable, Hashable {
 
         /// Wraps a number of `va.h`.
         public init(rawValue: Int32) { self.rawValue = rawValue }
+
+        /// There is no room for what was asked for (`VA_STATUS_ERROR_NOT_ENOUGH_BUFFER`).
+        public static let notEnoughBuffer = Self(rawValue: VA_STATUS_ERROR_NOT_ENOUGH_BUFFER)
+
+        /// Whether the driver says that it never does what was asked for: a profile, an entrypoint, a format, a size or
+        /// an attribute that it has not.
+        public var isLackOfSupport: Bool {
+            [
+                VA_STATUS_ERROR_ATTR_NOT_SUPPORTED, VA_STATUS_ERROR_UNSUPPORTED_PROFILE,
+                VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT, VA_STATUS_ERROR_UNSUPPORTED_RT_FORMAT,
+                VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED,
+            ].contains(rawValue)
+        }
     }
 }
 

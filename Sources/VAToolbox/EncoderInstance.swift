@@ -112,14 +112,20 @@ final class EncoderInstance: Sendable {
     }
 
     private func work(_ factory: any EncoderFactory, _ request: EncoderRequest) {
+        let encoder: any EncoderBackend
         do {
-            let encoder = try factory.makeEncoder(request)
-            defer { leakIfHung(encoder) }
-            let memory: PixelBufferPool.Memory = encoder.isInOtherProcess ? .shared : .owned
-            let adapter = FrameAdapter(request.configuration, encoder.properties, memory: memory)
-            post(.created(encoder.properties))
+            encoder = try factory.makeEncoder(request)
+        } catch {
+            return post(.failed(error))
+        }
+        defer { leakIfHung(encoder) }
+        let memory: PixelBufferPool.Memory = encoder.isInOtherProcess ? .shared : .owned
+        let adapter = FrameAdapter(request.configuration, encoder.properties, memory: memory)
+        post(.created(encoder.properties))
+        do {
             while let command = nextCommand() { try carryOut(command, encoder, adapter) }
         } catch {
+            // Told before the encoder is let go of, which may take as long as its device.
             post(.failed(error))
         }
     }

@@ -71,6 +71,11 @@ import Testing
             let status = try CodedPictureStatus(segments)
             #expect(status.isOverflown && status.segments.map(\.count) == [4])
         }
+        // Nothing at all came out, for lack of room.
+        try withSegments([([], nil, overflow)]) { segments in
+            let status = try CodedPictureStatus(segments)
+            #expect(status.isOverflown)
+        }
         // The quantizer and the number of passes are no failure.
         try withSegments([([1, 2], nil, 0x0300_001A)]) { segments in
             let status = try CodedPictureStatus(segments)
@@ -188,6 +193,16 @@ import Testing
         #expect(completed.vui?.bitstreamRestriction == stream.sequence.vui?.bitstreamRestriction)
         // The same again is nothing new.
         #expect(try tracker.update(sets) == nil)
+    }
+
+    @Test func theBufferHoldsTheReferencesThatADriverKeeps() throws {
+        let stream = try stream()
+        var tracker = try H264FormatTracker(stream)
+        var own = stream.sequence
+        own.maxNumRefFrames += 1
+        let format = try #require(try tracker.update([try own.nalUnit(), try stream.picture.nalUnit()]))
+        let completed = try H264SequenceParameterSet(nalUnit: try #require(format.parameterSets.first))
+        #expect(completed.vui?.bitstreamRestriction?.maxDecFrameBuffering == own.maxNumRefFrames)
     }
 
     @Test func aDriversRatesStay() throws {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import CLibVA
+import GOPPlanning
 import MediaTypes
 import Testing
 
 @testable import HardwareEncoder
+@testable import VAAPI
 
 @Suite struct QuirksTests {
     @Test func aDriverThatNobodyKnowsHasNone() {
@@ -18,6 +21,8 @@ import Testing
         #expect(intel.frameRateDenominatorLimit == 4095 && intel.qualityValues == nil && intel.refusal == nil)
         let amd = Quirks(vendor: DriverNumbers.navi21.vendor)
         #expect(amd.statusMask == 0 && !amd.fullBufferIsUnused && amd.qualityValues == [5, 3, 0])
+        #expect(amd.ignoresSliceQuantizers && !intel.ignoresSliceQuantizers && amd.fullnessLimit == 67_108_863)
+        #expect(intel.unchangeableModes == [.avbr, .icq] && amd.unchangeableModes == [])
     }
 
     @Test func aDriverThatAbortsIsRefusedWithTheReason() {
@@ -30,6 +35,33 @@ import Testing
             )
         }
         #expect(error?.code == .unsupported && error?.message.contains("aborts") == true)
+    }
+
+    /// Mesa takes the quantizer of a picture from its parameters, and writes the headers itself.
+    @Test func aDriverThatIgnoresSlicesIsToldTheQuantizerOfThePicture() throws {
+        for (driver, expected) in [(DriverNumbers.navi21, (30, 0)), (.skylake, (26, 4))] {
+            var configuration = EncoderConfiguration(width: 64, height: 64)
+            configuration.rateControl = .constantQuantizer(26)
+            let setup = try H264Setup(
+                configuration,
+                capabilities: driver.capabilities,
+                vendor: driver.vendor,
+                maximumReorderDepth: nil
+            )
+            var coder = try H264Coder(setup)
+            var planner = try GOPPlanner(setup.device.structure)
+            let planned = try #require(try planner.add(InputPicture(number: 0)).first)
+            let picture = coder.picture(planned, quantizer: 30)
+            let surfaces = PictureSurfaces(reconstruction: 1, references: [:], output: 2)
+            let list = try coder.parameters(picture, surfaces, PictureUnits(), ParameterList())
+            func value<Value>(_ type: BufferType, _: Value.Type) throws -> Value {
+                let entry = try #require(list.entries.first { $0.type == type })
+                return list.bytes[entry.range].withUnsafeBytes { $0.loadUnaligned(as: Value.self) }
+            }
+            let parameters = try value(.pictureParameters, VAEncPictureParameterBufferH264.self)
+            let slice = try value(.sliceParameters, VAEncSliceParameterBufferH264.self)
+            #expect(Int(parameters.pic_init_qp) == expected.0 && Int(slice.slice_qp_delta) == expected.1)
+        }
     }
 
     @Test func versionsAreRead() {

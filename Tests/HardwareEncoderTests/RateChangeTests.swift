@@ -85,10 +85,15 @@ import VAAPI
     }
 
     @Test func qualitiesAndQuantizers() throws {
-        let quality = try change(.dg2, from: { $0.rateControl = .constantQuality(25) }) {
+        let quality = try change(from: { $0.rateControl = .constantQuality(25) }) {
             $0.rateControl = .constantQuality(30)
         }
         #expect(quality?.mode == .icq && quality?.quality == 30)
+        // iHD would take it and go on as before.
+        let unfollowed = try change(.dg2, from: { $0.rateControl = .constantQuality(25) }) {
+            $0.rateControl = .constantQuality(30)
+        }
+        #expect(unfollowed == nil)
         let quantizer = try change(.lowPower, from: { $0.rateControl = .constantQuantizer(25) }) {
             $0.rateControl = .constantQuantizer(0)
         }

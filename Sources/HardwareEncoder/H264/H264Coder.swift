@@ -58,7 +58,12 @@ struct H264Coder: Sendable {
         var list = ParameterList()
         let (device, stream) = (setup.device, setup.stream)
         if picture.isIDR { list.append(.sequenceParameters, sequence) }
-        list.append(.pictureParameters, VAEncPictureParameterBufferH264(picture, stream.picture, surfaces))
+        var set = stream.picture
+        // Who writes no headers is free to count quantizers from that of each picture.
+        if device.packedHeaders.isEmpty, device.quirks.ignoresSliceQuantizers {
+            set.picInitQpMinus26 = Int32(clamping: picture.quantizer - 26)
+        }
+        list.append(.pictureParameters, VAEncPictureParameterBufferH264(picture, set, surfaces))
         list.append(contentsOf: miscellaneous)
         let extra = device.packedHeaders.contains(.rawData) ? extra : PictureUnits()
         if let delimiter = extra.delimiter { PackedHeader.append(PackedHeader.startCode + delimiter, .raw, to: &list) }
@@ -68,7 +73,7 @@ struct H264Coder: Sendable {
         }
         for message in extra.messages { PackedHeader.append(PackedHeader.startCode + message, .raw, to: &list) }
         for macroblocks in device.slices {
-            let header = H264SliceHeader(picture, firstMacroblock: macroblocks.lowerBound, stream.picture)
+            let header = H264SliceHeader(picture, firstMacroblock: macroblocks.lowerBound, set)
             if device.packedHeaders.contains(.slice) { try appendPacked(header, to: &list) }
             list.append(
                 .sliceParameters,

@@ -71,6 +71,10 @@ struct H264FormatTracker: Sendable {
             usability?.lowDelayHrdFlag = vui.lowDelayHrdFlag
             usability?.picStructPresentFlag = vui.picStructPresentFlag
         }
+        // A driver may keep more references than it was asked to; the buffer has to hold them (H.264 E.2.1).
+        if let pictures = usability?.bitstreamRestriction?.maxDecFrameBuffering {
+            usability?.bitstreamRestriction?.maxDecFrameBuffering = max(pictures, sequence.maxNumRefFrames)
+        }
         sequence.vui = usability
         try sequence.setDisplaySize(
             PictureSize(width: stream.configuration.width, height: stream.configuration.height)

@@ -72,7 +72,7 @@ extension VAEncSequenceParameterBufferH264 {
         switch structure.randomAccess {
         case .closed(let frames):
             interval = frames
-            intra_idr_period = frames.map { UInt32(clamping: $0) } ?? Self.longestPeriod
+            intra_idr_period = Self.period(frames)
         case .open(let frames):
             interval = frames
             intra_idr_period = Self.longestPeriod
@@ -80,9 +80,13 @@ extension VAEncSequenceParameterBufferH264 {
             interval = nil
             intra_idr_period = Self.longestPeriod
         }
-        intra_period = interval.map { UInt32(clamping: $0) } ?? Self.longestPeriod
+        intra_period = Self.period(interval)
         // The distance of anchors, which drivers hold against the period of I pictures.
         ip_period = min(UInt32(clamping: structure.consecutiveBFrames + 1), intra_period)
+    }
+
+    private static func period(_ frames: Int?) -> UInt32 {
+        frames.map { min(UInt32(clamping: $0), longestPeriod) } ?? longestPeriod
     }
 
     private mutating func setUsability(_ vui: H264VideoUsability) {

@@ -21,11 +21,20 @@ extension H264Setup {
             var plan = try? RatePlan(configuration, limit: limit, modes: modes).adapted(to: device.quirks)
         else { return nil }
         plan = plan.keepingPeak(below: stream.level.maximumRate(in: stream.profile).bitsPerSecond)
+        if !canFollow(plan) { return nil }
         if stream.sequence.vui?.nalHRD != nil, plan.target != device.rate.target { return nil }
         // A driver keeps the buffer that it was told of.
         if device.rate.target?.bufferSize != nil, plan.target?.bufferSize == nil { return nil }
         plan.adjustments += adjustments
         return plan
+    }
+
+    /// Whether the driver does what the plan says while it works.
+    private func canFollow(_ plan: RatePlan) -> Bool {
+        let (old, quirks) = (device.rate, device.quirks)
+        let (hasTarget, hasQuality) = (plan.target == old.target, plan.quality == old.quality)
+        if quirks.unchangeableModes.contains(old.mode) { return hasTarget && hasQuality }
+        return !quirks.ignoresChangedQuality || hasQuality || !hasTarget
     }
 
     /// The driver's mode, and whether it controls macroblocks, in which it was made.

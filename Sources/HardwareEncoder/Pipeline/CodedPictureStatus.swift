@@ -14,7 +14,7 @@ struct CodedPictureStatus {
     /// Judges the segments.
     ///
     /// - Parameter quirks: What the driver is known to say that means nothing.
-    /// - Throws: `frameFailed` if nothing was coded: drivers tell a failure by an empty picture, with or without a status.
+    /// - Throws: `frameFailed` if nothing was coded, unless that was for lack of room: drivers tell a failure by an empty picture, with or without a status.
     init(_ coded: CodedSegments, _ quirks: Quirks = Quirks()) throws(MediaError) {
         var segments: [UnsafeRawBufferPointer] = []
         var status: UInt32 = 0
@@ -28,7 +28,7 @@ struct CodedPictureStatus {
         self.segments = segments
         isOverflown = isCut || status & UInt32(VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK) != 0
         let isBad = status & UInt32(VA_CODED_BUF_STATUS_BAD_BITSTREAM) != 0
-        guard isBad || segments.isEmpty else { return }
+        guard !isOverflown, isBad || segments.isEmpty else { return }
         throw MediaError(
             .frameFailed,
             isBad ? "the driver says that the coded picture is bad" : "the driver has coded nothing",

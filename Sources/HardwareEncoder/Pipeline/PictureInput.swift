@@ -58,6 +58,12 @@ final class PictureInput {
             try pooled.surface.withWritablePlanes(&upload) { target in
                 Result { () throws(MediaError) in
                     try buffer.copySamples(to: target.pixelPlanes, isForDevice: way == .derived)
+                    target.extend(
+                        width: buffer.width,
+                        height: buffer.height,
+                        columns: pooled.surface.width,
+                        rows: pooled.surface.height
+                    )
                 }
             }
         }
@@ -68,6 +74,35 @@ final class PictureInput {
 }
 
 extension WritablePlanes {
+    /// Repeats the last column and the last row of a picture up to the end of a surface of whole macroblocks. What lies
+    /// there is coded, and cut off by decoders: left alone it would be old memory, which costs bits and may tell secrets.
+    ///
+    /// - Parameters:
+    ///   - width: Samples in a row of the picture, even.
+    ///   - height: Rows of the picture, even.
+    ///   - columns: Samples in a row of the surface.
+    ///   - rows: Rows of the surface.
+    func extend(width: Int, height: Int, columns: Int, rows: Int) {
+        guard columns > width || rows > height else { return }
+        for (index, plane) in planes.prefix(2).enumerated() {
+            // Luma has samples of one byte, chroma pairs of two in half as many rows.
+            let unit = index + 1
+            let (used, all) = (height / unit, rows / unit)
+            let end = plane.offset + (all - 1) * plane.pitch + columns
+            guard let base = bytes.baseAddress, used > 0, width >= unit, end <= bytes.count else { return }
+            for row in 0..<used {
+                let start = base + plane.offset + row * plane.pitch
+                for column in stride(from: width, to: columns, by: unit) {
+                    (start + column).copyMemory(from: start + width - unit, byteCount: unit)
+                }
+            }
+            for row in used..<all {
+                let start = base + plane.offset + row * plane.pitch
+                start.copyMemory(from: base + plane.offset + (used - 1) * plane.pitch, byteCount: columns)
+            }
+        }
+    }
+
     /// The planes as pixel buffers have them.
     fileprivate var pixelPlanes: [PixelPlane] {
         planes.compactMap { plane in

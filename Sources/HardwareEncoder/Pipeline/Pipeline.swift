@@ -55,7 +55,7 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     ///   - depth: How many pictures may be in flight.
     ///   - capacity: The size of coded buffers in bytes; more than a picture can have.
     ///   - take: Takes what was coded. Called on the collecting thread, in order of submission.
-    ///   - fail: Called once, on either thread, when a picture has failed. Nothing comes after it.
+    ///   - fail: Called once, on the collecting thread, when a picture has failed. Nothing comes after it.
     /// - Throws: ``MediaError`` if a coded buffer or a thread cannot be had.
     init(
         context: consuming Context,
@@ -174,11 +174,10 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     /// - Returns: the buffer that it came in.
     private func collect(_ picture: Picture, _ first: Output) throws(MediaError) -> Output {
         var output = first
+        if try outcome(of: picture, output) == .taken { return output }
         for _ in 0..<Self.attempts {
-            switch try outcome(of: picture, output) {
-            case .taken: return output
-            case .overflown: output = try sendAgain(capacity: output.buffer.capacity * 2)
-            }
+            output = try sendAgain(capacity: output.buffer.capacity * 2)
+            if try outcome(of: picture, output) == .taken { return output }
         }
         throw MediaError(
             .frameFailed,
@@ -188,10 +187,15 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     }
 
     private func outcome(of picture: Picture, _ output: Output) throws(MediaError) -> Outcome {
-        let outcome = try calling(.frameFailed) { () throws(VAError) in
-            try output.buffer.withSegments { segments in
+        let outcome: Result<Outcome, MediaError>
+        do throws(VAError) {
+            outcome = try output.buffer.withSegments { segments in
                 Result { () throws(MediaError) in try take(picture, segments) }
             }
+        } catch {
+            // So Intel's driver tells that a coded buffer was too small.
+            if error.status == .notEnoughBuffer { return .overflown }
+            throw MediaError(error, .frameFailed)
         }
         return try outcome.get()
     }

@@ -18,7 +18,8 @@ extension DeviceSettlement {
         add(.constantQuantizer, if: modes.contains(.cqp))
         add(.frameQuantizer, if: device.rate.mode == .cqp)
         add(.quantizerRange, if: device.rate.mode != .cqp)
-        add(.bitRateUpdate, if: device.rate.target != nil && !sendsTiming(device.rate))
+        let isFollowed = !quirks.unchangeableModes.contains(device.rate.mode)
+        add(.bitRateUpdate, if: device.rate.target != nil && !sendsTiming(device.rate) && isFollowed)
         add(.initialBufferFullness, if: device.rate.target?.bufferSize != nil)
         let hasBFrames = references.list0 > 0 && references.list1 > 0 && configuration.profile?.isBaseline != true
         add(.bFrames, if: hasBFrames)

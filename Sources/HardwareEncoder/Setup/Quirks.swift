@@ -18,6 +18,15 @@ struct Quirks: Hashable, Sendable {
     /// `window_size` in rate control AVBR, where it is not in milliseconds; `nil` where it is.
     var averageWindow: Int?
 
+    /// Whether the quantizer of a picture is that of its picture parameters and that of its slices is not looked at.
+    var ignoresSliceQuantizers = false
+    /// Modes of rate control in which a change of rate or quality is not followed until the encoder is made anew.
+    var unchangeableModes: RateControlModes = []
+    /// Whether a quality is not followed while rates stay as they are.
+    var ignoresChangedQuality = false
+    /// The highest `initial_buffer_fullness`, in bits.
+    var fullnessLimit = Int(UInt32.max)
+
     /// A driver that does what `va.h` says.
     init() {}
 
@@ -124,6 +133,31 @@ extension Quirks {
             source: "media-driver, media_ddi_encode_avc.cpp, DdiEncodeAvc::ParseMiscParamRC (AVBRConvergence)"
         ) {
             $0.averageWindow = 150
+        },
+        Quirk(
+            "Intel iHD driver",
+            what: "It begins rate control anew for a changed rate with CBR, VBR and QVBR only; not with AVBR or ICQ.",
+            why: "A change of rate or quality would be taken and have no effect.",
+            source: "media-driver, media_ddi_encode_avc.cpp, DdiEncodeAvc::ParseMiscParamRC (bResetBRC)"
+        ) {
+            $0.unchangeableModes = [.avbr, .icq]
+            $0.ignoresChangedQuality = true
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "With constant quantizers it reads pic_init_qp and, before Mesa 24.1, not slice_qp_delta.",
+            why: "All pictures would have the same quantizer, and a changed one no effect.",
+            source: "Mesa, frontends/va/picture_h264_enc.c, vlVaHandleVAEncPictureParameterBufferTypeH264"
+        ) {
+            $0.ignoresSliceQuantizers = true
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "It shifts initial_buffer_fullness by 6 bits in 32.",
+            why: "A buffer of more than 67 Mbit would begin nearly empty.",
+            source: "Mesa's encoders of radeonsi, (initial_buffer_fullness << 6) / buffer_size"
+        ) {
+            $0.fullnessLimit = (1 << 26) - 1
         },
         Quirk(
             "Mesa Gallium driver",

@@ -68,7 +68,9 @@ struct MiscellaneousParameters: Sendable {
         if let size = target.bufferSize {
             var buffer = VAEncMiscParameterHRD()
             buffer.buffer_size = UInt32(clamping: size)
-            buffer.initial_buffer_fullness = UInt32(clamping: min(rate.initialFullness ?? 0, size))
+            buffer.initial_buffer_fullness = UInt32(
+                clamping: min(rate.initialFullness ?? 0, size, device.quirks.fullnessLimit)
+            )
             list.appendMiscellaneous(VAEncMiscParameterTypeHRD.rawValue, buffer)
         }
         var parameters = VAEncMiscParameterFrameRate()
