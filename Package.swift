@@ -232,7 +232,7 @@ let package = Package(
         // Sessions on a GPU, which scripts/verify and the tests run under the shim.
         .executableTarget(
             name: "HardwareScenarios",
-            dependencies: ["EncoderIPC", "MediaTypes", "VAToolbox"],
+            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "VAToolbox"],
             path: "Tests/HardwareScenarios",
             swiftSettings: strict
         ),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What sessions do on a GPU beside encoding: changes of rate, forced key frames, temporal layers, lost frames."""
+"""What sessions do on a GPU beside encoding: changes of rate, forced key frames, temporal layers, lost frames; and how
+pictures come to it."""
 
+import memory
 import stream
 from scenario import Scenario
 
@@ -201,7 +203,7 @@ def lose_frames_of_waves(program, folder, lost, told, period, *options, frames=5
 
 def all_behaviours(full):
     """Names, and functions of a program and a folder."""
-    found = {}
+    found = memory.all_memories(full)
     for isolation in ("in-process", "process"):
         words = f"isolation={isolation}"
         found[f"average rate goes down, {isolation}"] = (change_rate, 600_000, 250_000, "average=600000", words)

@@ -6,13 +6,20 @@ import MediaTypes
 enum Pictures {
     /// Frame `number` in memory of the session's pool, or of its own if there is none.
     static func make(_ number: Int, _ pool: PixelBufferPool) throws(MediaError) -> PixelBuffer {
-        let buffer = try pool.make()
-        try buffer.withPlanes { (planes) throws(MediaError) in
-            for (index, plane) in planes.enumerated() {
-                fill(plane, rows: buffer.height >> index, columns: buffer.width, number, index)
-            }
-        }
+        try fill(pool.make(), number)
+    }
+
+    /// A buffer that is frame `number` now.
+    static func fill(_ buffer: PixelBuffer, _ number: Int) throws(MediaError) -> PixelBuffer {
+        try buffer.withPlanes { planes in fill(planes, buffer.pictureDescription, number) }
         return buffer
+    }
+
+    /// Fills planes with frame `number`.
+    static func fill(_ planes: [PixelPlane], _ picture: PixelBuffer.Description, _ number: Int) {
+        for (index, plane) in planes.enumerated() {
+            fill(plane, rows: picture.height >> index, columns: picture.width, number, index)
+        }
     }
 
     private static func fill(_ plane: PixelPlane, rows: Int, columns: Int, _ number: Int, _ index: Int) {

@@ -21,21 +21,22 @@ struct RecordedSession {
         }
         let events = Task { [events = session.events] in for await event in events { Self.tell(event) } }
         let consumer = Task { [samples = session.samples, output] in try await Self.record(samples, output) }
+        let source = try PictureSource(options, session.pixelBufferPool, copy: output + ".nv12")
         for number in 0..<options.frames {
-            let pictures = try Pictures.make(number, session.pixelBufferPool)
-            try await encode(number, pictures, session)
+            try await encode(number, source.picture(number), session)
             if options.pause > 0, (number + 1) % options.pause == 0 { pause(number + 1) }
         }
         try await session.finish()
         let count = try await consumer.value
         await events.value
+        try await source.finish()
         let statistics = await session.statistics
         say(
             "end",
             [
                 "samples": count, "encoder": session.encoder.identity.name, "repeated": statistics.repeatedFrames,
                 "created": statistics.createdEncoders, "failed": statistics.failedEncoders,
-                "reorderDepth": session.encoder.properties.reorderDepth,
+                "reorderDepth": session.encoder.properties.reorderDepth, "copied": statistics.copiedPictures,
             ]
         )
     }

@@ -34,6 +34,12 @@ struct ScenarioOptions: Sendable {
     var together = 1
     /// Frames or sessions after which the program says where it is and waits for a line of its input; 0 for never.
     var pause = 0
+    /// Where pictures lie; without a wish in the session's pool, and no copy of them is kept.
+    var memory: PictureMemory?
+    /// How many DMA-BUFs there are.
+    var buffers = 12
+    /// Whether they have room for whole macroblocks.
+    var hasRoom = true
     var actions: [Int: [Action]] = [:]
 
     init(_ words: [String]) throws {
@@ -81,6 +87,7 @@ struct ScenarioOptions: Sendable {
         case "sessions": sessions = number
         case "together": together = max(1, number)
         case "pause": pause = number
+        case "buffers": buffers = number
         case "interval": configuration.keyFrameInterval = KeyFrameInterval(frames: number)
         case "refresh":
             configuration.usesIntraRefresh = true
@@ -105,6 +112,8 @@ struct ScenarioOptions: Sendable {
         case ("isolation", "process"): session.isolation = .process
         case ("policy", "hardware"): session.policy = .requireHardware
         case ("policy", "any"): session.policy = .preferHardware
+        case ("memory", _) where PictureMemory(rawValue: value) != nil: memory = PictureMemory(rawValue: value)
+        case ("room", "no"): hasRoom = false
         case ("low-latency", "on"): configuration.isLowLatency = true
         case ("level", _) where H264Level(name: value) != nil: configuration.level = H264Level(name: value)
         case ("interval", "none"): configuration.keyFrameInterval = KeyFrameInterval()

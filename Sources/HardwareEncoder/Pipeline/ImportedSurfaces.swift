@@ -9,8 +9,8 @@ struct ImportedSurfaces: ~Copyable {
     /// What became of a DMA-BUF.
     enum Outcome {
         case imported(Surface)
-        /// The driver does not take it; `isNew` when it was asked just now.
-        case refused(MediaError, isNew: Bool)
+        /// It cannot be a surface.
+        case refused(MediaError)
     }
 
     /// Memory and layout of a picture. A DMA-BUF has a file number of its own, whichever descriptor it has.
@@ -28,27 +28,28 @@ struct ImportedSurfaces: ~Copyable {
     }
 
     private struct Entry {
-        var surface: Surface?
-        var refusal: MediaError?
+        var outcome: Outcome
         /// Keeps the file, and so its number, from becoming another memory's.
         var descriptors: KeptDescriptors
         var lastUse: UInt64
-
-        func outcome(isNew: Bool) -> Outcome {
-            if let surface { return .imported(surface) }
-            let unknown = MediaError(.frameFailed, "the DMA-BUF was not imported")
-            return .refused(refusal ?? unknown, isNew: isNew)
-        }
     }
 
     /// More than a capture pool has. What is beyond it is imported again.
     private static let limit = 64
 
     private let display: Display
+    private let columns: Int
+    private let rows: Int
     private var entries: [Key: Entry] = [:]
     private var uses: UInt64 = 0
 
-    init(_ display: consuming Display) { self.display = display }
+    /// - Parameters:
+    ///   - display: Where the surfaces are.
+    ///   - request: What surfaces that need no import are like: they have whole macroblocks.
+    init(_ display: consuming Display, _ request: SurfaceRequest) {
+        self.display = display
+        (columns, rows) = (request.width, request.height)
+    }
 
     /// The surface of a picture in a DMA-BUF.
     ///
@@ -64,45 +65,69 @@ struct ImportedSurfaces: ~Copyable {
         uses += 1
         if let entry = entries[key] {
             entries[key]?.lastUse = uses
-            return entry.outcome(isNew: false)
+            return entry.outcome
         }
         if entries.count >= Self.limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
             entries[oldest.key] = nil
         }
-        var entry = Entry(descriptors: try KeptDescriptors(memory.fileDescriptors), lastUse: uses)
+        let descriptors = try KeptDescriptors(memory.fileDescriptors)
+        let outcome: Outcome
         do throws(MediaError) {
-            entry.surface = try importSurface(memory, buffer)
+            outcome = .imported(try importSurface(memory, key.files, buffer))
         } catch {
-            entry.refusal = error
+            outcome = .refused(error)
         }
-        entries[key] = entry
-        return entry.outcome(isNew: true)
+        entries[key] = Entry(outcome: outcome, descriptors: descriptors, lastUse: uses)
+        return outcome
     }
 
-    private func importSurface(_ memory: DMABuffer, _ buffer: PixelBuffer) throws(MediaError) -> Surface {
-        let objects = memory.fileDescriptors.map { descriptor in
-            let size = max(lseek(descriptor, 0, SEEK_END), 0)
-            return DMABufLayout.Object(
-                descriptor: descriptor,
-                size: UInt32(clamping: size),
-                modifier: memory.modifier
+    private func importSurface(
+        _ memory: DMABuffer,
+        _ files: [File],
+        _ buffer: PixelBuffer
+    ) throws(MediaError) -> Surface {
+        let sizes = memory.fileDescriptors.map { max(Int(lseek($0, 0, SEEK_END)), 0) }
+        let hasRoom = hasRoom(memory.planes, files, sizes)
+        // A driver may read all of the macroblocks that it is told of, and so beyond the memory.
+        if !hasRoom, buffer.isMapped {
+            throw MediaError(
+                .unsupported,
+                "the planes have no room for whole macroblocks",
+                given: "\(buffer.width)x\(buffer.height)",
+                allowed: "\(columns)x\(rows)"
             )
         }
-        let planes = memory.planes.map { plane in
-            DMABufLayout.Plane(
+        let objects = zip(memory.fileDescriptors, sizes).map { descriptor, size in
+            DMABufLayout.Object(descriptor: descriptor, size: UInt32(clamping: size), modifier: memory.modifier)
+        }
+        // A layer for each plane: radeonsi refuses the two in one, and iHD takes either.
+        let layers = zip([FourCC.r8, .gr88], memory.planes).map { format, plane in
+            let plane = DMABufLayout.Plane(
                 object: UInt32(clamping: plane.object),
                 offset: UInt32(clamping: plane.layout.offset),
                 pitch: UInt32(clamping: plane.layout.bytesPerRow)
             )
+            return DMABufLayout.Layer(format: format, planes: [plane])
         }
         let layout = DMABufLayout(
             format: .nv12,
-            width: buffer.width,
-            height: buffer.height,
+            width: hasRoom ? columns : buffer.width,
+            height: hasRoom ? rows : buffer.height,
             objects: objects,
-            layers: [DMABufLayout.Layer(format: .nv12, planes: planes)]
+            layers: layers
         )
         return try calling(.frameFailed) { () throws(VAError) in try display.importSurface(layout) }
+    }
+
+    /// Whether no plane ends behind its memory, or behind the beginning of another one, if all of its macroblocks are
+    /// whole. What lies in the rows below the picture is coded then, and cut off by decoders.
+    private func hasRoom(_ planes: [DMABuffer.Plane], _ files: [File], _ sizes: [Int]) -> Bool {
+        planes.enumerated().allSatisfy { index, plane in
+            let (start, pitch) = (plane.layout.offset, plane.layout.bytesPerRow)
+            let end = start + pitch * ((rows >> index) - 1) + columns
+            let others = planes.filter { files[$0.object] == files[plane.object] && $0.layout.offset > start }
+            return pitch >= columns && end <= sizes[plane.object] && others.allSatisfy { end <= $0.layout.offset }
+        }
     }
 
     private static func file(_ descriptor: Int32) throws(MediaError) -> File {

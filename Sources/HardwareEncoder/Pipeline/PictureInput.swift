@@ -27,15 +27,16 @@ final class PictureInput {
     private let pool: SurfacePool
     private var imports: ImportedSurfaces
     private var upload = UploadState()
+    private var hasToldOfRefusal = false
     private let logger: Logger
 
     /// - Parameters:
     ///   - display: Where the surfaces are.
     ///   - request: Surfaces that the encoder reads from.
-    ///   - logger: Is told when a driver does not take memory that need not have been copied.
+    ///   - logger: Is told once if a driver does not take memory that need not have been copied.
     init(_ display: borrowing Display, _ request: SurfaceRequest, logger: Logger) {
         pool = SurfacePool(display.share(), request)
-        imports = ImportedSurfaces(display.share())
+        imports = ImportedSurfaces(display.share(), request)
         self.logger = logger
     }
 
@@ -44,9 +45,10 @@ final class PictureInput {
         guard case .dmaBuf(let memory) = buffer.storage else { return try copy(buffer) }
         switch try imports.surface(memory, buffer) {
         case .imported(let surface): return InputSurface(surface, buffer)
-        case .refused(let error, let isNew):
-            if isNew { logger.notice("a DMA-BUF is copied, for the driver does not take it: \(error)") }
+        case .refused(let error):
             guard buffer.isMapped else { throw error }
+            if !hasToldOfRefusal { logger.notice("a DMA-BUF is copied, as others may be, and not imported: \(error)") }
+            hasToldOfRefusal = true
             return try copy(buffer)
         }
     }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLinux
+import Foundation
+import Glibc
+import MediaTypes
+import Synchronization
+
+/// Where the pictures of a session lie.
+enum PictureMemory: String, Sendable {
+    /// In buffers of the session's pool.
+    case pool
+    /// Each in memory of its own.
+    case owned
+    /// In some DMA-BUFs that are filled again when they come back, as a capture device does it.
+    case dmaBuf = "dma-buf"
+}
+
+/// Makes the pictures of a session, one after the other, and keeps a copy of what they were.
+final class PictureSource {
+    private let options: ScenarioOptions
+    private let description: PixelBuffer.Description
+    private let pool: PixelBufferPool
+    private let captured: CaptureBuffers
+    private let copy: FileHandle?
+
+    /// - Parameters:
+    ///   - path: A file that gets the samples of every picture, row after row, if there is a wish for memory.
+    init(_ options: ScenarioOptions, _ pool: PixelBufferPool, copy path: String) throws {
+        self.options = options
+        self.pool = pool
+        let (width, height) = (options.configuration.width, options.configuration.height)
+        description = PixelBuffer.Description(format: .nv12, width: width, height: height)
+        captured = try CaptureBuffers(
+            options.memory == .dmaBuf ? options.buffers : 0,
+            description,
+            rowUnit: options.hasRoom ? 16 : 2
+        )
+        copy = options.memory == nil ? nil : try Self.file(path)
+    }
+
+    /// The next picture. Waits for a buffer, if there are only so many.
+    func picture(_ number: Int) async throws -> PixelBuffer {
+        let buffer: PixelBuffer
+        switch options.memory ?? .pool {
+        case .pool: buffer = try Pictures.make(number, pool)
+        case .owned: buffer = try Pictures.fill(PixelBuffer(description), number)
+        case .dmaBuf: buffer = try await captured.picture(number)
+        }
+        if let copy { try keep(buffer, in: copy) }
+        return buffer
+    }
+
+    /// Waits until every buffer is there again.
+    func finish() async throws { try await captured.waitForAll() }
+
+    private func keep(_ buffer: PixelBuffer, in file: FileHandle) throws {
+        var samples = Data()
+        try buffer.withPlanes { planes in
+            for (index, plane) in planes.enumerated() {
+                for row in 0..<buffer.height >> index {
+                    samples.append(Data(bytes: plane.baseAddress + row * plane.bytesPerRow, count: buffer.width))
+                }
+            }
+        }
+        try file.write(contentsOf: samples)
+    }
+
+    private static func file(_ path: String) throws -> FileHandle {
+        guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path)
+        else { throw Wrong("cannot write \(path)") }
+        return file
+    }
+}
+
+/// Memfds, which play DMA-BUFs for a driver without a device. The one that came back first is used first.
+private final class CaptureBuffers: Sendable {
+    private struct Buffer {
+        var number: Int
+        var descriptor: Int32
+        var planes: [PixelPlane]
+    }
+
+    private let description: PixelBuffer.Description
+    private let layouts: [PlaneLayout]
+    private let count: Int
+    private let free = Mutex<[Buffer]>([])
+
+    /// - Parameter rowUnit: Planes have a multiple of so many rows.
+    init(_ count: Int, _ description: PixelBuffer.Description, rowUnit: Int) throws {
+        let pitch = (description.width + 255) & ~255
+        let rows = (description.height + rowUnit - 1) / rowUnit * rowUnit
+        self.description = description
+        self.count = count
+        layouts = [0, pitch * rows].map { PlaneLayout(offset: $0, bytesPerRow: pitch) }
+        let byteCount = pitch * rows * 3 / 2
+        for number in 0..<count {
+            let descriptor = linux_memfd_create("vatoolbox-capture")
+            guard descriptor >= 0, ftruncate(descriptor, byteCount) == 0,
+                let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
+            else { throw Wrong("no memory for a picture: \(errno)") }
+            let planes = layouts.map { PixelPlane(baseAddress: base + $0.offset, bytesPerRow: $0.bytesPerRow) }
+            free.withLock { $0.append(Buffer(number: number, descriptor: descriptor, planes: planes)) }
+        }
+    }
+
+    /// A picture in a buffer that nobody uses. Says in which one, and later when it came back.
+    func picture(_ number: Int) async throws -> PixelBuffer {
+        try await wait("no buffer came back") { !$0.isEmpty }
+        let buffer = free.withLock { $0.removeFirst() }
+        say("captured", ["frame": number, "buffer": buffer.number])
+        Pictures.fill(buffer.planes, description, number)
+        let planes = layouts.map { DMABuffer.Plane(object: 0, layout: $0) }
+        let memory = DMABuffer(fileDescriptors: [buffer.descriptor], planes: planes, modifier: 0)
+        return try PixelBuffer(description, dmaBuf: memory) { [self] in
+            var now = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &now)
+            say("released", ["frame": number, "us": now.tv_sec * 1_000_000 + now.tv_nsec / 1000])
+            free.withLock { $0.append(buffer) }
+        }
+    }
+
+    func waitForAll() async throws { try await wait("not all buffers came back") { [count] in $0.count == count } }
+
+    private func wait(_ complaint: String, until condition: @Sendable ([Buffer]) -> Bool) async throws {
+        let limit = ContinuousClock.now + .seconds(60)
+        while !free.withLock({ condition($0) }) {
+            guard ContinuousClock.now < limit else { throw Wrong(complaint) }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+}
