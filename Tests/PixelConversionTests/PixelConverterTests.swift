@@ -55,7 +55,7 @@ import Testing
         var other = wanted
         other.width = 128
         let planes = [0, 4096].map { DMABuffer.Plane(object: 0, layout: .init(offset: $0, bytesPerRow: 128)) }
-        let dmaBuf = DMABuffer(fileDescriptors: [-1], planes: planes, modifier: 0)
+        let dmaBuf = DMABuffer(fileDescriptors: [-1], planes: planes, modifier: 0x0100_0000_0000_0002)
         for source in [
             try PixelBuffer(other, surface: Surface()), try PixelBuffer(other, dmaBuf: dmaBuf, release: {}),
         ] {
