@@ -70,6 +70,9 @@ public struct FilePicture: Sendable, Hashable {
 }
 
 /// A picture in DMA-BUF memory, as `drmPrimeFDToHandle` and `VADRMPRIMESurfaceDescriptor` describe it.
+///
+/// It is encoded where it lies if its planes have room for whole macroblocks: 16 columns and rows of luma, 8 rows of chroma.
+/// What is in the room beside the picture is coded, and cut off by decoders. A linear one without that room is copied.
 public struct DMABuffer: Sendable, Hashable {
     /// One plane of the picture.
     public struct Plane: Sendable, Hashable {

@@ -21,8 +21,7 @@ def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
     scenario.check_whole(frames)
     if scenario.complaints:
         return scenario
-    samples, length = Path(f"{scenario.output}.nv12").read_bytes(), width * height * 3 // 2
-    made = [hashlib.md5(samples[start:start + length]).hexdigest() for start in range(0, len(samples), length)]
+    made = made_pictures(scenario, size)
     scenario.expect("different pictures", len(set(made)), frames)
     got = {sample["frame"]: entry["source_md5"] for sample, entry in zip(scenario.samples, scenario.pictures)}
     scenario.expect("frames that the driver got otherwise than they were made",
@@ -30,6 +29,12 @@ def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
     if copied is not None:
         scenario.expect("pictures copied", scenario.of_kind("end")[0]["copied"], copied)
     return scenario
+
+
+def made_pictures(scenario, size):
+    """What the driver would call each picture that was made."""
+    samples, length = Path(f"{scenario.output}.nv12").read_bytes(), size[0] * size[1] * 3 // 2
+    return [hashlib.md5(samples[start:start + length]).hexdigest() for start in range(0, len(samples), length)]
 
 
 def inputs(scenario):
@@ -114,6 +119,25 @@ def refuse_one(program, folder, *options):
     return scenario.complaints
 
 
+def cancel(program, folder, *options):
+    """What a cancelled session leaves in the device is read there until it is coded."""
+    frames = 6
+    scenario = Scenario(program, folder, f"frames={frames}", "memory=dma-buf", "b-frames=0", "depth=4", "end=cancel",
+                        *options, faults="coded:*=delay:200ms")
+    scenario.expect("status", scenario.ended.status, 0)
+    scenario.complaints += [str(finding) for finding in scenario.journal.findings[:6]]
+    released = {line["frame"]: line["us"] for line in scenario.of_kind("released")}
+    scenario.expect("buffers given back", sorted(released), list(range(frames)))
+    made = made_pictures(scenario, SIZE)
+    coded = {made.index(entry["source_md5"]): entry["ended_us"] for entry in scenario.pictures
+             if entry["source_md5"] in made}
+    scenario.expect("pictures that changed while they were read", len(scenario.pictures) - len(coded), 0)
+    scenario.require(bool(coded), "nothing was coded")
+    scenario.expect("frames whose memory was given back before they were coded",
+                    [frame for frame in sorted(coded) if released.get(frame, 0) < coded[frame]], [])
+    return scenario.complaints
+
+
 def copy_without_room(program, folder, *options):
     """DMA-BUFs that end with the picture's last row are copied, for the last macroblocks lie partly behind them."""
     frames = 30
@@ -146,6 +170,7 @@ def all_memories(full):
             found[f"DMA-BUFs of 642x358, {isolation}"] = (import_once, words, dict(size=(642, 358)))
             found[f"DMA-BUFs one at a time, {isolation}"] = (import_once, "b-frames=0", "depth=1", words)
             found[f"more DMA-BUFs than are kept, {isolation}"] = (forget_the_oldest, words)
+    found["DMA-BUFs of a cancelled session"] = (cancel, "isolation=in-process")
     found["own memory"] = (copy_once, "owned", "isolation=in-process")
     found["own memory, process"] = (copy_once, "owned", "isolation=process", dict(copies=2))
     if full:

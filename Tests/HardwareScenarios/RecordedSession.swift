@@ -26,6 +26,7 @@ struct RecordedSession {
             try await encode(number, source.picture(number), session)
             if options.pause > 0, (number + 1) % options.pause == 0 { pause(number + 1) }
         }
+        if options.isCancelled { return try await cancel(session, source) }
         try await session.finish()
         let count = try await consumer.value
         await events.value
@@ -39,6 +40,14 @@ struct RecordedSession {
                 "reorderDepth": session.encoder.properties.reorderDepth, "copied": statistics.copiedPictures,
             ]
         )
+    }
+
+    /// Cancels the session once a sample is there, so that the encoder is at work.
+    private func cancel(_ session: CompressionSession, _ source: PictureSource) async throws {
+        while await session.statistics.codedFrames == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        session.cancel()
+        try await source.finish()
+        say("end", ["encoder": session.encoder.identity.name])
     }
 
     private func encode(_ number: Int, _ picture: PixelBuffer, _ session: CompressionSession) async throws {

@@ -40,6 +40,8 @@ struct ScenarioOptions: Sendable {
     var buffers = 12
     /// Whether they have room for whole macroblocks.
     var hasRoom = true
+    /// Whether the session is cancelled after the last frame, not finished.
+    var isCancelled = false
     var actions: [Int: [Action]] = [:]
 
     init(_ words: [String]) throws {
@@ -113,6 +115,7 @@ struct ScenarioOptions: Sendable {
         case ("policy", "hardware"): session.policy = .requireHardware
         case ("policy", "any"): session.policy = .preferHardware
         case ("memory", _) where PictureMemory(rawValue: value) != nil: memory = PictureMemory(rawValue: value)
+        case ("end", "cancel"): isCancelled = true
         case ("room", "no"): hasRoom = false
         case ("low-latency", "on"): configuration.isLowLatency = true
         case ("level", _) where H264Level(name: value) != nil: configuration.level = H264Level(name: value)
