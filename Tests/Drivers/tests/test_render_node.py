@@ -272,15 +272,16 @@ class Processes(RenderNodeTest):
 
     def test_child_outlives_its_parent(self):
         words = self.python("""
-            import time
-            done = os.pipe()
+            done, parent = os.pipe(), os.pipe()
             if os.fork() == 0:
                 os.close(done[0])
-                time.sleep(0.3)
+                os.close(parent[1])
+                os.read(parent[0], 1)  # ends with the parent, the last one that could write
                 os.write(done[1], kernel_driver(os.open("/dev/dri/renderD128", os.O_RDWR)).encode())
                 sys.exit(0)
             os.close(done[1])
             if os.fork() == 0:
+                os.close(parent[1])
                 print(os.read(done[0], 64).decode(), flush=True)
             """)
         self.assertEqual(words, ["i915"])
