@@ -35,6 +35,14 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let cancelled = Code(rawValue: "cancelled")
         /// Media data is malformed, truncated or empty.
         public static let malformedData = Code(rawValue: "malformed-data")
+        /// A device is at its limit of sessions, or its driver has no room for one more just now. It is not broken: later,
+        /// or on another device, the same may do.
+        public static let busy = Code(rawValue: "busy")
+        /// A test encode on the device, with the real size and settings, did not come out right; the message says at which
+        /// stage and how.
+        public static let proofFailed = Code(rawValue: "proof-failed")
+        /// The device has failed again and again, and is left alone for a while.
+        public static let suspended = Code(rawValue: "suspended")
         /// Reading or writing failed.
         public static let inputOutput = Code(rawValue: "input-output")
     }
@@ -56,7 +64,8 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Makes an error.
     ///
-    /// Errors about values and missing features are permanent unless stated otherwise; failures of calls are not.
+    /// Errors about values and missing features are permanent unless stated otherwise, as is what was found out about a
+    /// device; failures of calls are not, nor is a device that is busy.
     public init(
         _ code: Code,
         _ message: String,
@@ -73,8 +82,12 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         self.call = call
         self.status = status
         self.isPermanent =
-            isPermanent ?? [.invalidArgument, .unsupported, .unavailable, .invalidState, .cancelled].contains(code)
+            isPermanent ?? Self.permanentCodes.contains(code)
     }
+
+    private static let permanentCodes: Set<Code> = [
+        .invalidArgument, .unsupported, .unavailable, .invalidState, .cancelled, .proofFailed, .suspended,
+    ]
 
     /// One line: message, value given, values allowed, call and status.
     public var description: String {
