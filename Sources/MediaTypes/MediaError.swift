@@ -61,6 +61,10 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
     public var status: Int?
     /// Whether trying the same again cannot help. A session does not retry a permanent refusal.
     public var isPermanent: Bool
+    /// What stands behind the error, where whoever raised it knows; a session adds it to the errors of GPUs.
+    public var cause: Cause?
+    /// What a person can do about it, the likeliest remedy first; commands stand alone after a colon.
+    public var remedies: [String]
 
     /// Makes an error.
     ///
@@ -73,7 +77,9 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         allowed: String? = nil,
         call: String? = nil,
         status: Int? = nil,
-        isPermanent: Bool? = nil
+        isPermanent: Bool? = nil,
+        cause: Cause? = nil,
+        remedies: [String] = []
     ) {
         self.code = code
         self.message = message
@@ -81,6 +87,8 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         self.allowed = allowed
         self.call = call
         self.status = status
+        self.cause = cause
+        self.remedies = remedies
         self.isPermanent =
             isPermanent ?? Self.permanentCodes.contains(code)
     }

@@ -55,6 +55,19 @@ public struct EncoderSelection: Sendable {
     /// What to tell if there is no candidate.
     var emptyError: MediaError {
         let reasons = rejected.map(\.description).joined(separator: "; ")
-        return MediaError(.unavailable, "no encoder can be used" + (reasons.isEmpty ? "" : ": \(reasons)"))
+        return MediaError(
+            .unavailable,
+            "no encoder can be used" + (reasons.isEmpty ? "" : ": \(reasons)"),
+            cause: rejected.first?.cause,
+            remedies: rejected.remedies
+        )
+    }
+}
+
+extension [EncoderDescription.Rejection] {
+    /// What can be done about any of them, each once, in order.
+    var remedies: [String] {
+        var known: Set<String> = []
+        return flatMap(\.remedies).filter { known.insert($0).inserted }
     }
 }
