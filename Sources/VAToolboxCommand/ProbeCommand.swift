@@ -34,6 +34,9 @@ struct ProbeCommand: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Tell everything that drivers say of how they encode, as --json does.")
     var verbose = false
 
+    @Flag(help: "Print a line for each node: whether it can be used, and what to do if not.")
+    var brief = false
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -42,6 +45,13 @@ struct ProbeCommand: ParsableCommand {
         )
     )
     var timeout: ArgumentText<PlainNumber>?
+
+    /// Refuses kinds of output that exclude each other.
+    func validate() throws {
+        if brief, exhaustive || json || verbose {
+            throw ValidationError("--brief excludes --exhaustive, --json and --verbose")
+        }
+    }
 
     /// How long a driver may take.
     ///
@@ -72,7 +82,10 @@ struct ProbeCommand: ParsableCommand {
     /// - Returns: Whether all of it could be written.
     func print(_ report: ProbeReport) -> Bool {
         let width = min(max(Terminal.width(STDOUT_FILENO) ?? 80, 40), 100)
-        let text = json ? report.document.text + "\n" : report.text(width: width, isVerbose: verbose)
+        let text =
+            if json { report.document.text + "\n" } else if brief { report.verdict } else {
+                report.text(width: width, isVerbose: verbose)
+            }
         return Terminal.write(text, to: STDOUT_FILENO)
     }
 }

@@ -112,7 +112,7 @@ extension EncodeCapabilities {
 
 extension Entrypoint {
     /// Whether it takes pictures slice by slice, as encoders of H.264 do.
-    fileprivate var codesSlices: Bool { description == "EncSlice" || isLowPower }
+    var codesSlices: Bool { description == "EncSlice" || isLowPower }
     fileprivate var isLowPower: Bool { description == "EncSliceLP" }
 }
 

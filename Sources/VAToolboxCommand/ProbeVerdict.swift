@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import HardwareEncoder
+import RenderNodes
+import VAAPI
+
+/// The answer in a line for each node, for logs.
+extension ProbeReport {
+    /// Whether each node can be used, with what to do about it if not; then what encodes on the CPU. Lines are not broken.
+    var verdict: String {
+        let absent = absence.map { Self.lines("no GPU: \($0.explanation)", $0.remedies) } ?? []
+        let last = "on the CPU: " + software.map { "\($0.codec) by \($0.name)" }.joined(separator: ", ")
+        return (absent + nodes.flatMap(\.verdict) + [last]).map { $0 + "\n" }.joined()
+    }
+
+    fileprivate static func lines(_ line: String, _ remedies: [String]) -> [String] {
+        [line] + remedies.map { "  - \($0)" }
+    }
+}
+
+extension ProbeReport.Node {
+    fileprivate var verdict: [String] {
+        switch driver {
+        case .outOfReach(let refusal):
+            ProbeReport.lines("not usable: \(refusal.explanation)", refusal.remedies)
+        case .failed(let trouble):
+            ProbeReport.lines("\(node.path): not usable: \(trouble.explanation)", trouble.remedies)
+        case .answers(let driver, let trouble):
+            ["\(node.path): \(driver.verdict)"]
+                + (trouble.map { ProbeReport.lines("\(node.path): \($0.explanation)", $0.remedies) } ?? [])
+        }
+    }
+}
+
+extension ProbedDriver {
+    /// By what it lists H.264, and who it is.
+    fileprivate var verdict: String {
+        var entrypoints: [Entrypoint] = []
+        for encoder in encoders where encoder.profile.h264 != nil && encoder.entrypoint.codesSlices {
+            if !entrypoints.contains(encoder.entrypoint) { entrypoints.append(encoder.entrypoint) }
+        }
+        let vendor = Readable.shortened(description.vendor)
+        guard !entrypoints.isEmpty else { return "not usable: \(vendor) lists no encoder for H.264" }
+        return "H.264 by \(entrypoints.map(\.description).joined(separator: " and ")), \(vendor)"
+    }
+}
