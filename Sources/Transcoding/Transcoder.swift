@@ -299,7 +299,7 @@ extension [Adjustment] {
 struct Pace {
     /// How long a wait may go on after nobody wants it any more.
     private static let patience = Duration.milliseconds(100)
-    private var start: (instant: ContinuousClock.Instant, time: MediaTime)?
+    private var start: (instant: SuspendingClock.Instant, time: MediaTime)?
 
     /// Waits until a frame is due, or until `isStopped` says that there is no need to.
     mutating func wait(for time: MediaTime, unless isStopped: () -> Bool) async throws(MediaError) {
@@ -308,9 +308,9 @@ struct Pace {
             return
         }
         let due = start.instant + .seconds(max((time - start.time).seconds, 0))
-        while ContinuousClock.now < due, !isStopped() {
+        while SuspendingClock.now < due, !isStopped() {
             do {
-                try await Task.sleep(until: min(due, .now + Self.patience), clock: .continuous)
+                try await Task.sleep(until: min(due, .now + Self.patience), clock: .suspending)
             } catch {
                 throw MediaError(.cancelled, "the call was cancelled")
             }

@@ -75,7 +75,7 @@ struct Simulation {
     private var machine: SessionMachine
     private let world: SessionMachineTests.World
     private let picture: PixelBuffer
-    private var time = ContinuousClock.now
+    private var time = SuspendingClock.now
 
     private var instance: Int?
     private var commands: [Command] = []

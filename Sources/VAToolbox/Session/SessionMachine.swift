@@ -8,7 +8,8 @@ import MediaTypes
 /// groups samples leave, what is encoded again when an encoder fails, and when the session gives up. Time comes in with
 /// every input, so tests need no clock.
 struct SessionMachine {
-    typealias Instant = ContinuousClock.Instant
+    /// Of a clock that stands still while the system is suspended: an encoder is not late because its machine slept.
+    typealias Instant = SuspendingClock.Instant
     /// Names a suspended call of the session's user.
     typealias WaiterID = UInt64
     /// Names one created encoder; rises with each creation.
