@@ -40,7 +40,10 @@ struct SessionMachine {
     var startWaiter: WaiterID?
     var flushes: [Flush] = []
     var finishWaiters: [WaiterID] = []
-    var refreshRequested = false
+    /// Why the encoder is to be replaced at the next group boundary; `nil` if it is not.
+    var refreshReason: RefreshReason?
+    /// The switch of encoders that is under way until the next one has its first frame.
+    var pendingSwitch: PendingSwitch?
     var finishRequested = false
 
     var isConsumerSlow = false
@@ -80,7 +83,7 @@ struct SessionMachine {
         case .flush(let waiter): flush(waiter)
         case .finish(let waiter): finish(waiter)
         case .update(let update, let waiter): self.update(update, waiter)
-        case .refresh: refreshRequested = true
+        case .refresh(let reason): refresh(because: reason)
         case .cancel: cancel()
         case .cancelWaiter(let waiter): cancel(waiter)
         case .consumer(let isSlow): isConsumerSlow = isSlow
@@ -161,7 +164,7 @@ extension SessionMachine {
     }
 
     private var isDrainForCaller: Bool { finishRequested || !flushes.isEmpty }
-    var isDrainWanted: Bool { refreshRequested || isDrainForCaller }
+    var isDrainWanted: Bool { refreshReason != nil || isDrainForCaller }
 
     private mutating func completeFlushes() {
         let first = window.firstNumber
@@ -177,7 +180,7 @@ extension SessionMachine {
             actions.append(.endSamples(.finished))
             finishWaiters.forEach { resume($0, .success(.accepted)) }
             finishWaiters = []
-        } else if refreshRequested {
+        } else if refreshReason != nil {
             close(id)
             create()
         }
@@ -204,6 +207,7 @@ extension SessionMachine {
         close(id, isHung: isHung)
         statistics.failedEncoders += 1
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
+        noteForSwitch(EncoderFailure(encoder: identity, error: error, isInCreation: wasCreating))
         window.discardCoded()
         if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) {
             lastVerdict = verdict
