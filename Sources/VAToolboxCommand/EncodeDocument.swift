@@ -68,7 +68,14 @@ extension EncodeOutcome {
             "isolation": .string((encoder.isInHelper ? EncoderIsolation.process : .inProcess).rawValue),
             "reason": .string(encoder.reason),
             "rejected": .array(
-                encoder.rejected.map { .object(["name": .string($0.name), "reason": .string($0.reason)]) }
+                encoder.rejected.map { rejection in
+                    .object([
+                        "name": .string(rejection.name),
+                        "reason": .string(rejection.reason),
+                        "cause": JSON(rejection.cause?.rawValue),
+                        "remedies": JSON(rejection.remedies),
+                    ])
+                }
             ),
         ])
     }
@@ -138,6 +145,8 @@ extension JSON {
                 "allowed": JSON(error.allowed),
                 "call": JSON(error.call),
                 "callStatus": JSON(error.status),
+                "cause": JSON(error.cause?.rawValue),
+                "remedies": JSON(error.remedies),
             ]
         )
     }
@@ -148,7 +157,7 @@ extension JSON {
             .usage,
             [
                 "code": .string("usage"), "message": .string(message), "given": .null, "allowed": .null,
-                "call": .null, "callStatus": .null,
+                "call": .null, "callStatus": .null, "cause": .null, "remedies": .array([]),
             ]
         )
     }
