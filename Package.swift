@@ -74,7 +74,7 @@ let package = Package(
             name: "VAToolbox",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareEncoder", "MediaTypes", "PixelConversion",
-                "RenderNodes", "SoftwareEncoder", logging,
+                "RenderNodes", "SoftwareEncoder", "VAAPI", logging,
             ],
             swiftSettings: strict
         ),

@@ -5,11 +5,12 @@ internal import VAAPI
 
 extension MediaError {
     /// A call that libva or the driver refused. What a driver does not support when an encoder is made is `unsupported`,
-    /// which trying again does not change.
+    /// which trying again does not change; a driver that has no room for one more encoder is `busy`.
     init(_ error: VAError, _ code: MediaError.Code) {
         let isLacking = code == .creationFailed && error.status.isLackOfSupport
+        let isBusy = code == .creationFailed && (error.status.isBusy || error.isContextWithoutRoom)
         self.init(
-            isLacking ? .unsupported : code,
+            isLacking ? .unsupported : isBusy ? .busy : code,
             "\(error.text) (\(error.status))",
             call: error.call,
             status: Int(error.status.rawValue),

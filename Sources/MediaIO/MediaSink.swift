@@ -190,7 +190,8 @@ public final class MediaSink {
         let accepted = try video.validate(sample, frameRate: options.frameRate)
         let writer = if let writer { writer } else { try begin(with: sample) }
         try abortingOnFailure { () throws(MediaError) in
-            try writer.write(sample, duration: accepted.duration, withParameterSets: sendsParameterSets(accepted))
+            let hasSets = sendsParameterSets(sample, accepted)
+            try writer.write(sample, duration: accepted.duration, withParameterSets: hasSets)
         }
         video.append(accepted)
     }
@@ -280,10 +281,11 @@ extension MediaSink {
         )
     }
 
-    private func sendsParameterSets(_ sample: VideoSequence.Accepted) -> Bool {
-        guard sample.isKeyFrame else { return false }
+    /// Who joins a stream where it can be joined needs the parameter sets there.
+    private func sendsParameterSets(_ sample: SampleBuffer, _ accepted: VideoSequence.Accepted) -> Bool {
         let isStreamed = isFragmented || file?.isSeekable == false
-        return format.framing == .annexB || isStreamed || sample.parameterSetsHaveChanged
+        guard format.framing == .annexB || isStreamed || accepted.parameterSetsHaveChanged else { return false }
+        return sample.isKeyFrame || sample.isRecoveryPoint
     }
 
     /// Gives the output up if it has failed; an error about one sample or packet leaves it as it was.

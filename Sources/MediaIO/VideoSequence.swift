@@ -10,8 +10,6 @@ struct VideoSequence {
     struct Accepted {
         /// Its duration, guessed if it does not say.
         let duration: MediaTime
-        /// Whether decoding can start here.
-        let isKeyFrame: Bool
         /// Whether its parameter sets, or any before, differ from the first sample's.
         let parameterSetsHaveChanged: Bool
 
@@ -43,7 +41,6 @@ struct VideoSequence {
         try validateTimes(of: sample)
         return Accepted(
             duration: duration(of: sample, frameRate: frameRate),
-            isKeyFrame: sample.isKeyFrame,
             parameterSetsHaveChanged: try parameterSetsHaveChanged(by: sample),
             presentationTime: sample.presentationTime,
             decodeTime: sample.decodeTime,

@@ -34,6 +34,24 @@ extension SampleBuffer {
         }
     }
 
+    /// Whether decoding can begin here though this is no key frame, with right pictures from a later one on: a recovery
+    /// point message of H.264 (D.2.8), as open GOPs and intra refresh have them. `false` if the data are damaged.
+    public var isRecoveryPoint: Bool {
+        guard formatDescription.codec == .h264, !isKeyFrame else { return false }
+        return data.withUnsafeBytes { bytes in
+            guard let units = try? NALUnitFraming.lengthPrefixed(.four).nalUnits(in: bytes) else { return false }
+            for unit in units {
+                guard let header = try? H264NALUnitHeader(nalUnit: bytes[unit]), !header.isVideoCodingLayer else {
+                    break
+                }
+                guard header.nalUnitType == .sei else { continue }
+                let messages = try? SEIMessage.messages(in: bytes[unit], codec: .h264)
+                if messages?.contains(where: { $0.type == .recoveryPoint }) == true { return true }
+            }
+            return false
+        }
+    }
+
     /// The access unit as a byte stream: H.264 Annex B, HEVC Annex B. The data are copied once.
     ///
     /// A delimiter of the sample stays where it is, at the front.

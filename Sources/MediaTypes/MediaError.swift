@@ -35,6 +35,14 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let cancelled = Code(rawValue: "cancelled")
         /// Media data is malformed, truncated or empty.
         public static let malformedData = Code(rawValue: "malformed-data")
+        /// A device is at its limit of sessions, or its driver has no room for one more just now. It is not broken: later,
+        /// or on another device, the same may do.
+        public static let busy = Code(rawValue: "busy")
+        /// A test encode on the device, with the real size and settings, did not come out right; the message says at which
+        /// stage and how.
+        public static let proofFailed = Code(rawValue: "proof-failed")
+        /// The device has failed again and again, and is left alone for a while.
+        public static let suspended = Code(rawValue: "suspended")
         /// Reading or writing failed.
         public static let inputOutput = Code(rawValue: "input-output")
     }
@@ -53,10 +61,15 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
     public var status: Int?
     /// Whether trying the same again cannot help. A session does not retry a permanent refusal.
     public var isPermanent: Bool
+    /// What stands behind the error, where whoever raised it knows; a session adds it to the errors of GPUs.
+    public var cause: Cause?
+    /// What a person can do about it, the likeliest remedy first; commands stand alone after a colon.
+    public var remedies: [String]
 
     /// Makes an error.
     ///
-    /// Errors about values and missing features are permanent unless stated otherwise; failures of calls are not.
+    /// Errors about values and missing features are permanent unless stated otherwise, as is what was found out about a
+    /// device; failures of calls are not, nor is a device that is busy.
     public init(
         _ code: Code,
         _ message: String,
@@ -64,7 +77,9 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         allowed: String? = nil,
         call: String? = nil,
         status: Int? = nil,
-        isPermanent: Bool? = nil
+        isPermanent: Bool? = nil,
+        cause: Cause? = nil,
+        remedies: [String] = []
     ) {
         self.code = code
         self.message = message
@@ -72,9 +87,15 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         self.allowed = allowed
         self.call = call
         self.status = status
+        self.cause = cause
+        self.remedies = remedies
         self.isPermanent =
-            isPermanent ?? [.invalidArgument, .unsupported, .unavailable, .invalidState, .cancelled].contains(code)
+            isPermanent ?? Self.permanentCodes.contains(code)
     }
+
+    private static let permanentCodes: Set<Code> = [
+        .invalidArgument, .unsupported, .unavailable, .invalidState, .cancelled, .proofFailed, .suspended,
+    ]
 
     /// One line: message, value given, values allowed, call and status.
     public var description: String {

@@ -13,28 +13,30 @@ public struct NodeRefusal: Error, Sendable, Hashable {
     /// What to do, the likeliest remedy first. Commands stand alone after a colon, ready to be copied.
     public let remedies: [String]
 
-    /// What stands between a process and a render node.
-    public enum Cause: Sendable, Hashable {
+    /// What stands between a process and a render node. The raw values are stable names for programs.
+    public enum Cause: String, Sendable, Hashable {
         /// There is no `/dev/dri`: no GPU, or a container that was not given one.
-        case noDeviceFolder
+        case noDeviceFolder = "no-device-folder"
         /// `/dev/dri` is there but holds no render node.
-        case noRenderNode
+        case noRenderNode = "no-render-node"
+        /// `/dev/dri` holds nodes for displays (`card0`) and none for rendering.
+        case displayNodeOnly = "display-node-only"
         /// The permission bits do not let this process in (EACCES).
-        case permissionDenied
+        case permissionDenied = "permission-denied"
         /// The node belongs to a group that this user namespace cannot name (rootless containers).
-        case unmappedGroup
+        case unmappedGroup = "unmapped-group"
         /// The container's device rules forbid the node (EPERM): mounted as a file, not passed as a device.
-        case deviceNotAllowed
+        case deviceNotAllowed = "device-not-allowed"
         /// The node disappeared between being listed and being opened (ENOENT).
-        case vanished
+        case vanished = "node-vanished"
         /// The path leads to something other than a character device.
-        case notACharacterDevice
+        case notACharacterDevice = "not-a-device"
         /// No driver answers behind the node (ENXIO, ENODEV).
-        case noDriver
+        case noDriver = "no-kernel-driver"
         /// The process or the system has no descriptor left (EMFILE, ENFILE).
-        case outOfDescriptors
+        case outOfDescriptors = "out-of-descriptors"
         /// Any other failure; the code and explanation name it.
-        case failed
+        case failed = "node-failed"
     }
 }
 

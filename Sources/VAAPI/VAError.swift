@@ -31,6 +31,17 @@ public struct VAError: Error, Sendable, Hashable {
                 VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED,
             ].contains(rawValue)
         }
+
+        /// Whether the driver says that the device is used by others as much as it can be.
+        public var isBusy: Bool { rawValue == VA_STATUS_ERROR_HW_BUSY }
+    }
+}
+
+extension VAError {
+    /// Whether the driver had nothing left to make a context of, which is how drivers say that a device takes no more
+    /// encoders.
+    public var isContextWithoutRoom: Bool {
+        call == "vaCreateContext" && status.rawValue == VA_STATUS_ERROR_ALLOCATION_FAILED
     }
 }
 

@@ -69,7 +69,14 @@ extension EncodeOutcome {
             "isolation": .string((encoder.isInHelper ? EncoderIsolation.process : .inProcess).rawValue),
             "reason": .string(encoder.reason),
             "rejected": .array(
-                encoder.rejected.map { .object(["name": .string($0.name), "reason": .string($0.reason)]) }
+                encoder.rejected.map { rejection in
+                    .object([
+                        "name": .string(rejection.name),
+                        "reason": .string(rejection.reason),
+                        "cause": JSON(rejection.cause?.rawValue),
+                        "remedies": JSON(rejection.remedies),
+                    ])
+                }
             ),
         ])
     }
@@ -141,7 +148,7 @@ extension JSON {
             .usage,
             [
                 "code": .string("usage"), "message": .string(message), "given": .null, "allowed": .null,
-                "call": .null, "callStatus": .null,
+                "call": .null, "callStatus": .null, "cause": .null, "remedies": .array([]),
             ]
         )
     }
@@ -171,6 +178,8 @@ extension MediaError {
             "allowed": JSON(allowed),
             "call": JSON(call),
             "callStatus": JSON(status),
+            "cause": JSON(cause?.rawValue),
+            "remedies": JSON(remedies),
         ]
     }
 }

@@ -34,7 +34,8 @@ extension [EncoderFailure] {
     var readable: String {
         guard let first, let last else { return "" }
         guard count > 1 else { return first.error.readable }
-        let more = "\(first.error.readable); then \(Readable.count(count - 1, "more failure"))"
-        return last.error.readable == first.error.readable ? more + " like that" : more + ", the last: \(last.error.readable)"
+        let all = "\(first.error.readable); then \(Readable.count(count - 1, "more failure"))"
+        let isSame = last.error.readable == first.error.readable
+        return all + (isSame ? " like that" : ", the last: \(last.error.readable)")
     }
 }

@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func itsBytes() {
-        #expect(drain == [0x56, 0x54, 0x49, 0x50, 5, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
+        #expect(drain == [0x56, 0x54, 0x49, 0x50, 6, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
     }
 
     @Test(arguments: [

@@ -96,18 +96,18 @@ def decode_leniently(path):
 
 
 def check_recovery(encode, period):
-    """Whoever begins at a recovery point has exact pictures from the end of the wave on."""
+    """Whoever begins at a recovery point finds the parameter sets there, and has exact pictures from the end of the wave
+    on."""
     units = access_units(encode.output.read_bytes())
     points = [index for index, unit in enumerate(units) if is_recovery_point(unit)]
     expected = list(range(1, encode.frames, period))
     encode.require(points == expected, f"recovery points are at {points}, expected {expected}")
-    sets = [unit for unit in units[0] if type_of(unit) in (7, 8)]
     for point in points:
         whole = encode.frames - (point + period - 1)  # the last picture of the wave, and those after it
         if whole <= 0:
             break
         part = encode.folder / "part.h264"
-        part.write_bytes(b"".join(sets + [unit for access_unit in units[point:] for unit in access_unit]))
+        part.write_bytes(b"".join(unit for access_unit in units[point:] for unit in access_unit))
         decoded = decode_leniently(part)
         right = [picture["reconstruction_md5"] for picture in encode.pictures[-whole:]]
         wrong = [index for index, (one, other) in enumerate(zip(decoded[-whole:], right)) if one != other]

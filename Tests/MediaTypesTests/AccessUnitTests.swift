@@ -40,6 +40,23 @@ import Testing
         #expect(prefixed == (hasDelimiter ? [own] : []) + Self.sets + [Self.sei, Self.slice])
     }
 
+    @Test func recoveryPointsAreFoundInMessagesBeforeTheSlice() throws {
+        let slice: [UInt8] = [0x41, 0x9A, 1, 2]
+        let point = SEIMessage.nalUnit([try H264RecoveryPoint().message()], codec: .h264)
+        let other = SEIMessage.nalUnit([SEIMessage(type: .init(rawValue: 5), payload: [1, 2])], codec: .h264)
+        func isRecoveryPoint(_ units: [[UInt8]], isKeyFrame: Bool = false) throws -> Bool {
+            var sample = try sample(units)
+            sample.isKeyFrame = isKeyFrame
+            return sample.isRecoveryPoint
+        }
+        #expect(try isRecoveryPoint([point, slice]))
+        #expect(try isRecoveryPoint([[0x09, 0xF0], other, point, slice]))
+        #expect(try !isRecoveryPoint([other, slice]))
+        #expect(try !isRecoveryPoint([slice, point]))
+        #expect(try !isRecoveryPoint([[0x06, 6, 200, 1], slice]), "a message that is longer than its unit")
+        #expect(try !isRecoveryPoint([point, Self.slice], isKeyFrame: true))
+    }
+
     @Test func unitsKeepTheirOrderAndBytes() throws {
         let coded = (1...40).map { [0x41] + [UInt8](repeating: UInt8($0), count: $0 * 50) }
         #expect(try units(sample(coded).annexB(withParameterSets: false)) == coded)

@@ -262,7 +262,7 @@ struct Simulation {
             guard let index = open.firstIndex(of: waiter) else { return violations.append("resumed twice: \(waiter)") }
             open.remove(at: index)
             if case .success = result, encodes.contains(waiter) { acceptedCalls += 1 }
-        case .report: break
+        case .report, .tell: break
         case .endSamples(let end):
             if samplesEnd != nil { violations.append("samples end twice") }
             samplesEnd = end

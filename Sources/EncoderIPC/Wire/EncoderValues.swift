@@ -7,6 +7,7 @@ internal import MediaTypes
 
 extension EncoderOption: WireValue {}
 extension MediaError.Code: WireValue {}
+extension MediaError.Cause: WireValue {}
 
 extension EncoderIdentity: WireStructure {
     static var blank: EncoderIdentity { .init(name: "", codec: .h264) }
@@ -72,6 +73,8 @@ extension MediaError: WireStructure {
         try visitor.field(&call)
         try visitor.field(&status)
         try visitor.field(&isPermanent)
+        try visitor.field(&cause)
+        try visitor.list(&remedies, atMost: WireLimits.remedies)
     }
 
     /// The error with texts as long as a message takes, so that it can always be told.
@@ -82,6 +85,8 @@ extension MediaError: WireStructure {
         error.given = given?.fittingWire
         error.allowed = allowed?.fittingWire
         error.call = call?.fittingWire
+        error.cause = cause.map { Cause(rawValue: $0.rawValue.fittingWire) }
+        error.remedies = remedies.prefix(WireLimits.remedies).map(\.fittingWire)
         return error
     }
 }

@@ -27,7 +27,9 @@ extension EncoderSelection {
         selection.candidates = candidates.map { candidate in
             guard isolation.appliesTo(candidate.identity) else { return candidate }
             let factory = RemoteEncoderFactory(candidate.identity, pool: pool, deadlines: deadlines)
-            return Candidate(factory: factory, reason: candidate.reason)
+            var isolated = candidate
+            isolated.factory = factory
+            return isolated
         }
         return selection
     }
@@ -41,7 +43,12 @@ extension EncoderDescription {
 
 extension EncoderSelection.Candidate {
     /// Whether it works in a helper process.
-    var isInHelper: Bool { factory is RemoteEncoderFactory }
+    var isInHelper: Bool { factory.worksInHelper }
+}
+
+extension EncoderFactory {
+    /// Whether its encoders work in a helper process.
+    var worksInHelper: Bool { self is RemoteEncoderFactory }
 }
 
 extension EncoderIsolation {

@@ -11,6 +11,11 @@ public struct EncoderSelection: Sendable {
         public var factory: any EncoderFactory
         /// Why it stands where it stands, in words for a person.
         public var reason: String
+        /// How much longer the creation of its first encoder may take than the session's limit, because the device is tried
+        /// before it is used.
+        var preparation = Duration.zero
+        /// Is told what becomes of its encoders; must not block.
+        var outcome: @Sendable (EncoderOutcome) -> Void = { _ in }
 
         /// Names a candidate.
         public init(factory: any EncoderFactory, reason: String) {
@@ -22,6 +27,18 @@ public struct EncoderSelection: Sendable {
         public var identity: EncoderIdentity { factory.identity }
 
         var codec: VideoCodec { identity.codec }
+    }
+
+    /// What a session tells, to whoever selected a candidate, of the encoders that it makes of it.
+    enum EncoderOutcome: Sendable, Hashable {
+        /// The first samples of an encoder have left.
+        case produced
+        /// An encoder could not be created, or failed at its work.
+        case failed(MediaError, whileCreating: Bool)
+        /// An encoder ended in good order, with every frame out.
+        case completed
+        /// The session uses the candidate no more.
+        case left
     }
 
     /// Those that may be used, the best first.
@@ -38,6 +55,19 @@ public struct EncoderSelection: Sendable {
     /// What to tell if there is no candidate.
     var emptyError: MediaError {
         let reasons = rejected.map(\.description).joined(separator: "; ")
-        return MediaError(.unavailable, "no encoder can be used" + (reasons.isEmpty ? "" : ": \(reasons)"))
+        return MediaError(
+            .unavailable,
+            "no encoder can be used" + (reasons.isEmpty ? "" : ": \(reasons)"),
+            cause: rejected.first?.cause,
+            remedies: rejected.remedies
+        )
+    }
+}
+
+extension [EncoderDescription.Rejection] {
+    /// What can be done about any of them, each once, in order.
+    var remedies: [String] {
+        var known: Set<String> = []
+        return flatMap(\.remedies).filter { known.insert($0).inserted }
     }
 }

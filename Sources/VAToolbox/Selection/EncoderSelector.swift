@@ -98,7 +98,7 @@ public struct EncoderSelector: Sendable {
             }
         case .preferHardware, .requireHardware, .requireSoftware:
             if let absence = survey.absence {
-                selection.rejected.append(EncoderDescription.Rejection(name: "GPU", reason: absence.explanation))
+                selection.rejected.append(EncoderDescription.Rejection(name: "GPU", Diagnosis(absence)))
             }
             let reason = policy == .requireHardware ? "a GPU was asked for" : "a GPU comes before the CPU"
             for node in survey.nodes { add(node, codec, reason, to: &selection) }
@@ -107,21 +107,22 @@ public struct EncoderSelector: Sendable {
     }
 
     private func add(_ node: RenderNode, _ codec: VideoCodec, _ reason: String, to selection: inout EncoderSelection) {
-        let refusal: String
+        let refusal: Diagnosis
         switch node.access {
         case .accessible:
             if let factory = hardware(node.path, codec) {
                 return selection.candidates.append(EncoderSelection.Candidate(factory: factory, reason: reason))
             }
-            refusal = "this version has no encoder of that codec for GPUs"
-        case .refused(let error): refusal = error.explanation
+            refusal = Diagnosis(.codecNotInThisVersion, "this version has no encoder of that codec for GPUs")
+        case .refused(let error): refusal = Diagnosis(error)
         }
-        selection.rejected.append(EncoderDescription.Rejection(name: node.path, reason: refusal))
+        selection.rejected.append(EncoderDescription.Rejection(name: node.path, refusal))
     }
 
     private func missing(_ path: String, _ survey: RenderNodeSurvey) -> EncoderDescription.Rejection {
         let known = survey.nodes.map(\.path).joined(separator: ", ")
-        let reason = "no such render node; there " + (known.isEmpty ? "is none" : "are \(known)")
-        return EncoderDescription.Rejection(name: path, reason: reason)
+        let found = "no such render node; there " + (known.isEmpty ? "is none" : "are \(known)")
+        let remedies = ["see which there are: vatoolbox probe"]
+        return EncoderDescription.Rejection(name: path, Diagnosis(.unknownDevice, found, remedies: remedies))
     }
 }

@@ -112,6 +112,7 @@ actor SessionEngine {
             case .emit(let samples): queue.append(samples)
             case .resume(let id, let outcome): suspended.removeValue(forKey: id)?.resume(returning: outcome)
             case .report(let event): report(event)
+            case .tell(let candidate, let outcome): machine.selection.candidates[candidate].outcome(outcome)
             case .endSamples(let end): queue.end(end)
             }
         }

@@ -21,11 +21,27 @@ public struct EncoderDescription: Sendable {
         public var name: String
         /// Why not, in words for a person.
         public var reason: String
+        /// What has to change, as a stable name; `nil` if that is not known.
+        public var cause: MediaError.Cause?
+        /// What a person can do about it, the likeliest remedy first; commands stand alone after a colon.
+        public var remedies: [String]
 
         /// Describes a rejection.
-        public init(name: String, reason: String) {
+        public init(name: String, reason: String, cause: MediaError.Cause? = nil, remedies: [String] = []) {
             self.name = name
             self.reason = reason
+            self.cause = cause
+            self.remedies = remedies
+        }
+
+        /// Describes a rejection for a reason that was found.
+        public init(name: String, _ diagnosis: Diagnosis) {
+            self.init(
+                name: name,
+                reason: diagnosis.explanation,
+                cause: diagnosis.cause,
+                remedies: diagnosis.remedies
+            )
         }
 
         /// For example `VA-API H.264: no render node`.

@@ -98,7 +98,9 @@ struct SessionMachine {
     /// When the encoder must have made progress; `nil` if it has nothing to do.
     var deadline: Instant? {
         guard hasWork else { return nil }
-        if case .creating = phase { return lastProgress + options.limits.creationDeadline }
+        if case .creating = phase {
+            return lastProgress + options.limits.creationDeadline + selection.candidates[attempts.candidate].preparation
+        }
         return lastProgress + options.limits.frameDeadline
     }
 
@@ -135,6 +137,12 @@ struct SessionMachine {
     private mutating func close(_ id: InstanceID, isHung: Bool = false) {
         phase = .idle
         actions.append(.close(id, isHung: isHung))
+    }
+
+    /// Tells whoever selected the present candidate; nobody if all are given up.
+    mutating func tell(_ outcome: EncoderSelection.EncoderOutcome) {
+        guard selection.candidates.indices.contains(attempts.candidate) else { return }
+        actions.append(.tell(candidate: attempts.candidate, outcome))
     }
 
     mutating func resume(_ waiter: WaiterID, _ result: Result<FrameDisposition, MediaError>) {
@@ -174,7 +182,9 @@ extension SessionMachine {
 
     /// Every accepted frame has left and the encoder is idle.
     private mutating func completeDrain(_ id: InstanceID) {
+        if finishRequested || refreshReason != nil { tell(.completed) }
         if finishRequested {
+            tell(.left)
             close(id)
             phase = .finished
             actions.append(.endSamples(.finished))
@@ -206,10 +216,13 @@ extension SessionMachine {
         let wasCreating = if case .creating = phase { true } else { false }
         close(id, isHung: isHung)
         statistics.failedEncoders += 1
+        tell(.failed(error, whileCreating: wasCreating))
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
         noteForSwitch(EncoderFailure(encoder: identity, error: error, isInCreation: wasCreating))
         window.discardCoded()
+        let failed = attempts.candidate
         if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) {
+            actions.append(.tell(candidate: failed, .left))
             lastVerdict = verdict
             givenUp.append(EncoderDescription.Rejection(name: identity.description, reason: verdict.message))
         }
@@ -224,6 +237,7 @@ extension SessionMachine {
     /// Ends the session, with one error for the samples and for every suspended call.
     mutating func end(with error: MediaError, _ samplesEnd: (MediaError) -> SamplesEnd) {
         guard !isOver else { return }
+        tell(.left)
         if let id = currentInstance { close(id) }
         let waiters = suspendedCalls
         phase = .failed(error)

@@ -126,6 +126,8 @@ extension SessionMachine {
         work.format = format
         window.removeCompleteGroup()
         attempts.coded()
+        if !work.hasProduced { tell(.produced) }
+        work.hasProduced = true
         statistics.codedFrames += samples.count
         statistics.codedBytes += samples.reduce(0) { $0 + $1.data.count }
         actions.append(.emit(samples))

@@ -42,6 +42,8 @@ extension SessionMachine {
         case emit([SampleBuffer])
         case resume(WaiterID, Result<FrameDisposition, MediaError>)
         case report(SessionEvent)
+        /// Tells whoever selected a candidate what became of it.
+        case tell(candidate: Int, EncoderSelection.EncoderOutcome)
         case endSamples(SamplesEnd)
     }
 
@@ -78,6 +80,8 @@ extension SessionMachine {
         var framesDone = 0
         var framesCoded = 0
         var hasKeyFrame = false
+        /// Whether samples of it have left.
+        var hasProduced = false
         /// What applies to its frames; `nil` until it is created.
         var format: FormatDescription?
         var maximumDelay = Int.max

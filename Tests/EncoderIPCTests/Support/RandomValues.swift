@@ -170,7 +170,9 @@ extension SeededGenerator {
             allowed: maybe { $0.text() },
             call: maybe { $0.text() },
             status: maybe { $0.number() },
-            isPermanent: flag()
+            isPermanent: flag(),
+            cause: maybe { .init(rawValue: $0.text()) },
+            remedies: list(upTo: WireLimits.remedies) { $0.text() }
         )
     }
 
