@@ -95,7 +95,7 @@ final class VAAPIEncoder: EncoderBackend {
                 height: surfaces.height
             )
         }
-        input = PictureInput(display, surfaces, logger: logger)
+        input = PictureInput(display, surfaces, takesPages: setup.device.takesPages, logger: logger)
         reconstructions = SurfacePool(display.share(), surfaces)
         let collector = Collector(format, request.output)
         pipeline = try Pipeline(

@@ -29,6 +29,10 @@ public final class PixelBuffer: Sendable {
     public let storage: PixelStorage
 
     private let planes: [PixelPlane]
+    /// The memory if it is a pool's.
+    private let pages: PicturePages?
+    /// Whether what lies beside the picture in ``pages`` was filled.
+    private let arePagesFilled = Mutex(false)
     /// The samples of a file or a DMA-BUF, once somebody has asked for them.
     private let fetched = Mutex<FetchedSamples?>(nil)
     private let lockedAttachments: Mutex<PixelAttachments>
@@ -44,6 +48,7 @@ public final class PixelBuffer: Sendable {
         _ description: Description,
         storage: PixelStorage,
         planes: [PixelPlane],
+        pages: PicturePages? = nil,
         onRelease: @escaping @Sendable () -> Void
     ) {
         format = description.format
@@ -53,6 +58,7 @@ public final class PixelBuffer: Sendable {
         pixelAspectRatio = description.pixelAspectRatio
         self.storage = storage
         self.planes = planes
+        self.pages = pages
         lockedAttachments = Mutex(description.attachments)
         self.onRelease = onRelease
     }
@@ -194,6 +200,7 @@ extension PixelBuffer {
         _ description: Description,
         memory: PixelMemory,
         layout: PackedLayout,
+        pages: PicturePages? = nil,
         onRelease: @escaping @Sendable () -> Void
     ) {
         let planes = layout.planes.map { PixelPlane(baseAddress: memory.base + $0.offset, bytesPerRow: $0.bytesPerRow) }
@@ -207,7 +214,7 @@ extension PixelBuffer {
                     planes: layout.planes
                 )
             )
-        self.init(description, storage: storage, planes: planes) { [memory] in
+        self.init(description, storage: storage, planes: planes, pages: pages) { [memory] in
             withExtendedLifetime(memory) { onRelease() }
         }
     }
@@ -299,6 +306,19 @@ extension PixelBuffer {
         try samples.beginReading()
         defer { samples.endReading() }
         return try body(samples.planes)
+    }
+
+    /// The memory of a pool's buffer, as a device may read it; `nil` for all other buffers.
+    ///
+    /// - Parameter fill: Fills what lies beside the picture, from which it takes nothing but the picture's samples. It is
+    ///   called before anybody gets the memory, and once.
+    package func pages(filledBy fill: (PicturePages) -> Void) -> PicturePages? {
+        guard let pages else { return nil }
+        arePagesFilled.withLock { isFilled in
+            if !isFilled { fill(pages) }
+            isFilled = true
+        }
+        return pages
     }
 
     /// Copies the samples into planes of the same format and size.

@@ -10,6 +10,8 @@ public final class PixelBufferPool: Sendable {
     /// What kind of memory a pool hands out.
     public enum Memory: Sendable, Hashable {
         /// Private memory.
+        ///
+        /// Planes have room for whole macroblocks, so that an encoder of a GPU may read them where they lie.
         case owned
         /// A sealed memfd for each buffer. Others can map it for reading only: its size never changes, and nobody but the
         /// buffer writes to it (Linux 5.1 or newer; before that, whoever is given the descriptor can).
@@ -31,6 +33,9 @@ public final class PixelBufferPool: Sendable {
     private let layout: PackedLayout
     private let state = Mutex(State())
 
+    /// Rows of luma in a macroblock.
+    private static let macroblock = 16
+
     /// Makes a pool; memory is allocated when the first buffers are made.
     ///
     /// - Throws: `invalidArgument` for a size outside 1...``PixelBuffer/maximumDimension``.
@@ -42,7 +47,8 @@ public final class PixelBufferPool: Sendable {
         layout = try PackedLayout(
             format: description.format,
             width: description.width,
-            height: description.height
+            height: description.height,
+            rowUnit: memory == .owned ? Self.macroblock : 1
         )
         self.description = description
         self.memory = memory
@@ -63,7 +69,10 @@ public final class PixelBufferPool: Sendable {
         var description = description
         if let color { description.color = color }
         if let attachments { description.attachments = attachments }
-        return PixelBuffer(description, memory: block, layout: layout) { [weak self] in self?.takeBack(block) }
+        let pages = memory == .owned ? PicturePages(block, layout) : nil
+        return PixelBuffer(description, memory: block, layout: layout, pages: pages) { [weak self] in
+            self?.takeBack(block)
+        }
     }
 
     /// Frees the memory that no buffer uses now.
@@ -92,7 +101,10 @@ public final class PixelBufferPool: Sendable {
         }
         if let recycled { return recycled }
         do {
-            return try PixelMemory.allocate(memory, byteCount: layout.byteCount)
+            switch memory {
+            case .owned: return try PixelMemory.allocatePages(byteCount: layout.byteCount)
+            case .shared: return try PixelMemory.allocate(memory, byteCount: layout.byteCount)
+            }
         } catch {
             state.withLock { $0.inUse -= 1 }
             throw error

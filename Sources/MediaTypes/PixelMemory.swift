@@ -21,12 +21,18 @@ final class PixelMemory: @unchecked Sendable {
 
     static func allocate(_ kind: PixelBufferPool.Memory, byteCount: Int) throws(MediaError) -> PixelMemory {
         switch kind {
-        case .owned: try allocatePrivate(byteCount)
+        case .owned: try allocatePrivate(byteCount, alignment: alignment)
         case .shared: try allocateShared(byteCount)
         }
     }
 
-    private static func allocatePrivate(_ byteCount: Int) throws(MediaError) -> PixelMemory {
+    /// Private memory that shares no page with anything else.
+    static func allocatePages(byteCount: Int) throws(MediaError) -> PixelMemory {
+        let page = sysconf(Int32(_SC_PAGESIZE))
+        return try allocatePrivate((byteCount + page - 1) / page * page, alignment: page)
+    }
+
+    private static func allocatePrivate(_ byteCount: Int, alignment: Int) throws(MediaError) -> PixelMemory {
         var base: UnsafeMutableRawPointer?
         let status = posix_memalign(&base, alignment, byteCount)
         guard status == 0, let base else {
@@ -89,7 +95,8 @@ struct PackedLayout: Sendable, Hashable {
     var planes: [PlaneLayout] = []
     var byteCount = 0
 
-    init(format: PixelFormat, width: Int, height: Int) throws(MediaError) {
+    /// - Parameter rowUnit: Planes have room for a multiple of so many luma rows.
+    init(format: PixelFormat, width: Int, height: Int, rowUnit: Int = 1) throws(MediaError) {
         let alignment = PixelMemory.alignment
         for plane in 0..<format.planeCount {
             guard let extent = format.planeExtent(plane, width: width, height: height) else {
@@ -97,7 +104,8 @@ struct PackedLayout: Sendable, Hashable {
             }
             let bytesPerRow = (extent.bytesPerRow + alignment - 1) / alignment * alignment
             planes.append(PlaneLayout(offset: byteCount, bytesPerRow: bytesPerRow))
-            byteCount += bytesPerRow * extent.rows
+            let unit = format.is420 && plane > 0 ? (rowUnit + 1) / 2 : rowUnit
+            byteCount += bytesPerRow * ((extent.rows + unit - 1) / unit * unit)
         }
     }
 }

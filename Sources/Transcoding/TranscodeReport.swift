@@ -37,6 +37,8 @@ public struct TranscodeReport: Sendable {
     public var videoByteCount: Int
     /// What the session counted.
     public var statistics: SessionStatistics
+    /// Every time that another encoder took over, in order.
+    public var switches: [EncoderSwitch]
     /// What went wrong in the input.
     public var problems: SourceProblems
     /// What was asked for and done differently.

@@ -106,12 +106,13 @@ public final class Transcoder: Sendable {
         omissions.forEach { notify(.omission($0)) }
         lost.forEach { notify(.session(.adjusted($0))) }
         let events = Task {
-            var adjustments: [Adjustment] = []
+            var (adjustments, switches): ([Adjustment], [EncoderSwitch]) = ([], [])
             for await event in session.events {
                 if case .adjusted(let adjustment) = event { adjustments.append(adjustment) }
+                if case .encoderSwitched(let change) = event { switches.append(change) }
                 notify(.session(event))
             }
-            return adjustments
+            return (adjustments, switches)
         }
         state.withLock {
             $0.expectedDuration = contents.video.duration
@@ -120,7 +121,7 @@ public final class Transcoder: Sendable {
         if copiesPictures(session.encoder, contents.video, configuration) { await reader.leavePicturesInFile() }
         let failure = await work(session, copied: copied, regions)
         session.cancel()  // ends the events also where the work failed
-        let reported = await events.value
+        let (reported, switches) = await events.value
         if let failure { throw failure }
 
         guard let summary = try await writer.finish() else {
@@ -136,6 +137,7 @@ public final class Transcoder: Sendable {
             output: summary,
             videoByteCount: progress.bytesOut,
             statistics: await session.statistics,
+            switches: switches,
             problems: problems,
             adjustments: (lost + session.adjustments + session.encoder.properties.adjustments + reported).unique,
             omissions: omissions,
@@ -299,7 +301,7 @@ extension [Adjustment] {
 struct Pace {
     /// How long a wait may go on after nobody wants it any more.
     private static let patience = Duration.milliseconds(100)
-    private var start: (instant: ContinuousClock.Instant, time: MediaTime)?
+    private var start: (instant: SuspendingClock.Instant, time: MediaTime)?
 
     /// Waits until a frame is due, or until `isStopped` says that there is no need to.
     mutating func wait(for time: MediaTime, unless isStopped: () -> Bool) async throws(MediaError) {
@@ -308,9 +310,9 @@ struct Pace {
             return
         }
         let due = start.instant + .seconds(max((time - start.time).seconds, 0))
-        while ContinuousClock.now < due, !isStopped() {
+        while SuspendingClock.now < due, !isStopped() {
             do {
-                try await Task.sleep(until: min(due, .now + Self.patience), clock: .continuous)
+                try await Task.sleep(until: min(due, .now + Self.patience), clock: .suspending)
             } catch {
                 throw MediaError(.cancelled, "the call was cancelled")
             }

@@ -15,12 +15,21 @@ enum DriverTurn {
     }()
 
     /// How long a turn is waited for. One that takes longer hangs, and others must not hang with it.
-    private static let patience = DispatchTimeInterval.seconds(5)
+    private static let patience = Duration.seconds(5)
 
     /// Calls `vaInitialize` or `vaTerminate` when it is its turn.
     static func take<Result>(_ body: () -> Result) -> Result {
-        let isMine = free.wait(timeout: .now() + patience) == .success
+        let isMine = wait()
         defer { if isMine { free.signal() } }
         return body()
+    }
+
+    /// Dispatch waits by the time of day, which jumps when a suspended system resumes: what ends too early goes on.
+    private static func wait() -> Bool {
+        let end = SuspendingClock.now + patience
+        while .now < end {
+            if free.wait(timeout: .now() + .seconds(1)) == .success { return true }
+        }
+        return false
     }
 }

@@ -14,6 +14,21 @@ public struct WritablePlanes {
     public let planes: [ImagePlane]
     /// All of the memory.
     public let bytes: UnsafeMutableRawBufferPointer
+
+    /// Describes memory that a picture is written into.
+    public init(
+        format: FourCC,
+        width: Int,
+        height: Int,
+        planes: [ImagePlane],
+        bytes: UnsafeMutableRawBufferPointer
+    ) {
+        self.format = format
+        self.width = width
+        self.height = height
+        self.planes = planes
+        self.bytes = bytes
+    }
 }
 
 /// How samples came into a surface.

@@ -21,6 +21,7 @@ extension EncodeOutcome {
             "wallTime": .number(elapsed),
             "speed": JSON(speed),
             "stopped": .bool(report.wasStopped),
+            "switches": .array(report.switches.map(\.document)),
             "adjustments": .array(report.adjustments.map(\.document)),
             "omissions": JSON(report.omissions),
             "problems": problems,
@@ -135,20 +136,10 @@ extension Adjustment {
 
 extension JSON {
     /// What is printed instead when an error ended the work.
-    static func failure(_ error: MediaError, _ status: ExitStatus) -> JSON {
-        failure(
-            status,
-            [
-                "code": .string(error.code.rawValue),
-                "message": .string(error.message),
-                "given": JSON(error.given),
-                "allowed": JSON(error.allowed),
-                "call": JSON(error.call),
-                "callStatus": JSON(error.status),
-                "cause": JSON(error.cause?.rawValue),
-                "remedies": JSON(error.remedies),
-            ]
-        )
+    ///
+    /// - Parameter switches: The encoders that had taken over before; `nil` where there were no encoders.
+    static func failure(_ error: MediaError, _ status: ExitStatus, switches: [EncoderSwitch]? = nil) -> JSON {
+        failure(status, error.members, switches)
     }
 
     /// What is printed instead when the command line is no command.
@@ -162,11 +153,64 @@ extension JSON {
         )
     }
 
-    private static func failure(_ status: ExitStatus, _ error: KeyValuePairs) -> JSON {
-        .object([
+    private static func failure(
+        _ status: ExitStatus,
+        _ error: KeyValuePairs,
+        _ switches: [EncoderSwitch]? = nil
+    ) -> JSON {
+        var document: KeyValuePairs = [
             "status": .string(status.name),
             "exitStatus": .integer(Int(status.rawValue)),
             "error": .object(error),
+        ]
+        if let switches { document.append("switches", .array(switches.map(\.document))) }
+        return .object(document)
+    }
+}
+
+extension MediaError {
+    /// What programs are told of it.
+    fileprivate var members: JSON.KeyValuePairs {
+        [
+            "code": .string(code.rawValue),
+            "message": .string(message),
+            "given": JSON(given),
+            "allowed": JSON(allowed),
+            "call": JSON(call),
+            "callStatus": JSON(status),
+            "cause": JSON(cause?.rawValue),
+            "remedies": JSON(remedies),
+        ]
+    }
+}
+
+extension EncoderSwitch {
+    fileprivate var document: JSON {
+        .object([
+            "frame": .integer(frame),
+            "time": JSON(presentationTime.seconds),
+            "from": from.document,
+            "to": to.document,
+            "reason": .string(reasonName),
+            "repeatedFrames": .integer(repeatedFrames),
+            "failures": .array(failures.map(\.document)),
         ])
+    }
+}
+
+extension EncoderFailure {
+    fileprivate var document: JSON {
+        var members: JSON.KeyValuePairs = [
+            "encoder": encoder.document,
+            "stage": .string(isInCreation ? "creation" : "work"),
+        ]
+        members.append(error.members)
+        return .object(members)
+    }
+}
+
+extension EncoderIdentity {
+    fileprivate var document: JSON {
+        .object(["name": .string(name), "codec": .string(codec.rawValue), "device": JSON(device)])
     }
 }

@@ -16,6 +16,7 @@ final class EncodeJob: Sendable {
 
     private struct State {
         var transcoder: Transcoder?
+        var narrator: EncodeNarrator?
         var wasInterrupted = false
     }
 
@@ -26,14 +27,14 @@ final class EncodeJob: Sendable {
 
     /// Does the work and tells what came of it.
     func run() async -> ExitStatus {
-        let clock = ContinuousClock()
+        let clock = SuspendingClock()
         let start = clock.now
         do throws(MediaError) {
             let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
             try MediaSink.validate(path: request.output, options: request.sink)
             let narrator = EncodeNarrator(console: console, policy: request.session.policy)
             let transcoder = Transcoder(request) { narrator.tell($0) }
-            begin(transcoder)
+            begin(transcoder, narrator)
             let report = try await watching(transcoder) { () async throws(MediaError) in try await transcoder.run() }
             let outcome = EncodeOutcome(
                 request: request,
@@ -45,8 +46,10 @@ final class EncodeJob: Sendable {
             return deliver(outcome.document) ? outcome.status : .failed
         } catch {
             let status = wasInterrupted ? .interrupted : ExitStatus(error)
+            let narrator = state.withLock { $0.narrator }
+            narrator?.tellFailures()
             if !(command.report.json && command.usesStandardOutput) { console.error(error.readable) }
-            return deliver(.failure(error, status)) ? status : .failed
+            return deliver(.failure(error, status, switches: narrator?.switches ?? [])) ? status : .failed
         }
     }
 
@@ -78,9 +81,10 @@ final class EncodeJob: Sendable {
 
     private var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
 
-    private func begin(_ transcoder: Transcoder) {
+    private func begin(_ transcoder: Transcoder, _ narrator: EncodeNarrator) {
         let wasInterrupted = state.withLock { state in
             state.transcoder = transcoder
+            state.narrator = narrator
             return state.wasInterrupted
         }
         if wasInterrupted { transcoder.stop() }
@@ -94,7 +98,7 @@ final class EncodeJob: Sendable {
         guard console.showsProgress else { return try await work() }
         let console = console
         let display = Task {
-            let clock = ContinuousClock()
+            let clock = SuspendingClock()
             let start = clock.now
             while !Task.isCancelled {
                 let line = ProgressLine(progress: transcoder.progress, elapsed: (clock.now - start).seconds)

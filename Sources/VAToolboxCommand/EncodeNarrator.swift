@@ -15,6 +15,10 @@ final class EncodeNarrator: Sendable {
     private struct State {
         var toldAdjustments: Set<Adjustment> = []
         var drops = DropCount()
+        var hasEncoder = false
+        /// Failures that no switch has told yet.
+        var failures: [EncoderFailure] = []
+        var switches: [EncoderSwitch] = []
     }
 
     /// - Parameter policy: Which encoders were asked for.
@@ -37,12 +41,22 @@ final class EncodeNarrator: Sendable {
 
     private func tell(_ event: SessionEvent) {
         switch event {
-        case .encoderCreated: break
-        case .encoderFailed(let identity, let error, let frames):
-            let rest = frames > 0 ? ", \(Readable.count(frames, "frame")) to encode again" : ""
-            console.warning("\(identity) failed\(rest): \(error.readable)")
-        case .encoderChanged(let old, let new, let error):
-            console.warning("\(new) takes over from \(old): \(error.readable)")
+        case .encoderCreated:
+            let isFirst = state.withLock { state in
+                defer { state.hasEncoder = true }
+                return !state.hasEncoder
+            }
+            if isFirst { tellFailures() }
+        case .encoderFailed(let identity, let error, _):
+            // A switch tells of it together with what comes of it.
+            let failure = EncoderFailure(encoder: identity, error: error, isInCreation: false)
+            state.withLock { $0.failures.append(failure) }
+        case .encoderSwitched(let change):
+            state.withLock { state in
+                state.failures = []
+                state.switches.append(change)
+            }
+            if change.failures.isEmpty { console.note(change.readable) } else { console.warning(change.readable) }
         case .frameDropped(let time, _):
             if let text = state.withLock({ $0.drops.add(time, now: .now) }) { console.warning(text) }
         case .adjusted(let adjustment): tell(adjustment)
@@ -54,9 +68,29 @@ final class EncodeNarrator: Sendable {
         if isNew { console.note("\(adjustment)") }
     }
 
+    /// The switches of encoders so far.
+    var switches: [EncoderSwitch] { state.withLock { $0.switches } }
+
+    /// Tells of failures that led to no switch: before the first encoder, and after the last.
+    func tellFailures() {
+        let failures = state.withLock { state in
+            defer { state.failures = [] }
+            return state.failures
+        }
+        var (told, rest) = (Set<EncoderIdentity>(), failures)
+        while let first = rest.first {
+            if told.insert(first.encoder).inserted {
+                let own = failures.filter { $0.encoder == first.encoder }
+                console.warning("\(first.encoder) failed: \(own.readable)")
+            }
+            rest.removeFirst()
+        }
+    }
+
     /// Tells what came of the work.
     func finish(_ outcome: EncodeOutcome) {
         let report = outcome.report
+        tellFailures()
         report.adjustments.forEach(tell)
         if let text = state.withLock({ $0.drops.rest() }) { console.warning(text) }
         if let text = outcome.damage { console.warning(text) }

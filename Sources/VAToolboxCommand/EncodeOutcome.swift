@@ -40,6 +40,7 @@ extension EncodeOutcome {
         page.entry("output", "\(request.output), " + outputText(output, "\(size.width)x\(size.height)"))
         page.entry("encoder", encoder)
         for reason in reasons { page.entry("why", reason) }
+        if let switches { page.entry("switches", switches) }
         page.entry("bitrate", bitRates)
         let rate = elapsed > 0 ? Double(output.sampleCount) / elapsed : 0
         let factor = Readable.number(speed ?? 0, places: 2)
@@ -83,6 +84,13 @@ extension EncodeOutcome {
     private var reasons: [String] {
         let rejected = report.encoder.rejected.map(\.description)
         return rejected.isEmpty ? [report.encoder.reason] : rejected
+    }
+
+    /// How often another encoder took over; `nil` if none did.
+    private var switches: String? {
+        let count = report.switches.count
+        let repeated = Readable.count(report.statistics.repeatedFrames, "frame")
+        return count > 0 ? "\(count), \(repeated) encoded again" : nil
     }
 
     private var bitRates: String {

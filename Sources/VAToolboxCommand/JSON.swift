@@ -22,6 +22,9 @@ enum JSON: Sendable, Hashable {
         }
 
         init(dictionaryLiteral elements: (String, JSON)...) { members = elements.map(Member.init) }
+
+        mutating func append(_ key: String, _ value: JSON) { members.append(Member(key: key, value: value)) }
+        mutating func append(_ others: KeyValuePairs) { members += others.members }
     }
 
     /// A text, or null.

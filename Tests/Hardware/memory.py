@@ -10,6 +10,8 @@ SIZE = 176, 144
 KEPT = 64  # DMA-BUFs that stay imported
 TOLD = "a DMA-BUF is copied"
 COUNT_SURFACES = "vaCreateSurfaces:*=delay:1us"  # what it takes for the journal to tell of these calls
+# The device takes longer for a picture than it takes to make one.
+SLOW = f"{COUNT_SURFACES};coded:*=delay:10ms"
 # Surfaces are made for the first picture, for its reconstruction, and for the second picture.
 REFUSE_SECOND = "vaCreateSurfaces:3=status:0x2"
 
@@ -49,7 +51,8 @@ def buffers(scenario):
 
 def surfaces_made(scenario):
     """How many calls to make surfaces there were, in the process that made most."""
-    return max((fault["occurrence"] for fault in scenario.journal.faults), default=0)
+    return max((fault["occurrence"] for fault in scenario.journal.faults if fault["target"].startswith("vaCreate")),
+               default=0)
 
 
 def most_surfaces(scenario):
@@ -138,6 +141,26 @@ def cancel(program, folder, *options):
     return scenario.complaints
 
 
+def read_in_place(program, folder, *options, size=SIZE, faults=COUNT_SURFACES):
+    """Pages of the session's pool are told to the driver once, read where they lie, and filled again after that only."""
+    frames = 40
+    scenario = run(program, folder, frames, "memory=pool", *options, size=size, faults=faults)
+    if scenario.complaints:
+        return scenario.complaints
+    surfaces = set(inputs(scenario).values())
+    scenario.require(len(surfaces) < frames, "no page was used again")
+    scenario.require(surfaces_made(scenario) < frames, "surfaces were made for every frame")
+    return scenario.complaints
+
+
+def refuse_pages(program, folder, *options):
+    """A driver that refuses pages is not asked again: pictures are copied, and that is told once."""
+    frames = 30
+    scenario = run(program, folder, frames, "memory=pool", *options, copied=frames, faults="vaCreateSurfaces:1=status:0x2")
+    scenario.expect("times that it was told", scenario.ended.output.count("does not take their memory"), 1)
+    return scenario.complaints
+
+
 def copy_without_room(program, folder, *options):
     """DMA-BUFs that end with the picture's last row are copied, for the last macroblocks lie partly behind them."""
     frames = 30
@@ -164,13 +187,20 @@ def all_memories(full):
         words = f"isolation={isolation}"
         found[f"DMA-BUFs, {isolation}"] = (import_once, "b-frames=2", words)
         found[f"a DMA-BUF that is refused, {isolation}"] = (refuse_one, words)
-        found[f"the session's memory, {isolation}"] = (copy_once, "pool", "b-frames=2", words)
         found[f"DMA-BUFs without room for macroblocks, {isolation}"] = (copy_without_room, words)
         if full:
             found[f"DMA-BUFs of 642x358, {isolation}"] = (import_once, words, dict(size=(642, 358)))
             found[f"DMA-BUFs one at a time, {isolation}"] = (import_once, "b-frames=0", "depth=1", words)
             found[f"more DMA-BUFs than are kept, {isolation}"] = (forget_the_oldest, words)
     found["DMA-BUFs of a cancelled session"] = (cancel, "isolation=in-process")
+    here = "isolation=in-process"
+    found["the session's memory"] = (read_in_place, "b-frames=2", here)
+    found["the session's memory of 642x358"] = (read_in_place, here, dict(size=(642, 358)))
+    found["the session's memory, slowly"] = (read_in_place, "b-frames=0", "depth=4", here, dict(faults=SLOW))
+    found["the session's memory, refused"] = (refuse_pages, here)
+    found["the session's memory, not taken"] = (
+        copy_once, "pool", "b-frames=2", here, dict(limits="user-pointer=no"))
+    found["the session's memory, process"] = (copy_once, "pool", "b-frames=2", "isolation=process")
     found["own memory"] = (copy_once, "owned", "isolation=in-process")
     found["own memory, process"] = (copy_once, "owned", "isolation=process", dict(copies=2))
     if full:

@@ -104,8 +104,15 @@ struct RecordedSession {
             say("event", ["name": "created", "encoder": description.identity.name])
         case .encoderFailed(let identity, let error, let frames):
             say("event", ["name": "failed", "encoder": identity.name, "error": "\(error)", "frames": frames])
-        case .encoderChanged(let old, let new, let error):
-            say("event", ["name": "changed", "from": old.name, "to": new.name, "error": "\(error)"])
+        case .encoderSwitched(let change):
+            say(
+                "event",
+                [
+                    "name": "switched", "from": change.from.name, "to": change.to.name, "frame": change.frame,
+                    "frames": change.repeatedFrames, "refresh": change.refresh?.rawValue ?? "",
+                    "errors": change.failures.map { "\($0.error)" },
+                ]
+            )
         case .frameDropped:
             say("event", ["name": "dropped"])
         case .adjusted(let adjustment):

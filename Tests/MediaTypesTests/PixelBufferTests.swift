@@ -227,6 +227,30 @@ import Testing
         #expect(try Set([kept, taken, third].map(address)).count == 3)
     }
 
+    /// What devices are told of once: whole pages, the same object each time, with room for whole macroblocks.
+    @Test func privateMemoryIsPagesForDevices() throws {
+        let pool = try PixelBufferPool(Self.description)
+        var owners: [ObjectIdentifier] = []
+        for _ in 0..<2 {
+            let buffer = try pool.make()
+            var fills = 0
+            for _ in 0..<2 {
+                let pages = try #require(buffer.pages { _ in fills += 1 })
+                let start = UInt(bitPattern: pages.bytes.baseAddress)
+                #expect(start % 4096 == 0 && pages.bytes.count % 4096 == 0)
+                #expect(try address(buffer) == pages.bytes.baseAddress)
+                #expect(pages.planes.map(\.offset) == [0, 48 * 128])
+                #expect(pages.planes.map(\.bytesPerRow) == [128, 128])
+                #expect(pages.bytes.count >= (48 + 24) * 128)
+                owners.append(ObjectIdentifier(pages.owner))
+            }
+            #expect(fills == 1)
+        }
+        #expect(Set(owners).count == 1)
+        #expect(try PixelBufferPool(Self.description, memory: .shared).make().pages { _ in } == nil)
+        #expect(try PixelBuffer(Self.description).pages { _ in } == nil)
+    }
+
     @Test func theLimitCountsBuffersInUse() throws {
         let pool = try PixelBufferPool(Self.description, limit: 2)
         var buffers = [try pool.make(), try pool.make()]

@@ -110,8 +110,13 @@ import Testing
     @Test(arguments: Rig.personas)
     func memoryIsSharedByPointerAndKept(persona: String) throws {
         let outcome = try Rig.run("user-pointer", persona: persona)
-        outcome.expectClean()
-        #expect(outcome.lines == ["in use", "memory given back", "done"])
+        if persona == "amd" {
+            #expect(outcome.lines.last?.hasPrefix("error vaCreateSurfaces: an unsupported memory type") == true)
+            #expect(outcome.findings == ["surface-attribute-not-advertised"])
+        } else {
+            outcome.expectClean()
+            #expect(outcome.lines == ["in use", "memory given back", "done"])
+        }
     }
 }
 

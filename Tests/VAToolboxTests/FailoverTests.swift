@@ -338,7 +338,8 @@ import Testing
             case .encoderCreated(let description): "created \(description.identity.name)"
             case .encoderFailed(let identity, let error, let frames):
                 "failed \(identity.name) \(error.message) \(frames > 0)"
-            case .encoderChanged(let from, let to, let error): "changed \(from.name) \(to.name) \(error.message)"
+            case .encoderSwitched(let change):
+                "switched \(change.from.name) \(change.to.name) \(change.failures.map(\.error.message))"
             case .frameDropped, .adjusted: "other"
             }
         }
@@ -347,9 +348,10 @@ import Testing
                 "created candidate 0",
                 "failed candidate 0 scripted true",
                 "created candidate 0",
+                "switched candidate 0 candidate 0 [\"scripted\"]",
                 "failed candidate 0 scripted refusal true",
-                "changed candidate 0 candidate 1 scripted refusal",
                 "created candidate 1",
+                "switched candidate 0 candidate 1 [\"scripted refusal\"]",
             ]
         )
     }

@@ -75,7 +75,7 @@ struct Simulation {
     private var machine: SessionMachine
     private let world: SessionMachineTests.World
     private let picture: PixelBuffer
-    private var time = ContinuousClock.now
+    private var time = SuspendingClock.now
 
     private var instance: Int?
     private var commands: [Command] = []
@@ -126,7 +126,7 @@ struct Simulation {
             let rate = 1_000_000 + Int(nextWaiter)
             call { .update(.init(bitRate: rate), $0) }
         case .badUpdate: call { .update(.init(bitRate: 1), $0) }
-        case .refresh: input(.refresh)
+        case .refresh: input(.refresh(.requested))
         case .cancelFirstCall: if let first = open.first { input(.cancelWaiter(first)) }
         case .consumerStops: input(.consumer(isSlow: true))
         case .consumerGoesOn: input(.consumer(isSlow: false))

@@ -335,8 +335,7 @@ private final class Latch: Sendable {
     ///
     /// - Returns: Whether it happened in time.
     func isOpen(within patience: Duration) -> Bool {
-        let milliseconds = patience.asPatience.millisecondsRoundedUp
-        guard semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return false }
+        guard semaphore.wait(until: .after(patience)) else { return false }
         // For the next who waits.
         semaphore.signal()
         return true

@@ -25,7 +25,7 @@ final class HelperLink: Sendable {
         /// Whether somebody was told that the encoder is gone.
         var isTold = false
         /// When the helper last showed that it works.
-        var progress = ContinuousClock.now
+        var progress = SuspendingClock.now
     }
 
     static let peer = HelperHost.peer
@@ -130,7 +130,7 @@ final class HelperLink: Sendable {
                 abandon(MediaError(.deadlineExceeded, "\(Self.peer) did not \(purpose) in time", allowed: limit))
                 continue
             }
-            _ = change.wait(timeout: .now() + .milliseconds(min(remaining, .seconds(1)).millisecondsRoundedUp))
+            _ = change.wait(until: .after(min(remaining, .seconds(1))))
         }
         let answer = state.withLock { state in
             state.isWaiting = false
@@ -174,7 +174,7 @@ final class HelperLink: Sendable {
         guard isFirst else { return }
         let isSent = channel.sendIfPossible(ClientMessage.close)
         host.release()
-        if isUsable, isSent { _ = over.wait(timeout: .now() + .milliseconds(patience.millisecondsRoundedUp)) }
+        if isUsable, isSent { _ = over.wait(until: .after(patience)) }
         channel.shutDown()
     }
 

@@ -58,7 +58,7 @@ public enum RemoteDriver {
     /// - Returns: Why there is no report, or `nil`.
     private static func ask(
         _ path: String,
-        _ end: ContinuousClock.Instant,
+        _ end: SuspendingClock.Instant,
         _ host: HelperHost,
         _ notes: InspectionNotes
     ) throws(MediaError) -> DriverFailure.Cause? {

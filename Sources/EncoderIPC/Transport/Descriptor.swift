@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CLinux
+internal import Dispatch
 internal import Glibc
 internal import MediaTypes
 
@@ -57,10 +58,11 @@ func systemError(_ call: String, _ message: String) -> MediaError {
     return MediaError(isScarce ? .outOfMemory : .inputOutput, message, call: call, status: Int(status))
 }
 
-/// A point in time until which something may be waited for.
+/// A point in time until which something may be waited for. It moves on while the system is suspended, in which nobody
+/// works.
 struct Deadline: Sendable {
     /// `nil` for no limit.
-    private let instant: ContinuousClock.Instant?
+    private let instant: SuspendingClock.Instant?
 
     /// Waits as long as it takes.
     static let never = Deadline(instant: nil)
@@ -68,14 +70,29 @@ struct Deadline: Sendable {
     static let now = Deadline(instant: .now)
     static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration.asPatience) }
 
-    private init(instant: ContinuousClock.Instant?) { self.instant = instant }
+    private init(instant: SuspendingClock.Instant?) { self.instant = instant }
 
     var isNever: Bool { instant == nil }
-    var isOver: Bool { instant.map { ContinuousClock.now >= $0 } ?? false }
+    var isOver: Bool { instant.map { SuspendingClock.now >= $0 } ?? false }
 
     /// What poll(2) takes: milliseconds, rounded up; -1 for no limit.
     var milliseconds: Int32 {
         instant.map { Int32(clamping: ($0 - .now).asPatience.millisecondsRoundedUp) } ?? -1
+    }
+}
+
+extension DispatchSemaphore {
+    /// Waits for a signal.
+    ///
+    /// Dispatch waits by the time of day, which jumps when a suspended system resumes: what ends too early goes on.
+    ///
+    /// - Returns: Whether it came in time.
+    func wait(until deadline: Deadline) -> Bool {
+        while true {
+            guard !deadline.isNever else { return wait(timeout: .distantFuture) == .success }
+            if wait(timeout: .now() + .milliseconds(Int(deadline.milliseconds))) == .success { return true }
+            if deadline.isOver { return false }
+        }
     }
 }
 

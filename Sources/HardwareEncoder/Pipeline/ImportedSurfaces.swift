@@ -31,17 +31,13 @@ struct ImportedSurfaces: ~Copyable {
         var outcome: Outcome
         /// Keeps the file, and so its number, from becoming another memory's.
         var descriptors: KeptDescriptors
-        var lastUse: UInt64
     }
-
-    /// More than a capture pool has. What is beyond it is imported again.
-    private static let limit = 64
 
     private let display: Display
     private let columns: Int
     private let rows: Int
-    private var entries: [Key: Entry] = [:]
-    private var uses: UInt64 = 0
+    /// More than a capture pool has. What is beyond it is imported again.
+    private var entries = RecentValues<Key, Entry>(limit: 64)
 
     /// - Parameters:
     ///   - display: Where the surfaces are.
@@ -62,14 +58,8 @@ struct ImportedSurfaces: ~Copyable {
             width: buffer.width,
             height: buffer.height
         )
-        uses += 1
-        if let entry = entries[key] {
-            entries[key]?.lastUse = uses
-            return entry.outcome
-        }
-        if entries.count >= Self.limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
-            entries[oldest.key] = nil
-        }
+        if let entry = entries.use(key) { return entry.outcome }
+        entries.makeRoom()
         let descriptors = try KeptDescriptors(memory.fileDescriptors)
         let outcome: Outcome
         do throws(MediaError) {
@@ -77,7 +67,7 @@ struct ImportedSurfaces: ~Copyable {
         } catch {
             outcome = .refused(error)
         }
-        entries[key] = Entry(outcome: outcome, descriptors: descriptors, lastUse: uses)
+        entries.insert(Entry(outcome: outcome, descriptors: descriptors), for: key)
         return outcome
     }
 

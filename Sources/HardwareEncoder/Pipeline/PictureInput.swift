@@ -17,8 +17,8 @@ final class InputSurface: Sendable {
     }
 }
 
-/// Brings pictures into surfaces: DMA-BUFs as they are, if the driver takes them, everything else by a copy. Used on the
-/// thread that submits.
+/// Brings pictures into surfaces: DMA-BUFs and pages of pools as they are, if the driver takes them, everything else by a
+/// copy. Used on the thread that submits.
 final class PictureInput {
     /// How often pictures were copied as a whole: once where the driver gives out a surface's own memory, twice where the
     /// copy goes to an image and the driver brings it into the surface.
@@ -26,6 +26,8 @@ final class PictureInput {
 
     private let pool: SurfacePool
     private var imports: ImportedSurfaces
+    /// `nil` if the driver takes no pages, or has refused some.
+    private var pages: PageSurfaces?
     private var upload = UploadState()
     private var hasToldOfRefusal = false
     private let logger: Logger
@@ -33,16 +35,21 @@ final class PictureInput {
     /// - Parameters:
     ///   - display: Where the surfaces are.
     ///   - request: Surfaces that the encoder reads from.
+    ///   - takesPages: Whether the driver says that it takes memory of the process.
     ///   - logger: Is told once if a driver does not take memory that need not have been copied.
-    init(_ display: borrowing Display, _ request: SurfaceRequest, logger: Logger) {
+    init(_ display: borrowing Display, _ request: SurfaceRequest, takesPages: Bool, logger: Logger) {
         pool = SurfacePool(display.share(), request)
         imports = ImportedSurfaces(display.share(), request)
+        pages = takesPages ? PageSurfaces(display.share(), request) : nil
         self.logger = logger
     }
 
     /// The surface that holds a picture, from now on until the caller lets go of it.
     func surface(for buffer: PixelBuffer) throws(MediaError) -> InputSurface {
-        guard case .dmaBuf(let memory) = buffer.storage else { return try copy(buffer) }
+        guard case .dmaBuf(let memory) = buffer.storage else {
+            if let surface = pagesSurface(buffer) { return InputSurface(surface, buffer) }
+            return try copy(buffer)
+        }
         switch try imports.surface(memory, buffer) {
         case .imported(let surface): return InputSurface(surface, buffer)
         case .refused(let error):
@@ -50,6 +57,17 @@ final class PictureInput {
             if !hasToldOfRefusal { logger.notice("a DMA-BUF is copied, as others may be, and not imported: \(error)") }
             hasToldOfRefusal = true
             return try copy(buffer)
+        }
+    }
+
+    /// The surface of pages that the driver has taken. After a refusal it is not asked again, for pages are all alike.
+    private func pagesSurface(_ buffer: PixelBuffer) -> Surface? {
+        do throws(MediaError) {
+            return try pages?.surface(buffer)
+        } catch {
+            logger.notice("pictures are copied, for the driver does not take their memory: \(error)")
+            pages = nil
+            return nil
         }
     }
 

@@ -33,6 +33,8 @@ struct DeviceSetup: Sendable {
     var maximumFrameSize: Int?
     /// How many regions of interest a picture may have, 0 for none.
     var regionsOfInterest: Int
+    /// Whether the driver says that it makes surfaces of memory of the process.
+    var takesPages: Bool
     /// What the encoder does with the options of a configuration.
     var supportedProperties: Set<EncoderOption>
     /// Where it differs from what was asked for.

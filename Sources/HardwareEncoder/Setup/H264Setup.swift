@@ -125,6 +125,7 @@ extension H264Setup {
             intraRefresh: refresh,
             maximumFrameSize: maximumFrameSize,
             regionsOfInterest: regions,
+            takesPages: capabilities.surfaces.memoryTypes.contains(.userPointer),
             supportedProperties: [],
             adjustments: settlement.adjustments + rate.adjustments + stream.adjustments,
             quirks: quirks

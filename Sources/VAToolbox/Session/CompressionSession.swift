@@ -195,7 +195,7 @@ public final class CompressionSession: Sendable {
     }
 
     /// Replaces the encoder by a new one of the same kind at the next group boundary. No frame is lost.
-    public func refresh() { mailbox.post(.refresh) }
+    public func refresh() { mailbox.post(.refresh(.requested)) }
 
     /// Waits until every accepted frame is queued in ``samples`` and ends them; with an output handler, until the
     /// handler was called for the last time. Calling it again does nothing.

@@ -57,7 +57,7 @@ final class EncoderInstance: Sendable {
     /// that is closed; one that is stuck in a call is not waited for any longer than that.
     func waitForRelease(atMost limit: Duration) async {
         let timer = Task {
-            while (try? await Task.sleep(for: limit)) != nil { self.wakeWaiters() }
+            while (try? await Task.sleep(for: limit, clock: .suspending)) != nil { self.wakeWaiters() }
         }
         await withCheckedContinuation { continuation in
             let isReleased = state.withLock { state in

@@ -151,7 +151,7 @@ actor SessionEngine {
             watchdog.task.cancel()
         }
         let task = Task { [weak self] in
-            do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
+            do { try await Task.sleep(until: deadline, clock: .suspending) } catch { return }
             await self?.deadlinePassed()
         }
         watchdog = (task, deadline)

@@ -55,8 +55,8 @@ public enum SessionEvent: Sendable {
     case encoderCreated(EncoderDescription)
     /// An encoder could not be created or failed; the session tries again with the same one or with the next.
     case encoderFailed(EncoderIdentity, MediaError, framesToRepeat: Int)
-    /// Another encoder takes over.
-    case encoderChanged(from: EncoderIdentity, to: EncoderIdentity, MediaError)
+    /// A new encoder, of the same kind or another, has taken over and is given its first frame.
+    case encoderSwitched(EncoderSwitch)
     /// Real-time mode dropped a frame before it was accepted; the token is what its caller gave along.
     case frameDropped(presentationTime: MediaTime, token: (any Sendable)?)
     /// A setting is honoured differently from what was asked for.
@@ -85,6 +85,10 @@ public struct SessionStatistics: Sendable, Hashable {
     public var createdEncoders = 0
     /// Encoders that failed, in creation or later.
     public var failedEncoders = 0
+    /// How often a new encoder took over from another one, as ``SessionEvent/encoderSwitched(_:)`` tells.
+    public var encoderSwitches = 0
+    /// Those of ``encoderSwitches`` that were made on purpose.
+    public var refreshes = 0
 
     /// Makes statistics of a session that has done nothing.
     public init() {}

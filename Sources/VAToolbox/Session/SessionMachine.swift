@@ -8,7 +8,8 @@ import MediaTypes
 /// groups samples leave, what is encoded again when an encoder fails, and when the session gives up. Time comes in with
 /// every input, so tests need no clock.
 struct SessionMachine {
-    typealias Instant = ContinuousClock.Instant
+    /// Of a clock that stands still while the system is suspended: an encoder is not late because its machine slept.
+    typealias Instant = SuspendingClock.Instant
     /// Names a suspended call of the session's user.
     typealias WaiterID = UInt64
     /// Names one created encoder; rises with each creation.
@@ -39,7 +40,10 @@ struct SessionMachine {
     var startWaiter: WaiterID?
     var flushes: [Flush] = []
     var finishWaiters: [WaiterID] = []
-    var refreshRequested = false
+    /// Why the encoder is to be replaced at the next group boundary; `nil` if it is not.
+    var refreshReason: RefreshReason?
+    /// The switch of encoders that is under way until the next one has its first frame.
+    var pendingSwitch: PendingSwitch?
     var finishRequested = false
 
     var isConsumerSlow = false
@@ -79,7 +83,7 @@ struct SessionMachine {
         case .flush(let waiter): flush(waiter)
         case .finish(let waiter): finish(waiter)
         case .update(let update, let waiter): self.update(update, waiter)
-        case .refresh: refreshRequested = true
+        case .refresh(let reason): refresh(because: reason)
         case .cancel: cancel()
         case .cancelWaiter(let waiter): cancel(waiter)
         case .consumer(let isSlow): isConsumerSlow = isSlow
@@ -168,7 +172,7 @@ extension SessionMachine {
     }
 
     private var isDrainForCaller: Bool { finishRequested || !flushes.isEmpty }
-    var isDrainWanted: Bool { refreshRequested || isDrainForCaller }
+    var isDrainWanted: Bool { refreshReason != nil || isDrainForCaller }
 
     private mutating func completeFlushes() {
         let first = window.firstNumber
@@ -178,7 +182,7 @@ extension SessionMachine {
 
     /// Every accepted frame has left and the encoder is idle.
     private mutating func completeDrain(_ id: InstanceID) {
-        if finishRequested || refreshRequested { tell(.completed) }
+        if finishRequested || refreshReason != nil { tell(.completed) }
         if finishRequested {
             tell(.left)
             close(id)
@@ -186,7 +190,7 @@ extension SessionMachine {
             actions.append(.endSamples(.finished))
             finishWaiters.forEach { resume($0, .success(.accepted)) }
             finishWaiters = []
-        } else if refreshRequested {
+        } else if refreshReason != nil {
             close(id)
             create()
         }
@@ -214,6 +218,7 @@ extension SessionMachine {
         statistics.failedEncoders += 1
         tell(.failed(error, whileCreating: wasCreating))
         actions.append(.report(.encoderFailed(identity, error, framesToRepeat: window.count)))
+        noteForSwitch(EncoderFailure(encoder: identity, error: error, isInCreation: wasCreating))
         window.discardCoded()
         let failed = attempts.candidate
         if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) {

@@ -112,6 +112,7 @@ extension SessionMachine {
     mutating func submit(_ frame: EncoderFrame, to id: InstanceID) {
         noteWork()
         work.framesAtInstance += 1
+        completeSwitch(at: frame)
         var frame = frame
         dropWishes(&frame.options)
         actions.append(.submit(id, frame))

@@ -12,7 +12,7 @@ extension SessionMachine {
         let id = nextInstance
         nextInstance += 1
         work = InstanceWork()
-        refreshRequested = false
+        beginSwitch()
         phase = .creating(id)
         noteProgress()
         do {
@@ -74,13 +74,13 @@ extension SessionMachine {
             resume(waiter, .success(.accepted))
         }
         statistics.repeatedFrames += window.count
+        pendingSwitch?.repeatedFrames = window.count
         for frame in window.frames { submit(frame, to: id) }
         if updateInProgress != nil { updated(.done()) }
     }
 
     private mutating func describeEncoder(_ properties: EncoderProperties) {
         let chosen = selection.candidates[attempts.candidate]
-        let previous = encoder?.identity
         var reason = chosen.reason
         if let lastVerdict { reason += "; before it: \(lastVerdict)" }
         let description = EncoderDescription(
@@ -91,9 +91,6 @@ extension SessionMachine {
             rejected: selection.rejected + givenUp
         )
         encoder = description
-        if let previous, previous != chosen.identity, let lastVerdict {
-            actions.append(.report(.encoderChanged(from: previous, to: chosen.identity, lastVerdict)))
-        }
         actions.append(.report(.encoderCreated(description)))
         for adjustment in properties.adjustments { actions.append(.report(.adjusted(adjustment))) }
     }
@@ -177,7 +174,7 @@ extension SessionMachine {
     private mutating func updated(_ outcome: EncoderUpdateOutcome) {
         switch outcome {
         case .done(let adjustments): for adjustment in adjustments { actions.append(.report(.adjusted(adjustment))) }
-        case .needsNewEncoder: refreshRequested = true
+        case .needsNewEncoder: refresh(because: .update)
         }
         endUpdate(.success(.accepted))
     }

@@ -35,7 +35,7 @@ extension SessionMachine {
         let adopted = configuration(adopting: buffer)
         configuration.color = configuration.color ?? .unspecified
         configuration.pixelAspectRatio = configuration.pixelAspectRatio ?? .one
-        if adopted != configuration { refreshRequested = true }
+        if adopted != configuration { refresh(because: .firstPicture) }
         configuration = adopted
     }
 }

@@ -10,7 +10,7 @@ extension SessionMachine {
         case flush(WaiterID)
         case finish(WaiterID)
         case update(EncoderUpdate, WaiterID)
-        case refresh
+        case refresh(RefreshReason)
         case cancel
         case cancelWaiter(WaiterID)
         case consumer(isSlow: Bool)

@@ -35,7 +35,7 @@ struct TrialRun: Sendable {
 
     /// Encodes a few frames, and looks at what came out. Blocks.
     func result(of trial: Trial) -> TrialResult {
-        let clock = ContinuousClock()
+        let clock = SuspendingClock()
         let start = clock.now
         var adjustments: [Adjustment] = []
         let ending = ending(of: trial, &adjustments, by: start + patience)
@@ -45,7 +45,7 @@ struct TrialRun: Sendable {
     private func ending(
         of trial: Trial,
         _ adjustments: inout [Adjustment],
-        by end: ContinuousClock.Instant
+        by end: SuspendingClock.Instant
     ) -> TrialResult.Ending {
         let output = TrialOutput()
         let encoder: any EncoderBackend

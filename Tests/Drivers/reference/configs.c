@@ -179,6 +179,7 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
     if (!config)
         return VA_STATUS_ERROR_INVALID_CONFIG;
     const struct persona_limits *limits = &config->submitted.limits;
+    const uint32_t pointers = driver->persona.takes_pointers ? VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR : 0;
     const uint32_t get = VA_SURFACE_ATTRIB_GETTABLE, both = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE;
     const VASurfaceAttrib attributes[] = {
         surface_integer(VASurfaceAttribPixelFormat, both, VA_FOURCC_NV12),
@@ -187,8 +188,7 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
         surface_integer(VASurfaceAttribMinHeight, get, limits->minimum_height),
         surface_integer(VASurfaceAttribMaxHeight, get, limits->maximum_height),
         surface_integer(VASurfaceAttribMemoryType, both,
-                        VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR |
-                            VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2),
+                        VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2 | pointers),
         {.type = VASurfaceAttribExternalBufferDescriptor, .flags = VA_SURFACE_ATTRIB_SETTABLE,
          .value = {.type = VAGenericValueTypePointer}},
         surface_integer(VASurfaceAttribUsageHint, both,

@@ -48,6 +48,7 @@ static const struct persona personas[] = {
         },
         .derives_images = true,
         .syncs_buffers = true,
+        .takes_pointers = true,
         .reports_qp = true,
     },
     {
@@ -77,6 +78,7 @@ static const struct persona personas[] = {
         },
         .derives_images = true,
         .syncs_buffers = true,
+        .takes_pointers = true,
         .reports_qp = true,
     },
 };
@@ -183,6 +185,8 @@ static bool read_setting(struct persona *persona, const char *key, char *value)
         return read_switch(value, &persona->derives_images);
     if (strcmp(key, "sync-buffer") == 0)
         return read_switch(value, &persona->syncs_buffers);
+    if (strcmp(key, "user-pointer") == 0)
+        return read_switch(value, &persona->takes_pointers);
     if (strcmp(key, "entrypoints") == 0)
         return read_entrypoints(persona, value);
     char copy[128];

@@ -12,6 +12,7 @@ struct persona {
     struct persona_limits full, low_power;
     bool derives_images; /* false: vaDeriveImage is refused, as for tiled surfaces */
     bool syncs_buffers;  /* false: vaSyncBuffer is unimplemented */
+    bool takes_pointers; /* surfaces can be made of the client's memory (VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR) */
     bool reports_qp;     /* average QP and number of passes in the coded buffer's status */
 };
 

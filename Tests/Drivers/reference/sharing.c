@@ -135,6 +135,29 @@ VAStatus memory_import_prime(struct surface_memory *memory, const void *given, u
     return status;
 }
 
+/* Kernels pin a client's pages for writing, unless a driver says that its device only reads: memory that the client may
+ * not write to is refused then. Where nobody can tell, it counts as writable. */
+static bool can_be_pinned(void *start, size_t size)
+{
+    static _Alignas(4096) char own[4096];
+    return madvise(own, sizeof(own), MADV_POPULATE_WRITE) != 0 || madvise(start, size, MADV_POPULATE_WRITE) == 0;
+}
+
+/* As kernels have it: whole pages (i915_gem_userptr_ioctl). */
+static VAStatus check_pages(uintptr_t start, uint64_t size)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (start % page)
+        return refuse_import("import-pages", VA_STATUS_ERROR_INVALID_PARAMETER, "the address", start, start / page * page);
+    if (size == 0 || size % page)
+        return refuse_import("import-pages", VA_STATUS_ERROR_INVALID_PARAMETER, "data_size", size,
+                             (size / page + 1) * page);
+    if (!can_be_pinned((void *)start, size))
+        return refuse_import("import-pages", VA_STATUS_ERROR_INVALID_PARAMETER, "access", PROT_READ,
+                             PROT_READ | PROT_WRITE);
+    return VA_STATUS_SUCCESS;
+}
+
 VAStatus memory_import_pointer(struct surface_memory *memory, const void *given, uint32_t index, uint32_t width,
                                uint32_t height)
 {
@@ -147,6 +170,9 @@ VAStatus memory_import_pointer(struct surface_memory *memory, const void *given,
     if (index >= buffers->num_buffers || !buffers->buffers[index])
         return refuse_import("import-objects", VA_STATUS_ERROR_INVALID_PARAMETER, "num_buffers",
                              buffers->num_buffers, index + 1);
+    VAStatus status = check_pages(buffers->buffers[index], buffers->data_size);
+    if (status != VA_STATUS_SUCCESS)
+        return status;
     memory->object_count = 1;
     memory->maps[0] = (uint8_t *)buffers->buffers[index];
     memory->sizes[0] = buffers->data_size;

@@ -29,7 +29,8 @@ static VAStatus check_modifiers(const VASurfaceAttrib *attribute)
     return refuse_attribute(attribute, VA_STATUS_ERROR_INVALID_PARAMETER);
 }
 
-static VAStatus read_attribute(struct request *request, const VASurfaceAttrib *attribute)
+static VAStatus read_attribute(const struct persona *persona, struct request *request,
+                               const VASurfaceAttrib *attribute)
 {
     uint32_t value = (uint32_t)attribute->value.value.i;
     if (attribute->type != VASurfaceAttribNone && !(attribute->flags & VA_SURFACE_ATTRIB_SETTABLE))
@@ -41,8 +42,8 @@ static VAStatus read_attribute(struct request *request, const VASurfaceAttrib *a
                                        : refuse_attribute(attribute, VA_STATUS_ERROR_INVALID_IMAGE_FORMAT);
     case VASurfaceAttribMemoryType:
         request->memory_type = value;
-        if (value == VA_SURFACE_ATTRIB_MEM_TYPE_VA || value == VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR ||
-            value == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
+        if (value == VA_SURFACE_ATTRIB_MEM_TYPE_VA || value == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2 ||
+            (value == VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR && persona->takes_pointers))
             return VA_STATUS_SUCCESS;
         return refuse_attribute(attribute, VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE);
     case VASurfaceAttribExternalBufferDescriptor:
@@ -146,7 +147,7 @@ VAStatus entry_vaCreateSurfaces2(VADriverContextP context, unsigned int format, 
     VAStatus status = check_surface_size(driver, width, height);
     struct request request = {.memory_type = VA_SURFACE_ATTRIB_MEM_TYPE_VA};
     for (unsigned i = 0; status == VA_STATUS_SUCCESS && i < num_attribs; i++)
-        status = read_attribute(&request, &attrib_list[i]);
+        status = read_attribute(&driver->persona, &request, &attrib_list[i]);
     const struct surface properties = {.width = width, .height = height, .rt_format = format};
     unsigned count = 0;
     while (status == VA_STATUS_SUCCESS && count < num_surfaces) {

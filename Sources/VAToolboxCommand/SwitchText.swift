@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import VAToolbox
+
+extension EncoderSwitch {
+    /// The switch on one line: who takes over, from which frame on, and why.
+    var readable: String {
+        let newcomer = from == to ? "a new encoder of \(to) takes over" : "\(to) takes over from \(from)"
+        let time = Readable.number(presentationTime.seconds, places: 3)
+        var parts = ["\(newcomer) at \(time) s (frame \(frame))"]
+        if repeatedFrames > 0 { parts.append("\(Readable.count(repeatedFrames, "frame")) encoded again") }
+        let why = [refresh?.readable, failures.isEmpty ? nil : failures.readable].compactMap(\.self)
+        return parts.joined(separator: ", ") + ": " + why.joined(separator: "; ")
+    }
+
+    /// Why it happened, as a word: `failure`, or the name of a ``RefreshReason``.
+    var reasonName: String { refresh?.rawValue ?? "failure" }
+}
+
+extension RefreshReason {
+    var readable: String {
+        switch self {
+        case .requested: "a new encoder was asked for"
+        case .resume: "the system was suspended and has resumed"
+        case .update: "a setting has changed that the encoder cannot change while it works"
+        case .firstPicture: "the first picture told what was left open"
+        }
+    }
+}
+
+extension [EncoderFailure] {
+    /// What failed first, how often more, and last.
+    var readable: String {
+        guard let first, let last else { return "" }
+        guard count > 1 else { return first.error.readable }
+        let all = "\(first.error.readable); then \(Readable.count(count - 1, "more failure"))"
+        let isSame = last.error.readable == first.error.readable
+        return all + (isSame ? " like that" : ", the last: \(last.error.readable)")
+    }
+}
