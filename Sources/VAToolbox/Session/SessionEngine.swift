@@ -39,6 +39,8 @@ actor SessionEngine {
     private let mailbox: SessionMailbox
     private let queue: SampleQueue
     private let report: @Sendable (SessionEvent?) -> Void
+    /// `nil` in a program without a metrics system.
+    private var metrics: SessionMetrics?
 
     private var instances: [SessionMachine.InstanceID: EncoderInstance] = [:]
     /// Closed, and perhaps not released yet; without those that hang.
@@ -54,6 +56,7 @@ actor SessionEngine {
         machine: SessionMachine,
         mailbox: SessionMailbox,
         queue: SampleQueue,
+        metrics: SessionMetrics? = SessionMetrics(),
         report: @escaping @Sendable (SessionEvent?) -> Void
     ) {
         self.machine = machine
@@ -61,6 +64,7 @@ actor SessionEngine {
         self.mailbox = mailbox
         self.queue = queue
         self.report = report
+        self.metrics = metrics
     }
 
     deinit {
@@ -93,11 +97,18 @@ actor SessionEngine {
     }
 
     private func handle(_ input: SessionMachine.Input) {
-        perform(machine.handle(input, at: .now))
+        step(input)
         // Asked each time: that the consumer has caught up may be old news when it is handled.
-        if !machine.isConsumerSlow, queue.isSlow { perform(machine.handle(.consumer(isSlow: true), at: .now)) }
+        if !machine.isConsumerSlow, queue.isSlow { step(.consumer(isSlow: true)) }
         if machine.isOver { report(nil) }
         armWatchdog()
+    }
+
+    private func step(_ input: SessionMachine.Input) {
+        let now = SessionMachine.Instant.now
+        let actions = machine.handle(input, at: now)
+        metrics?.note(actions, machine.statistics, inFlight: machine.window.count, at: now)
+        perform(actions)
     }
 
     private func perform(_ actions: [SessionMachine.Action]) {
