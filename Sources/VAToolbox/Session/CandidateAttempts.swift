@@ -6,9 +6,9 @@ import MediaTypes
 struct CandidateAttempts {
     /// The index of the candidate that is tried; beyond the last one when all are given up.
     private(set) var candidate = 0
-    private var failedCreations = 0
-    private var failedFrames = 0
-    private var missedDeadlines = 0
+    private(set) var failedCreations = 0
+    private(set) var failedFrames = 0
+    private(set) var missedDeadlines = 0
     private let limits: SessionLimits
 
     init(limits: SessionLimits) { self.limits = limits }

@@ -14,18 +14,18 @@ struct FrameWindow {
         let presentationTime: MediaTime
         let duration: MediaTime
         let token: (any Sendable)?
-        fileprivate let options: FrameOptions
+        let options: FrameOptions
         /// `nil` once nobody will encode it again.
-        fileprivate var picture: PixelBuffer?
-        fileprivate var isCoded = false
+        fileprivate(set) var picture: PixelBuffer?
+        fileprivate(set) var isCoded = false
     }
 
     /// A group that leaves, in decoding order, with its frames.
     typealias Group = [(entry: Entry, coded: CodedFrame)]
 
-    private var entries: [Entry] = []
-    private var coded: [CodedFrame] = []
-    private var highestCoded: Int64 = -1
+    private(set) var entries: [Entry] = []
+    private(set) var coded: [CodedFrame] = []
+    private(set) var highestCoded: Int64 = -1
     /// The number of the first entry.
     private(set) var firstNumber: Int64 = 0
 

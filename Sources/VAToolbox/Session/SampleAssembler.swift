@@ -7,8 +7,8 @@ struct SampleAssembler {
     /// How many frames may be decoded before a frame and shown after it.
     let reorderDepth: Int
 
-    private var decodeTimes: DecodeTimes
-    private var lastFormat: FormatDescription?
+    private(set) var decodeTimes: DecodeTimes
+    private(set) var lastFormat: FormatDescription?
 
     init(reorderDepth: Int, frameRate: Rational) {
         self.reorderDepth = reorderDepth
@@ -79,7 +79,7 @@ struct DecodeTimes {
     private let depth: Int
     private let frameDuration: MediaTime
     /// Decode times that are not given yet: after the first group, always `depth` of them.
-    private var next: [MediaTime]?
+    private(set) var next: [MediaTime]?
 
     /// - Parameters:
     ///   - depth: How many frames may be decoded before a frame and shown after it.

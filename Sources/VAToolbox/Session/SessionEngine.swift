@@ -69,6 +69,8 @@ final class SessionEngine: @unchecked Sendable {
     private let report: @Sendable (SessionEvent?) -> Void
     private let nextWaiter = Atomic<SessionMachine.WaiterID>(0)
     private let releaseLimit: Duration
+    /// `nil` in a program without a metrics system.
+    private var metrics: SessionMetrics?
 
     private var instances: [SessionMachine.InstanceID: EncoderInstance] = [:]
     /// Closed, and perhaps not released yet; without those that hang.
@@ -83,6 +85,7 @@ final class SessionEngine: @unchecked Sendable {
         machine: SessionMachine,
         mailbox: SessionMailbox,
         queue: SampleQueue,
+        metrics: SessionMetrics? = SessionMetrics(),
         report: @escaping @Sendable (SessionEvent?) -> Void
     ) {
         current = machine
@@ -91,6 +94,7 @@ final class SessionEngine: @unchecked Sendable {
         self.mailbox = mailbox
         self.queue = queue
         self.report = report
+        self.metrics = metrics
     }
 
     deinit {
@@ -152,11 +156,18 @@ final class SessionEngine: @unchecked Sendable {
     }
 
     private func handle(_ input: SessionMachine.Input) {
-        perform(current.handle(input, at: .now))
+        step(input)
         // Asked each time: that the consumer has caught up may be old news when it is handled.
-        if !current.isConsumerSlow, queue.isSlow { perform(current.handle(.consumer(isSlow: true), at: .now)) }
+        if !current.isConsumerSlow, queue.isSlow { step(.consumer(isSlow: true)) }
         if current.isOver { report(nil) }
         armWatchdog()
+    }
+
+    private func step(_ input: SessionMachine.Input) {
+        let now = SessionMachine.Instant.now
+        let actions = current.handle(input, at: now)
+        metrics?.note(actions, current.statistics, inFlight: current.window.count, at: now)
+        perform(actions)
     }
 
     private func perform(_ actions: [SessionMachine.Action]) {
