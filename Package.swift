@@ -13,7 +13,9 @@ let strict: [SwiftSetting] = [
 ]
 
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metricsForTests = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 
 let package = Package(
     name: "vatoolbox",
@@ -26,6 +28,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     ],
     targets: [
         // Pure values: no C library, no device.
@@ -58,7 +61,7 @@ let package = Package(
         // Encoders in a process of their own.
         .target(
             name: "EncoderIPC",
-            dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", logging],
+            dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", logging, metrics],
             swiftSettings: strict
         ),
         // What such a process gives up before it loads an encoder.
@@ -74,7 +77,7 @@ let package = Package(
             name: "VAToolbox",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareEncoder", "MediaTypes", "PixelConversion",
-                "RenderNodes", "SoftwareEncoder", "VAAPI", logging,
+                "RenderNodes", "SoftwareEncoder", "VAAPI", logging, metrics,
             ],
             swiftSettings: strict
         ),
@@ -150,7 +153,7 @@ let package = Package(
             name: "EncoderIPCTests",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
-                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper",
+                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper", metrics, metricsForTests,
             ],
             swiftSettings: strict
         ),
@@ -218,7 +221,7 @@ let package = Package(
             name: "VAToolboxTests",
             dependencies: [
                 "BitstreamSyntax", "EncoderIPC", "MediaTypes", "RenderNodes", "ScriptedHelper", "TestSupport",
-                "VAToolbox", "VAToolboxHelper",
+                "VAToolbox", "VAToolboxHelper", metrics, metricsForTests,
             ],
             swiftSettings: strict
         ),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
+import CoreMetrics
 import Foundation
 import Glibc
 import MediaTypes
+import MetricsTestKit
 import Synchronization
 import Testing
 
@@ -45,6 +47,23 @@ extension ProcessTests {
                 #expect(Set(try takes.map(process)).count == 3)
                 for take in takes { try use(take) }
             }
+            Traces.expectNone()
+        }
+
+        @Test func helpersAreCountedFromTheirStartToTheirEnd() throws {
+            let metrics = TestMetrics()
+            func ended(_ how: String) -> Int64 {
+                metrics.counterTotal(label: "vatoolbox_helpers_ended", dimensions: [("ending", how)])
+            }
+            let pool = try HelperPrograms.pool("FaultyHelper")
+            try withMetricsFactory(metrics) {
+                do { try use(take(pool)) }
+                let crashed = try take(pool)
+                kill(try process(crashed), SIGSEGV)
+                waitUntil { ended("crashed") == 1 && ended("closed") == 1 }
+            }
+            #expect(metrics.counterTotal(label: "vatoolbox_helpers_started") == 2)
+            #expect(metrics.counterTotal(label: "vatoolbox_helpers_ended") == 2)
             Traces.expectNone()
         }
 

@@ -100,12 +100,15 @@ final class SessionRig: Sendable {
     let bank = BufferBank()
     let session: CompressionSession
 
-    /// - Parameter stagehand: Where the encoders work, if they are to share it with those of other sessions.
+    /// - Parameters:
+    ///   - device: The device of the encoders; `nil` for the CPU.
+    ///   - stagehand: Where the encoders work, if they are to share it with those of other sessions.
     init(
         _ shape: Shape,
         _ scripts: [@Sendable (Int) -> InstanceScript],
         options: SessionOptions = .init(),
         configuration: EncoderConfiguration? = nil,
+        device: String? = nil,
         stage: Stage = Stage(),
         stagehand: Stagehand? = nil,
         outputHandler: CompressionSession.OutputHandler? = nil
@@ -115,7 +118,13 @@ final class SessionRig: Sendable {
         session = try await CompressionSession(
             configuration: configuration ?? shape.configuration,
             options: options,
-            selection: Self.selection(scripts, stage, try stagehand ?? Stagehand(shape.place), options.limits),
+            selection: Self.selection(
+                scripts,
+                stage,
+                try stagehand ?? Stagehand(shape.place),
+                options.limits,
+                device: device
+            ),
             outputHandler: outputHandler
         )
     }
@@ -124,12 +133,13 @@ final class SessionRig: Sendable {
         _ scripts: [@Sendable (Int) -> InstanceScript],
         _ stage: Stage,
         _ stagehand: Stagehand = .inProcess,
-        _ limits: SessionLimits = .init()
+        _ limits: SessionLimits = .init(),
+        device: String? = nil
     ) -> EncoderSelection {
         EncoderSelection(
             candidates: scripts.enumerated().map { index, script in
                 let name = "candidate \(index)"
-                let factory = ScriptedFactory(name, on: stage, stagehand, limits, script: script)
+                let factory = ScriptedFactory(name, device: device, on: stage, stagehand, limits, script: script)
                 return .init(factory: factory, reason: "scripted")
             }
         )

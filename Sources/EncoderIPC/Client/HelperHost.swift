@@ -28,6 +28,7 @@ final class HelperHost: Sendable {
     static let peer = "the encoder's helper process"
 
     private let control: Channel
+    private let metrics: HelperMetrics
     private let log: @Sendable (HelperLogLine) -> Void
     private let state = Mutex(State())
     /// Open when the helper has greeted, or is gone.
@@ -37,15 +38,18 @@ final class HelperHost: Sendable {
 
     /// Starts a helper program, and greets it.
     ///
-    /// - Parameter log: Takes what the helper logs, on the host's thread; never blocks.
+    /// - Parameters:
+    ///   - metrics: Counts it.
+    ///   - log: Takes what the helper logs, on the host's thread; never blocks.
     /// - Throws: `outOfMemory`. That the program cannot be run is told by ``awaitGreeting(within:)``.
     static func start(
         path: String,
+        metrics: HelperMetrics = HelperMetrics(),
         log: @escaping @Sendable (HelperLogLine) -> Void
     ) throws(MediaError) -> HelperHost {
         let sockets = try DescriptorPair.sockets()
         let pipe = try DescriptorPair.pipe()
-        let host = HelperHost(try Descriptor.duplicate(sockets.near.number), log)
+        let host = HelperHost(try Descriptor.duplicate(sockets.near.number), metrics, log)
         let far = try Descriptor.duplicate(sockets.far.number)
         let logFar = try Descriptor.duplicate(pipe.far.number)
         let logNear = try Descriptor.duplicate(pipe.near.number)
@@ -61,13 +65,18 @@ final class HelperHost: Sendable {
         _ socket: consuming Descriptor,
         log: @escaping @Sendable (HelperLogLine) -> Void = { _ in }
     ) throws(MediaError) -> HelperHost {
-        let host = HelperHost(socket, log)
+        let host = HelperHost(socket, HelperMetrics(), log)
         try PlainThread.start(name: "vt-helper") { host.run(nil) }
         return host
     }
 
-    private init(_ socket: consuming Descriptor, _ log: @escaping @Sendable (HelperLogLine) -> Void) {
+    private init(
+        _ socket: consuming Descriptor,
+        _ metrics: HelperMetrics,
+        _ log: @escaping @Sendable (HelperLogLine) -> Void
+    ) {
         control = Channel(socket, peer: Self.peer)
+        self.metrics = metrics
         self.log = log
     }
 
@@ -215,6 +224,7 @@ final class HelperHost: Sendable {
         do throws(MediaError) {
             if let launch {
                 let process = try launch.start()
+                metrics.started()
                 let isUnwanted = state.withLock { state in
                     state.process = process
                     return state.failure != nil
@@ -282,11 +292,13 @@ final class HelperHost: Sendable {
         if error == nil, wasForced {
             failure.message = "\(Self.peer) closed its connection and did not end\(tail.explanation)"
         }
-        state.withLock { state in
+        let (own, wasAsked) = state.withLock { state in
             if error == nil, state.failure == nil, !wasForced { state.ending = ending }
             state.failure = state.failure ?? failure
             state.process = nil
+            return (state.ending, state.isClosed)
         }
+        if process != nil { metrics.ended(own, wasAsked: wasAsked) }
         control.shutDown()
         over.open()
         greeted.open()

@@ -35,6 +35,8 @@ public final class CompressionSession: Sendable {
     let mailbox: SessionMailbox
     private let current: CurrentEncoder
     private let first: EncoderDescription
+    /// Has a refresh posted after the system was suspended; `nil` if that concerns no encoder of this session.
+    private let sleepListener: SystemSleep.Listener?
 
     /// Creates a session with the best encoder for that configuration.
     ///
@@ -117,12 +119,22 @@ public final class CompressionSession: Sendable {
         self.mailbox = mailbox
         self.current = current
         first = encoder
+        sleepListener = Self.sleepListener(options, selection, mailbox)
         self.events = events
         samples = SampleSequence(queue: queue)
         adjustments = valid.adjustments
     }
 
     deinit { mailbox.post(.cancel) }
+
+    private static func sleepListener(
+        _ options: SessionOptions,
+        _ selection: EncoderSelection,
+        _ mailbox: SessionMailbox
+    ) -> SystemSleep.Listener? {
+        guard options.refreshesOnResume, selection.candidates.contains(where: \.identity.isHardware) else { return nil }
+        return options.systemSleep.listen { mailbox.post(.refresh(.resume)) }
+    }
 
     /// Which encoder works now, with its codec, profile and level, and why this one.
     public var encoder: EncoderDescription {
@@ -161,6 +173,7 @@ public final class CompressionSession: Sendable {
         token: (any Sendable)? = nil
     ) async throws(MediaError) -> FrameDisposition {
         try buffer.attachments.validate()
+        sleepListener?.look()
         let frame = EncoderFrame(
             number: 0,
             buffer: buffer,

@@ -19,6 +19,14 @@ public struct SessionOptions: Sendable {
     public var limits = SessionLimits()
     /// How much coded data may wait for the consumer.
     public var waterMarks = WaterMarks()
+    /// Whether an encoder on a GPU is replaced by a new one after the system was suspended, as by
+    /// ``CompressionSession/refresh()``: not every driver's contexts live through that. logind tells at once that the
+    /// system has resumed; where there is none, the first frame that comes afterwards finds out. No frame is lost either
+    /// way. The switch has the reason ``RefreshReason/resume``.
+    public var refreshesOnResume = true
+
+    /// Tells of suspends.
+    var systemSleep = SystemSleep.shared
 
     /// Makes the defaults.
     public init() {}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Glibc
+
+/// A connection to the system's message bus, by sd-bus(3) of libsystemd, which is loaded when it is first wanted. It is for
+/// one thread.
+struct SystemBus: ~Copyable {
+    /// Functions of sd-bus, with the types that `systemd/sd-bus.h` gives them.
+    private struct Library: @unchecked Sendable {
+        typealias Bus = OpaquePointer
+        typealias Message = OpaquePointer
+        typealias Handler = @convention(c) (Message?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Int32
+
+        typealias Open = @convention(c) (UnsafeMutablePointer<Bus?>) -> Int32
+        typealias SetTimeout = @convention(c) (Bus, UInt64) -> Int32
+        typealias MatchSignal =
+            @convention(c) (
+                Bus, UnsafeMutablePointer<OpaquePointer?>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
+                UnsafePointer<CChar>?, UnsafePointer<CChar>?, Handler, UnsafeMutableRawPointer?
+            ) -> Int32
+        typealias Read = @convention(c) (Message, CChar, UnsafeMutableRawPointer) -> Int32
+        typealias Process = @convention(c) (Bus, UnsafeMutablePointer<Message?>?) -> Int32
+        typealias Number = @convention(c) (Bus) -> Int32
+        typealias Timeout = @convention(c) (Bus, UnsafeMutablePointer<UInt64>) -> Int32
+        typealias Close = @convention(c) (Bus) -> Bus?
+
+        let open: Open
+        let setTimeout: SetTimeout
+        let matchSignal: MatchSignal
+        let read: Read
+        let process: Process
+        let descriptor: Number
+        let events: Number
+        let timeout: Timeout
+        let close: Close
+
+        /// The library; `nil` where it is not installed, or older than 2018 (version 240).
+        static let shared = Library()
+
+        private init?() {
+            // elogind's library has sd-bus as well, where there is no systemd.
+            guard let handle = dlopen("libsystemd.so.0", RTLD_NOW) ?? dlopen("libelogind.so.0", RTLD_NOW),
+                let open = dlsym(handle, "sd_bus_open_system"),
+                let setTimeout = dlsym(handle, "sd_bus_set_method_call_timeout"),
+                let matchSignal = dlsym(handle, "sd_bus_match_signal"),
+                let read = dlsym(handle, "sd_bus_message_read_basic"),
+                let process = dlsym(handle, "sd_bus_process"),
+                let descriptor = dlsym(handle, "sd_bus_get_fd"),
+                let events = dlsym(handle, "sd_bus_get_events"),
+                let timeout = dlsym(handle, "sd_bus_get_timeout"),
+                let close = dlsym(handle, "sd_bus_flush_close_unref")
+            else { return nil }
+            self.open = unsafeBitCast(open, to: Open.self)
+            self.setTimeout = unsafeBitCast(setTimeout, to: SetTimeout.self)
+            self.matchSignal = unsafeBitCast(matchSignal, to: MatchSignal.self)
+            self.read = unsafeBitCast(read, to: Read.self)
+            self.process = unsafeBitCast(process, to: Process.self)
+            self.descriptor = unsafeBitCast(descriptor, to: Number.self)
+            self.events = unsafeBitCast(events, to: Number.self)
+            self.timeout = unsafeBitCast(timeout, to: Timeout.self)
+            self.close = unsafeBitCast(close, to: Close.self)
+        }
+    }
+
+    /// A signal that a service sends: who, from which object, by which interface, under which name.
+    struct Signal {
+        var sender: String
+        var path: String
+        var interface: String
+        var name: String
+    }
+
+    /// Why there is no connection, or no more, in words for a person.
+    struct Failure: Error {
+        var reason: String
+
+        /// - Parameter status: What a function of sd-bus returned: an errno below zero.
+        init(_ call: String, _ status: Int32) {
+            reason = "\(call): \(String(cString: strerror(-status)))"
+        }
+
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    private final class Subscription {
+        let handler: (Bool) -> Void
+        init(_ handler: @escaping (Bool) -> Void) { self.handler = handler }
+    }
+
+    private let library: Library
+    private let bus: OpaquePointer
+    private var subscriptions: [Subscription] = []
+
+    /// Connects to the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or to that of the system.
+    init() throws(Failure) {
+        guard let library = Library.shared else { throw Failure("libsystemd is not there") }
+        var bus: OpaquePointer?
+        let status = library.open(&bus)
+        guard status >= 0, let bus else { throw Failure("sd_bus_open_system", status) }
+        self.library = library
+        self.bus = bus
+        // In microseconds: a bus that answers no later is none.
+        _ = library.setTimeout(bus, 5_000_000)
+    }
+
+    deinit { _ = library.close(bus) }
+
+    /// Has a function called with the truth value that each signal carries, in ``process()``.
+    mutating func subscribe(to signal: Signal, _ handler: @escaping (Bool) -> Void) throws(Failure) {
+        let subscription = Subscription(handler)
+        subscriptions.append(subscription)
+        let library = library
+        let context = Unmanaged.passUnretained(subscription).toOpaque()
+        let status = library.matchSignal(
+            bus,
+            nil,
+            signal.sender,
+            signal.path,
+            signal.interface,
+            signal.name,
+            { message, context, _ in
+                guard let message, let context, let library = Library.shared else { return 0 }
+                var value: Int32 = 0
+                if library.read(message, CChar(UInt8(ascii: "b")), &value) > 0 {
+                    Unmanaged<Subscription>.fromOpaque(context).takeUnretainedValue().handler(value != 0)
+                }
+                return 0
+            },
+            context
+        )
+        guard status >= 0 else { throw Failure("sd_bus_match_signal", status) }
+    }
+
+    /// Handles all that has come.
+    func process() throws(Failure) {
+        while true {
+            let status = library.process(bus, nil)
+            guard status >= 0 else { throw Failure("sd_bus_process", status) }
+            if status == 0 { return }
+        }
+    }
+
+    /// What to wait for until something has come: as poll(2) takes it, and for how many milliseconds at most.
+    var wait: (entry: pollfd, milliseconds: Int32) {
+        var microseconds = UInt64.max
+        _ = library.timeout(bus, &microseconds)
+        let events = Int16(truncatingIfNeeded: library.events(bus))
+        let milliseconds = microseconds == .max ? -1 : Int32(clamping: microseconds / 1000 + 1)
+        return (pollfd(fd: library.descriptor(bus), events: events, revents: 0), milliseconds)
+    }
+}
