@@ -2,11 +2,17 @@
 
 import MediaIO
 import MediaTypes
+import VAToolbox
 
 /// Reads a source on a thread of its own.
 actor MediaReader {
     private let executor = QueueExecutor(label: "vatoolbox.reader")
     private var source: MediaSource?
+    /// What comes after the events that were given.
+    private var failure: MediaError?
+
+    /// The most events that are given at once.
+    private static let most = 8
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -35,9 +41,27 @@ actor MediaReader {
         )
     }
 
-    func next() throws(MediaError) -> MediaSource.Event? { try source?.next() }
+    /// The next events; none at the end. They are several where pictures stay in their file: nothing is read then, and to
+    /// change to this thread and back for each of them would take longer than all else.
+    func next() throws(MediaError) -> [MediaSource.Event] {
+        if let failure = failure.take() { throw failure }
+        var events: [MediaSource.Event] = []
+        do throws(MediaError) {
+            while events.count < Self.most, let event = try source?.next() {
+                events.append(event)
+                guard event.isInFile else { break }
+            }
+        } catch {
+            if events.isEmpty { throw error }
+            failure = error
+        }
+        return events
+    }
 
-    func endInput() { source?.endInput() }
+    func endInput() {
+        failure = nil
+        source?.endInput()
+    }
 
     func leavePicturesInFile() { source?.leavePicturesInFile() }
 
@@ -80,7 +104,16 @@ actor MediaWriter {
         return (tracks, refusals)
     }
 
-    func write(_ sample: SampleBuffer) throws(MediaError) { try sink?.write(sample) }
+    /// Writes samples as they come, until they end.
+    ///
+    /// - Parameter note: Is told of each sample that is written.
+    func write(_ samples: SampleSequence, note: @Sendable (SampleBuffer) -> Void) async throws(MediaError) {
+        var samples = samples.makeAsyncIterator()
+        while let sample = try await samples.next(isolation: self) {
+            try sink?.write(sample)
+            note(sample)
+        }
+    }
 
     func write(_ packet: MediaPacket) throws(MediaError) { try sink?.write(packet) }
 
@@ -92,5 +125,13 @@ actor MediaWriter {
     func abort() {
         sink?.abort()
         sink = nil
+    }
+}
+
+extension MediaSource.Event {
+    /// Whether it is a picture whose samples are in its file.
+    fileprivate var isInFile: Bool {
+        guard case .frame(let frame) = self, case .file = frame.buffer.storage else { return false }
+        return true
     }
 }

@@ -205,9 +205,7 @@ public final class Transcoder: Sendable {
     }
 
     private func drain(_ session: CompressionSession) async throws(MediaError) {
-        var samples = session.samples.makeAsyncIterator()
-        while let sample = try await samples.next() {
-            try await writer.write(sample)
+        try await writer.write(session.samples) { sample in
             state.withLock {
                 $0.framesOut += 1
                 $0.bytesOut += sample.data.count
@@ -222,18 +220,22 @@ public final class Transcoder: Sendable {
     ) async throws(MediaError) {
         var converter = request.video.frameRate.map { FrameRateConverter(frameRate: $0) }
         var pace = request.isPaced ? Pace() : nil
-        while let event = try await nextEvent() {
-            switch event {
-            case .packet(let packet):
-                if copied.contains(packet.track.index) { try await copy(packet) }
-            case .frame(let frame):
-                if !regions.isEmpty { frame.buffer.attachments.regionsOfInterest = regions }
-                if converter == nil {
-                    try await encode(frame, session, &pace)
-                } else {
-                    try await encode(converter?.convert(frame), session, &pace)
+        var events = try await nextEvents()
+        while !events.isEmpty {
+            for event in events {
+                switch event {
+                case .packet(let packet):
+                    if copied.contains(packet.track.index) { try await copy(packet) }
+                case .frame(let frame):
+                    if !regions.isEmpty { frame.buffer.attachments.regionsOfInterest = regions }
+                    if converter == nil {
+                        try await encode(frame, session, &pace)
+                    } else {
+                        try await encode(converter?.convert(frame), session, &pace)
+                    }
                 }
             }
+            events = try await nextEvents()
         }
         try await encode(converter?.finish(), session, &pace)
         try await session.finish()
@@ -248,8 +250,8 @@ public final class Transcoder: Sendable {
         }
     }
 
-    /// The next event; after a stop, those that are still inside of the decoder.
-    private func nextEvent() async throws(MediaError) -> MediaSource.Event? {
+    /// The next events; after a stop, those that are still inside of the decoder.
+    private func nextEvents() async throws(MediaError) -> [MediaSource.Event] {
         if !isStopped.load(ordering: .sequentiallyConsistent) {
             do {
                 return try await reader.next()

@@ -28,7 +28,7 @@ public struct SampleSequence: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(MediaError) -> SampleBuffer? {
             guard isFirst else { throw SampleQueue.secondConsumer }
-            return try await queue.next()
+            return try await queue.next(isolation: actor)
         }
 
         /// The next sample; `nil` after the last one. Waits for it if there is none yet.
@@ -113,13 +113,15 @@ final class SampleQueue: Sendable {
         waiting?.continuation.resume(returning: end.outcome)
     }
 
-    func next() async throws(MediaError) -> SampleBuffer? {
+    /// The next sample; `nil` after the last one. Nothing changes to another thread on the way to the caller.
+    func next(isolation actor: isolated (any Actor)? = #isolation) async throws(MediaError) -> SampleBuffer? {
         let id = state.withLock { state in
             defer { state.nextWaiting += 1 }
             return state.nextWaiting
         }
         let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { wait(Waiting(id: id, continuation: $0)) }
+            _ = actor
+            return await withCheckedContinuation { wait(Waiting(id: id, continuation: $0)) }
         } onCancel: {
             let waiting = state.withLock { state -> Waiting? in
                 guard state.waiting?.id == id else { return nil }

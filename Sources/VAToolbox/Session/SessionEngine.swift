@@ -3,10 +3,26 @@
 import MediaTypes
 import Synchronization
 
-/// Brings inputs from any thread to the engine, in order, without blocking the thread that posts them.
+/// Brings inputs from any thread to the engine, in order, without making the thread wait.
+///
+/// Whoever posts to an engine that is idle does its work at once, and what others post meanwhile; to wake another thread
+/// for it would take longer than the work, which blocks nowhere.
 final class SessionMailbox: Sendable {
+    /// What the engine gets.
+    enum Letter {
+        case input(SessionMachine.Input)
+        /// An input that a caller waits for.
+        case call(SessionMachine.WaiterID, SessionMachine.Input, CheckedContinuation<SessionEngine.Outcome, Never>)
+        /// The watchdog's time has come.
+        case alarm
+        /// A question about the engine.
+        case question(@Sendable (SessionEngine) -> Void)
+    }
+
     private struct State {
-        var inputs: [SessionMachine.Input] = []
+        var letters: [Letter] = []
+        /// Whether a thread works for the engine.
+        var isBusy = false
         weak var engine: SessionEngine?
     }
 
@@ -15,30 +31,44 @@ final class SessionMailbox: Sendable {
     func connect(_ engine: SessionEngine) { state.withLock { $0.engine = engine } }
 
     /// Posts an input. It is dropped when the engine is gone, as may be when a lost call into an encoder returns.
-    func post(_ input: SessionMachine.Input) {
+    func post(_ input: SessionMachine.Input) { post(.input(input)) }
+
+    /// Posts anything, and perhaps works for the engine.
+    func post(_ letter: sending Letter) {
         let engine = state.withLock { state -> SessionEngine? in
             guard let engine = state.engine else { return nil }
-            state.inputs.append(input)
-            return state.inputs.count == 1 ? engine : nil
+            state.letters.append(letter)
+            if state.isBusy { return nil }
+            state.isBusy = true
+            return engine
         }
-        if let engine { Task.detached { await engine.handleMail() } }
+        engine?.handleMail()
     }
 
-    func takeAll() -> [SessionMachine.Input] {
+    /// What was posted; `nil` if there is nothing, and then the work is over.
+    fileprivate func take() -> [Letter]? {
         state.withLock { state in
-            defer { state.inputs = [] }
-            return state.inputs
+            if state.letters.isEmpty {
+                state.isBusy = false
+                return nil
+            }
+            defer { state.letters.removeAll(keepingCapacity: true) }
+            return state.letters
         }
     }
 }
 
 /// Runs a session's machine and carries out its actions. None of them blocks.
-actor SessionEngine {
-    private(set) var machine: SessionMachine
+///
+/// What is in here is used by one thread at a time: the one that the mailbox lets work.
+final class SessionEngine: @unchecked Sendable {
+    private var current: SessionMachine
     private let factories: [any EncoderFactory]
     private let mailbox: SessionMailbox
     private let queue: SampleQueue
     private let report: @Sendable (SessionEvent?) -> Void
+    private let nextWaiter = Atomic<SessionMachine.WaiterID>(0)
+    private let releaseLimit: Duration
     /// `nil` in a program without a metrics system.
     private var metrics: SessionMetrics?
 
@@ -46,7 +76,6 @@ actor SessionEngine {
     /// Closed, and perhaps not released yet; without those that hang.
     private var closing: [EncoderInstance] = []
     private var suspended: [SessionMachine.WaiterID: CheckedContinuation<Outcome, Never>] = [:]
-    private var nextWaiter: SessionMachine.WaiterID = 0
     private var watchdog: (task: Task<Void, Never>, deadline: SessionMachine.Instant)?
 
     typealias Outcome = Result<FrameDisposition, MediaError>
@@ -59,7 +88,8 @@ actor SessionEngine {
         metrics: SessionMetrics? = SessionMetrics(),
         report: @escaping @Sendable (SessionEvent?) -> Void
     ) {
-        self.machine = machine
+        current = machine
+        releaseLimit = machine.options.limits.frameDeadline
         factories = machine.selection.candidates.map(\.factory)
         self.mailbox = mailbox
         self.queue = queue
@@ -72,19 +102,32 @@ actor SessionEngine {
         for instance in instances.values { instance.close(isHung: false) }
     }
 
-    var statistics: SessionStatistics { machine.statistics }
+    /// The machine as it is when all is handled that was posted before.
+    var machine: SessionMachine {
+        get async { await ask { $0.current } }
+    }
+
+    var statistics: SessionStatistics {
+        get async { await ask { $0.current.statistics } }
+    }
+
+    private func ask<Answer: Sendable>(_ question: @escaping @Sendable (SessionEngine) -> Answer) async -> Answer {
+        await withCheckedContinuation { continuation in
+            mailbox.post(.question { continuation.resume(returning: question($0)) })
+        }
+    }
 
     /// Gives the machine an input that a caller waits for, and waits until the machine answers.
     func call(
         _ input: sending (SessionMachine.WaiterID) -> SessionMachine.Input
     ) async throws(MediaError) -> FrameDisposition {
-        handleMail()  // what the caller posted before must not come after
-        let id = nextWaiter
-        nextWaiter += 1
+        let id = nextWaiter.add(1, ordering: .relaxed).oldValue
+        let input = input(id)
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                suspended[id] = continuation
-                handle(input(id))
+                mailbox.post(.call(id, input, continuation))
+                // A cancellation before that found no call.
+                if Task.isCancelled { mailbox.post(.cancelWaiter(id)) }
             }
         } onCancel: {
             mailbox.post(.cancelWaiter(id))
@@ -92,22 +135,38 @@ actor SessionEngine {
         return try outcome.get()
     }
 
-    func handleMail() {
-        for input in mailbox.takeAll() { handle(input) }
+    /// Handles what was posted until there is nothing more.
+    fileprivate func handleMail() {
+        while let letters = mailbox.take() {
+            for letter in letters { handle(letter) }
+        }
+    }
+
+    private func handle(_ letter: SessionMailbox.Letter) {
+        switch letter {
+        case .input(let input): handle(input)
+        case .call(let id, let input, let continuation):
+            suspended[id] = continuation
+            handle(input)
+        case .alarm:
+            watchdog = nil
+            handle(.clock)
+        case .question(let question): question(self)
+        }
     }
 
     private func handle(_ input: SessionMachine.Input) {
         step(input)
         // Asked each time: that the consumer has caught up may be old news when it is handled.
-        if !machine.isConsumerSlow, queue.isSlow { step(.consumer(isSlow: true)) }
-        if machine.isOver { report(nil) }
+        if !current.isConsumerSlow, queue.isSlow { step(.consumer(isSlow: true)) }
+        if current.isOver { report(nil) }
         armWatchdog()
     }
 
     private func step(_ input: SessionMachine.Input) {
         let now = SessionMachine.Instant.now
-        let actions = machine.handle(input, at: now)
-        metrics?.note(actions, machine.statistics, inFlight: machine.window.count, at: now)
+        let actions = current.handle(input, at: now)
+        metrics?.note(actions, current.statistics, inFlight: current.window.count, at: now)
         perform(actions)
     }
 
@@ -123,7 +182,7 @@ actor SessionEngine {
             case .emit(let samples): queue.append(samples)
             case .resume(let id, let outcome): suspended.removeValue(forKey: id)?.resume(returning: outcome)
             case .report(let event): report(event)
-            case .tell(let candidate, let outcome): machine.selection.candidates[candidate].outcome(outcome)
+            case .tell(let candidate, let outcome): current.selection.candidates[candidate].outcome(outcome)
             case .endSamples(let end): queue.end(end)
             }
         }
@@ -138,8 +197,7 @@ actor SessionEngine {
 
     /// Waits until the encoders that were closed are released, each as long as a frame may take.
     func waitForRelease() async {
-        let limit = machine.options.limits.frameDeadline
-        while let instance = closing.popLast() { await instance.waitForRelease(atMost: limit) }
+        while let instance = await ask({ $0.closing.popLast() }) { await instance.waitForRelease(atMost: releaseLimit) }
     }
 
     private func create(
@@ -156,21 +214,16 @@ actor SessionEngine {
 
     /// Keeps one task asleep until the machine's deadline; it wakes at a deadline that may have moved on meanwhile.
     private func armWatchdog() {
-        guard let deadline = machine.deadline else { return }
+        guard let deadline = current.deadline else { return }
         if let watchdog {
             guard deadline < watchdog.deadline else { return }
             watchdog.task.cancel()
         }
-        let task = Task { [weak self] in
+        let mailbox = mailbox
+        let task = Task {
             do { try await Task.sleep(until: deadline, clock: .suspending) } catch { return }
-            await self?.deadlinePassed()
+            mailbox.post(.alarm)
         }
         watchdog = (task, deadline)
-    }
-
-    private func deadlinePassed() {
-        watchdog = nil
-        handleMail()
-        handle(.clock)
     }
 }
