@@ -41,6 +41,61 @@ static inline unsigned ffmpeg_version(unsigned major, unsigned minor, unsigned m
     return AV_VERSION_INT(major, minor, micro);
 }
 
+// What FFmpeg 7 has in another place than FFmpeg 5.
+
+/// Whether a frame is interlaced.
+static inline int ffmpeg_is_interlaced(const AVFrame *frame) {
+#ifdef AV_FRAME_FLAG_INTERLACED
+    return (frame->flags & AV_FRAME_FLAG_INTERLACED) != 0;
+#else
+    return frame->interlaced_frame;
+#endif
+}
+
+/// How long a frame lasts, in units of its time base; 0 if that is not known.
+static inline int64_t ffmpeg_duration(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 58
+    return frame->duration;
+#else
+    return frame->pkt_duration;
+#endif
+}
+
+/// What a stream says of a kind beside its packets, and how many bytes; null if nothing. The stream owns it.
+static inline const uint8_t *ffmpeg_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size) {
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+    const AVCodecParameters *parameters = stream->codecpar;
+    const AVPacketSideData *found =
+        av_packet_side_data_get(parameters->coded_side_data, parameters->nb_coded_side_data, type);
+    *size = found != 0 ? found->size : 0;
+    return found != 0 ? found->data : 0;
+#else
+    return av_stream_get_side_data(stream, type, size);
+#endif
+}
+
+/// Has a stream say something of a kind beside its packets.
+///
+/// @return 0, and the stream owns the data; or a negative error.
+static inline int ffmpeg_add_side_data(AVStream *stream, enum AVPacketSideDataType type, void *data, size_t size) {
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+    AVCodecParameters *parameters = stream->codecpar;
+    return av_packet_side_data_add(&parameters->coded_side_data, &parameters->nb_coded_side_data, type, data, size,
+                                   0) != 0
+               ? 0
+               : AVERROR(ENOMEM);
+#else
+    return av_stream_add_side_data(stream, type, (uint8_t *)data, size);
+#endif
+}
+
+/// A function that takes bytes of an output: how many it took, or a negative error.
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+typedef const uint8_t *ffmpeg_output_bytes;
+#else
+typedef uint8_t *ffmpeg_output_bytes;
+#endif
+
 /// The functions of libavfilter that are used, found when the first filter is needed. Being linked to the library costs
 /// every start: it brings along some thirty libraries, for fonts, speech, subtitles and more.
 struct ffmpeg_filters {

@@ -141,9 +141,7 @@ extension Muxer {
 }
 
 /// `AVIOContext.write_packet`: all bytes or a negative `errno`. Without a file the bytes vanish.
-private func writeBytes(_ opaque: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?, _ count: Int32)
-    -> Int32
-{
+private func writeBytes(_ opaque: UnsafeMutableRawPointer?, _ bytes: ffmpeg_output_bytes?, _ count: Int32) -> Int32 {
     guard let opaque else { return count }
     let file = Unmanaged<OutputFile>.fromOpaque(opaque).takeUnretainedValue()
     return status(of: file) { () throws(MediaError) in

@@ -117,7 +117,7 @@ extension UnsafeMutablePointer<AVStream> {
         _ data: UnsafeMutableRawPointer,
         _ size: Int
     ) throws(MediaError) {
-        let status = av_stream_add_side_data(self, type, data.assumingMemoryBound(to: UInt8.self), size)
+        let status = ffmpeg_add_side_data(self, type, data, size)
         guard status < 0 else { return }
         av_free(data)
         try check(status, "av_stream_add_side_data", "no memory for HDR metadata")

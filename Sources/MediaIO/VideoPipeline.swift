@@ -81,7 +81,7 @@ final class VideoPipeline {
         _ type: AVPacketSideDataType
     ) -> UnsafeRawBufferPointer? {
         var size = 0
-        guard let data = av_stream_get_side_data(stream, type, &size) else { return nil }
+        guard let data = ffmpeg_side_data(stream, type, &size) else { return nil }
         return UnsafeRawBufferPointer(start: data, count: size)
     }
 
@@ -155,7 +155,7 @@ extension VideoPipeline {
         let frame = reference.frame
         let said = frame.pointee.best_effort_timestamp
         let repairedBefore = times.repaired
-        let time = times.place(said == ffmpeg_no_pts ? nil : said, duration: duration(of: frame.pointee))
+        let time = times.place(said == ffmpeg_no_pts ? nil : said, duration: duration(of: frame))
         frame.pointee.pts = time
         problems.repairedTimes += times.repaired - repairedBefore
         if firstDecodedTime == nil { firstDecodedTime = time }
@@ -169,13 +169,14 @@ extension VideoPipeline {
             problems.damagedFrames += 1
             problems.describe("the picture at \(seconds(time)) is damaged")
         }
-        if frame.pointee.interlaced_frame != 0 { isInterlaced = true }
+        if ffmpeg_is_interlaced(frame) != 0 { isInterlaced = true }
         return true
     }
 
     /// How long a frame lasts, in ticks; 0 if that is not known.
-    private func duration(of frame: AVFrame) -> Int64 {
-        if frame.pkt_duration > 0 { return min(frame.pkt_duration, FrameTimes.largest) }
+    private func duration(of frame: UnsafePointer<AVFrame>) -> Int64 {
+        let told = ffmpeg_duration(frame)
+        if told > 0 { return min(told, FrameTimes.largest) }
         guard let rate = rate.rate else { return 0 }
         return MediaTime(value: Int64(rate.denominator), timescale: rate.numerator)
             .ticks(in: timeBase, AV_ROUND_NEAR_INF) ?? 0
@@ -194,7 +195,7 @@ extension VideoPipeline {
         // often.
         let deinterlaces =
             options.deinterlacing == .automatic
-            && (frame.pointee.interlaced_frame != 0 || filter?.configuration.deinterlaces == true)
+            && (ffmpeg_is_interlaced(frame) != 0 || filter?.configuration.deinterlaces == true)
         let orientation = orientation(of: frame)
         if !deinterlaces, orientation == .upright, PixelBuffer.canWrap(frame.pointee) { return nil }
         guard let layout = PictureLayout(rawFormat: frame.pointee.format) else { return nil }
@@ -232,7 +233,7 @@ extension VideoPipeline {
                 pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? Rational(ratio.num, ratio.den).reduced : .one,
                 attachments: PictureColor.attachments(of: frame, stream: streamAttachments)
             )
-            let duration = duration(of: frame.pointee)
+            let duration = duration(of: frame)
             model =
                 applied == nil && !isInterlaced
                 ? Model(description: buffer.pictureDescription, duration: duration, decoded: layout) : nil

@@ -29,6 +29,8 @@ SWIFT_PACKAGES = "binutils gcc git libc6-dev libstdc++-12-dev tzdata".split()
 LEFT_OUT = ["liblldb*", "lldb*", "*sourcekit*", "libclang.so*", "libLTO*", "embedded", "usr/share/doc"]
 TOOLS = {"buildah": "buildah", "debootstrap": "debootstrap", "podman": "podman", "runc": "runc",
          "ffmpeg": "ffmpeg", "objdump": "binutils"}
+# What buildah and runc leave in places that no option changes: a cache of names, and folders that are empty.
+TRACES = [Path("/var/lib/containers/cache"), Path("/var/lib/containers"), Path("/run/runc"), Path("/run/containers")]
 
 
 def install_tools():
@@ -86,6 +88,7 @@ class Engine:
                         "--storage-driver", "overlay"]
         self.environment = {**os.environ, "CONTAINERS_CONF": str(settings), "TMPDIR": str(self.folder / "tmp")}
         self.cgroups = set(self.our_cgroups())
+        self.absent = [path for path in TRACES if not path.exists()]
 
     def buildah(self, *words, log=None):
         """Runs buildah; with a log, everything that it prints goes there. Returns its output."""
@@ -199,9 +202,16 @@ class Engine:
         for place in reversed([place for place in mounts if Path(place).is_relative_to(self.folder)]):
             subprocess.run(["umount", place], capture_output=True)
         for cgroup in set(self.our_cgroups()) - self.cgroups:
-            for folder in [*sorted(cgroup.rglob("*/"), reverse=True), cgroup]:
-                if folder.is_dir():
-                    try:
-                        folder.rmdir()
-                    except OSError:
-                        pass
+            remove_empty(*sorted((path for path in cgroup.rglob("*") if path.is_dir()), reverse=True), cgroup)
+        if TRACES[0] in self.absent:
+            shutil.rmtree(TRACES[0], ignore_errors=True)
+        remove_empty(*self.absent)
+
+
+def remove_empty(*folders):
+    """Removes folders in which nothing is."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            pass
