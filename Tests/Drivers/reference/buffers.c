@@ -203,10 +203,10 @@ VAStatus entry_vaUnmapBuffer(VADriverContextP context, VABufferID buf_id)
 static void judge_buffer_destruction(struct driver *driver, const struct buffer *buffer)
 {
     uint32_t id = buffer->object.id;
-    if (buffer->pending && !could_not_wait(driver, buffer) && !faults_device_lost())
+    if (buffer->pending && !could_not_wait(driver, buffer) && !faults_device_lost(driver->faults))
         journal_finding(JOURNAL_NOWHERE, "coded-buffer-destroyed-in-use", "vaDestroyBuffer",
                         "coded buffer 0x%08x is destroyed before its picture is coded", id);
-    if (buffer->mapped)
+    if (buffer->mapped && !buffer->object.excused)
         journal_finding(JOURNAL_NOWHERE, "buffer-destroyed-while-mapped", "vaDestroyBuffer",
                         "buffer 0x%08x of type %d is still mapped", id, buffer->type);
 }

@@ -215,10 +215,10 @@ static bool work_on(struct driver *driver, struct context *context, const struct
 {
     struct coded_fault fault;
     struct job_result result;
-    faults_coded(&fault);
+    faults_coded(driver->faults, &fault);
     if (fault.hang)
         return false;
-    if (faults_device_lost()) {
+    if (faults_device_lost(driver->faults)) {
         result = (struct job_result){.failed = true, .failure = "device lost", .started = microseconds_now()};
         result.ended = result.started;
     } else {

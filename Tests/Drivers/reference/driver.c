@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <va/va_drmcommon.h>
 
 /* Each entry point, with its faults before it. */
 #define WRAP_ENTRY(name, parameters, arguments, refused) \
     static VAStatus wrapped_##name parameters \
     { \
         VAStatus fault_status = VA_STATUS_SUCCESS; \
-        if (faults_enter(TARGET_##name, &fault_status)) \
+        if (faults_enter(driver_of(driver)->faults, TARGET_##name, &fault_status)) \
             return entry_##name arguments; \
         refused; \
         return fault_status; \
@@ -71,11 +72,15 @@ static bool read_settings(struct driver *driver)
     return false;
 }
 
-static struct driver *driver_create(void)
+static struct driver *driver_create(int node)
 {
     struct driver *driver = calloc(1, sizeof(*driver));
-    if (!driver)
+    if (driver)
+        driver->faults = faults_display(node);
+    if (!driver || !driver->faults) {
+        free(driver);
         return NULL;
+    }
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -89,6 +94,7 @@ static void driver_destroy(struct driver *driver)
 {
     pthread_cond_destroy(&driver->changed);
     pthread_mutex_destroy(&driver->lock);
+    free(driver->faults);
     free(driver);
 }
 
@@ -114,11 +120,12 @@ VAStatus ENTRY_SYMBOL(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP conte
 __attribute__((visibility("default"))) VAStatus
 ENTRY_SYMBOL(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context)
 {
-    struct driver *driver = driver_create();
+    const struct drm_state *node = context->drm_state;
+    struct driver *driver = driver_create(node ? node->fd : -1);
     if (!driver)
         return VA_STATUS_ERROR_ALLOCATION_FAILED;
     VAStatus status = VA_STATUS_ERROR_INVALID_PARAMETER;
-    if (!read_settings(driver) || !faults_enter(TARGET_vaInitialize, &status)) {
+    if (!read_settings(driver) || !faults_enter(driver->faults, TARGET_vaInitialize, &status)) {
         driver_destroy(driver);
         return status;
     }

@@ -23,14 +23,17 @@ struct object {
     enum object_kind kind;
     uint32_t id;
     uint32_t references; /* the table's own, and one per user */
-    bool excused;        /* a fault kept the client from destroying it: no leak */
+    bool excused;        /* a fault kept the client from destroying or unmapping it: no leak, and it may be mapped */
     bool unwaitable;     /* a fault kept the client from waiting for it */
     struct object *next; /* in its bucket of the table */
 };
 
 #define OBJECT_BUCKETS 1024
 
+struct fault_display;
+
 struct driver {
+    struct fault_display *faults;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a picture was completed, or a context's queue has changed */
     struct persona persona;

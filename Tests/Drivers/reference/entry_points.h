@@ -72,7 +72,7 @@
     ENTRY(vaUnmapBuffer, \
           (VADriverContextP driver, VABufferID buf_id), \
           (driver, buf_id), \
-          (void)0) \
+          objects_excuse(driver, &buf_id, 1)) \
     ENTRY(vaDestroyBuffer, \
           (VADriverContextP driver, VABufferID buffer_id), \
           (driver, buffer_id), \

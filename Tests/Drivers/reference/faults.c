@@ -3,12 +3,15 @@
 
 #include "../common/environment.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +37,7 @@ static const char *const targets[FAULT_TARGETS] = {"vaInitialize", "coded", DRIV
 
 struct fault {
     enum fault_target target;
+    uint64_t node, display; /* 0: any */
     uint64_t first, last; /* occurrences, both included */
     enum action action;
     uint64_t value;
@@ -42,13 +46,16 @@ struct fault {
 #define MOST_FAULTS 64
 #define LONGEST_TEXT 4096
 
+#define NODES 256 /* more than the numbers of render nodes go to */
+
 static struct {
-    pthread_mutex_t lock; /* for all but device_lost; whether count is 0 is also read without it */
+    pthread_mutex_t lock; /* for all but what is lost; whether count is 0 is also read without it */
     char text[LONGEST_TEXT];
     struct fault faults[MOST_FAULTS];
     atomic_size_t count;
     uint64_t calls[FAULT_TARGETS];
     atomic_bool device_lost;
+    atomic_bool node_lost[NODES];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Entry points that reach the device, and what drivers say there once it is gone. */
@@ -113,6 +120,12 @@ static const char *read_fault(char *text, struct fault *fault)
     char *occurrence = environment_cut(text, ':');
     if (!action || !occurrence)
         return "the form is TARGET:OCCURRENCE=ACTION";
+    char *display = environment_cut(text, '#');
+    char *node = environment_cut(text, '@');
+    if (display && (!environment_number(display, UINT32_MAX, &fault->display) || fault->display == 0))
+        return "a display is a number from 1";
+    if (node && (!environment_number(node, NODES - 1, &fault->node) || fault->node == 0))
+        return "a node is a number such as 128";
     for (enum fault_target i = 0; i < FAULT_TARGETS; i++)
         if (strcmp(text, targets[i]) == 0)
             fault->target = i;
@@ -165,14 +178,50 @@ bool faults_read(char *problem, size_t size)
         for (size_t i = 0; i < FAULT_TARGETS; i++)
             state.calls[i] = 0;
         atomic_store(&state.device_lost, false);
+        for (size_t i = 0; i < NODES; i++)
+            atomic_store(&state.node_lost[i], false);
     }
     pthread_mutex_unlock(&state.lock);
     return understood;
 }
 
-bool faults_device_lost(void)
+/* The number of the next display: each writes one byte to the file that all share. */
+static uint64_t take_number(const char *path)
 {
-    return atomic_load(&state.device_lost);
+    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0)
+        return 0;
+    off_t end = write(file, ".", 1) == 1 ? lseek(file, 0, SEEK_CUR) : 0;
+    close(file);
+    return end > 0 ? (uint64_t)end : 0;
+}
+
+struct fault_display *faults_display(int node)
+{
+    struct fault_display *display = calloc(1, sizeof(*display));
+    struct stat status;
+    const char *path = environment_text("REFERENCE_DRIVER_DISPLAYS");
+    if (display && fstat(node, &status) == 0 && S_ISCHR(status.st_mode))
+        display->node = minor(status.st_rdev) % NODES;
+    if (display && path)
+        display->number = take_number(path);
+    return display;
+}
+
+bool faults_device_lost(const struct fault_display *display)
+{
+    return atomic_load(&state.device_lost) || atomic_load(&state.node_lost[display->node]) ||
+           atomic_load(&display->lost);
+}
+
+static void lose_device(const struct fault *fault, struct fault_display *display)
+{
+    if (fault->display)
+        atomic_store(&display->lost, true);
+    else if (fault->node)
+        atomic_store(&state.node_lost[fault->node], true);
+    else
+        atomic_store(&state.device_lost, true);
 }
 
 static void pass_time(uint64_t microseconds)
@@ -201,7 +250,7 @@ static void journal_fault(const struct fault *fault, uint64_t call)
 }
 
 /* The actions that entry points and pictures have in common. */
-static void apply_common(const struct fault *fault)
+static void apply_common(const struct fault *fault, struct fault_display *display)
 {
     switch (fault->action) {
     case DELAY:
@@ -213,7 +262,7 @@ static void apply_common(const struct fault *fault)
     case ABORT:
         abort();
     case DEVICE_LOST:
-        atomic_store(&state.device_lost, true);
+        lose_device(fault, display);
         break;
     default:
         break;
@@ -222,32 +271,38 @@ static void apply_common(const struct fault *fault)
 
 /* Counts a call and copies the faults that apply to it, for another display may change the list; returns how many.
  * Without any faults nothing is counted. */
-static size_t take_faults(enum fault_target target, struct fault faults[MOST_FAULTS], uint64_t *call)
+static size_t take_faults(struct fault_display *display, enum fault_target target, struct fault faults[MOST_FAULTS],
+                          uint64_t *call)
 {
     size_t count = 0;
     if (atomic_load(&state.count) == 0)
         return 0;
     pthread_mutex_lock(&state.lock);
     *call = ++state.calls[target];
+    uint64_t here = ++display->calls[target];
     for (size_t i = 0; i < state.count; i++) {
         const struct fault *fault = &state.faults[i];
-        if (fault->target == target && *call >= fault->first && *call <= fault->last)
+        bool named = fault->node || fault->display;
+        uint64_t counted = named ? here : *call;
+        bool meant = (!fault->node || fault->node == display->node) &&
+                     (!fault->display || fault->display == display->number);
+        if (meant && fault->target == target && counted >= fault->first && counted <= fault->last)
             faults[count++] = *fault;
     }
     pthread_mutex_unlock(&state.lock);
     return count;
 }
 
-static bool enter(enum fault_target target, VAStatus *status)
+static bool enter(struct fault_display *display, enum fault_target target, VAStatus *status)
 {
     struct fault faults[MOST_FAULTS];
     uint64_t call;
     bool goes_on = true;
-    size_t count = take_faults(target, faults, &call);
+    size_t count = take_faults(display, target, faults, &call);
     for (size_t i = 0; i < count; i++) {
         const struct fault *fault = &faults[i];
         journal_fault(fault, call);
-        apply_common(fault);
+        apply_common(fault, display);
         if (fault->action == HANG)
             for (;;)
                 pause();
@@ -259,10 +314,10 @@ static bool enter(enum fault_target target, VAStatus *status)
     return goes_on;
 }
 
-bool faults_enter(enum fault_target entry, VAStatus *status)
+bool faults_enter(struct fault_display *display, enum fault_target entry, VAStatus *status)
 {
-    bool goes_on = enter(entry, status);
-    if (!faults_device_lost())
+    bool goes_on = enter(display, entry, status);
+    if (!faults_device_lost(display))
         return goes_on;
     for (size_t i = 0; i < sizeof(device_entries) / sizeof(device_entries[0]); i++) {
         if (device_entries[i].entry == entry) {
@@ -273,16 +328,16 @@ bool faults_enter(enum fault_target entry, VAStatus *status)
     return goes_on;
 }
 
-void faults_coded(struct coded_fault *coded)
+void faults_coded(struct fault_display *display, struct coded_fault *coded)
 {
     *coded = (struct coded_fault){.hang = false};
     struct fault faults[MOST_FAULTS];
     uint64_t call;
-    size_t count = take_faults(TARGET_coded, faults, &call);
+    size_t count = take_faults(display, TARGET_coded, faults, &call);
     for (size_t i = 0; i < count; i++) {
         const struct fault *fault = &faults[i];
         journal_fault(fault, call);
-        apply_common(fault);
+        apply_common(fault, display);
         if (fault->action == HANG)
             coded->hang = true;
         if (fault->action == OVERFLOW)

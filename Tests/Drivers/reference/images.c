@@ -129,8 +129,9 @@ VAStatus entry_vaDestroyImage(VADriverContextP context, VAImageID image_id)
     if (image) {
         struct buffer *buffer = object_peek(driver, OBJECT_BUFFER, image->description.buf);
         if (buffer && buffer->mapped) {
-            journal_finding(JOURNAL_NOWHERE, "image-destroyed-while-mapped", "vaDestroyImage",
-                            "buffer 0x%08x of image 0x%08x is still mapped", buffer->object.id, image_id);
+            if (!buffer->object.excused)
+                journal_finding(JOURNAL_NOWHERE, "image-destroyed-while-mapped", "vaDestroyImage",
+                                "buffer 0x%08x of image 0x%08x is still mapped", buffer->object.id, image_id);
             if (buffer->surface)
                 buffer->surface->mapped--;
         }

@@ -170,10 +170,10 @@ VAStatus entry_vaCreateSurfaces(VADriverContextP context, int width, int height,
 }
 
 /* With the lock held. */
-static void judge_surface_destruction(const struct surface *surface)
+static void judge_surface_destruction(const struct driver *driver, const struct surface *surface)
 {
     uint32_t id = surface->object.id;
-    bool can_wait = !surface->object.unwaitable && !faults_device_lost();
+    bool can_wait = !surface->object.unwaitable && !faults_device_lost(driver->faults);
     if ((surface->reading || surface->coding) && can_wait)
         journal_finding(JOURNAL_NOWHERE, "surface-destroyed-in-use", "vaDestroySurfaces",
                         "surface 0x%08x is used by %u pictures that are not coded yet", id,
@@ -197,7 +197,7 @@ VAStatus entry_vaDestroySurfaces(VADriverContextP context, VASurfaceID *surface_
             status = VA_STATUS_ERROR_INVALID_SURFACE;
             continue;
         }
-        judge_surface_destruction(surface);
+        judge_surface_destruction(driver, surface);
         object_withdraw(driver, &surface->object);
         object_release_locked(driver, surface);
     }

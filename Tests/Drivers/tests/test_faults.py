@@ -20,8 +20,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runner import session, table  # noqa: E402
-from runner.commands import command_for, make_source  # noqa: E402
-from runner.places import build  # noqa: E402
+from runner.commands import DEVICE, command_for, make_source  # noqa: E402
+from runner.launch import run  # noqa: E402
+from runner.places import build, client_environment  # noqa: E402
 
 FRAMES = 8
 KILLED = "killed"  # at the deadline
@@ -186,12 +187,30 @@ class FaultTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("vainfo"), "vainfo is not installed")
     def test_unreadable_faults_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:
-            for text in ("vaNothing:1=abort", "vaEndPicture=abort", "vaEndPicture:0=abort", "vaEndPicture:1=size:0"):
+            for text in ("vaNothing:1=abort", "vaEndPicture=abort", "vaEndPicture:0=abort", "vaEndPicture:1=size:0",
+                         "vaEndPicture@0:1=abort", "vaEndPicture#0:1=abort"):
                 verdict = session.judge(session.Request(
                     ["vainfo", "--display", "drm", "--device", "/dev/dri/renderD128"],
                     output=Path(folder) / "none.h264", faults=text))
                 self.assertNotEqual(verdict.ended.status, 0, text)
                 self.assertIn("REFERENCE_DRIVER_FAULTS", verdict.ended.output)
+
+    def start(self, folder, faults):
+        """The status of a program that opens a display and asks what there is."""
+        environment = client_environment(build(), faults=faults,
+                                         extra={"REFERENCE_DRIVER_DISPLAYS": str(Path(folder) / "displays")})
+        return run([build() / "tests" / "list_capabilities", DEVICE], environment, 60).status
+
+    def test_faults_of_a_node(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.start(folder, "vaInitialize@129:*=status:0x1"), 0)
+            self.assertNotEqual(self.start(folder, "vaInitialize@128:*=status:0x1"), 0)
+            self.assertNotEqual(self.start(folder, "vaQueryConfigProfiles@128:1=device-lost"), 0)
+
+    def test_faults_of_a_display(self):
+        with tempfile.TemporaryDirectory() as folder:
+            failed = [self.start(folder, "vaQueryConfigProfiles@128#2:1=status:0x1") != 0 for _ in range(3)]
+            self.assertEqual(failed, [False, True, False])
 
 
 if __name__ == "__main__":
