@@ -19,17 +19,62 @@ import Testing
         #expect(attempts.failed(failed, whileCreating: false, identity) == nil)
         let verdict = attempts.failed(stuck, whileCreating: false, identity)
         #expect(verdict?.isPermanent == true && verdict?.code == .deadlineExceeded)
-        #expect(verdict?.message.contains("2 missed deadlines without a frame between them") == true)
+        #expect(verdict?.message.contains("2 missed deadlines with fewer than 250 frames between them") == true)
         #expect(attempts.candidate == 1)
     }
 
-    @Test func aFrameBetweenThemIsProgress() {
+    @Test func deadlinesMissedInCreationCountToo() {
+        var attempts = CandidateAttempts(limits: .init())
+        #expect(attempts.failed(stuck, whileCreating: true, identity) == nil)
+        attempts.created()
+        #expect(attempts.failed(stuck, whileCreating: true, identity)?.isPermanent == true)
+        #expect(attempts.candidate == 1)
+    }
+
+    /// An encoder that hangs after every few frames would cost a deadline each time.
+    @Test func someFramesBetweenThemAreNotEnough() {
+        var attempts = CandidateAttempts(limits: .init())
+        #expect(attempts.failed(stuck, whileCreating: false, identity) == nil)
+        attempts.coded(200)
+        attempts.coded(49)
+        #expect(attempts.failed(stuck, whileCreating: false, identity)?.isPermanent == true)
+    }
+
+    @Test func manyFramesBetweenThemAreProgress() {
         var attempts = CandidateAttempts(limits: .init())
         for _ in 0..<10 {
             #expect(attempts.failed(stuck, whileCreating: false, identity) == nil)
-            attempts.coded()
+            attempts.coded(200)
+            attempts.coded(50)
         }
         #expect(attempts.candidate == 0)
+    }
+
+    /// Helpers that are killed, say: a group that came out between is progress.
+    @Test func failuresAreForgottenWithTheNextFrame() {
+        var attempts = CandidateAttempts(limits: .init())
+        for _ in 0..<10 {
+            for _ in 0..<19 { #expect(attempts.failed(failed, whileCreating: false, identity) == nil) }
+            attempts.coded(1)
+        }
+        for _ in 0..<19 { #expect(attempts.failed(failed, whileCreating: false, identity) == nil) }
+        #expect(attempts.failed(failed, whileCreating: false, identity)?.isPermanent == true)
+    }
+
+    /// A driver that does not start is not tried again, unless it has worked: then the device may be about to return.
+    @Test func aDeviceThatHasWorkedIsTriedAgain() {
+        let gone = MediaError(.unavailable, "no display")
+        var attempts = CandidateAttempts(limits: .init())
+        #expect(attempts.failed(gone, whileCreating: true, identity)?.isPermanent == true)
+        attempts = CandidateAttempts(limits: .init())
+        attempts.created()
+        attempts.coded(1)
+        for _ in 0..<4 { #expect(attempts.failed(gone, whileCreating: true, identity) == nil) }
+        let verdict = attempts.failed(gone, whileCreating: true, identity)
+        #expect(verdict?.message.contains("after 5 attempts to create it") == true)
+        // The next one is not known to work.
+        #expect(attempts.candidate == 1)
+        #expect(attempts.failed(gone, whileCreating: true, identity)?.isPermanent == true)
     }
 
     @Test func theNextCandidateBeginsAnew() {

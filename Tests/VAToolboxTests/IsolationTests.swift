@@ -37,6 +37,15 @@ import Testing
         #expect(isolated.candidates.map(\.reason) == ["a", "b"] && isolated.rejected == selection.rejected)
     }
 
+    /// What hangs in this process is tried again in a helper, where it can be ended.
+    @Test func aGPUThatHangsMovesToAHelper() {
+        var candidates = selection.isolated(.inProcess, in: .standard, limits: .init()).candidates
+        let areInHelpers = candidates.indices.map { candidates[$0].moveToHelper() }
+        #expect(areInHelpers == [true, false])
+        #expect(candidates.map(\.isInHelper) == [true, false])
+        #expect(candidates.map(\.identity) == selection.candidates.map(\.identity))
+    }
+
     /// Buffers suit the encoder that works, not one that came before it and could not be made.
     @Test(arguments: [false, true]) func buffersSuitTheEncoder(isInHelper: Bool) async throws {
         var options = SessionOptions()

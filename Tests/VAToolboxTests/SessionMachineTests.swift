@@ -74,7 +74,12 @@ import Testing
         expectFields(machine.window, told: "entries coded highestCoded firstNumber")
         let entry = try #require(machine.window.entries.first)
         expectFields(entry, told: "presentationTime options picture isCoded", other: "number duration token")
-        expectFields(machine.attempts, told: "candidate failedCreations failedFrames missedDeadlines", other: "limits")
+        expectFields(
+            machine.attempts,
+            told: "candidate failedCreations failedFrames missedDeadlines",
+            // Fixed; counts further than any sequence goes; about errors that no model has.
+            other: "limits framesSinceMissedDeadline hasWorked"
+        )
         expectFields(
             machine.work,
             told: "framesAtInstance framesDone framesCoded hasKeyFrame hasProduced format maximumDelay"

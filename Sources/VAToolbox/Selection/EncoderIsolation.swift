@@ -7,7 +7,8 @@ import MediaTypes
 public enum EncoderIsolation: String, Sendable, Hashable, CaseIterable {
     /// Encoders of GPUs in a helper process, because drivers crash, abort and hang; software encoders in this process.
     case automatic = "auto"
-    /// All in this process: the lowest latency.
+    /// All in this process: the lowest latency. The encoder of a GPU that hangs is left behind, and the GPU is tried
+    /// again in a helper process.
     case inProcess = "in-process"
     /// All in helper processes. What happens to such a process is an error of the encoder, which the session answers by
     /// a new encoder in a new process; no frame is lost.
@@ -25,10 +26,13 @@ extension EncoderSelection {
         let deadlines = RemoteEncoderFactory.Deadlines(within: limits)
         var selection = self
         selection.candidates = candidates.map { candidate in
-            guard isolation.appliesTo(candidate.identity) else { return candidate }
             let factory = RemoteEncoderFactory(candidate.identity, pool: pool, deadlines: deadlines)
             var isolated = candidate
-            isolated.factory = factory
+            if isolation.appliesTo(candidate.identity) {
+                isolated.factory = factory
+            } else if candidate.identity.isHardware {
+                isolated.factoryAfterHang = factory
+            }
             return isolated
         }
         return selection
@@ -44,6 +48,14 @@ extension EncoderDescription {
 extension EncoderSelection.Candidate {
     /// Whether it works in a helper process.
     var isInHelper: Bool { factory.worksInHelper }
+
+    /// An encoder of it hangs: from now on it works in helper processes.
+    ///
+    /// - Returns: Whether it does.
+    mutating func moveToHelper() -> Bool {
+        if let factoryAfterHang { factory = factoryAfterHang }
+        return isInHelper
+    }
 }
 
 extension EncoderFactory {

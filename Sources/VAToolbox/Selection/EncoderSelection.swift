@@ -16,6 +16,9 @@ public struct EncoderSelection: Sendable {
         /// How much longer the creation of its first encoder may take than the session's limit, because the device is tried
         /// before it is used.
         var preparation = Duration.zero
+        /// Makes it in a helper process, once an encoder of it has hung in this one: what hangs here is neither ended nor
+        /// to be met again. `nil` if it works in a helper anyhow, or nothing is known of helpers.
+        var factoryAfterHang: (any EncoderFactory)?
         /// Is told what becomes of its encoders; must not block.
         var outcome: @Sendable (EncoderOutcome) -> Void = { _ in }
 

@@ -9,40 +9,57 @@ struct CandidateAttempts {
     private(set) var failedCreations = 0
     private(set) var failedFrames = 0
     private(set) var missedDeadlines = 0
+    private(set) var framesSinceMissedDeadline = 0
+    /// Whether it has put out a frame.
+    private(set) var hasWorked = false
     private let limits: SessionLimits
 
     init(limits: SessionLimits) { self.limits = limits }
 
     mutating func created() { failedCreations = 0 }
-    mutating func coded() { (failedFrames, missedDeadlines) = (0, 0) }
 
-    /// How often an encoder may make no progress until the deadline before it is given up: each time costs the whole
-    /// deadline, which twenty times is more than anybody waits for.
+    /// So many frames have come out: earlier failures are forgotten, missed deadlines when it were enough frames.
+    mutating func coded(_ frames: Int) {
+        failedFrames = 0
+        hasWorked = true
+        framesSinceMissedDeadline += frames
+        if framesSinceMissedDeadline >= Self.framesThatForgetAMissedDeadline { missedDeadlines = 0 }
+    }
+
+    /// How often an encoder may make no progress until the deadline, in creation or at work, before it is given up: each
+    /// time costs the whole deadline, which five or twenty times is more than anybody waits for.
     private static let mostMissedDeadlines = 2
+    /// What has to come out until a missed deadline counts no more. Less would let an encoder that hangs after every few
+    /// frames cost a deadline each time, for ever.
+    private static let framesThatForgetAMissedDeadline = 250
 
     /// Counts a failure, and goes to the next candidate if it was permanent or one too many.
     ///
     /// - Returns: Why the candidate is given up; `nil` if it is tried again.
     mutating func failed(_ error: MediaError, whileCreating: Bool, _ identity: EncoderIdentity) -> MediaError? {
         if whileCreating { failedCreations += 1 } else { failedFrames += 1 }
-        if !whileCreating, error.code == .deadlineExceeded { missedDeadlines += 1 }
+        if error.code == .deadlineExceeded {
+            missedDeadlines += 1
+            framesSinceMissedDeadline = 0
+        }
+        // A device that has worked may be gone for a moment, as while it is reset, whatever its driver says of it.
+        let isPermanent = error.isPermanent && !(whileCreating && hasWorked && error.code == .unavailable)
         let isStuck = missedDeadlines >= Self.mostMissedDeadlines
         let isExhausted =
             isStuck || failedCreations >= limits.creationAttempts || failedFrames >= limits.consecutiveFailedFrames
-        guard error.isPermanent || isExhausted else { return nil }
+        guard isPermanent || isExhausted else { return nil }
         let count =
             if isStuck {
-                "\(missedDeadlines) missed deadlines without a frame between them"
+                "\(missedDeadlines) missed deadlines with fewer than \(Self.framesThatForgetAMissedDeadline) frames between them"
             } else if whileCreating {
                 "\(failedCreations) attempts to create it"
             } else {
                 "\(failedFrames) failed frames in a row"
             }
-        candidate += 1
-        failedCreations = 0
-        failedFrames = 0
-        missedDeadlines = 0
-        if error.isPermanent { return error }
+        let next = candidate + 1
+        self = CandidateAttempts(limits: limits)
+        candidate = next
+        if isPermanent { return error }
         var verdict = error
         verdict.message = "\(identity) is given up after \(count); the last: \(error.message)"
         verdict.isPermanent = true

@@ -63,7 +63,6 @@ final class SessionMailbox: Sendable {
 /// What is in here is used by one thread at a time: the one that the mailbox lets work.
 final class SessionEngine: @unchecked Sendable {
     private var current: SessionMachine
-    private let factories: [any EncoderFactory]
     private let mailbox: SessionMailbox
     private let queue: SampleQueue
     private let report: @Sendable (SessionEvent?) -> Void
@@ -90,7 +89,6 @@ final class SessionEngine: @unchecked Sendable {
     ) {
         current = machine
         releaseLimit = machine.options.limits.frameDeadline
-        factories = machine.selection.candidates.map(\.factory)
         self.mailbox = mailbox
         self.queue = queue
         self.report = report
@@ -174,7 +172,7 @@ final class SessionEngine: @unchecked Sendable {
         for action in actions {
             switch action {
             case .create(let id, let candidate, let configuration, let maximumReorderDepth):
-                create(id, factories[candidate], configuration, maximumReorderDepth)
+                create(id, current.selection.candidates[candidate].factory, configuration, maximumReorderDepth)
             case .submit(let id, let frame): instances[id]?.send(.encode(frame))
             case .update(let id, let configuration): instances[id]?.send(.update(configuration))
             case .drain(let id): instances[id]?.send(.drain)

@@ -15,7 +15,7 @@ struct SessionMachine {
     /// Names one created encoder; rises with each creation.
     typealias InstanceID = Int
 
-    let selection: EncoderSelection
+    private(set) var selection: EncoderSelection
     let options: SessionOptions
 
     var configuration: EncoderConfiguration
@@ -205,7 +205,7 @@ extension SessionMachine {
         let message =
             if case .creating = phase { "the encoder was not ready in time" } else { "the encoder makes no progress" }
         // A new process may do what one that is stuck does not; in this process the same would hang again.
-        let isPermanent = !selection.candidates[attempts.candidate].isInHelper
+        let isPermanent = !selection.candidates[attempts.candidate].moveToHelper()
         fail(MediaError(.deadlineExceeded, message, isPermanent: isPermanent), isHung: true)
     }
 

@@ -134,7 +134,7 @@ extension SessionMachine {
         guard let samples = try assembler?.samples(of: group, format: &format) else { return }
         work.format = format
         window.removeCompleteGroup()
-        attempts.coded()
+        attempts.coded(samples.count)
         if !work.hasProduced { tell(.produced) }
         work.hasProduced = true
         statistics.codedFrames += samples.count

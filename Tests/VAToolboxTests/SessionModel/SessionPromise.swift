@@ -216,8 +216,8 @@ extension SessionPromise {
         expect(Set(samples.map { $0.token as? Int64 }).count == samples.count, "a frame leaves twice")
         pending.removeFirst(leaving.count)
         statistics.codedFrames += samples.count
+        // Missed deadlines are forgotten after more frames than any sequence has.
         failedFrames = 0
-        missedDeadlines = 0
     }
 
     private mutating func check(_ sample: SampleBuffer, _ number: Int64, of encoder: ModelEncoder?) {
@@ -312,7 +312,7 @@ extension SessionPromise {
         }
         statistics.failedEncoders += 1
         if isCreation { failedCreations += 1 } else { failedFrames += 1 }
-        if !isCreation, error.code == .deadlineExceeded { missedDeadlines += 1 }
+        if error.code == .deadlineExceeded { missedDeadlines += 1 }
         let isHopeless: Bool =
             switch move {
             case .fail(let isPermanent): isPermanent
