@@ -88,6 +88,24 @@ struct PlainNumber: ArgumentValue {
     static let allowedText = "a number, such as 23 or 22.5"
 }
 
+extension ArgumentText<PlainNumber> {
+    /// The value of `--timeout`: how long something may take.
+    ///
+    /// - Throws: `invalidArgument`.
+    func patience() throws(MediaError) -> Duration {
+        let seconds = try value(of: "--timeout").value
+        guard (0.1...3600).contains(seconds) else {
+            throw MediaError(
+                .invalidArgument,
+                "--timeout is out of range",
+                given: text,
+                allowed: "0.1 to 3600 seconds"
+            )
+        }
+        return .seconds(seconds)
+    }
+}
+
 /// A rate in bits per second.
 struct BitRate: ArgumentValue {
     let bitsPerSecond: Int

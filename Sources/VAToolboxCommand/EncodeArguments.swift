@@ -264,6 +264,15 @@ struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
+            "How long an encoder may show no progress before another takes over, from 0.1 to 3600 (default: 60).",
+            valueName: "seconds"
+        )
+    )
+    var timeout: ArgumentText<PlainNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
             "Software: ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow or placebo "
                 + "(default: medium).",
             valueName: "name"

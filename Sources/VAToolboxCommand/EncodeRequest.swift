@@ -33,6 +33,7 @@ extension EncodeCommand {
         }
         request.session.policy = try encoder.policy()
         if let isolation = encoder.isolation { request.session.isolation = try isolation.value(of: "--isolation") }
+        if let timeout = encoder.timeout { request.session.limits.frameDeadline = try timeout.patience() }
         if encoder.realtime {
             request.session.realTime = RealTimeMode()
             request.isPaced = !inputIsLive

@@ -58,16 +58,7 @@ struct ProbeCommand: ParsableCommand {
     /// - Throws: `invalidArgument`.
     func patience() throws(MediaError) -> Duration {
         guard let timeout else { return RemoteDriver.Options().deadline }
-        let seconds = try timeout.value(of: "--timeout").value
-        guard (0.1...3600).contains(seconds) else {
-            throw MediaError(
-                .invalidArgument,
-                "--timeout is out of range",
-                given: timeout.text,
-                allowed: "0.1 to 3600 seconds"
-            )
-        }
-        return .seconds(seconds)
+        return try timeout.patience()
     }
 
     /// Looks, and tells on standard output.

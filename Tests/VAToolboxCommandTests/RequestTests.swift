@@ -26,6 +26,12 @@ import VAToolbox
         #expect(request.session.policy == .preferHardware && request.session.realTime == nil && !request.isPaced)
     }
 
+    @Test func theTimeoutIsTheDeadlineOfFrames() throws {
+        #expect(try request("--timeout", "1.5").session.limits.frameDeadline == .milliseconds(1500))
+        let error = #expect(throws: MediaError.self) { try request("--timeout", "0") }
+        #expect(error?.allowed == "0.1 to 3600 seconds")
+    }
+
     @Test func isolation() throws {
         #expect(try request("--isolation", "process").session.isolation == .process)
         #expect(try request("--isolation", "in-process").session.isolation == .inProcess)

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Testing
+
+/// The distribution's own drivers on render nodes that let them down: x264 finishes what they began, with every frame.
+@Suite(.timeLimit(.minutes(15))) struct VendorFailureTests {
+    /// What a driver is, what its node does, and what is said of it.
+    struct Trouble: Sendable, CustomTestStringConvertible {
+        var driver: String
+        var chip: String
+        var setting: String
+        var said: [String]
+        var testDescription: String { "\(driver), \(setting)" }
+    }
+
+    static let troubles = [
+        // A submission that the kernel refuses is the end of the process for this driver.
+        Trouble(
+            driver: "radeonsi",
+            chip: "polaris10",
+            setting: "RENDER_NODES_REFUSE=EIO",
+            said: ["ended with status 1", "The CS has been rejected", "failed frames in a row"]
+        ),
+        // Submissions that never complete: its wait has no end.
+        Trouble(
+            driver: "iHD",
+            chip: "kbl",
+            setting: "RENDER_NODES_HANG=1",
+            said: ["did not", "in time", "2 missed deadlines"]
+        ),
+    ]
+
+    @Test(arguments: troubles)
+    func theCPUFinishes(_ trouble: Trouble) throws {
+        guard FakeGPU.isInstalled(trouble.driver) else { return }
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 1, size: "176x144")
+        let result = try scratch.run(
+            [
+                "env", "-u", "LIBVA_DRIVER_NAME", "-u", "LIBVA_DRIVERS_PATH",
+                "LD_PRELOAD=\(try FakeGPU.folder())/librender_node.so", "RENDER_NODES=128=\(trouble.chip)",
+                trouble.setting, "TMPDIR=\(scratch.folder)", "HOME=\(scratch.folder)", "MESA_SHADER_CACHE_DISABLE=1",
+                Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4", "--b-frames", "2", "--timeout", "4",
+            ]
+        )
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.errors.contains("encoder   x264 core"), "\(result.errors)")
+        let why = result.errorLines.filter { $0.hasPrefix("why ") }.joined()
+        for text in trouble.said { #expect(why.contains(text), "\(text): \(result.errors)") }
+        #expect(result.errors.contains("x264 takes over from vaapi-h264 on /dev/dri/renderD128"), "\(result.errors)")
+        #expect(try scratch.decodedFrameCount("out.mp4") == 25)
+        #expect(scratch.names.filter { $0.hasPrefix("out") } == ["out.mp4"])
+    }
+}
