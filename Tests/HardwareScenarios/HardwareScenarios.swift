@@ -10,6 +10,7 @@ import VAToolbox
 ///
 ///     HardwareScenarios encode OUTPUT [OPTION...]     one session; its samples and events, the stream in Annex B
 ///     HardwareScenarios sessions [OPTION...]          many sessions; says how far it is, and waits for a line
+///     HardwareScenarios rows                          sessions that its input asks for, one in each line of JSON
 @main enum HardwareScenarios {
     static func main() async {
         let words = CommandLine.arguments
@@ -19,12 +20,14 @@ import VAToolbox
                 try await RecordedSession(ScenarioOptions(Array(words[3...])), output: words[2]).run()
             case "sessions":
                 try await ManySessions(ScenarioOptions(Array(words[2...]))).run()
+            case "rows": try await SessionRows().run()
             default:
-                throw Wrong("usage: HardwareScenarios encode OUTPUT|sessions [OPTION...]")
+                throw Wrong("usage: HardwareScenarios encode OUTPUT|sessions|rows [OPTION...]")
             }
+            // A driver that hangs, or crashes at its end, would keep the process or spoil its status.
+            _exit(0)
         } catch {
             say("error", ["text": "\(error)"])
-            // A driver that hangs would keep the process.
             _exit(1)
         }
     }

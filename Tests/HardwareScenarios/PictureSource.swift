@@ -43,6 +43,7 @@ final class PictureSource {
     func picture(_ number: Int) async throws -> PixelBuffer {
         let buffer: PixelBuffer
         switch options.memory ?? .pool {
+        case .pool where options.isNumbered: buffer = try Pictures.number(pool.make(), number)
         case .pool: buffer = try Pictures.make(number, pool)
         case .owned: buffer = try Pictures.fill(PixelBuffer(description), number)
         case .dmaBuf: buffer = try await captured.picture(number)

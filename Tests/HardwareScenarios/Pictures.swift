@@ -22,6 +22,30 @@ enum Pictures {
         }
     }
 
+    /// Makes a buffer show the lower eight bits of a number: sixteen blocks, four in a row, are light or dark, the
+    /// first eight for the bits, the others for the opposite of them. They can be read back after any coding.
+    static func number(_ buffer: PixelBuffer, _ number: Int) throws(MediaError) -> PixelBuffer {
+        let (width, height) = (buffer.width, buffer.height)
+        try buffer.withPlanes { planes in
+            for row in 0..<height {
+                for column in 0..<width {
+                    let block = row * 4 / height * 4 + column * 4 / width
+                    let isSet = number >> (block % 8) & 1 == (block < 8 ? 1 : 0)
+                    planes[0].baseAddress.storeBytes(
+                        of: isSet ? 200 : 50,
+                        toByteOffset: row * planes[0].bytesPerRow + column,
+                        as: UInt8.self
+                    )
+                }
+            }
+            for row in 0..<height / 2 {
+                (planes[1].baseAddress + row * planes[1].bytesPerRow)
+                    .initializeMemory(as: UInt8.self, repeating: 128, count: width)
+            }
+        }
+        return buffer
+    }
+
     private static func fill(_ plane: PixelPlane, rows: Int, columns: Int, _ number: Int, _ index: Int) {
         var random = UInt32(truncatingIfNeeded: number &* 7919 &+ index &+ 1)
         for row in 0..<rows {

@@ -35,7 +35,8 @@ struct RecordedSession {
         say(
             "end",
             [
-                "samples": count, "encoder": session.encoder.identity.name, "repeated": statistics.repeatedFrames,
+                "samples": count, "encoder": session.encoder.identity.name,
+                "device": session.encoder.identity.device ?? "", "repeated": statistics.repeatedFrames,
                 "created": statistics.createdEncoders, "failed": statistics.failedEncoders,
                 "reorderDepth": session.encoder.properties.reorderDepth, "copied": statistics.copiedPictures,
             ]

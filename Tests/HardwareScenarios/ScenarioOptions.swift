@@ -38,6 +38,8 @@ struct ScenarioOptions: Sendable {
     var memory: PictureMemory?
     /// How many DMA-BUFs there are.
     var buffers = 12
+    /// Whether pictures show their number in large blocks, and nothing else.
+    var isNumbered = false
     /// Whether they have room for whole macroblocks.
     var hasRoom = true
     /// Whether the session is cancelled after the last frame, not finished.
@@ -102,6 +104,7 @@ struct ScenarioOptions: Sendable {
         case "constant": configuration.rateControl = .constantBitRate(number)
         case "quantizer": configuration.rateControl = .constantQuantizer(number)
         case "largest-frame": configuration.maximumFrameSize = number
+        case "creation-deadline": session.limits.creationDeadline = .milliseconds(number)
         case "frame-deadline": session.limits.frameDeadline = .milliseconds(number)
         default: throw Wrong("no such option: \(name)")
         }
@@ -114,6 +117,10 @@ struct ScenarioOptions: Sendable {
         case ("isolation", "process"): session.isolation = .process
         case ("policy", "hardware"): session.policy = .requireHardware
         case ("policy", "any"): session.policy = .preferHardware
+        case ("devices", _):
+            let names = value.split(separator: ",").map(String.init)
+            session.policy = .devices(names.filter { $0 != "software" }, software: names.contains("software"))
+        case ("pictures", "numbered"): isNumbered = true
         case ("memory", _) where PictureMemory(rawValue: value) != nil: memory = PictureMemory(rawValue: value)
         case ("end", "cancel"): isCancelled = true
         case ("room", "no"): hasRoom = false
