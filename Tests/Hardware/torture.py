@@ -21,7 +21,7 @@ FRAMES_PER_BLOW = 50
 # Every so many blows a helper is stopped, which costs a deadline. In between more frames come out than it takes for a
 # missed deadline to be forgotten.
 STOP_EVERY = 10
-DEADLINE = 2000  # ms
+DEADLINE = 6000  # ms; a helper on a busy machine must not miss it by itself
 
 
 class Killer(threading.Thread):
@@ -82,7 +82,7 @@ def run_torture(program, folder, kills, seed):
     work = Path(tempfile.mkdtemp(dir=folder))
     output = work / "stream.h264"
     command = [str(program), "encode", str(output), f"width={failover.SIZE}", f"height={failover.SIZE}",
-               f"frames={frames}", "pictures=numbered", "b-frames=2", "interval=60", "isolation=process",
+               f"frames={frames}", "pictures=numbered", "b-frames=2", "interval=60",
                f"devices={failover.FIRST},software", f"frame-deadline={DEADLINE}"]
     start = time.monotonic()
     process = termination.start(command, env=client_environment(build()), stdin=subprocess.DEVNULL,
@@ -128,7 +128,8 @@ def judge(told, status, frames, output):
     if not all(one[0] < other[0] for one, other in zip(times, times[1:])) or not all(dts <= pts for dts, pts in times):
         complaints.append("decode times do not increase, or exceed presentation times")
     if end[0]["device"] != failover.FIRST:
-        complaints.append(f"{end[0]['encoder']} finished, though the GPU put out frames between the blows")
+        why = [error for entry in told if entry.get("name") == "switched" for error in entry["errors"]][-3:]
+        complaints.append(f"{end[0]['encoder']} finished, though the GPU put out frames between the blows: {why}")
     result = failover.Result(None, output=output)
     complaints += failover.decode_together([result])
     if failover.read_numbers(output.with_suffix(".gray")) != [number % 256 for number in range(frames)]:
