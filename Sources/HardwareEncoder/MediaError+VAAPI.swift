@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import MediaTypes
-internal import VAAPI
+package import MediaTypes
+package import VAAPI
 
 extension MediaError {
     /// A call that libva or the driver refused. What a driver does not support when an encoder is made is `unsupported`,
@@ -19,11 +19,54 @@ extension MediaError {
     }
 
     /// A display that could not be opened. A driver that does not start is taken for one that never will.
-    init(_ error: DisplayError) {
+    package init(_ error: DisplayError) {
         switch error.reason {
         case .failed(let failure):
-            self.init(.unavailable, "\(error)", call: failure.call, status: Int(failure.status.rawValue))
-        case .refused, .notADRMDevice: self.init(.unavailable, "\(error)")
+            self.init(
+                .unavailable,
+                (["\(failure.text) (\(failure.status))"] + error.errorLines).joined(separator: "; "),
+                call: failure.call,
+                status: Int(failure.status.rawValue),
+                cause: error.startFailure.map(Cause.init)
+            )
+        case .refused:
+            let refusal = error.nodeRefusal
+            self.init(
+                .unavailable,
+                refusal?.explanation ?? "\(error)",
+                cause: refusal.map { Cause(rawValue: $0.cause) },
+                remedies: refusal?.remedies ?? []
+            )
+        case .notADRMDevice:
+            self.init(.unavailable, "\(error.path) is no device of the kernel's graphics drivers", cause: .notAGPU)
+        }
+    }
+}
+
+extension MediaError.Cause {
+    /// The cause by which a driver that does not start is known, before anything of its GPU is.
+    package init(_ failure: DriverStartFailure) {
+        self =
+            switch failure {
+            case .noName: .kernelDriverSilent
+            case .noFile: .driverFileMissing
+            case .unloadable: .driverUnloadable
+            case .otherVersion: .driverVersionMismatch
+            case .refused: .driverInitializationFailed
+            }
+    }
+}
+
+extension DriverStartFailure {
+    /// How the start of a driver failed, for which an error has that cause; `nil` for another cause.
+    package init?(_ cause: MediaError.Cause) {
+        switch cause {
+        case .kernelDriverSilent: self = .noName
+        case .driverFileMissing: self = .noFile
+        case .driverUnloadable: self = .unloadable
+        case .driverVersionMismatch: self = .otherVersion
+        case .driverInitializationFailed: self = .refused
+        default: return nil
         }
     }
 }

@@ -108,9 +108,10 @@ struct RatePlan: Hashable, Sendable {
         guard modes.contains(mode) else {
             throw MediaError(
                 .unsupported,
-                "the driver has no rate control for that" + (modes == .cqp ? Self.hintAtFirmware : ""),
+                "the driver has no rate control for that",
                 given: Self.text(asked.rateControl),
-                allowed: "modes \(modes)"
+                allowed: "modes \(modes)",
+                cause: .rateControlMissing
             )
         }
         self.mode = mode
@@ -125,9 +126,6 @@ struct RatePlan: Hashable, Sendable {
         case .constantQuantizer(let quantizer): "constant quantizer \(quantizer)"
         }
     }
-
-    private static let hintAtFirmware =
-        "; with constant quantizers alone, Intel's low-power encoder mostly lacks its HuC firmware"
 
     // MARK: - Averages
 

@@ -286,7 +286,16 @@ extension VAAPIEncoder {
                 }
             }
         }
-        if list.isEmpty, let failure { throw MediaError(failure, .creationFailed) }
+        if list.isEmpty {
+            if let failure { throw MediaError(failure, .creationFailed) }
+            let isListed = driver.profiles.contains { known.contains($0.profile) }
+            throw MediaError(
+                .unsupported,
+                isListed ? "the driver lists H.264 for decoding only" : "the driver lists nothing of H.264",
+                given: driver.vendor,
+                cause: isListed ? .gpuWithoutEncoder : .driverWithoutCodec
+            )
+        }
         return list
     }
 }

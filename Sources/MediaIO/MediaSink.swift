@@ -18,9 +18,10 @@ public import MediaTypes
 /// carries its parameter sets is copied once more.
 ///
 /// **Parameter sets.** Byte streams and transport streams carry them in front of every key frame. MP4, QuickTime and
-/// Matroska carry them in the header; fragmented and streamed ones in front of every key frame as well, and so does
-/// every container from the first key frame on whose parameter sets differ from the header's. An MP4 or QuickTime
-/// track is `avc1`/`hvc1`, or `avc3`/`hev1` if it has sets in front of key frames.
+/// Matroska carry them in the header; fragmented and streamed ones, and those that ask for it by
+/// ``repeatsParameterSets``, in front of every key frame as well, and so does every container from the first key
+/// frame on whose parameter sets differ from the header's. An MP4 or QuickTime track is `avc1`/`hvc1`, or `avc3`/`hev1`
+/// if it is fragmented, streamed, or has sets that differ from the header's.
 public final class MediaSink {
     /// How an output is written.
     public struct Options: Sendable {
@@ -72,6 +73,13 @@ public final class MediaSink {
     /// Deletes the temporary files of all sinks of this process that are not finished: for a process that is about to
     /// end at once, on whatever thread. The sinks find out when they finish, and fail.
     public static func discardUnfinishedOutputs() { UnfinishedFiles.deleteAll() }
+
+    /// Whether parameter sets stand in front of every key frame in every container; `false` unless set.
+    ///
+    /// For video whose encoder may be replaced on the way, as one of a GPU is when it fails. A player that has come past a
+    /// change and goes back finds the sets of what came before there, and only there: it reads the header once. Without
+    /// a change they only take their bytes. Set it before the first sample.
+    public var repeatsParameterSets = false
 
     private let options: Options
     private let file: OutputFile?
@@ -284,7 +292,8 @@ extension MediaSink {
     /// Who joins a stream where it can be joined needs the parameter sets there.
     private func sendsParameterSets(_ sample: SampleBuffer, _ accepted: VideoSequence.Accepted) -> Bool {
         let isStreamed = isFragmented || file?.isSeekable == false
-        guard format.framing == .annexB || isStreamed || accepted.parameterSetsHaveChanged else { return false }
+        let isRepeated = isStreamed || repeatsParameterSets || accepted.parameterSetsHaveChanged
+        guard format.framing == .annexB || isRepeated else { return false }
         return sample.isKeyFrame || sample.isRecoveryPoint
     }
 

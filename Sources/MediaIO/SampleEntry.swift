@@ -6,8 +6,8 @@ internal import MediaTypes
 
 /// The sample entry of a video track in MP4 and QuickTime (ISO/IEC 14496-12 8.5.2), which says where parameter sets are.
 ///
-/// `avc1` and `hvc1`: in the sample entry only; what Apple asks for. `avc3` and `hev1`: in the samples as well
-/// (ISO/IEC 14496-15 5.4.2, 8.4.1).
+/// `avc1` and `hvc1`: all of them in the sample entry, whether or not samples repeat them; what Apple asks for. `avc3` and
+/// `hev1`: in the samples as well (ISO/IEC 14496-15 5.4.2, 8.4.1).
 enum SampleEntry {
     /// The type of the box.
     static func type(of codec: VideoCodec, inBand: Bool) -> String {

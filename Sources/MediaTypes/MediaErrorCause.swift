@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension MediaError {
-    /// What stands behind an error or a refusal, as a stable name for programs; `docs/drivers.md` has what to do about
+    /// What stands behind an error or a refusal, as a stable name for programs; `docs/causes.md` has what to do about
     /// each. An error's code says what kind of error it is, its cause what has to change.
     ///
     /// Names may be added, so a `switch` over causes needs a default. Those of render nodes (`permission-denied`,
@@ -23,6 +23,8 @@ extension MediaError {
 extension MediaError.Cause {
     /// The GPU's kernel driver is one for which no VA-API driver encodes.
     public static let noVAAPIEncoder = Self(rawValue: "no-va-api-encoder")
+    /// The kernel's driver does not answer libva: the GPU was taken away, or is lost.
+    public static let kernelDriverSilent = Self(rawValue: "kernel-driver-silent")
     /// There is no file of a driver for the GPU.
     public static let driverFileMissing = Self(rawValue: "driver-file-missing")
     /// `LIBVA_DRIVER_NAME` names a driver of which there is no file.
@@ -84,6 +86,10 @@ extension MediaError.Cause {
     public static let helperMissing = Self(rawValue: "helper-missing")
     /// The program of helper processes is of another version, or is another program.
     public static let helperMismatch = Self(rawValue: "helper-mismatch")
+    /// The helper process ended by itself, by a signal or with a status, and what worked in it with it.
+    public static let helperEnded = Self(rawValue: "helper-ended")
+    /// The process or the system has no descriptor left.
+    public static let outOfDescriptors = Self(rawValue: "out-of-descriptors")
     /// The helper process did not do what it is for.
     public static let helperFailed = Self(rawValue: "helper-failed")
 }
@@ -96,11 +102,9 @@ extension MediaError.Cause {
     /// The device works for as many sessions as it may.
     public static let deviceBusy = Self(rawValue: "busy")
     /// The device failed repeatedly, and is left alone for a time.
-    public static let circuitOpen = Self(rawValue: "circuit-open")
-    /// A short test encode on the device failed.
+    public static let suspended = Self(rawValue: "suspended")
+    /// A short test encode on the device failed, or did not come out right.
     public static let proofFailed = Self(rawValue: "proof-failed")
-    /// A short test encode came out, and is not what it should be.
-    public static let proofWrong = Self(rawValue: "proof-wrong")
     /// Anything else; the message says what.
     public static let other = Self(rawValue: "other")
 }

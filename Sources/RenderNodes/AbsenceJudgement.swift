@@ -25,7 +25,8 @@ struct AbsenceJudgement {
     /// The folder was listed, and none of its names is that of a render node.
     func refusal(names: [String]) -> NodeRefusal {
         let others = names.isEmpty ? "is empty" : "holds no render node, only \(names.sorted().joined(separator: ", "))"
-        return refusal(.noRenderNode, code: nil, found: "\(folder) \(others)")
+        let cause = names.contains { $0.hasPrefix("card") } ? NodeRefusal.Cause.displayNodeOnly : .noRenderNode
+        return refusal(cause, code: nil, found: "\(folder) \(others)")
     }
 
     private func refusal(_ cause: NodeRefusal.Cause, code: Int32?, found: String) -> NodeRefusal {
@@ -35,6 +36,14 @@ struct AbsenceJudgement {
             let nodes = kernelNodes.joined(separator: ", ")
             explanation = "\(found), although the kernel has \(nodes): this container was not given the GPU."
             remedies = process.passingTheDevice
+        } else if cause == .displayNodeOnly {
+            explanation =
+                "\(found), and the kernel knows of no render node: that device drives displays, or its driver has none for "
+                + "rendering, and nothing encodes on it."
+            remedies = [
+                "see which driver the device has: lspci -nnk -d ::03xx",
+                "in a virtual machine: have the hypervisor pass a GPU through",
+            ]
         } else {
             let place = process.container == nil ? "this machine" : "the container's host"
             explanation = "\(found), and the kernel knows of no render node: \(place) has no GPU, or no driver for it."

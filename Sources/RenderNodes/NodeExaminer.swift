@@ -41,11 +41,14 @@ struct NodeExaminer {
         let path = path("dev/dri/renderD\(minor)")
         var file: DeviceFile?
         var driver: String?
+        var huC: HuCFirmware?
         let access: RenderNode.Access
         do throws(NodeRefusal) {
             let status = try status(of: path)
             file = status
-            driver = try open(path, file: status).kernelDriver
+            let node = try open(path, file: status)
+            driver = node.kernelDriver
+            huC = node.huC
             access = .accessible
         } catch {
             access = .refused(error)
@@ -58,6 +61,7 @@ struct NodeExaminer {
             groupName: file.flatMap { groups.entries[$0.group]?.name },
             kernelDriver: driver ?? event.driver,
             pci: event.pci,
+            huC: huC,
             access: access
         )
     }

@@ -28,4 +28,7 @@ public struct OpenRenderNode: ~Copyable, Sendable {
     /// The name that the kernel driver behind the node gives itself, such as `i915` (`drmGetVersion`); nil when the
     /// device is no DRM device.
     public var kernelDriver: String? { system.driverName(descriptor) }
+
+    /// The state of Intel's HuC firmware; nil where the kernel driver is another than `i915`, which tells it to everybody.
+    public var huC: HuCFirmware? { kernelDriver == "i915" ? HuCFirmware(status: system.huCStatus(descriptor)) : nil }
 }

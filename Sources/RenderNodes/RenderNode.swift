@@ -14,6 +14,8 @@ public struct RenderNode: Sendable, Hashable {
     public let kernelDriver: String?
     /// The PCI function behind the node; nil for a GPU on another bus.
     public let pci: PCIFunction?
+    /// The state of Intel's HuC firmware; nil where nobody tells.
+    public let huC: HuCFirmware?
     /// Whether this process can use the node, found by opening it.
     public let access: Access
 
@@ -23,6 +25,21 @@ public struct RenderNode: Sendable, Hashable {
         case accessible
         /// It was not, for the reason given.
         case refused(NodeRefusal)
+    }
+}
+
+/// The state of Intel's HuC firmware, which rate control of low-power encoders runs on.
+public enum HuCFirmware: Sendable, Hashable {
+    /// The kernel has loaded it and it runs.
+    case running
+    /// It does not run: it was not loaded, or not accepted by the GPU.
+    case notRunning
+    /// The kernel has none for the GPU, or was told not to load it, with that `errno` of the driver.
+    case unavailable(code: Int32)
+
+    /// - Parameter status: The value of `I915_PARAM_HUC_STATUS`, or minus the `errno` of asking for it.
+    init(status: Int32) {
+        self = status < 0 ? .unavailable(code: -status) : status == 0 ? .notRunning : .running
     }
 }
 
@@ -72,5 +89,16 @@ public struct PCIFunction: Sendable, Hashable {
         case 0x8086: "Intel"
         default: nil
         }
+    }
+}
+
+extension PCIFunction {
+    /// Vendor and device as `lspci -n` writes them: `8086:9a49`.
+    public var identifier: String {
+        func hexadecimal(_ value: UInt16) -> String {
+            let digits = String(value, radix: 16)
+            return String(repeating: "0", count: 4 - digits.count) + digits
+        }
+        return "\(hexadecimal(vendorID)):\(hexadecimal(deviceID))"
     }
 }

@@ -29,6 +29,8 @@ struct SystemCalls: Sendable {
     var text: @Sendable (_ path: String) throws(SystemError) -> String = SystemCalls.text
     /// `drmGetVersion(3)`: the name that the kernel driver behind an open node gives itself.
     var driverName: @Sendable (_ descriptor: Int32) -> String? = SystemCalls.driverName
+    /// What the i915 driver behind an open node says of its HuC firmware, as ``HuCFirmware`` reads it.
+    var huCStatus: @Sendable (_ descriptor: Int32) -> Int32 = { clibdrm_i915_huc_status($0) }
     /// `geteuid(2)`.
     var effectiveUser: @Sendable () -> UInt32 = { geteuid() }
     /// `getegid(2)` and `getgroups(2)`, each group once, in ascending order.

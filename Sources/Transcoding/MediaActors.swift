@@ -117,6 +117,9 @@ actor MediaWriter {
 
     func write(_ packet: MediaPacket) throws(MediaError) { try sink?.write(packet) }
 
+    /// Has parameter sets stand in front of every key frame, from the first sample on.
+    func repeatParameterSets() { sink?.repeatsParameterSets = true }
+
     func finish() throws(MediaError) -> MediaSink.Summary? {
         defer { sink = nil }
         return try sink?.finish()

@@ -102,6 +102,8 @@ public final class Transcoder: Sendable {
         let (copied, refusals) = try await openOutput(contents, configuration)
         let omissions = refusals + contents.ignored.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let session = try await CompressionSession(configuration: configuration, options: request.session)
+        // x264 is replaced by itself at most, and on purpose.
+        if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
         notify(.started(contents.video, session.encoder))
         omissions.forEach { notify(.omission($0)) }
         lost.forEach { notify(.session(.adjusted($0))) }

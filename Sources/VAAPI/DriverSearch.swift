@@ -14,7 +14,21 @@ public struct DriverSearch: Sendable, Hashable {
     /// Those of ``files`` that exist.
     public let installed: [String]
 
+    /// The names of the drivers that suit the kernel driver, whatever the environment asks for.
+    public let fitting: [String]
+
     private let settings: Settings
+
+    /// The driver that `LIBVA_DRIVER_NAME` asks for; nil without.
+    public var forcedName: String? { settings.driverName }
+    /// The folders that `LIBVA_DRIVERS_PATH` names; nil without.
+    public var forcedPath: String? { settings.driversPath }
+    /// Whether `LIBVA_DRIVER_NAME` asks for a driver of other GPUs.
+    public var isForOtherGPU: Bool {
+        forcedName.map { Self.knownNames.contains($0) && !fitting.contains($0) } ?? false
+    }
+    /// The second number of libva's version; the first is 2.
+    public var libVAVersion: Int32 { settings.minorVersion }
 
     /// What a driver's file name ends with.
     static let suffix = "_drv_video.so"
@@ -31,6 +45,7 @@ public struct DriverSearch: Sendable, Hashable {
         names = settings.driverName.map { [$0] } ?? Self.names(for: kernelDriver, minor: settings.minorVersion)
         files = names.flatMap { name in settings.folders.map { "\($0)/\(name)\(Self.suffix)" } }
         installed = files.filter(exists)
+        fitting = Self.names(for: kernelDriver, minor: .max)
     }
 
     /// What decides where libva looks.
@@ -66,7 +81,15 @@ extension DriverSearch {
         }
     }
 
+    /// Drivers of which it is known for which GPUs they are.
+    private static let knownNames: Set<String> = [
+        "iHD", "i965", "r600", "radeonsi", "nouveau", "nvidia", "virtio_gpu", "pvr",
+    ]
+
     private static let firstMinorThatKnowsXe: Int32 = 21
+
+    /// The Debian package that holds a driver that suits the GPU; nil if none is known.
+    public var package: String? { fitting.lazy.compactMap(Self.package).first }
 
     /// The Debian package that holds a driver.
     private static func package(of name: String) -> String? {
@@ -98,9 +121,7 @@ extension DriverSearch {
                 "\(version) does not know the kernel driver xe, name the driver: export LIBVA_DRIVER_NAME=iHD"
             )
         }
-        // The kernel driver's own table says what fits the GPU, whatever the environment asks for.
-        let fitting = Self.names(for: kernelDriver, minor: .max)
-        if let package = fitting.lazy.compactMap(Self.package).first {
+        if let package {
             remedies.append("install the driver: sudo apt-get install \(package)")
         }
         if fitting.contains("iHD") {

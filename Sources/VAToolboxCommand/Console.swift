@@ -34,6 +34,11 @@ final class Console: Sendable {
     /// Why nothing was done.
     func error(_ text: String) { write("vatoolbox: error: \(Readable.oneLine(text))", .errors) }
 
+    /// What can be done about the error that was just told, each on a line of its own.
+    func remedies(_ remedies: [String]) {
+        for remedy in remedies { write("vatoolbox: try: \(Readable.oneLine(remedy))", .errors) }
+    }
+
     /// Something that may have spoiled the result.
     func warning(_ text: String) { write("vatoolbox: warning: \(Readable.oneLine(text))", .warnings) }
 

@@ -48,7 +48,10 @@ final class EncodeJob: Sendable {
             let status = wasInterrupted ? .interrupted : ExitStatus(error)
             let narrator = state.withLock { $0.narrator }
             narrator?.tellFailures()
-            if !(command.report.json && command.usesStandardOutput) { console.error(error.readable) }
+            if !(command.report.json && command.usesStandardOutput) {
+                console.error(error.readable)
+                console.remedies(error.remedies)
+            }
             return deliver(.failure(error, status, switches: narrator?.switches ?? [])) ? status : .failed
         }
     }

@@ -40,6 +40,7 @@ extension EncodeOutcome {
         page.entry("output", "\(request.output), " + outputText(output, "\(size.width)x\(size.height)"))
         page.entry("encoder", encoder)
         for reason in reasons { page.entry("why", reason) }
+        for remedy in remedies { page.entry("try", remedy) }
         if let switches { page.entry("switches", switches) }
         page.entry("bitrate", bitRates)
         let rate = elapsed > 0 ? Double(output.sampleCount) / elapsed : 0
@@ -82,8 +83,15 @@ extension EncodeOutcome {
 
     /// Why this encoder, and why none before it.
     private var reasons: [String] {
-        let rejected = report.encoder.rejected.map(\.description)
+        let rejected = report.encoder.rejected.map(\.description).map(Readable.oneLine)
         return rejected.isEmpty ? [report.encoder.reason] : rejected
+    }
+
+    /// What is likeliest to bring back the encoders before this one, each once; `--json` has all of it.
+    private var remedies: [String] {
+        var known: Set<String> = []
+        return report.encoder.rejected.flatMap { $0.remedies.prefix(2) }.map(Readable.oneLine)
+            .filter { known.insert($0).inserted }
     }
 
     /// How often another encoder took over; `nil` if none did.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import MediaTypes
 import RenderNodes
 import VAAPI
+import VAToolbox
 
 /// What `probe --json` prints; docs/command.md describes every key.
 extension ProbeReport {
@@ -46,6 +48,7 @@ extension ProbeReport.Node {
             "mode": JSON(node.file.map { "0" + String($0.permissions, radix: 8) }),
             "accessible": .bool(node.access == .accessible),
             "refusal": refusal,
+            "limitations": .array(limitations.map(\.document)),
             "driver": driver,
             "trials": trials?.document ?? .null,
         ])
@@ -68,6 +71,17 @@ extension NodeRefusal {
         .object([
             "path": .string(path),
             "errno": JSON(code),
+            "cause": .string(cause.rawValue),
+            "explanation": .string(explanation),
+            "remedies": JSON(remedies),
+        ])
+    }
+}
+
+extension Diagnosis {
+    fileprivate var document: JSON {
+        .object([
+            "cause": .string(cause.rawValue),
             "explanation": .string(explanation),
             "remedies": JSON(remedies),
         ])
@@ -77,9 +91,10 @@ extension NodeRefusal {
 extension DriverTrouble {
     fileprivate var document: JSON {
         .object([
-            "explanation": .string(explanation),
-            "remedies": JSON(remedies),
-            "cause": .string(causeName),
+            "cause": .string(diagnosis.cause.rawValue),
+            "explanation": .string(diagnosis.explanation),
+            "remedies": JSON(diagnosis.remedies),
+            "failure": .string(failureName),
             "driver": JSON(name),
             "file": JSON(file),
             "stage": JSON(stageName),

@@ -8,6 +8,7 @@ import RenderNodes
 import SoftwareEncoder
 import Synchronization
 import VAAPI
+import VAToolbox
 
 /// What this machine has to encode with.
 struct ProbeReport {
@@ -26,6 +27,8 @@ struct ProbeReport {
     struct Node {
         var node: RenderNode
         var driver: Driver
+        /// What is known of its GPU.
+        var facts: DeviceFacts?
         /// What was tried with it; `nil` if nothing was to be tried.
         var trials: NodeTrials?
     }
@@ -54,7 +57,10 @@ struct ProbeReport {
     static func ofThisMachine(patience: Duration) -> ProbeReport {
         let survey = RenderNodeSurvey()
         return ProbeReport(
-            nodes: survey.nodes.inParallel { Node(node: $0, driver: driver(of: $0, patience)) },
+            nodes: survey.nodes.inParallel { node in
+                let facts = DeviceFacts(node)
+                return Node(node: node, driver: driver(of: node, facts, patience), facts: facts)
+            },
             absence: survey.absence,
             software: [
                 SoftwareEncoder(
@@ -67,16 +73,31 @@ struct ProbeReport {
         )
     }
 
-    private static func driver(of node: RenderNode, _ patience: Duration) -> Driver {
+    private static func driver(of node: RenderNode, _ facts: DeviceFacts, _ patience: Duration) -> Driver {
         if case .refused(let refusal) = node.access { return .outOfReach(refusal) }
         var options = RemoteDriver.Options()
         options.deadline = patience
-        let search = node.kernelDriver.map { DriverSearch(kernelDriver: $0) }
         switch RemoteDriver.inspect(path: node.path, options: options) {
-        case .failed(let failure): return .failed(DriverTrouble(failure, search))
+        case .failed(let failure): return .failed(DriverTrouble(failure, on: facts))
         case .reported(let report, let encoders, let failure):
-            return .answers(ProbedDriver(report, encoders), trouble: failure.map { DriverTrouble($0, search) })
+            return .answers(ProbedDriver(report, encoders), trouble: failure.map { DriverTrouble($0, on: facts) })
         }
+    }
+}
+
+extension ProbeReport.Node {
+    /// What its driver, which has answered, cannot be used for: H.264 at all, or anything but constant quantizers.
+    var limitations: [Diagnosis] {
+        guard let facts, case .answers(let driver, _) = driver else { return [] }
+        let h264 = driver.description.profiles.filter { "\($0.profile)".hasPrefix("H264") }
+        let encoders = driver.encoders.filter { encoder in h264.contains { $0.profile == encoder.profile } }
+        if encoders.isEmpty {
+            let vendor = driver.description.vendor
+            return [Diagnosis(lackOfEncoder: !h264.isEmpty, vendor: vendor, on: facts).readable]
+        }
+        // Firmware is what the low-power encoder's control of rates runs on; a full encoder beside it does without.
+        let hasRates = encoders.contains { $0.answer.capabilities.map { $0.rateControlModes != .cqp } ?? true }
+        return hasRates ? [] : [Diagnosis(firmwareOf: facts)?.readable].compactMap(\.self)
     }
 }
 
@@ -104,16 +125,5 @@ extension RenderNode {
         guard let file else { return nil }
         let group = groupName.map { "group \($0) (gid \(file.group))" } ?? "gid \(file.group)"
         return "\(group), mode 0\(String(file.permissions, radix: 8))"
-    }
-}
-
-extension PCIFunction {
-    /// Vendor and device as `lspci -n` writes them: `8086:9a49`.
-    var identifier: String {
-        func hexadecimal(_ value: UInt16) -> String {
-            let digits = String(value, radix: 16)
-            return String(repeating: "0", count: 4 - digits.count) + digits
-        }
-        return "\(hexadecimal(vendorID)):\(hexadecimal(deviceID))"
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import MediaTypes
 import RenderNodes
 import VAAPI
+import VAToolbox
 
 /// The answer for people.
 extension ProbeReport {
@@ -14,6 +16,7 @@ extension ProbeReport {
         page.line("")
         page.line("GPU")
         if let absence {
+            page.entry("cause", absence.cause.rawValue, indentation: 2)
             page.paragraph("None. \(absence.explanation)", indentation: 2)
             page.list(absence.remedies, indentation: 2)
         }
@@ -57,12 +60,13 @@ extension TextPage {
         switch entry.driver {
         case .outOfReach(let refusal):
             self.entry("access", "refused", indentation: 4)
+            self.entry("cause", refusal.cause.rawValue, indentation: 4)
             paragraph(refusal.explanation, indentation: 4)
             list(refusal.remedies, indentation: 4)
         case .failed(let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
             self.entry("driver", trouble.headline, indentation: 4)
-            if let file = trouble.file, trouble.missingFiles.isEmpty { self.entry("file", file, indentation: 4) }
+            if let file = trouble.file, !trouble.isAbsence { self.entry("file", file, indentation: 4) }
             add(trouble)
         case .answers(let driver, let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
@@ -70,6 +74,11 @@ extension TextPage {
             if let file = driver.description.file { self.entry("file", file, indentation: 4) }
             self.entry("libva", "VA-API \(driver.description.version)", indentation: 4)
             addSummary(of: driver, indentation: 4)
+            for limitation in entry.limitations {
+                self.entry("but", limitation.cause.rawValue, indentation: 4)
+                paragraph(limitation.explanation, indentation: 4)
+                list(limitation.remedies, indentation: 4)
+            }
             if let trouble {
                 self.entry("trouble", trouble.headline, indentation: 4)
                 add(trouble)
@@ -81,11 +90,13 @@ extension TextPage {
 
     /// What happened when, and what to do.
     private mutating func add(_ trouble: DriverTrouble) {
-        if trouble.missingFiles.isEmpty, let stage = trouble.stageText { entry("while", stage, indentation: 4) }
-        entry("reason", trouble.reason, indentation: 4)
+        if !trouble.isAbsence, let stage = trouble.stageText { entry("while", stage, indentation: 4) }
+        if !trouble.isAbsence { entry("reason", trouble.reason, indentation: 4) }
         for (index, line) in trouble.spokenLines.enumerated() {
             entry(index == 0 ? "it said" : "", line, indentation: 4)
         }
-        list(trouble.remedies, indentation: 4)
+        entry("cause", trouble.diagnosis.cause.rawValue, indentation: 4)
+        if let conclusion = trouble.conclusion { paragraph(conclusion, indentation: 4) }
+        list(trouble.diagnosis.remedies, indentation: 4)
     }
 }

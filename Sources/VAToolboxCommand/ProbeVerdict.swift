@@ -3,6 +3,7 @@
 import HardwareEncoder
 import RenderNodes
 import VAAPI
+import VAToolbox
 
 /// The answer in a line for each node, for logs.
 extension ProbeReport {
@@ -24,10 +25,12 @@ extension ProbeReport.Node {
         case .outOfReach(let refusal):
             ProbeReport.lines("not usable: \(refusal.explanation)", refusal.remedies)
         case .failed(let trouble):
-            ProbeReport.lines("\(node.path): not usable: \(trouble.explanation)", trouble.remedies)
+            ProbeReport.lines("\(node.path): not usable: \(trouble.diagnosis.explanation)", trouble.diagnosis.remedies)
         case .answers(let driver, let trouble):
             ["\(node.path): \(driver.verdict)"]
-                + (trouble.map { ProbeReport.lines("\(node.path): \($0.explanation)", $0.remedies) } ?? [])
+                + (limitations + [trouble?.diagnosis].compactMap(\.self)).flatMap {
+                    ProbeReport.lines("\(node.path): \($0.explanation)", $0.remedies)
+                }
         }
     }
 }

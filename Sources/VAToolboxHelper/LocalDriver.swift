@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import EncoderIPC
+import HardwareEncoder
 import MediaTypes
 import VAAPI
 
@@ -33,7 +34,7 @@ enum LocalDriver {
                 log.write(level: message.severity == .error ? "error" : "debug", message.text)
             }
         } catch {
-            throw MediaError(error)
+            throw MediaError(inspecting: error)
         }
     }
 
@@ -66,11 +67,10 @@ enum LocalDriver {
 }
 
 extension MediaError {
-    init(_ error: DisplayError) {
-        switch error.reason {
-        case .failed(let error): self.init(error)
-        case .refused, .notADRMDevice: self.init(.unavailable, "\(error)")
-        }
+    /// What libva and the driver said goes into the log, not into the error as well.
+    init(inspecting error: DisplayError) {
+        self.init(error)
+        if case .failed(let failure) = error.reason { message = "\(failure.text) (\(failure.status))" }
     }
 
     init(_ error: VAError) {

@@ -155,10 +155,13 @@ import Testing
             }
         }
         let folder = try SinkFolder()
-        try writeSamples(first.samples + later, to: folder.path(name), .init { $0.isFragmented = isFragmented })
+        try writeSamples(first.samples + later, to: folder.path(name), .init { $0.isFragmented = isFragmented }) {
+            $0.repeatsParameterSets = true
+        }
         #expect(try frameHashes(of: folder.path(name)) == first.hashes + second.hashes)
         let counts = try parameterSetCounts(of: folder.path(name))
-        #expect(Array(counts.suffix(16)) == second.samples.map { $0.isKeyFrame ? 2 : 0 })
+        // Also before the change: a player that goes back has forgotten what the header said.
+        #expect(counts == (first.samples + second.samples).map { $0.isKeyFrame ? 2 : 0 })
         if name != "a.h264", name != "a.mkv", name != "a.ts" {
             #expect(try Probe(folder.path(name)).streams[0].codec_tag_string == "avc3")
         }

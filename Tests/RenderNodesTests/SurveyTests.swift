@@ -113,7 +113,7 @@ import Testing
         try machine.write("dev/dri/card1", "")
         try machine.write("dev/dri/card0", "")
         let refusal = try #require(machine.survey.absence)
-        #expect(refusal.cause == .noRenderNode)
+        #expect(refusal.cause == .displayNodeOnly)
         #expect(refusal.explanation.contains("only card0, card1"))
     }
 

@@ -77,7 +77,7 @@ import Testing
     func aDriverThatFails(_ fault: Fault) throws {
         let probed = try Scratch().probe(try Scratch.driver(fault.driver) + [fault.setting])
         #expect(
-            probed.named("cause", "stage", "signal", "exitStatus", "profile", "entrypoint") == fault.told,
+            probed.named("failure", "stage", "signal", "exitStatus", "profile", "entrypoint") == fault.told,
             "\(probed.result.output)"
         )
         #expect(probed.named("driver") == [fault.driver])
@@ -114,7 +114,7 @@ import Testing
         }
         for (fault, running) in zip(faults, running) {
             let probed = try running.end()
-            #expect(probed.named("cause", "stage") == fault.told, "\(fault.fault): \(probed.result.output)")
+            #expect(probed.named("failure", "stage") == fault.told, "\(fault.fault): \(probed.result.output)")
             #expect(probed.refusal["deadline"] as? Double == (fault.told[0] == "deadline" ? 10 : nil))
             #expect(probed.named("driver", "signal", "exitStatus") == [fault.driver])
             #expect((probed.driver != nil) == fault.hasAnswered)
@@ -179,13 +179,13 @@ import Testing
         #expect(probed.named("driver", "file", "stage") == ["bad", path, "loading"], "\(probed.result.output)")
         // Touching a page behind the end of a file is SIGBUS.
         let causes = bad == .truncated ? [["refused"], ["signal", "SIGBUS"]] : [["refused"]]
-        #expect(causes.contains(probed.named("cause", "signal")))
-        if bad != .missing, probed.named("cause") == ["refused"] { #expect(probed.log.contains(path)) }
+        #expect(causes.contains(probed.named("failure", "signal")))
+        if bad != .missing, probed.named("failure") == ["refused"] { #expect(probed.log.contains(path)) }
         let remedies = (probed.refusal["remedies"] as? [String] ?? []).joined(separator: "\n")
         #expect(remedies.contains("unset LIBVA_DRIVER_NAME") == (bad == .missing))
         let explanation = try #require(probed.named("explanation").first)
         let absence = "there is no driver file: libva looked for \(path)"
-        #expect((explanation == absence) == (bad == .missing), "\(explanation)")
+        #expect(explanation.hasPrefix(absence) == (bad == .missing), "\(explanation)")
     }
 
     // MARK: - Several nodes
@@ -234,11 +234,11 @@ import Testing
         #expect(probed.driver == nil)
         let stage = try #require(probed.named("stage").first)
         if vendor.vanishing == 1 {
-            #expect(stage == "choosing-driver" && probed.named("cause") == ["refused"])
+            #expect(stage == "choosing-driver" && probed.named("failure") == ["refused"])
         } else {
             #expect(["loading", "initializing"].contains(stage), "\(probed.result.output)")
             #expect(probed.named("driver") == [vendor.driver])
-            let cause = try #require(probed.named("cause").first)
+            let cause = try #require(probed.named("failure").first)
             #expect(["refused", "signal", "exit", "deadline"].contains(cause))
             #expect((cause == "signal") == (probed.named("signal").first?.hasPrefix("SIG") == true))
         }
@@ -259,7 +259,7 @@ import Testing
     func aHelperThatIsNone(path: String, cause: String) throws {
         let settings = ["FAULTY_DRIVER=load=abort", "VATOOLBOX_HELPER=\(path)"]
         let probed = try Scratch().probe(try Scratch.driver("libfaulty") + settings)
-        #expect(probed.named("cause", "stage", "driver") == [cause] && probed.driver == nil)
+        #expect(probed.named("failure", "stage", "driver") == [cause] && probed.driver == nil)
         #expect((probed.named("explanation").first ?? "").contains("was not asked"))
     }
 

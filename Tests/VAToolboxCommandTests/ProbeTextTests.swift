@@ -4,6 +4,7 @@ import EncoderIPC
 import Foundation
 import MediaTypes
 import Testing
+import VAToolbox
 
 @testable import RenderNodes
 @testable import VAAPI
@@ -26,9 +27,13 @@ import Testing
             groupName: "render",
             kernelDriver: "i915",
             pci: PCIFunction(address: "0000:00:02.0", vendorID: 0x8086, deviceID: 0x9A49),
+            huC: nil,
             access: access
         )
     }
+
+    /// Nothing is known of the GPU.
+    private let facts = DeviceFacts(path: "/dev/dri/renderD128", kernelDriver: nil)
 
     private func report(_ nodes: [ProbeReport.Node]) -> ProbeReport {
         ProbeReport(
@@ -151,7 +156,11 @@ import Testing
             remedies: ["start the container with the group: docker run --device /dev/dri --group-add 104 ..."]
         )
         let text = report([.init(node: node(.refused(refusal)), driver: .outOfReach(refusal))]).text(width: 60)
-        #expect(text.contains("    access    refused\n    It is open to group render (gid 104) only.\n"))
+        #expect(
+            text.contains(
+                "    access    refused\n    cause     permission-denied\n    It is open to group render (gid 104) only.\n"
+            )
+        )
         #expect(text.contains("\n        docker run --device /dev/dri --group-add 104 ...\n"))
         #expect(text.contains("`vatoolbox encode` uses the CPU."))
     }
@@ -210,7 +219,7 @@ import Testing
                 HelperLogLine(level: nil, text: "the last \u{1B}[2J words"),
             ]
         )
-        let failed = ProbeReport.Driver.failed(DriverTrouble(failure, nil))
+        let failed = ProbeReport.Driver.failed(DriverTrouble(failure, on: facts))
         let report = report([.init(node: node(.accessible), driver: failed)])
         let text = report.text(width: 80)
         #expect(
@@ -221,27 +230,28 @@ import Testing
         #expect(text.contains("    it said   the last [2J words\n") && !text.contains("Trying"))
         for line in report.text(width: 40).split(separator: "\n") {
             // Commands, which lie deepest, and long words are not broken.
-            let words = line.hasPrefix("        VATOOLBOX_SANDBOX=off ") ? 0 : line.split(separator: " ").count
+            let isCommand = line.prefix { $0 == " " }.count == 8
+            let words = isCommand ? 0 : line.split(separator: " ").count
             #expect(line.count <= 40 || words <= 2, "\(line)")
         }
 
         let value = try JSONSerialization.jsonObject(with: Data(report.document.text.utf8)) as? [String: Any]
         let node = try #require((value?["renderNodes"] as? [[String: Any]])?.first)
         let refusal = try #require(node["refusal"] as? [String: Any])
-        let keys = ["cause", "stage", "signal", "exitStatus", "deadline", "profile", "entrypoint"]
+        let keys = ["failure", "stage", "signal", "exitStatus", "deadline", "profile", "entrypoint"]
         #expect(keys.compactMap { refusal[$0] is NSNull ? nil : refusal[$0].map { "\($0)" } } == names)
         #expect(refusal["driver"] as? String == "iHD" && node["driver"] is NSNull)
         #expect(refusal["log"] as? [String] == ["Trying to open it", "the last  [2J words"])
     }
 
     /// Without a stage nobody has asked the driver: it is not the driver's fault.
-    @Test func helperThatIsNotThere() {
-        let error = MediaError(.unavailable, "the helper program was not found")
+    @Test func helperThatIsNotThere() throws {
+        let error = try #require(throws: MediaError.self) { try HelperLocation.find("/nowhere/helper") }
         let failure = DriverFailure(cause: .helper(error), stage: nil, file: nil, log: [])
-        let text = report([.init(node: node(.accessible), driver: .failed(DriverTrouble(failure, nil)))]).text(
+        let text = report([.init(node: node(.accessible), driver: .failed(DriverTrouble(failure, on: facts)))]).text(
             width: 80
         )
-        #expect(text.contains("    driver    was not asked\n    reason    the helper program was not found\n"))
+        #expect(text.contains("    driver    was not asked\n    reason    the helper program (given) cannot be run"))
         #expect(text.contains("export VATOOLBOX_HELPER=/path/to/vatoolbox-helper"))
     }
 
@@ -252,7 +262,7 @@ import Testing
             file: Self.file,
             log: []
         )
-        let answers = ProbeReport.Driver.answers(driver, trouble: DriverTrouble(failure, nil))
+        let answers = ProbeReport.Driver.answers(driver, trouble: DriverTrouble(failure, on: facts))
         let report = report([.init(node: node(.accessible), driver: answers)])
         let text = report.text(width: 80)
         #expect(

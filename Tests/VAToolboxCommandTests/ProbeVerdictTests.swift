@@ -45,6 +45,7 @@ import Testing
             groupName: nil,
             kernelDriver: nil,
             pci: nil,
+            huC: nil,
             access: .accessible
         )
         let report = ProbeReport(

@@ -38,6 +38,7 @@ import Testing
         }
         system.close = { _ in }
         system.driverName = { _ in "i915" }
+        system.huCStatus = { _ in 1 }
         system.effectiveUser = { 1000 }
         system.groups = { [1000] }
         let survey = RenderNodeSurvey(examiner: NodeExaminer(root: "/", system: system))

@@ -277,6 +277,15 @@ final class HelperHost: Sendable {
         return false
     }
 
+    /// What there is to say of a helper that has not greeted: it is of another version, or another program.
+    private static func withoutGreeting(_ error: MediaError) -> MediaError {
+        guard [.malformedData, .frameFailed].contains(error.code) else { return error }
+        var error = error
+        error.cause = .helperMismatch
+        error.remedies = HelperLocation.remediesForAnother
+        return error
+    }
+
     /// Waits for the end of the process, and tells why it ended.
     private func conclude(_ error: MediaError?, _ launch: Launch?, _ tail: inout LogTail) {
         let process = state.withLock { $0.process }
@@ -285,7 +294,7 @@ final class HelperHost: Sendable {
         // No pictures are given back, and no answers are waited for, after this.
         var failure = error ?? MediaError(.frameFailed, "\(Self.peer) closed its connection")
         if error == nil, let ending {
-            failure = MediaError(.frameFailed, "\(Self.peer) \(ending)\(tail.explanation)")
+            failure = MediaError(.frameFailed, "\(Self.peer) \(ending)\(tail.explanation)", cause: .helperEnded)
             if case .killed(let signal) = ending { failure.status = Int(signal) }
             failure.call = launch?.path
         }
@@ -294,6 +303,7 @@ final class HelperHost: Sendable {
         }
         let (own, wasAsked) = state.withLock { state in
             if error == nil, state.failure == nil, !wasForced { state.ending = ending }
+            if state.greeting == nil { failure = Self.withoutGreeting(failure) }
             state.failure = state.failure ?? failure
             state.process = nil
             return (state.ending, state.isClosed)

@@ -40,7 +40,13 @@ public enum HelperLocation {
         for (path, source) in [(explicitPath, "given"), (environment(environmentVariable), environmentVariable)] {
             guard let path, !path.isEmpty else { continue }
             if isProgram(path) { return path }
-            throw MediaError(.unavailable, "the helper program (\(source)) cannot be run", given: path)
+            throw MediaError(
+                .unavailable,
+                "the helper program (\(source)) cannot be run",
+                given: path,
+                cause: .helperMissing,
+                remedies: remedies
+            )
         }
         var folders = [executable.flatMap { $0.lastIndex(of: "/").map { String(executable?[..<$0] ?? "") } }]
         folders += (environment("PATH") ?? "").split(separator: ":").map { String($0) }
@@ -49,7 +55,21 @@ public enum HelperLocation {
         throw MediaError(
             .unavailable,
             "the helper program \(programName) was not found; \(environmentVariable) can name it",
-            allowed: places.joined(separator: ", ")
+            allowed: places.joined(separator: ", "),
+            cause: .helperMissing,
+            remedies: remedies
         )
     }
+
+    /// What to do when another program, or one of another version, is in its place.
+    public static let remediesForAnother = [
+        "build the helper from the same version as the program: swift build -c release --product \(programName)",
+        "see whether \(environmentVariable) or PATH leads to another one: unset \(environmentVariable)",
+    ]
+
+    /// What to do when it is not where it is looked for.
+    static let remedies = [
+        "say where it is: export \(environmentVariable)=/path/to/\(programName)",
+        "build it beside the program: swift build -c release --product \(programName)",
+    ]
 }

@@ -134,7 +134,9 @@ final class HelperProcess: Sendable {
             call: "posix_spawn",
             status: Int(status),
             // ETXTBSY: it is being replaced by another version.
-            isPermanent: !isScarce && status != ETXTBSY
+            isPermanent: !isScarce && status != ETXTBSY,
+            cause: isScarce ? .helperFailed : .helperMissing,
+            remedies: isScarce ? [] : HelperLocation.remedies
         )
     }
 

@@ -55,7 +55,15 @@ struct DescriptorPair: ~Copyable {
 func systemError(_ call: String, _ message: String) -> MediaError {
     let status = errno
     let isScarce = [ENOMEM, EMFILE, ENFILE, ENOBUFS, EAGAIN].contains(status)
-    return MediaError(isScarce ? .outOfMemory : .inputOutput, message, call: call, status: Int(status))
+    let lacksDescriptors = status == EMFILE || status == ENFILE
+    return MediaError(
+        isScarce ? .outOfMemory : .inputOutput,
+        lacksDescriptors ? "\(message): \(String(cString: strerror(status)))" : message,
+        call: call,
+        status: Int(status),
+        cause: lacksDescriptors ? .outOfDescriptors : nil,
+        remedies: lacksDescriptors ? ["allow more open files: ulimit -n 65536"] : []
+    )
 }
 
 /// A point in time until which something may be waited for. It moves on while the system is suspended, in which nobody

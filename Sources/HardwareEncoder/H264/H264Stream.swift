@@ -102,7 +102,8 @@ extension H264Stream {
                 .unsupported,
                 "the encoder has not the profile",
                 given: configuration.profile?.rawValue ?? "\(configuration.bitDepth) bits",
-                allowed: available.map(\.rawValue).joined(separator: ", ")
+                allowed: available.map(\.rawValue).joined(separator: ", "),
+                cause: .profileMissing
             )
         }
         return chosen

@@ -44,7 +44,8 @@ extension DeviceSettlement {
                 .unsupported,
                 "the driver does not encode pictures of that size as \(encoder)",
                 given: "\(width)x\(height)",
-                allowed: "\(least.0)x\(least.1) to \(end)"
+                allowed: "\(least.0)x\(least.1) to \(end)",
+                cause: .sizeOutOfRange
             )
         }
         let formats = capabilities.surfaces.formats
@@ -52,7 +53,8 @@ extension DeviceSettlement {
             throw MediaError(
                 .unsupported,
                 "the driver does not encode 4:2:0 of 8 bits as \(encoder)",
-                allowed: "\(capabilities.renderTargetFormats), \(formats.map(\.description).joined(separator: " "))"
+                allowed: "\(capabilities.renderTargetFormats), \(formats.map(\.description).joined(separator: " "))",
+                cause: .formatMissing
             )
         }
     }
@@ -69,7 +71,14 @@ extension DeviceSettlement {
     ///
     /// - Parameter limit: The limit on peaks as the stream tells it; `nil` for none.
     func rate(limit: RateLimit?) throws(MediaError) -> RatePlan {
-        try RatePlan(configuration, limit: limit, modes: rateControlModes).adapted(to: quirks)
+        do throws(MediaError) {
+            return try RatePlan(configuration, limit: limit, modes: rateControlModes).adapted(to: quirks)
+        } catch {
+            var error = error
+            let lacksFirmware = rateControlModes == .cqp && capabilities.entrypoint == .encSliceLowPower
+            if error.cause == .rateControlMissing, lacksFirmware { error.cause = .firmwareMissing }
+            throw error
+        }
     }
 
     /// The headers that the driver is sent.

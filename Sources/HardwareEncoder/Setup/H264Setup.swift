@@ -37,7 +37,7 @@ extension H264Setup {
         }
         let best = settled.min { $0.device.adjustments.count < $1.device.adjustments.count }
         guard let best else {
-            throw failures.first ?? MediaError(.unsupported, "the driver does not encode H.264", given: vendor)
+            throw failures.first ?? Self.noEncoder(capabilities)
         }
         self = best
     }
@@ -52,11 +52,7 @@ extension H264Setup {
             h264.contains { $0.entrypoint == entrypoint }
         }
         guard !available.isEmpty else {
-            throw MediaError(
-                .unsupported,
-                "the driver does not encode H.264",
-                allowed: all.map { "\($0.profile) with \($0.entrypoint)" }.joined(separator: ", ")
-            )
+            throw noEncoder(all)
         }
         let usable = available.filter { entrypoint in
             switch lowPower {
@@ -72,10 +68,21 @@ extension H264Setup {
                     ? "the driver has no low-power encoder for H.264"
                     : "the driver has only a low-power encoder for H.264",
                 given: "low power \(lowPower.rawValue)",
-                allowed: available.map(\.description).joined(separator: ", ")
+                allowed: available.map(\.description).joined(separator: ", "),
+                cause: .entrypointMissing
             )
         }
         return usable
+    }
+
+    private static func noEncoder(_ capabilities: [EncodeCapabilities]) -> MediaError {
+        let listed = capabilities.map { "\($0.profile) with \($0.entrypoint)" }.joined(separator: ", ")
+        return MediaError(
+            .unsupported,
+            "the driver does not encode H.264",
+            allowed: listed.isEmpty ? nil : listed,
+            cause: .gpuWithoutEncoder
+        )
     }
 
     /// Settles one entrypoint.
@@ -87,7 +94,12 @@ extension H264Setup {
     ) throws(MediaError) {
         let profile = try H264Stream.profile(configuration, among: candidates.compactMap(\.videoProfile))
         guard let capabilities = candidates.first(where: { $0.videoProfile == profile }) else {
-            throw MediaError(.unsupported, "the driver lacks the profile", given: profile.rawValue)
+            throw MediaError(
+                .unsupported,
+                "the driver lacks the profile",
+                given: profile.rawValue,
+                cause: .profileMissing
+            )
         }
         var settlement = DeviceSettlement(configuration, capabilities, quirks)
         try settlement.check()

@@ -115,16 +115,15 @@ private struct FrameMetrics {
     }
 
     func add(_ now: SessionStatistics, since before: SessionStatistics) {
-        func add(_ value: KeyPath<SessionStatistics, Int>, to counter: Counter) {
-            let change = now[keyPath: value] - before[keyPath: value]
+        func add(_ change: Int, to counter: Counter) {
             if change > 0 { counter.increment(by: change) }
         }
-        add(\.acceptedFrames, to: accepted)
-        add(\.codedFrames, to: coded)
-        add(\.codedBytes, to: bytes)
-        add(\.droppedFrames, to: dropped)
-        add(\.repeatedFrames, to: repeated)
-        add(\.copiedPictures, to: copied)
+        add(now.acceptedFrames - before.acceptedFrames, to: accepted)
+        add(now.codedFrames - before.codedFrames, to: coded)
+        add(now.codedBytes - before.codedBytes, to: bytes)
+        add(now.droppedFrames - before.droppedFrames, to: dropped)
+        add(now.repeatedFrames - before.repeatedFrames, to: repeated)
+        add(now.copiedPictures - before.copiedPictures, to: copied)
     }
 }
 

@@ -11,6 +11,8 @@ public struct EncoderSelection: Sendable {
         public var factory: any EncoderFactory
         /// Why it stands where it stands, in words for a person.
         public var reason: String
+        /// What is known of its GPU, to say why it fails; `nil` for the CPU, or where nothing is.
+        package var facts: DeviceFacts?
         /// How much longer the creation of its first encoder may take than the session's limit, because the device is tried
         /// before it is used.
         var preparation = Duration.zero

@@ -111,7 +111,9 @@ public struct EncoderSelector: Sendable {
         switch node.access {
         case .accessible:
             if let factory = hardware(node.path, codec) {
-                return selection.candidates.append(EncoderSelection.Candidate(factory: factory, reason: reason))
+                var candidate = EncoderSelection.Candidate(factory: factory, reason: reason)
+                candidate.facts = DeviceFacts(node)
+                return selection.candidates.append(candidate)
             }
             refusal = Diagnosis(.codecNotInThisVersion, "this version has no encoder of that codec for GPUs")
         case .refused(let error): refusal = Diagnosis(error)

@@ -212,7 +212,9 @@ extension SessionMachine {
     /// The encoder is given up; the frames that have not left go to a new one of the same kind, or of the next.
     mutating func fail(_ error: MediaError, isHung: Bool = false) {
         guard let id = currentInstance else { return }
-        let identity = selection.candidates[attempts.candidate].identity
+        let candidate = selection.candidates[attempts.candidate]
+        let identity = candidate.identity
+        let error = error.diagnosed(on: candidate.facts)
         let wasCreating = if case .creating = phase { true } else { false }
         close(id, isHung: isHung)
         statistics.failedEncoders += 1
@@ -224,7 +226,14 @@ extension SessionMachine {
         if let verdict = attempts.failed(error, whileCreating: wasCreating, identity) {
             actions.append(.tell(candidate: failed, .left))
             lastVerdict = verdict
-            givenUp.append(EncoderDescription.Rejection(name: identity.description, reason: verdict.message))
+            givenUp.append(
+                EncoderDescription.Rejection(
+                    name: identity.description,
+                    reason: verdict.message,
+                    cause: verdict.cause,
+                    remedies: verdict.remedies
+                )
+            )
         }
         guard window.isRepeatable else { return end(with: error, SamplesEnd.failed) }
         create()

@@ -7,7 +7,7 @@ import MediaTypes
 extension SessionMachine {
     mutating func create() {
         guard selection.candidates.indices.contains(attempts.candidate) else {
-            return end(with: lastVerdict ?? selection.emptyError, SamplesEnd.failed)
+            return end(with: finalError, SamplesEnd.failed)
         }
         let id = nextInstance
         nextInstance += 1
@@ -23,6 +23,15 @@ extension SessionMachine {
         } catch {
             fail(error)
         }
+    }
+
+    /// What is told when no candidate is left: the last one's verdict, and why those that were never tried were not.
+    private var finalError: MediaError {
+        guard var error = lastVerdict else { return selection.emptyError }
+        guard !selection.rejected.isEmpty else { return error }
+        error.message += "; not tried: " + selection.rejected.map(\.description).joined(separator: "; ")
+        error.remedies += selection.rejected.remedies.filter { !error.remedies.contains($0) }
+        return error
     }
 
     mutating func instance(_ event: InstanceEvent) {

@@ -6,7 +6,11 @@
 
 VAStatus entry_vaQueryConfigProfiles(VADriverContextP context, VAProfile *profile_list, int *num_profiles)
 {
-    (void)context;
+    if (driver_of(context)->persona.h264 == H264_NOT_LISTED) {
+        profile_list[0] = VAProfileMPEG2Main;
+        *num_profiles = 1;
+        return VA_STATUS_SUCCESS;
+    }
     for (unsigned i = 0; i < persona_profile_count; i++)
         profile_list[i] = persona_profiles[i];
     *num_profiles = (int)persona_profile_count;
@@ -17,9 +21,14 @@ VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile prof
                                         int *num_entrypoints)
 {
     static const VAEntrypoint known[] = {VAEntrypointEncSlice, VAEntrypointEncSliceLP};
+    enum persona_h264 h264 = driver_of(context)->persona.h264;
     *num_entrypoints = 0;
-    if (!persona_has_profile(profile))
+    if (h264 == H264_NOT_LISTED ? profile != VAProfileMPEG2Main : !persona_has_profile(profile))
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
+    if (h264 != H264_ENCODED) {
+        entrypoint_list[(*num_entrypoints)++] = VAEntrypointVLD;
+        return VA_STATUS_SUCCESS;
+    }
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (persona_has_entrypoint(&driver_of(context)->persona, known[i]))
             entrypoint_list[(*num_entrypoints)++] = known[i];
@@ -30,7 +39,7 @@ static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntr
 {
     if (!persona_has_profile(profile))
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (!persona_has_entrypoint(&driver->persona, entrypoint))
+    if (driver->persona.h264 != H264_ENCODED || !persona_has_entrypoint(&driver->persona, entrypoint))
         return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     return VA_STATUS_SUCCESS;
 }

@@ -164,6 +164,18 @@ static bool read_switch(const char *text, bool *value)
     return *value || strcmp(text, "no") == 0;
 }
 
+static bool read_h264(struct persona *persona, const char *text)
+{
+    static const char *const names[] = {[H264_ENCODED] = "encode", [H264_DECODED] = "decode", [H264_NOT_LISTED] = "none"};
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) != 0)
+            continue;
+        persona->h264 = (enum persona_h264)i;
+        return true;
+    }
+    return false;
+}
+
 static bool read_entrypoints(struct persona *persona, char *text)
 {
     persona->full_entrypoint = persona->low_power_entrypoint = false;
@@ -189,6 +201,8 @@ static bool read_setting(struct persona *persona, const char *key, char *value)
         return read_switch(value, &persona->takes_pointers);
     if (strcmp(key, "entrypoints") == 0)
         return read_entrypoints(persona, value);
+    if (strcmp(key, "h264") == 0)
+        return read_h264(persona, value);
     char copy[128];
     snprintf(copy, sizeof(copy), "%s", value);
     return read_limit(&persona->full, key, value) && read_limit(&persona->low_power, key, copy);

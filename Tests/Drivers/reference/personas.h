@@ -5,8 +5,12 @@
 
 #include "../checks/checks.h"
 
+/* What is listed of H.264; without it the driver lists a decoder of MPEG-2 instead. */
+enum persona_h264 { H264_ENCODED, H264_DECODED, H264_NOT_LISTED };
+
 struct persona {
     const char *name;
+    enum persona_h264 h264;
     char vendor[128]; /* what vaQueryVendorString says */
     bool full_entrypoint, low_power_entrypoint; /* VAEntrypointEncSlice, VAEntrypointEncSliceLP */
     struct persona_limits full, low_power;

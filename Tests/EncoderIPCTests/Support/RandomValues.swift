@@ -172,7 +172,7 @@ extension SeededGenerator {
             status: maybe { $0.number() },
             isPermanent: flag(),
             cause: maybe { .init(rawValue: $0.text()) },
-            remedies: list(upTo: WireLimits.remedies) { $0.text() }
+            remedies: list { $0.text() }
         )
     }
 

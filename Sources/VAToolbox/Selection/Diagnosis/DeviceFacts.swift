@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CLinux
+package import RenderNodes
+package import VAAPI
+
+/// What is known of a GPU and of the way to its driver before anything has failed: the facts that a ``Diagnosis`` is
+/// concluded from.
+package struct DeviceFacts: Sendable, Hashable {
+    /// The path of the render node.
+    package var path: String
+    /// The kernel driver; `nil` if nobody knows it.
+    package var kernelDriver: String?
+    /// The PCI function; `nil` for a GPU on another bus.
+    package var pci: PCIFunction?
+    /// The state of Intel's HuC firmware; `nil` where nobody tells.
+    package var huC: HuCFirmware?
+    /// Where libva looks for the driver in this process, and in its helpers; `nil` without a kernel driver.
+    package var search: DriverSearch?
+    /// Whether helper processes confine themselves.
+    package var isSandboxed = true
+
+    /// Takes over what a survey has found, and looks for the files of drivers. Nothing is loaded.
+    package init(_ node: RenderNode) {
+        self.init(
+            path: node.path,
+            kernelDriver: node.kernelDriver,
+            pci: node.pci,
+            huC: node.huC,
+            search: node.kernelDriver.map { DriverSearch(kernelDriver: $0) }
+        )
+        isSandboxed = linux_environment("VATOOLBOX_SANDBOX").map { String(cString: $0) } != "off"
+    }
+
+    /// Puts facts together.
+    package init(
+        path: String,
+        kernelDriver: String?,
+        pci: PCIFunction? = nil,
+        huC: HuCFirmware? = nil,
+        search: DriverSearch? = nil
+    ) {
+        self.path = path
+        self.kernelDriver = kernelDriver
+        self.pci = pci
+        self.huC = huC
+        self.search = search
+    }
+}
+
+extension DeviceFacts {
+    var isIntel: Bool { kernelDriver == "i915" || kernelDriver == "xe" }
+    var isAMD: Bool { kernelDriver == "amdgpu" || kernelDriver == "radeon" }
+
+    /// The GPU as a person knows it, such as `Intel 8086:9a49`.
+    var gpuName: String {
+        guard let pci else { return kernelDriver.map { "GPU of the kernel driver \($0)" } ?? "GPU" }
+        return [pci.vendorName, pci.identifier].compactMap(\.self).joined(separator: " ")
+    }
+
+    /// The name of the driver that libva comes to: the one that is asked for, or the first of which there is a file.
+    var driverName: String? {
+        guard let search else { return nil }
+        return search.installed.first.flatMap(DriverDescription.name(ofFile:)) ?? search.names.first
+    }
+
+    /// Ways to another driver of the same GPU.
+    func otherDrivers(than name: String?) -> [String] {
+        let names = (search?.installed ?? []).compactMap(DriverDescription.name(ofFile:))
+        return names.filter { name != nil && $0 != name }.map {
+            "try the other driver: LIBVA_DRIVER_NAME=\($0) vatoolbox probe"
+        }
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+package import EncoderIPC
+import HardwareEncoder
+import MediaTypes
+import VAAPI
+
+// MARK: - Drivers that were asked in a helper
+
+extension Diagnosis {
+    /// Why a driver that was asked in a helper process has not answered, or failed afterwards.
+    package init(_ failure: DriverFailure, on device: DeviceFacts) {
+        switch failure.cause {
+        case .refused(let error):
+            switch failure.stage {
+            case .choosingDriver: self.init(start: .noName, of: nil, failure.sentence, on: device)
+            case .loading(let file):
+                let start = DriverStartFailure(.loading(file: file), errors: failure.log.map(\.text))
+                self.init(start: start, of: file, failure.sentence, on: device)
+            case .initializing(let file):
+                self.init(start: .refused, of: file, failure.sentence, on: device)
+            default:
+                self.init(error, on: device)
+                explanation = failure.sentence
+            }
+        case .killed, .exited:
+            guard failure.stage != nil else {
+                self.init(.helperMismatch, failure.sentence, remedies: HelperLocation.remediesForAnother)
+                return
+            }
+            if case .loading(let file) = failure.stage, case .killed(_, "SIGBUS") = failure.cause {
+                // A page behind the end of the file was touched: it is shorter than it says.
+                self.init(start: .unloadable, of: file, failure.sentence, on: device)
+            } else {
+                self.init(misbehaviour: .driverCrashed, of: failure.file, failure.sentence, on: device)
+            }
+        case .deadline:
+            guard failure.stage != nil else {
+                self.init(.helperFailed, failure.sentence, remedies: HelperLocation.remediesForAnother)
+                return
+            }
+            self.init(misbehaviour: .driverHung, of: failure.file, failure.sentence, on: device)
+        case .helper(let error):
+            // A driver can take the helper's connection away from under it.
+            let cause = error.cause ?? (failure.stage == nil ? .helperFailed : .driverCrashed)
+            self.init(cause, failure.sentence, remedies: error.remedies)
+            if remedies.isEmpty {
+                remedies =
+                    failure.stage == nil
+                    ? HelperLocation.remediesForAnother : device.remediesForMisbehaviour(of: failure.file)
+            }
+        }
+    }
+}
+
+// MARK: - Drivers that do not start
+
+extension Diagnosis {
+    /// Why a driver did not start.
+    ///
+    /// - Parameters:
+    ///   - start: As libva told it, without regard to the GPU.
+    ///   - file: The driver's file, if it is known: libva goes on to others that are not there.
+    ///   - sentence: What happened.
+    init(start: DriverStartFailure, of file: String?, _ sentence: String, on device: DeviceFacts) {
+        let search = device.search
+        let file = file.flatMap { search?.installed.contains($0) == false ? nil : $0 } ?? search?.installed.first
+        if start == .noName {
+            self.init(
+                .kernelDriverSilent,
+                "\(sentence). The kernel's driver does not say which driver of libva is for it: the GPU was taken away, or "
+                    + "is lost",
+                remedies: [
+                    "see whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'",
+                    "make the container anew: device numbers may have changed since it was made",
+                ] + Self.anotherEncoder
+            )
+        } else if let search, search.installed.isEmpty {
+            self.init(withoutDriver: search, on: device)
+        } else if let search, let name = search.forcedName, search.isForOtherGPU {
+            self.init(otherGPU: name, search, sentence, on: device)
+        } else if let search, let reason = KernelDriversWithoutEncoder.reason(search.kernelDriver),
+            search.forcedName == nil
+        {
+            self.init(
+                .noVAAPIEncoder,
+                "\(sentence). No VA-API driver encodes behind the kernel driver \(search.kernelDriver): \(reason)",
+                remedies: Self.anotherEncoder
+            )
+        } else if start == .refused {
+            self.init(refusedStartOf: file, sentence, on: device)
+        } else if start == .otherVersion {
+            self.init(
+                .driverVersionMismatch,
+                "\(sentence). The file is no driver for libva 2.\(search?.libVAVersion ?? 0), which this program uses",
+                remedies: Self.reinstall(search, "install libva and the driver from the same release")
+                    + ["see which functions the file has: nm -D \(file ?? "FILE") | grep vaDriverInit"]
+            )
+        } else {
+            self.init(
+                .driverUnloadable,
+                "\(sentence). The file is there and cannot be loaded: it is damaged, made for another machine, or lacks a "
+                    + "library",
+                remedies: ["see which libraries are missing: ldd \(file ?? "FILE") | grep 'not found'"]
+                    + Self.reinstall(search, "install the driver anew, with what it needs") + device.withoutSandbox
+            )
+        }
+    }
+
+    private static func reinstall(_ search: DriverSearch?, _ words: String) -> [String] {
+        (search?.package).map { ["\(words): sudo apt-get install --reinstall \($0) libva2 libva-drm2"] } ?? []
+    }
+
+    /// There is no file of a driver.
+    private init(withoutDriver search: DriverSearch, on device: DeviceFacts) {
+        let found = "there is no driver file: libva looked for \(search.files.joined(separator: ", "))"
+        if let reason = KernelDriversWithoutEncoder.reason(search.kernelDriver), search.forcedName == nil {
+            self.init(
+                .noVAAPIEncoder,
+                "\(found). No VA-API driver encodes behind the kernel driver \(search.kernelDriver): \(reason)",
+                remedies: Self.anotherEncoder
+            )
+        } else if let name = search.forcedName, !search.fitting.contains(name) {
+            self.init(
+                .driverNameWrong,
+                "\(found), since LIBVA_DRIVER_NAME is \(name)",
+                remedies: search.remedies
+            )
+        } else if let path = search.forcedPath {
+            self.init(
+                .driverPathWrong,
+                "\(found), since LIBVA_DRIVERS_PATH is \(path)",
+                remedies: search.remedies
+            )
+        } else {
+            self.init(.driverFileMissing, found, remedies: search.remedies)
+            if remedies.isEmpty { remedies = ["see what drives the GPU: lspci -nnk -d ::03xx"] }
+        }
+    }
+
+    /// A driver was forced upon a GPU that it is not for.
+    private init(otherGPU name: String, _ search: DriverSearch, _ sentence: String, on device: DeviceFacts) {
+        let fitting = search.fitting.joined(separator: " and ")
+        self.init(
+            .driverForOtherGPU,
+            "LIBVA_DRIVER_NAME asks for \(name), but this is \(device.gpuName) with the kernel driver "
+                + "\(search.kernelDriver), whose driver is \(fitting): \(sentence)",
+            remedies: ["let libva choose the driver instead of \(name): unset LIBVA_DRIVER_NAME"]
+                + (search.package.map { ["install the one that fits: sudo apt-get install \($0)"] } ?? [])
+        )
+    }
+
+    /// A driver was loaded and has refused to start.
+    private init(refusedStartOf file: String?, _ sentence: String, on device: DeviceFacts) {
+        let others = device.otherDrivers(than: file.flatMap(DriverDescription.name(ofFile:)) ?? device.driverName)
+        let kernelLog = "look for what the kernel says: sudo dmesg | grep -iE 'drm|i915|xe|amdgpu'"
+        if device.isIntel, let pci = device.pci, let family = IntelFamily.of(pci) {
+            self.init(
+                .gpuNewerThanDriver,
+                "\(sentence). The GPU, \(device.gpuName), is of the family \(family.name), which no release of Intel's "
+                    + "driver before \(family.release) lists: an older one does not know it",
+                remedies: [
+                    "see how old the driver is: strings \(file ?? "FILE") | grep 'iHD driver'",
+                    "install \(family.release) or newer, of a newer release of the distribution or Intel's own: "
+                        + "https://github.com/intel/media-driver/releases",
+                    "in a container, build it on a newer base: docker build --build-arg BASE=debian:trixie-slim ...",
+                    kernelLog,
+                ] + others
+            )
+            return
+        }
+        var remedies = others + [kernelLog]
+        if device.isAMD {
+            remedies.append("use a newer Mesa, if the GPU is younger than it: sudo apt-get install mesa-va-drivers")
+        }
+        self.init(
+            .driverInitializationFailed,
+            sentence,
+            remedies: remedies + ["have libva tell more: LIBVA_MESSAGING_LEVEL=2 vatoolbox probe"]
+                + device.withoutSandbox
+        )
+    }
+
+    /// What remains where a GPU does not encode.
+    static let anotherEncoder = ["encode on another GPU or on the CPU: vatoolbox encode --device software ..."]
+}
+
+// MARK: - Drivers that misbehave
+
+extension Diagnosis {
+    /// A driver crashed, left its process, or does not answer.
+    init(
+        misbehaviour cause: MediaError.Cause,
+        of file: String?,
+        _ sentence: String,
+        on device: DeviceFacts
+    ) {
+        if let search = device.search, let name = search.forcedName, search.isForOtherGPU {
+            self.init(otherGPU: name, search, sentence, on: device)
+        } else {
+            self.init(cause, sentence, remedies: device.remediesForMisbehaviour(of: file))
+        }
+    }
+}
+
+extension DeviceFacts {
+    /// What to do about a driver that crashes or hangs.
+    func remediesForMisbehaviour(of file: String?) -> [String] {
+        let name = file.flatMap(DriverDescription.name(ofFile:)) ?? driverName
+        let update = (search?.package).map { ["update the driver: sudo apt-get install --only-upgrade \($0)"] } ?? []
+        return otherDrivers(than: name) + update
+            + ["see whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'"]
+            + withoutSandbox + Diagnosis.anotherEncoder
+    }
+
+    /// The sandbox of the helper takes things away on which a driver may rely that nobody here has met.
+    var withoutSandbox: [String] {
+        isSandboxed ? ["see whether the sandbox is the reason: VATOOLBOX_SANDBOX=off vatoolbox probe"] : []
+    }
+}

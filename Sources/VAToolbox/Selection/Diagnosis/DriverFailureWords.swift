@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+package import EncoderIPC
+package import MediaTypes
+import VAAPI
+
+/// What happened to a driver that was asked in a helper, in words. Some of them are the driver's own: whoever prints
+/// them sees to it that a terminal is not misled.
+extension DriverFailure {
+    /// One sentence that says it all.
+    package var sentence: String {
+        let stage = stageText.map { " while \($0)" } ?? ""
+        return "\(name.map { "the driver \($0)" } ?? "the driver") \(predicate)\(stage): \(reason)"
+    }
+
+    /// The driver's short name, such as `iHD`.
+    package var name: String? { file.flatMap(DriverDescription.name(ofFile:)) }
+
+    /// What became of the driver.
+    package var predicate: String {
+        guard stage != nil else { return "was not asked" }
+        return switch cause {
+        case .killed(_, "SIGABRT"): "aborted"
+        case .killed: "crashed"
+        case .exited: "ended its process"
+        case .deadline: "did not answer"
+        case .refused, .helper: "failed"
+        }
+    }
+
+    /// What was being done, with the call that did it.
+    package var stageText: String? {
+        switch stage {
+        case .openingNode: "the node was opened"
+        case .choosingDriver: "libva looked for the driver (vaInitialize)"
+        case .loading: "libva loaded the file (dlopen)"
+        case .initializing: "it was initialized (vaInitialize)"
+        case .askingVendor: "it was asked for its name (vaQueryVendorString)"
+        case .askingProfiles: "it was asked for its profiles (vaQueryConfigProfiles)"
+        case .askingEntrypoints(let profile):
+            "it was asked about \(Profile(rawValue: profile)) (vaQueryConfigEntrypoints)"
+        case .askingAttributes(let profile, let entrypoint):
+            "it was asked about \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
+                + "(vaGetConfigAttributes)"
+        case .askingSurfaces(let profile, let entrypoint):
+            "it was asked for surfaces of \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
+                + "(vaCreateConfig, vaQuerySurfaceAttributes)"
+        case .closing: "it was let go of (vaTerminate)"
+        case nil: nil
+        }
+    }
+
+    /// What happened, without saying when.
+    package var reason: String {
+        switch cause {
+        case .refused(let error): error.saying
+        case .killed(_, let name): "its helper process was ended by \(name)"
+        case .exited(let status): "its helper process ended with status \(status)"
+        case .deadline(let duration):
+            "no answer in \((duration / .seconds(1)).formattedSeconds); its helper process was ended"
+        case .helper(let error): error.description
+        }
+    }
+}
+
+extension MediaError {
+    /// The message, behind the call that was refused.
+    package var saying: String { call.map { "\($0): \(message)" } ?? message }
+}
+
+extension Double {
+    /// A duration in seconds, with tenths where they matter: `10 seconds`, `0.5 seconds`.
+    fileprivate var formattedSeconds: String {
+        let tenths = (self * 10).rounded() / 10
+        let number = tenths == tenths.rounded() ? "\(Int(tenths))" : "\(tenths)"
+        return "\(number) second\(tenths == 1 ? "" : "s")"
+    }
+}

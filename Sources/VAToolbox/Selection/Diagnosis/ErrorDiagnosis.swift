@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import HardwareEncoder
+package import MediaTypes
+import RenderNodes
+import VAAPI
+
+extension Diagnosis {
+    /// What stands behind the error of an encoder on a GPU: of its creation, of its proof, or of its work.
+    ///
+    /// An error that has remedies already was diagnosed before, and is taken as it is.
+    package init(_ error: MediaError, on device: DeviceFacts) {
+        guard error.remedies.isEmpty else {
+            self.init(error.cause ?? .other, error.message, remedies: error.remedies)
+            return
+        }
+        if let start = error.cause.flatMap(DriverStartFailure.init) {
+            let name = device.driverName.map { "the driver \($0)" } ?? "the driver"
+            self.init(
+                start: start,
+                of: device.search?.installed.first,
+                "\(name) did not start: \(error.message)",
+                on: device
+            )
+            return
+        }
+        switch error.cause {
+        case .helperEnded?:
+            self.init(
+                misbehaviour: .driverCrashed,
+                of: nil,
+                "the driver took its process along: \(error.message)",
+                on: device
+            )
+        case .driverWithoutCodec?, .gpuWithoutEncoder?:
+            self.init(lackOfEncoder: error.cause == .gpuWithoutEncoder, vendor: error.given ?? "", on: device)
+        case .firmwareMissing?, .rateControlMissing?:
+            self.init(rateControl: error, on: device)
+        case let cause?:
+            self.init(cause, error.message, remedies: Self.remedies(for: cause, error, on: device))
+        case nil:
+            self.init(unexplained: error, on: device)
+        }
+    }
+
+    /// An error that nobody has named the cause of: concluded from its code and its call.
+    private init(unexplained error: MediaError, on device: DeviceFacts) {
+        switch error.code {
+        case .deadlineExceeded:
+            self.init(misbehaviour: .driverHung, of: nil, "the driver does not answer: \(error.message)", on: device)
+        case .busy:
+            self.init(
+                .deviceBusy,
+                error.message,
+                remedies: ["wait for a session on the GPU to end, or use another one: vatoolbox probe"]
+                    + Self.anotherEncoder
+            )
+        case .suspended:
+            self.init(
+                .suspended,
+                error.message,
+                remedies: ["see what fails, and when the GPU is tried again: vatoolbox probe"]
+                    + device.remediesForMisbehaviour(of: nil)
+            )
+        case .proofFailed:
+            self.init(
+                .proofFailed,
+                error.message,
+                remedies: ["see which ways to encode work on the GPU: vatoolbox probe --exhaustive"]
+                    + device.remediesForMisbehaviour(of: nil)
+            )
+        default:
+            let isDriverCall = error.call?.hasPrefix("va") == true
+            self.init(
+                isDriverCall ? .driverCallFailed : .other,
+                error.message,
+                remedies: isDriverCall ? device.remediesForMisbehaviour(of: nil) : []
+            )
+        }
+    }
+
+    private static func remedies(
+        for cause: MediaError.Cause,
+        _ error: MediaError,
+        on device: DeviceFacts
+    ) -> [String] {
+        switch cause {
+        case .sizeOutOfRange:
+            ["scale the pictures to a size that it encodes: vatoolbox encode --size 1280x720 ..."] + anotherEncoder
+        case .profileMissing: ["leave the profile to the encoder: vatoolbox encode without --profile"] + anotherEncoder
+        case .entrypointMissing:
+            ["leave the choice of encoder to the driver: vatoolbox encode --low-power auto ..."] + device.fullBuild
+        case .formatMissing: anotherEncoder
+        default: []
+        }
+    }
+}
+
+// MARK: - Encoders that a driver does not list
+
+extension Diagnosis {
+    /// A driver that lists no encoder of the codec: whether that is the GPU, or the way in which the driver was built.
+    ///
+    /// - Parameters:
+    ///   - decodes: Whether it lists the codec for decoding.
+    ///   - vendor: What the driver says of itself.
+    package init(lackOfEncoder decodes: Bool, vendor: String, on device: DeviceFacts) {
+        let found = "the driver (\(vendor)) lists " + (decodes ? "H.264 for decoding only" : "nothing of H.264")
+        let isMesa = vendor.contains("Mesa")
+        if let kernelDriver = device.kernelDriver, let reason = KernelDriversWithoutEncoder.reason(kernelDriver) {
+            self.init(
+                .noVAAPIEncoder,
+                "\(found), and the kernel driver is \(kernelDriver): \(reason)",
+                remedies: Self.anotherEncoder
+            )
+        } else if let pci = device.pci, AMDWithoutEncoder.contains(pci) {
+            self.init(
+                .gpuWithoutEncoder,
+                "\(found), and the GPU, \(device.gpuName) (Navi 24), has no encoder",
+                remedies: Self.anotherEncoder
+            )
+        } else if isMesa, !decodes || device.isAMD {
+            self.init(
+                .driverWithoutCodec,
+                "\(found): this build of Mesa leaves the codec out, as some distributions do because of patents. "
+                    + "GPUs of AMD that code video have H.264, so that the GPU is hardly the reason",
+                remedies: [
+                    "on Debian and Ubuntu, install the distribution's own build: "
+                        + "sudo apt-get install --reinstall mesa-va-drivers",
+                    "on Fedora, with RPM Fusion: sudo dnf swap mesa-va-drivers mesa-va-drivers-freeworld",
+                    "on openSUSE, with Packman: sudo zypper install --from packman Mesa-libva",
+                    "in a container the driver of the image counts, and Debian's and Ubuntu's have the codec",
+                ]
+            )
+        } else if device.isIntel {
+            self.init(
+                .driverWithoutCodec,
+                "\(found): Intel's GPUs have encoders, but the free build of the driver has none for those before Skylake",
+                remedies: device.fullBuild + Self.anotherEncoder
+            )
+        } else {
+            self.init(.gpuWithoutEncoder, "\(found): the GPU has no encoder of it", remedies: Self.anotherEncoder)
+        }
+    }
+}
+
+extension DeviceFacts {
+    /// Debian's build of Intel's driver with all of the encoders.
+    fileprivate var fullBuild: [String] {
+        guard isIntel else { return [] }
+        return [
+            "install the driver's full build (Debian's non-free): sudo apt-get install intel-media-va-driver-non-free"
+        ]
+    }
+}
+
+// MARK: - Rate control and firmware
+
+extension Diagnosis {
+    private init(rateControl error: MediaError, on device: DeviceFacts) {
+        if error.cause == .firmwareMissing, let firmware = Diagnosis(firmwareOf: device) {
+            self = firmware
+            explanation = "\(error.message): \(firmware.explanation)"
+        } else {
+            self.init(
+                .rateControlMissing,
+                error.message,
+                remedies: ["use one that the driver has, such as constant quantizers: vatoolbox encode --qp 26 ..."]
+                    + device.fullBuild + Self.anotherEncoder
+            )
+        }
+    }
+
+    /// Why Intel's low-power encoder lists constant quantizers only: its firmware, or what is known against that.
+    ///
+    /// - Returns: `nil` if the GPU is not Intel's, or the kernel says that the firmware runs.
+    package init?(firmwareOf device: DeviceFacts) {
+        guard device.isIntel, device.huC != .running else { return nil }
+        let known =
+            switch device.huC {
+            case .notRunning: "the kernel says that the firmware does not run"
+            case .unavailable(let code): "the kernel says that it has no firmware (errno \(code))"
+            case .running, nil: "whether it runs is not known here"
+            }
+        self.init(
+            .firmwareMissing,
+            "Intel's low-power encoder has constant quantizers only without its HuC firmware, and this one lists no others; "
+                + known,
+            remedies: [
+                "install the firmware, on the host, and start it anew: sudo apt-get install firmware-misc-nonfree",
+                "have i915 load it, on the host (enable_guc=2 before Tiger Lake): "
+                    + "echo 'options i915 enable_guc=3' | sudo tee /etc/modprobe.d/i915.conf && sudo update-initramfs -u",
+                "see what became of it, on the host: sudo dmesg | grep -i huc",
+                "use constant quantizers: vatoolbox encode --qp 26 ...",
+            ]
+        )
+    }
+}
+
+extension MediaError {
+    /// The error with what stands behind it on that GPU.
+    package func diagnosed(on device: DeviceFacts?) -> MediaError {
+        guard let device else { return self }
+        let diagnosis = Diagnosis(self, on: device)
+        var error = self
+        error.message = diagnosis.explanation
+        error.cause = diagnosis.cause
+        error.remedies = diagnosis.remedies
+        return error
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import RenderNodes
+
+/// Kernel drivers of GPUs, real and virtual, on which no VA-API driver encodes.
+enum KernelDriversWithoutEncoder {
+    /// What is known of a kernel driver; `nil` if it is none of these.
+    static func reason(_ name: String) -> String? {
+        switch name {
+        case "nouveau": "Mesa's driver for it decodes at most, on old GPUs"
+        case "nvidia-drm", "nvidia": "NVIDIA's VA-API driver decodes only; its encoder is NVENC, which this is not for"
+        case "vgem", "vkms": "that device has memory only, to test with"
+        case "vmwgfx", "qxl", "bochs-drm", "cirrus", "hyperv_drm", "vboxvideo", "simpledrm", "simple-framebuffer":
+            "that is the display of a virtual machine, or of its firmware"
+        case "ast", "mgag200", "udl", "gud": "that device drives displays only"
+        case "panfrost", "panthor", "lima", "v3d", "vc4", "etnaviv", "msm", "tegra", "asahi", "powervr":
+            "encoders of such chips are devices of V4L2, not of VA-API"
+        default: nil
+        }
+    }
+}
+
+/// Families of Intel's GPUs that came out while its driver iHD was already widely installed.
+struct IntelFamily {
+    var name: String
+    /// PCI device numbers, as the kernel's list has them.
+    var devices: Set<UInt16>
+    /// The first release of iHD whose notes list the family, or one before which none does.
+    var release: String
+
+    /// The family of a GPU; `nil` if it is none of these.
+    static func of(_ pci: PCIFunction) -> IntelFamily? {
+        guard pci.vendorID == 0x8086 else { return nil }
+        return all.first { $0.devices.contains(pci.deviceID) }
+    }
+
+    /// From the notes of Intel's releases (22.6.6, 23.3.5, 24.1.5, 25.2.6): what each lists, and what it does not yet.
+    private static let all = [
+        IntelFamily(name: "Meteor Lake", devices: [0x7D40, 0x7D45, 0x7D55, 0x7D60, 0x7DD5], release: "22.6"),
+        IntelFamily(name: "Arrow Lake", devices: [0x7D41, 0x7D51, 0x7D67, 0x7DD1], release: "24.1"),
+        IntelFamily(name: "Lunar Lake", devices: [0x6420, 0x64A0, 0x64B0], release: "24.2"),
+        IntelFamily(
+            name: "Battlemage",
+            devices: [0xE202, 0xE209, 0xE20B, 0xE20C, 0xE20D, 0xE210, 0xE211, 0xE212, 0xE215, 0xE216],
+            release: "24.2"
+        ),
+        IntelFamily(
+            name: "Panther Lake",
+            devices: [
+                0xB080, 0xB081, 0xB082, 0xB083, 0xB084, 0xB085, 0xB086, 0xB087, 0xB08F, 0xB090, 0xB0A0, 0xB0B0,
+            ],
+            release: "25.2"
+        ),
+    ]
+}
+
+/// GPUs of AMD that have no encoder, as AMD's data sheets say.
+enum AMDWithoutEncoder {
+    /// Navi 24: Radeon RX 6300 to 6500 XT and their workstation kin.
+    private static let devices: Set<UInt16> = [0x7421, 0x7422, 0x7423, 0x7424, 0x743F]
+
+    static func contains(_ pci: PCIFunction) -> Bool { pci.vendorID == 0x1002 && devices.contains(pci.deviceID) }
+}
