@@ -19,6 +19,7 @@ final class VAAPIEncoder: EncoderBackend {
     private let pipeline: Pipeline<PictureJob>
     private let input: PictureInput
     private let reconstructions: SurfacePool
+    private let pageTrial: PageTrial
 
     private var planner: GOPPlanner
     private var coder: H264Coder
@@ -95,15 +96,30 @@ final class VAAPIEncoder: EncoderBackend {
                 height: surfaces.height
             )
         }
-        input = PictureInput(display, surfaces, takesPages: setup.device.takesPages, logger: logger)
+        let pageTrial = PageTrial(device: device)
+        self.pageTrial = pageTrial
+        input = PictureInput(
+            display,
+            surfaces,
+            takesPages: setup.device.takesPages,
+            trial: pageTrial,
+            logger: logger
+        )
         reconstructions = SurfacePool(display.share(), surfaces)
         let collector = Collector(format, request.output)
         pipeline = try Pipeline(
             context: context,
             depth: setup.device.framesInFlight,
             capacity: stream.largestPicture,
-            take: { (job, segments) throws(MediaError) in try collector.take(job, segments) },
-            fail: { request.output(.failed($0)) }
+            take: { (job, segments) throws(MediaError) in
+                let outcome = try collector.take(job, segments)
+                if outcome == .taken { pageTrial.noteSuccess() }
+                return outcome
+            },
+            fail: {
+                pageTrial.noteFailure()
+                request.output(.failed($0))
+            }
         )
     }
 
@@ -179,7 +195,12 @@ final class VAAPIEncoder: EncoderBackend {
         // What the picture drops is kept by pictures in flight as long as they need it.
         for dropped in planned.dropped { references[dropped.number] = nil }
         if planned.isReference { references[planned.number] = reconstruction }
-        try pipeline.submit(job)
+        do {
+            try pipeline.submit(job)
+        } catch {
+            pageTrial.noteFailure()
+            throw error
+        }
     }
 
     /// The quantizer of a picture's slices. With a constant quantizer I pictures have a lower one and B pictures a higher

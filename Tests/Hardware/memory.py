@@ -161,6 +161,14 @@ def refuse_pages(program, folder, *options):
     return scenario.complaints
 
 
+def fail_with_pages(program, folder, *options):
+    """A driver that takes pages and fails over the first picture in them gets copies from the next encoder."""
+    frames = 30
+    scenario = run(program, folder, frames, "memory=pool", *options, copied=frames, faults="vaEndPicture:1=status:0x18")
+    scenario.expect("encoders that failed", scenario.of_kind("end")[0]["failed"], 1)
+    return scenario.complaints
+
+
 def copy_without_room(program, folder, *options):
     """DMA-BUFs that end with the picture's last row are copied, for the last macroblocks lie partly behind them."""
     frames = 30
@@ -198,6 +206,7 @@ def all_memories(full):
     found["the session's memory of 642x358"] = (read_in_place, here, dict(size=(642, 358)))
     found["the session's memory, slowly"] = (read_in_place, "b-frames=0", "depth=4", here, dict(faults=SLOW))
     found["the session's memory, refused"] = (refuse_pages, here)
+    found["the session's memory, taken in vain"] = (fail_with_pages, here)
     found["the session's memory, not taken"] = (
         copy_once, "pool", "b-frames=2", here, dict(limits="user-pointer=no"))
     found["the session's memory, process"] = (copy_once, "pool", "b-frames=2", "isolation=process")

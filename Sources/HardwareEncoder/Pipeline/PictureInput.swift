@@ -28,6 +28,7 @@ final class PictureInput {
     private var imports: ImportedSurfaces
     /// `nil` if the driver takes no pages, or has refused some.
     private var pages: PageSurfaces?
+    private let trial: PageTrial
     private var upload = UploadState()
     private var hasToldOfRefusal = false
     private let logger: Logger
@@ -36,11 +37,19 @@ final class PictureInput {
     ///   - display: Where the surfaces are.
     ///   - request: Surfaces that the encoder reads from.
     ///   - takesPages: Whether the driver says that it takes memory of the process.
+    ///   - trial: Is told when that is made use of.
     ///   - logger: Is told once if a driver does not take memory that need not have been copied.
-    init(_ display: borrowing Display, _ request: SurfaceRequest, takesPages: Bool, logger: Logger) {
+    init(
+        _ display: borrowing Display,
+        _ request: SurfaceRequest,
+        takesPages: Bool,
+        trial: PageTrial,
+        logger: Logger
+    ) {
         pool = SurfacePool(display.share(), request)
         imports = ImportedSurfaces(display.share(), request)
-        pages = takesPages ? PageSurfaces(display.share(), request) : nil
+        pages = takesPages && trial.isAllowed ? PageSurfaces(display.share(), request) : nil
+        self.trial = trial
         self.logger = logger
     }
 
@@ -63,7 +72,9 @@ final class PictureInput {
     /// The surface of pages that the driver has taken. After a refusal it is not asked again, for pages are all alike.
     private func pagesSurface(_ buffer: PixelBuffer) -> Surface? {
         do throws(MediaError) {
-            return try pages?.surface(buffer)
+            guard let surface = try pages?.surface(buffer) else { return nil }
+            trial.noteUse()
+            return surface
         } catch {
             logger.notice("pictures are copied, for the driver does not take their memory: \(error)")
             pages = nil
