@@ -48,7 +48,9 @@ class Killer(threading.Thread):
     def run(self):
         blow = 0
         while blow < self.kills and not self.is_over:
-            if not self.wait(lambda: self.frames >= blow * FRAMES_PER_BLOW + self.random.randrange(FRAMES_PER_BLOW)):
+            # Something comes out between two rows of blows: five creations that end in a row are the GPU's end.
+            target = self.frames + 1 + self.random.randrange(FRAMES_PER_BLOW)
+            if not self.wait(lambda target=target: self.frames >= target):
                 return
             # One blow, or up to three in a row with no regard to what has come out.
             for _ in range(min(self.random.choice((1, 1, 1, 2, 3)), self.kills - blow)):
