@@ -90,7 +90,7 @@ let package = Package(
         ),
         .target(
             name: "Transcoding",
-            dependencies: ["MediaTypes", "MediaIO", "VAToolbox"],
+            dependencies: ["BitstreamSyntax", "MediaTypes", "MediaIO", "VAToolbox"],
             swiftSettings: strict
         ),
         .executableTarget(

@@ -36,6 +36,38 @@ public final class SampleDecoder {
     /// - Throws: `malformedData` naming the sample that the decoder finds at fault, or that a picture came out damaged.
     public func decode(_ samples: [SampleBuffer]) throws(MediaError) -> [Picture] {
         var pictures: [Picture] = []
+        try decode(samples) { (frame, time) throws(MediaError) in
+            let (width, height) = (Int(frame.frame.pointee.width), Int(frame.frame.pointee.height))
+            pictures.append(Picture(presentationTime: time, width: width, height: height))
+        }
+        return pictures
+    }
+
+    /// Decodes a whole stream, and shows its pictures in the order in which they are shown.
+    ///
+    /// - Parameters:
+    ///   - samples: As ``decode(_:)``.
+    ///   - show: Takes each picture, in the decoder's memory, with the time of the sample that it was coded in.
+    /// - Throws: As ``decode(_:)``; `unsupported` for pictures that no pixel buffer has the format of; what `show` throws.
+    public func decode(
+        _ samples: [SampleBuffer],
+        show: (PixelBuffer, MediaTime) throws(MediaError) -> Void
+    ) throws(MediaError) {
+        try decode(samples) { (frame: FrameReference, time) throws(MediaError) in
+            let picture = try PixelBuffer(
+                wrapping: frame,
+                color: .unspecified,
+                pixelAspectRatio: .one,
+                attachments: .init()
+            )
+            try show(picture, time)
+        }
+    }
+
+    private func decode(
+        _ samples: [SampleBuffer],
+        take: (FrameReference, MediaTime) throws(MediaError) -> Void
+    ) throws(MediaError) {
         let timescale = samples.first?.presentationTime.timescale ?? 1
         for (index, sample) in samples.enumerated() where !sample.isDropped {
             let data = try sample.annexB(withParameterSets: sample.isKeyFrame || sample.formatDescriptionChanged)
@@ -48,14 +80,16 @@ public final class SampleDecoder {
                 "sample \(index) cannot be decoded",
                 code: .malformedData
             )
-            try receive(&pictures, timescale)
+            try receive(timescale, take)
         }
         try check(decoder.send(nil), "avcodec_send_packet", "the stream has no end", code: .malformedData)
-        try receive(&pictures, timescale)
-        return pictures
+        try receive(timescale, take)
     }
 
-    private func receive(_ pictures: inout [Picture], _ timescale: Int32) throws(MediaError) {
+    private func receive(
+        _ timescale: Int32,
+        _ take: (FrameReference, MediaTime) throws(MediaError) -> Void
+    ) throws(MediaError) {
         while true {
             switch try decoder.receive() {
             case .needsInput, .finished: return
@@ -71,13 +105,7 @@ public final class SampleDecoder {
                         call: "avcodec_receive_frame"
                     )
                 }
-                pictures.append(
-                    Picture(
-                        presentationTime: MediaTime(value: frame.pts, timescale: timescale),
-                        width: Int(frame.width),
-                        height: Int(frame.height)
-                    )
-                )
+                try take(reference, MediaTime(value: frame.pts, timescale: timescale))
             }
         }
     }

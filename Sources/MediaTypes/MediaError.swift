@@ -109,4 +109,11 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         }
         return text
     }
+
+    /// The line for people: without the negative numbers of libraries, whose meaning the message has in words.
+    package var readable: String {
+        var error = self
+        if let status, status < 0 { error.status = nil }
+        return error.description
+    }
 }

@@ -53,7 +53,8 @@ struct NodeExaminer {
         } catch {
             access = .refused(error)
         }
-        let event = deviceEvent(minor: minor, file: file)
+        let device = devicePath(minor: minor, file: file)
+        let event = DeviceEvent((try? system.text("\(device)/uevent")) ?? "")
         return RenderNode(
             path: path,
             minor: minor,
@@ -62,7 +63,8 @@ struct NodeExaminer {
             kernelDriver: driver ?? event.driver,
             pci: event.pci,
             huC: huC,
-            access: access
+            access: access,
+            firmware: firmware(device)
         )
     }
 
@@ -96,12 +98,22 @@ struct NodeExaminer {
     }
 
     /// By the device's numbers, which hold even where a container gave the node another name; by name without them.
-    private func deviceEvent(minor: UInt32, file: DeviceFile?) -> DeviceEvent {
+    private func devicePath(minor: UInt32, file: DeviceFile?) -> String {
         let device =
             if case .characterDevice(let major, let minor)? = file?.kind { "dev/char/\(major):\(minor)" } else {
                 "class/drm/renderD\(minor)"
             }
-        return DeviceEvent((try? system.text(path("sys/\(device)/device/uevent"))) ?? "")
+        return path("sys/\(device)/device")
+    }
+
+    /// By amdgpu's names: those of the video engines of its generations.
+    private func firmware(_ device: String) -> String? {
+        let versions = ["vcn", "vce", "uvd"].compactMap { engine -> String? in
+            guard let text = try? system.text("\(device)/fw_version/\(engine)_fw_version") else { return nil }
+            let version = text.prefix { !$0.isWhitespace }
+            return version.isEmpty ? nil : "\(engine) \(version)"
+        }
+        return versions.isEmpty ? nil : versions.joined(separator: ", ")
     }
 
     private static func path(_ relative: String, below root: String) -> String {

@@ -18,6 +18,8 @@ public struct RenderNode: Sendable, Hashable {
     public let huC: HuCFirmware?
     /// Whether this process can use the node, found by opening it.
     public let access: Access
+    /// The versions of the firmware that encodes, where the kernel tells them to everybody, as amdgpu does.
+    public internal(set) var firmware: String?
 
     /// Whether this process can use a node.
     public enum Access: Sendable, Hashable {

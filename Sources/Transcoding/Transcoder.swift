@@ -101,7 +101,9 @@ public final class Transcoder: Sendable {
         let lost = lostByVideo + cut
         let (copied, refusals) = try await openOutput(contents, configuration)
         let omissions = refusals + contents.ignored.map { "\($0.kind) stream \($0.index): \($0.reason)" }
-        let session = try await CompressionSession(configuration: configuration, options: request.session)
+        var options = request.session
+        options.devices.verifier = options.devices.verifier ?? DecodingVerifier()
+        let session = try await CompressionSession(configuration: configuration, options: options)
         // x264 is replaced by itself at most, and on purpose.
         if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
         notify(.started(contents.video, session.encoder))
@@ -123,6 +125,7 @@ public final class Transcoder: Sendable {
         if copiesPictures(session.encoder, contents.video, configuration) { await reader.leavePicturesInFile() }
         let failure = await work(session, copied: copied, regions)
         session.cancel()  // ends the events also where the work failed
+        if failure != nil { try? await session.finish() }  // what is known of devices is noted
         let (reported, switches) = await events.value
         if let failure { throw failure }
 

@@ -243,10 +243,26 @@ struct StreamArguments: ParsableArguments, Sendable {
 /// Who encodes, and in which mode.
 struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
-        parsing: .unconditional,
-        help: "auto, software, or a render node such as /dev/dri/renderD128 (default: auto)."
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "auto, software, or a render node such as /dev/dri/renderD128; several nodes, each with the option, are tried "
+                + "in their order (default: auto).",
+            valueName: "device"
+        )
     )
-    var device: ArgumentText<DeviceChoice>?
+    var device: [ArgumentText<DeviceChoice>] = []
+
+    @Flag(help: "Of several GPUs take the one that has the least to do.")
+    var spread = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Leave a GPU that works for as many sessions of this user to others: 1 to 1000 (default: no limit).",
+            valueName: "count"
+        )
+    )
+    var maxSessions: ArgumentText<WholeNumber>?
 
     @Flag(help: "Fail rather than encode on the CPU.")
     var requireHardware = false

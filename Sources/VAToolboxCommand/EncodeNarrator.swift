@@ -81,7 +81,8 @@ final class EncodeNarrator: Sendable {
         while let first = rest.first {
             if told.insert(first.encoder).inserted {
                 let own = failures.filter { $0.encoder == first.encoder }
-                console.warning("\(first.encoder) failed: \(own.readable)")
+                let isTried = own.contains { ![.busy, .proofFailed, .suspended].contains($0.error.code) }
+                console.warning("\(first.encoder) \(isTried ? "failed" : "is not used"): \(own.readable)")
             }
             rest.removeFirst()
         }

@@ -32,6 +32,7 @@ extension EncodeCommand {
             request.video.base.codec = codec == .hevc ? .hevc : .h264
         }
         request.session.policy = try encoder.policy()
+        try encoder.apply(to: &request.session.devices)
         if let isolation = encoder.isolation { request.session.isolation = try isolation.value(of: "--isolation") }
         if let timeout = encoder.timeout { request.session.limits.frameDeadline = try timeout.patience() }
         if encoder.realtime {
@@ -172,12 +173,40 @@ extension EncoderArguments {
 
     /// Which encoders may be used.
     func policy() throws(MediaError) -> EncoderPolicy {
-        switch try device?.value(of: "--device") ?? .automatic {
-        case .automatic: return requireHardware ? .requireHardware : .preferHardware
-        case .renderNode(let path): return .devices([path], software: !requireHardware)
-        case .software:
-            if requireHardware { throw contradiction("--device software", "--require-hardware") }
-            return .requireSoftware
+        var nodes: [String] = []
+        for choice in device {
+            switch try choice.value(of: "--device") {
+            case .renderNode(let path): nodes.append(path)
+            case .automatic where device.count == 1: return requireHardware ? .requireHardware : .preferHardware
+            case .software where device.count == 1:
+                if requireHardware { throw contradiction("--device software", "--require-hardware") }
+                return .requireSoftware
+            case .automatic, .software:
+                let other = device.first { $0.text != choice.text } ?? choice
+                throw contradiction(
+                    "--device \(choice.text)",
+                    "--device \(other.text)",
+                    allowed: "one of them, or several render nodes"
+                )
+            }
         }
+        if nodes.isEmpty { return requireHardware ? .requireHardware : .preferHardware }
+        return .devices(nodes, software: !requireHardware)
+    }
+
+    /// How GPUs are chosen.
+    func apply(to devices: inout DeviceOptions) throws(MediaError) {
+        if spread { devices.placement = .spread }
+        guard let maxSessions else { return }
+        let count = try maxSessions.value(of: "--max-sessions").value
+        guard (1...1000).contains(count) else {
+            throw MediaError(
+                .invalidArgument,
+                "--max-sessions is out of range",
+                given: "\(count)",
+                allowed: "1 to 1000"
+            )
+        }
+        devices.sessionsPerDevice = count
     }
 }

@@ -4,6 +4,7 @@ import ArgumentParser
 import EncoderIPC
 import Glibc
 import MediaTypes
+import VAToolbox
 
 /// `vatoolbox probe`.
 struct ProbeCommand: ParsableCommand {
@@ -11,8 +12,8 @@ struct ProbeCommand: ParsableCommand {
         commandName: "probe",
         abstract: "Tell which GPUs and encoders this machine has, and what stands in the way.",
         discussion: """
-            Without --exhaustive nothing is encoded. Each driver is loaded in a process of its own, so that one which \
-            crashes or hangs is a line of the report. Exit status: 0, also without a GPU or with a driver that fails; \
+            Each driver is loaded in a process of its own, so that one which crashes or hangs is a line of the report, and \
+            proves by a short encode that it does what it lists, unless it did lately. Exit status: 0, also without a GPU or with a driver that fails; \
             1 with --exhaustive, if something that a driver lists for H.264 does not work; 2 the command line is wrong.
             """
     )
@@ -27,6 +28,12 @@ struct ProbeCommand: ParsableCommand {
         )
     )
     var exhaustive = false
+
+    @Flag(help: "Encode nothing: report what drivers list, and what is known.")
+    var noEncode = false
+
+    @Flag(help: "Forget what is known of GPUs, proofs and failures, before anything else.")
+    var reset = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
@@ -65,7 +72,14 @@ struct ProbeCommand: ParsableCommand {
     ///
     /// - Throws: `invalidArgument` for a wrong option; nothing was done then.
     func probe() throws(MediaError) -> ExitStatus {
-        print(ProbeReport.ofThisMachine(patience: try patience())) ? .done : .failed
+        let patience = try patience()
+        prepare()
+        return print(ProbeReport.ofThisMachine(patience: patience, encodes: !noEncode)) ? .done : .failed
+    }
+
+    /// What is to be done before anything is looked at.
+    func prepare() {
+        if reset { SelectionState.standard.reset() }
     }
 
     /// Prints a report on standard output.

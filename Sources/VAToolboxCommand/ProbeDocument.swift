@@ -16,6 +16,9 @@ extension ProbeReport {
             "softwareEncoders": .array(software.map(\.document)),
             "ffmpeg": .string(ffmpegVersion),
             "hardwareEncoding": .bool(true),
+            "state": .object([
+                "folder": JSON(SelectionState.standard.folder), "shared": .bool(SelectionState.standard.isShared),
+            ]),
         ])
     }
 }
@@ -50,6 +53,10 @@ extension ProbeReport.Node {
             "refusal": refusal,
             "limitations": .array(limitations.map(\.document)),
             "driver": driver,
+            "testEncode": standing?.verdict?.document ?? .null,
+            "proofs": .array((standing?.proofs ?? []).map(\.document)),
+            "breaker": standing?.breaker.document ?? .null,
+            "sessions": .array((standing?.sessions ?? []).map(\.document)),
             "trials": trials?.document ?? .null,
         ])
     }

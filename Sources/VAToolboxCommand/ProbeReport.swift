@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Dispatch
 import EncoderIPC
 import MediaIO
 import MediaTypes
 import RenderNodes
 import SoftwareEncoder
-import Synchronization
+import Transcoding
 import VAAPI
 import VAToolbox
 
@@ -27,6 +26,8 @@ struct ProbeReport {
     struct Node {
         var node: RenderNode
         var driver: Driver
+        /// What is known of the device beyond its driver; `nil` for a node that does not open.
+        var standing: DeviceStanding?
         /// What is known of its GPU.
         var facts: DeviceFacts?
         /// What was tried with it; `nil` if nothing was to be tried.
@@ -51,15 +52,24 @@ struct ProbeReport {
     }
 
     /// Looks at the machine. Has the VA-API drivers of the nodes that open asked, each in a helper process of its own
-    /// and all at the same time; loads none of them into this process, and encodes nothing.
+    /// and all at the same time, and loads none of them into this process.
     ///
-    /// - Parameter patience: How long each driver may take.
-    static func ofThisMachine(patience: Duration) -> ProbeReport {
+    /// - Parameters:
+    ///   - patience: How long each driver may take.
+    ///   - encodes: Whether those that list H.264 are to prove that they encode it, unless that is known.
+    static func ofThisMachine(patience: Duration, encodes: Bool) -> ProbeReport {
         let survey = RenderNodeSurvey()
         return ProbeReport(
             nodes: survey.nodes.inParallel { node in
                 let facts = DeviceFacts(node)
-                return Node(node: node, driver: driver(of: node, facts, patience), facts: facts)
+                let driver = driver(of: node, facts, patience)
+                if case .outOfReach = driver { return Node(node: node, driver: driver, facts: facts) }
+                var devices = DeviceOptions()
+                devices.verifier = DecodingVerifier()
+                devices.proofDeadline = min(devices.proofDeadline, patience)
+                let lists = if case .answers(let probed, nil) = driver { probed.encodesH264 } else { false }
+                let standing = DeviceStanding(of: node, devices, isTried: encodes && lists)
+                return Node(node: node, driver: driver, standing: standing, facts: facts)
             },
             absence: survey.absence,
             software: [
@@ -98,24 +108,6 @@ extension ProbeReport.Node {
         // Firmware is what the low-power encoder's control of rates runs on; a full encoder beside it does without.
         let hasRates = encoders.contains { $0.answer.capabilities.map { $0.rateControlModes != .cqp } ?? true }
         return hasRates ? [] : [Diagnosis(firmwareOf: facts)?.readable].compactMap(\.self)
-    }
-}
-
-extension Array where Element: Sendable {
-    /// Does something with every element, each on a thread of its own, and waits for all of them.
-    fileprivate func inParallel<Result: Sendable>(_ work: @escaping @Sendable (Element) -> Result) -> [Result] {
-        let results = Mutex<[Int: Result]>([:])
-        let done = DispatchSemaphore(value: 0)
-        for (index, element) in enumerated() {
-            let body: @Sendable () -> Void = {
-                let result = work(element)
-                results.withLock { $0[index] = result }
-                done.signal()
-            }
-            do throws(MediaError) { try PlainThread.start(name: "vt-probe", body) } catch { body() }
-        }
-        for _ in self { done.wait() }
-        return results.withLock { results in results.sorted { $0.key < $1.key }.map(\.value) }
     }
 }
 

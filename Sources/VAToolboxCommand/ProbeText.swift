@@ -43,6 +43,9 @@ extension ProbeReport {
         if nodes.contains(where: { $0.trials != nil }) {
             return "Combinations were tried with \(Trial.frameCount) frames each, in processes of their own."
         }
+        if nodes.contains(where: { $0.standing?.verdict != nil }) {
+            return "Encoders are as the drivers list them; `vatoolbox probe --exhaustive` tries them all."
+        }
         return
             "Encoders are as the drivers list them; no test encode was made. `vatoolbox probe --exhaustive` makes them."
     }
@@ -68,12 +71,14 @@ extension TextPage {
             self.entry("driver", trouble.headline, indentation: 4)
             if let file = trouble.file, !trouble.isAbsence { self.entry("file", file, indentation: 4) }
             add(trouble)
+            add(entry.standing)
         case .answers(let driver, let trouble):
             self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
             self.entry("driver", Readable.shortened(driver.description.vendor), indentation: 4)
             if let file = driver.description.file { self.entry("file", file, indentation: 4) }
             self.entry("libva", "VA-API \(driver.description.version)", indentation: 4)
             addSummary(of: driver, indentation: 4)
+            add(entry.standing)
             for limitation in entry.limitations {
                 self.entry("but", limitation.cause.rawValue, indentation: 4)
                 paragraph(limitation.explanation, indentation: 4)

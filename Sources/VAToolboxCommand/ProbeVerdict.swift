@@ -27,7 +27,7 @@ extension ProbeReport.Node {
         case .failed(let trouble):
             ProbeReport.lines("\(node.path): not usable: \(trouble.diagnosis.explanation)", trouble.diagnosis.remedies)
         case .answers(let driver, let trouble):
-            ["\(node.path): \(driver.verdict)"]
+            [standing?.refutation.map { "\(node.path): not usable: \($0)" } ?? "\(node.path): \(driver.verdict)"]
                 + (limitations + [trouble?.diagnosis].compactMap(\.self)).flatMap {
                     ProbeReport.lines("\(node.path): \($0.explanation)", $0.remedies)
                 }

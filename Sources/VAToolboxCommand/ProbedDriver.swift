@@ -106,6 +106,9 @@ extension EncodeCapabilities {
 // MARK: - What is alike
 
 extension ProbedDriver {
+    /// Whether it lists a way to encode H.264 that this version knows.
+    var encodesH264: Bool { !Trial.listed(by: self).isEmpty }
+
     /// What it lists for encoding, in its order.
     var profiles: [(profile: Profile, entrypoints: [Entrypoint])] {
         var profiles: [(profile: Profile, entrypoints: [Entrypoint])] = []

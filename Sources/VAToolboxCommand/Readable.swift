@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import MediaTypes
-
-extension MediaError {
-    /// The error's line for people: without the negative numbers of libraries, whose meaning the message has in words.
-    var readable: String {
-        var error = self
-        if let status, status < 0 { error.status = nil }
-        return error.description
-    }
-}
-
 /// Quantities as people read them.
 enum Readable {
     /// A number with that many digits behind the point.

@@ -6,6 +6,7 @@ import Glibc
 import Logging
 import MediaIO
 import MediaTypes
+import VAToolbox
 
 /// `vatoolbox`.
 @main
@@ -18,7 +19,7 @@ struct VAToolboxCommand: ParsableCommand {
     )
 
     /// The version of the command and of the package.
-    static let version = "0.1.0"
+    static let version = LibraryVersion.current
 
     static func main() {
         Interruption.ignoreBrokenPipes()

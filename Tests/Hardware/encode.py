@@ -39,7 +39,7 @@ class Encode:
     def request(self):
         return session.Request(self.command, client="vatoolbox", output=self.output, source=self.source,
                                persona=self.row.persona, limits=rows.limits_of(self.row), timeout=120,
-                               test_encodes=True)
+                               test_encodes=True, environment={"VATOOLBOX_PROOF": "on"})
 
     def judge(self):
         """Everything that is not as it should be, as sentences."""

@@ -19,7 +19,9 @@ import Testing
         let result = try scratch.run(try environment() + command)
         #expect(result.status == 0, "\(result.errors)")
         // Tried once: what cannot change is not tried again.
-        let failures = result.errorLines.filter { $0.contains("warning: vaapi-h264 on /dev/dri/renderD128 failed: ") }
+        let failures = result.errorLines.filter {
+            $0.contains("warning: vaapi-h264 on /dev/dri/renderD128 is not used: ")
+        }
         #expect(failures.count == 1, "\(result.errors)")
         #expect(result.errors.contains("encoder   x264 core"))
         #expect(result.errors.contains("why       vaapi-h264 on /dev/dri/renderD128: "))

@@ -32,8 +32,9 @@ final class RunningProgram {
         for signal in [SIGINT, SIGTERM, SIGHUP, SIGPIPE] { sigaddset(&signals, signal) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        // env(1) changes the folder and becomes the program.
-        let pointers = (["env", "-C", scratch.folder] + arguments).map { strdup($0) } + [nil]
+        // env(1) changes the folder and becomes the program. What is known of devices is that of the test.
+        let state = "VATOOLBOX_STATE=\(scratch.path("program-state"))"
+        let pointers = (["env", "-C", scratch.folder, state] + arguments).map { strdup($0) } + [nil]
         defer { pointers.forEach { free($0) } }
         var pid = pid_t()
         let code = posix_spawnp(&pid, "env", &actions, &attributes, pointers, environ)

@@ -60,7 +60,7 @@ extension EncoderSelection.Candidate {
 
 extension EncoderFactory {
     /// Whether its encoders work in a helper process.
-    var worksInHelper: Bool { self is RemoteEncoderFactory }
+    var worksInHelper: Bool { self is RemoteEncoderFactory || (self as? GatedFactory)?.inner.worksInHelper == true }
 }
 
 extension EncoderIsolation {

@@ -2,6 +2,7 @@
 
 import BitstreamSyntax
 public import MediaTypes
+import RenderNodes
 
 /// The encoders that a session may use, in order, and those that it may not, with reasons.
 public struct EncoderSelection: Sendable {
@@ -21,6 +22,10 @@ public struct EncoderSelection: Sendable {
         var factoryAfterHang: (any EncoderFactory)?
         /// Is told what becomes of its encoders; must not block.
         var outcome: @Sendable (EncoderOutcome) -> Void = { _ in }
+        /// Waits until what was told is noted.
+        var settle: @Sendable () async -> Void = {}
+        /// The node of its device, if it has one.
+        var node: RenderNode?
 
         /// Names a candidate.
         public init(factory: any EncoderFactory, reason: String) {

@@ -22,9 +22,12 @@ public struct EncoderSelector: Sendable {
 
     /// Makes a selector of the encoders that this package has, on this machine.
     public init() {
-        self.init(software: [.h264: X264EncoderFactory()]) { device, codec in
-            codec == .h264 ? VAAPIEncoderFactory(device: device, codec: codec) : nil
-        }
+        self.init(software: [.h264: X264EncoderFactory()]) { Self.hardwareFactory($0, $1) }
+    }
+
+    /// The encoder of a codec on the GPU of a render node; `nil` if this package has none.
+    static func hardwareFactory(_ device: String, _ codec: VideoCodec) -> (any EncoderFactory)? {
+        codec == .h264 ? VAAPIEncoderFactory(device: device, codec: codec) : nil
     }
 
     /// - Parameters:
@@ -112,6 +115,7 @@ public struct EncoderSelector: Sendable {
         case .accessible:
             if let factory = hardware(node.path, codec) {
                 var candidate = EncoderSelection.Candidate(factory: factory, reason: reason)
+                candidate.node = node
                 candidate.facts = DeviceFacts(node)
                 return selection.candidates.append(candidate)
             }

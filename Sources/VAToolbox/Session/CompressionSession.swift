@@ -51,8 +51,10 @@ public final class CompressionSession: Sendable {
         options: SessionOptions = .init(),
         outputHandler: OutputHandler? = nil
     ) async throws(MediaError) {
+        try options.validate()
         let selection = try EncoderSelector().select(for: configuration, policy: options.policy)
             .isolated(options.isolation, in: options.helpers, limits: options.limits)
+            .guarded(options.devices, in: options.helpers, for: configuration)
         try await self.init(
             configuration: configuration,
             options: options,

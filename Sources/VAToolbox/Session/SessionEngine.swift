@@ -63,6 +63,8 @@ final class SessionMailbox: Sendable {
 /// What is in here is used by one thread at a time: the one that the mailbox lets work.
 final class SessionEngine: @unchecked Sendable {
     private var current: SessionMachine
+    /// Wait until what the candidates were told is noted.
+    private let settlers: [@Sendable () async -> Void]
     private let mailbox: SessionMailbox
     private let queue: SampleQueue
     private let report: @Sendable (SessionEvent?) -> Void
@@ -89,6 +91,7 @@ final class SessionEngine: @unchecked Sendable {
     ) {
         current = machine
         releaseLimit = machine.options.limits.frameDeadline
+        settlers = machine.selection.candidates.map(\.settle)
         self.mailbox = mailbox
         self.queue = queue
         self.report = report
@@ -196,6 +199,7 @@ final class SessionEngine: @unchecked Sendable {
     /// Waits until the encoders that were closed are released, each as long as a frame may take.
     func waitForRelease() async {
         while let instance = await ask({ $0.closing.popLast() }) { await instance.waitForRelease(atMost: releaseLimit) }
+        for settle in settlers { await settle() }
     }
 
     private func create(

@@ -7,6 +7,8 @@ import MediaTypes
 public struct SessionOptions: Sendable {
     /// Which encoders may be used.
     public var policy = EncoderPolicy.preferHardware
+    /// How a GPU is chosen among several, and what has to be known of it.
+    public var devices = DeviceOptions()
     /// In which process they work. It is about the encoders that the session selects itself; factories that are given to
     /// it are used as they are.
     public var isolation = EncoderIsolation.automatic
@@ -54,6 +56,8 @@ public struct SessionOptions: Sendable {
         try check(limits.framesAhead, in: 0...1000, "number of frames ahead")
         try check(waterMarks.high, in: 1...Int.max, "high water mark")
         try check(waterMarks.low, in: 1...waterMarks.high, "low water mark")
+        try check(devices.proofDeadline, in: durations, "deadline for test encodes")
+        if let limit = devices.sessionsPerDevice { try check(limit, in: 1...1000, "number of sessions of a device") }
         if let realTime { try check(realTime.maximumWaiting, in: 1...1000, "number of waiting frames") }
     }
 }

@@ -22,13 +22,15 @@ final class ExhaustiveProbe: Sendable {
     /// - Throws: `invalidArgument` for a wrong option; nothing was done then.
     init(_ command: ProbeCommand) throws(MediaError) {
         self.command = command
+        if command.noEncode { throw contradiction("--no-encode", "--exhaustive") }
         patience = try command.patience()
         console = Console(detail: .notes)
     }
 
     /// Tries everything on one node after the other, and tells what came of it. Blocks.
     func run() -> ExitStatus {
-        let found = ProbeReport.ofThisMachine(patience: patience)
+        command.prepare()
+        let found = ProbeReport.ofThisMachine(patience: patience, encodes: false)
         state.withLock { $0.report = found }
         var allPassed = true
         for (index, node) in found.nodes.enumerated() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import MediaTypes
+import VAToolbox
 
 /// What came of trials, as `probe --exhaustive --json` has it; docs/command.md describes every key.
 extension NodeTrials {

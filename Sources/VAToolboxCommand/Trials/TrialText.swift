@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import VAAPI
+import VAToolbox
 
 /// What came of trials, for people: a table for each profile and entrypoint.
 extension TextPage {

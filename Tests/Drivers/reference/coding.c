@@ -210,6 +210,31 @@ static void store(const struct job *job, struct job_result *result, const struct
     };
 }
 
+/* Codes the negative of the picture, for a fault; the application's memory stays as it is. */
+static void code_negative(const struct driver *driver, struct context *context, const struct job *job,
+                          struct job_result *result)
+{
+    struct surface negative = *job->input;
+    struct surface_memory *memory = &negative.memory;
+    struct job changed = *job;
+    uint32_t object = memory->plane_object[0];
+    uint8_t *copy = malloc(memory->sizes[object]);
+    if (!copy) {
+        *result = (struct job_result){.failed = true, .failure = "no memory", .started = microseconds_now()};
+        return;
+    }
+    memcpy(copy, memory->maps[object], memory->sizes[object]);
+    memory->maps[object] = copy;
+    negative.frame.luma = memory_plane(memory, 0);
+    negative.frame.chroma = memory_plane(memory, 1);
+    for (uint32_t row = 0; row < memory->rows; row++)
+        for (uint32_t column = 0; column < memory->columns; column++)
+            memory_plane(memory, 0)[(size_t)row * memory->plane_pitch[0] + column] ^= 0xff;
+    changed.input = &negative;
+    code_picture(driver, context, &changed, result);
+    free(copy);
+}
+
 /* Without the lock. False: the picture is never to be completed. */
 static bool work_on(struct driver *driver, struct context *context, const struct job *job)
 {
@@ -221,6 +246,8 @@ static bool work_on(struct driver *driver, struct context *context, const struct
     if (faults_device_lost(driver->faults)) {
         result = (struct job_result){.failed = true, .failure = "device lost", .started = microseconds_now()};
         result.ended = result.started;
+    } else if (fault.negative) {
+        code_negative(driver, context, job, &result);
     } else {
         code_picture(driver, context, job, &result);
     }

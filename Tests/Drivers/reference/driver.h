@@ -82,7 +82,7 @@ struct surface {
 
 /* What a fault on a coded picture does to its coded buffer. */
 struct coded_fault {
-    bool hang, overflow, has_size, has_status;
+    bool hang, overflow, negative, has_size, has_status;
     uint32_t size, status;
 };
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum action { STATUS, DELAY, HANG, SEGMENTATION_FAULT, ABORT, DEVICE_LOST, SIZE, OVERFLOW };
+enum action { STATUS, DELAY, HANG, SEGMENTATION_FAULT, ABORT, DEVICE_LOST, SIZE, OVERFLOW, NEGATIVE };
 
 enum argument { NO_ARGUMENT, NUMBER, DURATION };
 
@@ -29,6 +29,7 @@ static const struct {
     {"hang", HANG, NO_ARGUMENT, false},    {"segv", SEGMENTATION_FAULT, NO_ARGUMENT, false},
     {"abort", ABORT, NO_ARGUMENT, false},  {"device-lost", DEVICE_LOST, NO_ARGUMENT, false},
     {"size", SIZE, NUMBER, true},          {"overflow", OVERFLOW, NO_ARGUMENT, true},
+    {"negative", NEGATIVE, NO_ARGUMENT, true},
 };
 
 #define ENTRY_NAME(name, parameters, arguments, refused) #name,
@@ -342,6 +343,8 @@ void faults_coded(struct fault_display *display, struct coded_fault *coded)
             coded->hang = true;
         if (fault->action == OVERFLOW)
             coded->overflow = true;
+        if (fault->action == NEGATIVE)
+            coded->negative = true;
         if (fault->action == SIZE) {
             coded->has_size = true;
             coded->size = (uint32_t)fault->value;

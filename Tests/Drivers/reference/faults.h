@@ -14,7 +14,8 @@
  *   device-lost      this call, and every later one that needs the device, fails: of the process, of the node that the
  *                    target names, or, as after a reset of the device, of the one display that it names
  *   size:VALUE       `coded` only: the segment's size (the bytes stay)
- *   overflow         `coded` only: half of the picture is missing and the segment's status says so */
+ *   overflow         `coded` only: half of the picture is missing and the segment's status says so
+ *   negative         `coded` only: what is coded is another picture, whose luma samples are the negative */
 #ifndef DRIVERS_REFERENCE_FAULTS_H
 #define DRIVERS_REFERENCE_FAULTS_H
 

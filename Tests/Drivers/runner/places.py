@@ -49,6 +49,16 @@ def reason_without_sanitizers(*flags):
     return f"{compiler()} has no sanitizers: {made.stdout.strip()[-200:]}" if made.returncode else ""
 
 
+_state_folders = []
+
+
+def state_folder():
+    """A folder for what vatoolbox remembers of devices, gone with this process."""
+    if not _state_folders:
+        _state_folders.append(tempfile.TemporaryDirectory(prefix="vatoolbox-state-"))
+    return Path(_state_folders[0].name)
+
+
 def client_environment(folder, *, node="generic", persona="intel", limits="", faults="", journal=None, effort="",
                        driver="libref", extra=None):
     """What a client needs in its environment to meet the fake node and the reference driver. CLIENT_PRELOAD names more
@@ -68,6 +78,11 @@ def client_environment(folder, *, node="generic", persona="intel", limits="", fa
         "REFERENCE_DRIVER_EFFORT": effort,
         # vatoolbox-helper confines itself: it writes where it is told that it may.
         "VATOOLBOX_SANDBOX_WRITABLE": str(Path(journal).parent) if journal else "",
+        # vatoolbox: what it knows of devices is that of this run. A driver that fails on purpose shall fail in the session
+        # and not in a test encode before it, and each time anew.
+        "VATOOLBOX_STATE": str(state_folder() / re.sub("[^a-z0-9]", "", f"{node}{persona}{limits}")),
+        "VATOOLBOX_PROOF": "off",
+        "VATOOLBOX_BREAKER": "off",
         # GStreamer: drivers that it does not know, looked at in this process. It remembers which elements there are: a
         # memory for each kind of driver, or one run would see the elements of another.
         "GST_VA_ALL_DRIVERS": "1",

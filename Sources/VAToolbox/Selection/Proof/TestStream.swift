@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import BitstreamSyntax
-import MediaIO
-import MediaTypes
+package import BitstreamSyntax
+package import MediaTypes
 
-/// The samples of a trial, and whether they are what was asked for.
-struct TrialStream {
+/// The samples of a test encode, and whether they are what was asked for.
+package struct TestStream {
     /// In decoding order.
-    private(set) var samples: [SampleBuffer] = []
-    private let trial: Trial
-    /// Whether the encoder does what was asked for.
-    private let isAsAsked: Bool
+    package private(set) var samples: [SampleBuffer] = []
+    /// What they have to be like.
+    package var expectation = TestEncode.Expectation()
+    private let codec: VideoCodec
+    private let width: Int
+    private let height: Int
+    private let frameCount: Int
 
-    init(_ trial: Trial, isAsAsked: Bool) {
-        self.trial = trial
-        self.isAsAsked = isAsAsked
+    /// A stream of so many frames of that size.
+    package init(_ codec: VideoCodec, width: Int, height: Int, frameCount: Int) {
+        self.codec = codec
+        self.width = width
+        self.height = height
+        self.frameCount = frameCount
     }
 
     /// Adds a frame as it came out of the encoder.
-    mutating func add(_ frame: CodedFrame, _ format: FormatDescription) {
+    package mutating func add(_ frame: CodedFrame, _ format: FormatDescription) {
         let time = MediaTime(value: frame.number, timescale: 30)
         samples.append(
             SampleBuffer(
@@ -36,10 +41,13 @@ struct TrialStream {
     }
 
     /// The first stage that the samples do not pass; `nil` if they pass all.
-    func failure() -> (stage: TrialStage, reason: String)? {
-        if let reason = emptiness { return (.bytes, reason) }
-        do throws(MediaError) { try parse() } catch { return (.parses, Readable.oneLine(error.readable)) }
-        do throws(MediaError) { try decode() } catch { return (.decodes, Readable.oneLine(error.readable)) }
+    ///
+    /// - Parameter verifier: Decodes; without one the last stage is not looked at.
+    package func failure(_ verifier: (any SampleVerifier)?) -> (stage: TestEncode.Stage, error: MediaError)? {
+        if let reason = emptiness { return (.bytes, MediaError(.frameFailed, reason)) }
+        do throws(MediaError) { try parse() } catch { return (.parses, error) }
+        guard let verifier else { return nil }
+        do throws(MediaError) { try decode(verifier) } catch { return (.decodes, error) }
         return nil
     }
 
@@ -47,16 +55,18 @@ struct TrialStream {
 
     private var emptiness: String? {
         let empty = samples.count { $0.isDropped || $0.data.count == 0 }
-        if empty > 0 { return "\(Readable.count(empty, "picture")) of \(samples.count) came out empty" }
-        let missing = Trial.frameCount - samples.count
-        return missing > 0 ? "\(Readable.count(missing, "picture")) did not come out" : nil
+        if empty > 0 { return "\(Self.pictures(empty)) of \(samples.count) came out empty" }
+        let missing = frameCount - samples.count
+        return missing > 0 ? "\(Self.pictures(missing)) did not come out" : nil
     }
+
+    private static func pictures(_ count: Int) -> String { "\(count) picture\(count == 1 ? "" : "s")" }
 
     // MARK: - Syntax
 
     private func parse() throws(MediaError) {
         var hasB = false
-        for (index, sample) in samples.enumerated() {
+        for (index, sample) in samples.enumerated() where codec == .h264 {
             let kinds: [H264SliceHeaderStart.Kind]
             do {
                 kinds = try Self.slices(sample)
@@ -65,12 +75,12 @@ struct TrialStream {
             } catch {
                 throw MediaError(.malformedData, "sample \(index): \(error)")
             }
-            guard kinds.count == trial.slices || !isAsAsked else {
+            if let slices = expectation.slices, kinds.count != slices {
                 throw MediaError(
                     .malformedData,
                     "sample \(index) has another number of slices",
                     given: "\(kinds.count)",
-                    allowed: "\(trial.slices)"
+                    allowed: "\(slices)"
                 )
             }
             hasB = hasB || kinds.contains(.b)
@@ -78,7 +88,7 @@ struct TrialStream {
         guard samples.first?.isKeyFrame == true else {
             throw MediaError(.malformedData, "the stream does not begin with a key frame")
         }
-        guard hasB == (trial.bFrames > 0) || !isAsAsked else {
+        if let expected = expectation.hasBFrames, hasB != expected, codec == .h264 {
             throw MediaError(.malformedData, hasB ? "there are B-frames" : "there are no B-frames")
         }
     }
@@ -107,26 +117,42 @@ struct TrialStream {
 
     // MARK: - Pictures
 
-    private func decode() throws(MediaError) {
-        let pictures = try SampleDecoder(.h264).decode(samples)
-        guard pictures.count == samples.count else {
+    private func decode(_ verifier: any SampleVerifier) throws(MediaError) {
+        var count = 0
+        try verifier.decode(samples, codec: codec) { (picture, time) throws(MediaError) in
+            try check(picture, time, count)
+            count += 1
+        }
+        guard count == samples.count else {
             throw MediaError(
                 .malformedData,
                 "another number of pictures was decoded",
-                given: "\(pictures.count)",
+                given: "\(count)",
                 allowed: "\(samples.count)"
             )
         }
-        if let odd = pictures.first(where: { ($0.width, $0.height) != (trial.width, trial.height) }) {
+    }
+
+    private func check(_ picture: PixelBuffer, _ time: MediaTime, _ number: Int) throws(MediaError) {
+        guard (picture.width, picture.height) == (width, height) else {
             throw MediaError(
                 .malformedData,
                 "the pictures have another size",
-                given: "\(odd.width)x\(odd.height)",
-                allowed: "\(trial.width)x\(trial.height)"
+                given: "\(picture.width)x\(picture.height)",
+                allowed: "\(width)x\(height)"
             )
         }
-        guard pictures.map(\.presentationTime.value) == Array(0..<Int64(samples.count)) else {
+        guard time.value == Int64(number) else {
             throw MediaError(.malformedData, "the pictures are shown in another order than they were given in")
+        }
+        let deviation = try TestPattern.deviation(of: picture, from: number)
+        guard deviation <= TestPattern.tolerance else {
+            throw MediaError(
+                .malformedData,
+                "picture \(number) decodes to something else than was encoded",
+                given: "samples that are off by \(Int(deviation)) of 255 in the mean",
+                allowed: "at most \(Int(TestPattern.tolerance))"
+            )
         }
     }
 }

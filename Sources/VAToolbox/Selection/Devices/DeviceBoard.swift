@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import Glibc
+import MediaTypes
+
+/// What processes tell each other of devices, in a ``SelectionState``: who uses them, and which fail.
+struct DeviceBoard: Sendable {
+    let state: SelectionState
+
+    // MARK: - Sessions in use
+
+    /// How much a device has to do.
+    struct Load: Sendable, Hashable, Comparable {
+        /// Sessions in use.
+        var sessions = 0
+        /// Luma samples that they code each second.
+        var sampleRate = 0.0
+
+        static func < (one: Load, other: Load) -> Bool {
+            one.sessions == other.sessions ? one.sampleRate < other.sampleRate : one.sessions < other.sessions
+        }
+    }
+
+    /// A session that uses a device.
+    struct Use: Sendable, Hashable {
+        var process: Int
+        var sampleRate: Double
+        var codec: String
+
+        var text: String { "\(process) \(Int(sampleRate)) \(codec)" }
+
+        init(process: Int, sampleRate: Double, codec: String) {
+            self.process = process
+            self.sampleRate = sampleRate
+            self.codec = codec
+        }
+
+        /// What a session of this process does, whose configuration may still be found to be wrong.
+        init(_ configuration: EncoderConfiguration, _ codec: VideoCodec) {
+            let rate = configuration.frameRate.isPositive ? configuration.frameRate.doubleValue : 0
+            let samples = Double(configuration.width) * Double(configuration.height) * rate
+            self.init(process: Int(getpid()), sampleRate: min(max(samples, 0), 1e15), codec: codec.rawValue)
+        }
+
+        init?(_ text: String) {
+            let words = text.split(separator: " ")
+            guard words.count >= 3, let process = Int(words[0]), let rate = Double(words[1]) else { return nil }
+            self.init(process: process, sampleRate: rate, codec: String(words[2]))
+        }
+    }
+
+    /// The sessions that use a device, as far as they say what they do.
+    func uses(of device: String) -> [Use] {
+        state.places("sessions/\(device)").map { Use($0.text) ?? Use(process: 0, sampleRate: 0, codec: "") }
+    }
+
+    func load(of device: String) -> Load {
+        let uses = uses(of: device)
+        return Load(sessions: uses.count, sampleRate: uses.reduce(0) { $0 + $1.sampleRate })
+    }
+
+    /// Counts a session as using a device until the lock is released; `nil` if there are as many already as may.
+    func use(_ device: String, limit: Int?, _ use: Use) -> StateLock? {
+        state.takePlace("sessions/\(device)", of: min(limit ?? SelectionState.places, SelectionState.places), use.text)
+    }
+
+    /// Takes the one of some devices that has the least to do, so that processes which come at the same time do not all take
+    /// the same.
+    ///
+    /// - Returns: The devices in the order of what they have to do, and a place on the first that had one.
+    func spread(
+        over devices: [String],
+        limit: Int?,
+        _ use: Use
+    ) -> (order: [Int], taken: (index: Int, place: StateLock)?) {
+        // Without its turn two may take the same device, which is no error.
+        let turn = state.lock("sessions/.turn", within: .seconds(2))
+        defer { turn?.release() }
+        let loads = devices.map { load(of: $0) }
+        let order = devices.indices.sorted { (loads[$0], $0) < (loads[$1], $1) }
+        for index in order {
+            if let place = self.use(devices[index], limit: limit, use) { return (order, (index, place)) }
+        }
+        return (order, nil)
+    }
+
+    // MARK: - Failures
+
+    /// The breaker of a device for a codec.
+    func breaker(_ device: String, _ codec: VideoCodec) -> CircuitBreaker {
+        state.record(Self.name(device, codec)).flatMap { CircuitBreaker($0) } ?? CircuitBreaker()
+    }
+
+    func change(_ device: String, _ codec: VideoCodec, _ change: (inout CircuitBreaker) -> Void) {
+        state.update(Self.name(device, codec)) { record in
+            var breaker = record.flatMap { CircuitBreaker($0) } ?? CircuitBreaker()
+            change(&breaker)
+            return breaker.isBlank ? nil : breaker.record
+        }
+    }
+
+    /// Is the one who tries a device, until the lock is released; `nil` if somebody else does.
+    func trial(_ device: String, _ codec: VideoCodec) -> StateLock? {
+        state.tryLock(Self.name(device, codec) + ".trial")
+    }
+
+    /// Whether somebody tries a device.
+    func isTried(_ device: String, _ codec: VideoCodec) -> Bool { state.isLocked(Self.name(device, codec) + ".trial") }
+
+    private static func name(_ device: String, _ codec: VideoCodec) -> String { "breakers/\(device)-\(codec.rawValue)" }
+}
+
+extension CircuitBreaker {
+    /// A breaker as it was kept; `nil` if that is none.
+    init?(_ record: StateRecord) {
+        guard record["kind"] == "breaker", let openings = record["openings"].flatMap(Int.init), openings >= 0 else {
+            return nil
+        }
+        let failures = (record["failures"] ?? "").split(separator: " ").compactMap { Double($0) }
+        let bounds = (record["pause"] ?? "").split(separator: " ").compactMap { Double($0) }
+        let pause = bounds.count == 2 && bounds[0] <= bounds[1] ? bounds[0]...bounds[1] : nil
+        self.init(failures: failures, openings: openings, pause: pause, reason: record["reason"] ?? "")
+    }
+
+    var record: StateRecord {
+        var record = StateRecord([
+            "kind": "breaker", "openings": "\(openings)", "reason": reason,
+            "failures": failures.map { "\($0)" }.joined(separator: " "),
+        ])
+        record["pause"] = pause.map { "\($0.lowerBound) \($0.upperBound)" }
+        return record
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import Dispatch
+import Glibc
+import MediaTypes
+import Synchronization
+
+/// Stands before a device for one session: lets it in when the device is not left alone, has a place, and has proved what is
+/// wanted of it; and tells others what became of that.
+///
+/// The session enters with its first encoder there, on that encoder's thread, and stays in until it uses the device no more:
+/// whether it tries again after a failure is its own affair.
+final class DeviceGate: Sendable {
+    private struct State {
+        var isIn = false
+        var place: StateLock?
+        /// What the one holds who tries a device that has failed.
+        var trial: StateLock?
+        /// What the device has proved, if that was asked for.
+        var proof: ProofCache.Key?
+        var hasFailed = false
+    }
+
+    private let fingerprint: DeviceFingerprint
+    private let identity: EncoderIdentity
+    private let use: DeviceBoard.Use
+    private let options: DeviceOptions
+    private let prover: Prover
+    private let board: DeviceBoard
+    private let state: Mutex<State>
+    /// Files are written here, since sessions do not wait for them.
+    private let notes = DispatchQueue(label: "vatoolbox.device-gate")
+
+    /// - Parameter place: A place on the device, if one was taken already.
+    init(
+        _ fingerprint: DeviceFingerprint,
+        _ identity: EncoderIdentity,
+        _ use: DeviceBoard.Use,
+        _ options: DeviceOptions,
+        _ prover: Prover,
+        place: StateLock?
+    ) {
+        self.fingerprint = fingerprint
+        self.identity = identity
+        self.use = use
+        self.options = options
+        self.prover = prover
+        board = DeviceBoard(state: options.state)
+        state = Mutex(State(place: place))
+    }
+
+    /// Lets the session in, the first time. Blocks.
+    ///
+    /// - Throws: `suspended`, `busy`, `proofFailed`; what stands in the way of a test encode.
+    func enter(_ configuration: EncoderConfiguration) throws(MediaError) {
+        if state.withLock({ $0.isIn }) { return }
+        do throws(MediaError) {
+            try passBreaker()
+            try takePlace()
+            if options.proof == .required { try prove(configuration) }
+            state.withLock { $0.isIn = true }
+        } catch {
+            leave()
+            throw error
+        }
+    }
+
+    /// Whether the device has proved what was wanted when the session came in.
+    var isProved: Bool { state.withLock { $0.proof != nil } }
+
+    private func passBreaker() throws(MediaError) {
+        guard let times = options.breaker else { return }
+        let breaker = board.breaker(fingerprint.device, identity.codec)
+        let now = WallClock.now
+        switch breaker.admission(at: now, times) {
+        case .allowed: return
+        case .refused(let end):
+            throw refusal("for \(Int((end - now).rounded(.up))) seconds more", breaker)
+        case .trial:
+            guard let trial = board.trial(fingerprint.device, identity.codec) else {
+                throw refusal("until another session that tries it knows whether it works again", breaker)
+            }
+            state.withLock { $0.trial = trial }
+        }
+    }
+
+    private func refusal(_ time: String, _ breaker: CircuitBreaker) -> MediaError {
+        MediaError(
+            .suspended,
+            "the device is left alone \(time), since it has failed repeatedly; the last failure: \(breaker.reason)",
+            cause: .suspended,
+            remedies: ["look at its state: vatoolbox probe", "try it again at once: vatoolbox probe --reset"]
+        )
+    }
+
+    private func takePlace() throws(MediaError) {
+        if state.withLock({ $0.place != nil }) { return }
+        let limit = options.sessionsPerDevice
+        if let place = board.use(fingerprint.device, limit: limit, use) {
+            return state.withLock { $0.place = place }
+        }
+        throw MediaError(
+            .busy,
+            "the device works for as many sessions as it may",
+            given: "\(board.load(of: fingerprint.device).sessions)",
+            allowed: "\(limit ?? SelectionState.places)",
+            isPermanent: true,
+            cause: .deviceBusy
+        )
+    }
+
+    // MARK: - Proof
+
+    private func prove(_ configuration: EncoderConfiguration) throws(MediaError) {
+        let isTrial = state.withLock { $0.trial != nil }
+        let key = ProofCache.Key(
+            device: fingerprint,
+            configuration: ConfigurationClass(configuration, identity.codec)
+        )
+        let verdict = prover.verdict(configuration, key, isTrial: isTrial)
+        switch verdict {
+        case .proved:
+            state.withLock { $0.proof = key }
+        case .tried(let proof):
+            note(proof, isTrial: isTrial)
+            if !proof.isPassed { throw prover.refusal(proof, isKnown: false) }
+            state.withLock { $0.proof = key }
+        case .refuted(let proof): throw prover.refusal(proof, isKnown: true)
+        case .impossible(let error): throw error
+        case .unproved: break
+        }
+    }
+
+    private func note(_ proof: ProofRecord, isTrial: Bool) {
+        guard let times = options.breaker else { return }
+        board.change(fingerprint.device, identity.codec) { breaker in
+            if proof.isPassed {
+                breaker.succeed(isTrial: isTrial)
+            } else {
+                breaker.fail(at: WallClock.now, isTrial: isTrial, reason: proof.reason, times)
+            }
+        }
+        if isTrial { state.withLock { $0.trial.take() }?.release() }
+    }
+
+    /// An encoder was made, by a driver of that name. A driver other than the one that has proved what it does has not.
+    func created(by driver: String) {
+        guard let key = state.withLock({ $0.proof }) else { return }
+        let known = prover.cache.proof(key, at: WallClock.now)
+        if let known, known.driver != driver { prover.cache.forget(key) }
+    }
+
+    // MARK: - What became of it
+
+    /// Takes what a session tells. Does not block.
+    func take(_ outcome: EncoderSelection.EncoderOutcome) { notes.async { self.note(outcome) } }
+
+    /// Waits until everything is noted that was told.
+    func settle() async {
+        await withCheckedContinuation { continuation in notes.async { continuation.resume() } }
+    }
+
+    private func note(_ outcome: EncoderSelection.EncoderOutcome) {
+        switch outcome {
+        case .left: leave()
+        case .failed(let error, _):
+            guard state.withLock({ $0.isIn }), error.speaksAgainstTheDevice else { return }
+            let key = state.withLock { state in
+                state.hasFailed = true
+                return state.proof
+            }
+            if let key { prover.cache.forget(key) }
+            change { breaker, isTrial, times in
+                breaker.fail(at: WallClock.now, isTrial: isTrial, reason: error.description, times)
+            }
+        case .produced: change(onlyInTrial: true) { breaker, isTrial, _ in breaker.succeed(isTrial: isTrial) }
+        case .completed: change { breaker, isTrial, _ in breaker.complete(isTrial: isTrial) }
+        }
+    }
+
+    /// Changes the breaker; who tries the device knows now whether it works.
+    private func change(
+        onlyInTrial: Bool = false,
+        _ change: (inout CircuitBreaker, _ isTrial: Bool, BreakerTimes) -> Void
+    ) {
+        guard let times = options.breaker else { return }
+        let trial = state.withLock { $0.trial.take() }
+        if onlyInTrial, trial == nil { return }
+        board.change(fingerprint.device, identity.codec) { change(&$0, trial != nil, times) }
+        trial?.release()
+    }
+
+    /// Gives everything back: the session uses the device no more.
+    func leave() {
+        let (place, trial) = state.withLock { state in
+            state.isIn = false
+            return (state.place.take(), state.trial.take())
+        }
+        place?.release()
+        trial?.release()
+    }
+}
+
+extension MediaError {
+    /// Whether an error of an encoder means that its device or driver fails, and not that something was asked of it which it
+    /// does not do, that it has no room, or that this machine is short of something.
+    fileprivate var speaksAgainstTheDevice: Bool {
+        let others: Set<Code> = [
+            .busy, .unsupported, .invalidArgument, .cancelled, .invalidState, .suspended, .proofFailed, .outOfMemory,
+            .inputOutput,
+        ]
+        return !others.contains(code) && ![.helperMissing, .helperMismatch].contains(cause)
+    }
+}
+
+/// Makes encoders of a device behind its gate.
+struct GatedFactory: EncoderFactory {
+    let inner: any EncoderFactory
+    let gate: DeviceGate
+
+    var identity: EncoderIdentity { inner.identity }
+
+    func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
+        try gate.enter(request.configuration)
+        let encoder = try inner.makeEncoder(request)
+        gate.created(by: encoder.properties.name)
+        return encoder
+    }
+}

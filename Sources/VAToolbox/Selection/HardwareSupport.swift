@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import BitstreamSyntax
+public import EncoderIPC
+public import MediaTypes
+import RenderNodes
+import VAAPI
+
+/// What the GPUs of this machine can do: the counterpart of `VTIsHardwareDecodeSupported`.
+///
+/// Encoding is proved: the answer is yes when a short encode came out whole, as a session has it done before it uses a GPU
+/// (``DeviceOptions``). What is found is remembered, for sessions as well. Decoding is what a driver lists. Drivers are asked
+/// in helper processes only, so that one which crashes or hangs is an answer.
+public enum HardwareSupport {
+    /// What one GPU can do.
+    public struct Answer: Sendable {
+        /// The path of its render node.
+        public var device: String
+        /// Whether it can do it.
+        public var isSupported: Bool
+        /// Why it cannot, in words for a person; empty if it can.
+        public var reason: String
+        /// What has to change if it cannot, as far as that is known.
+        public var cause: MediaError.Cause?
+        /// What a person can do about it, the likeliest remedy first.
+        public var remedies: [String]
+    }
+
+    /// Whether a GPU of this machine encodes to a codec: 1280x720 with the defaults of ``EncoderConfiguration``.
+    ///
+    /// Takes a second or so where that is not known yet; a driver that hangs costs ``DeviceOptions/proofDeadline``.
+    public static func isEncodeSupported(_ codec: VideoCodec, devices: DeviceOptions = .init()) async -> Bool {
+        await isEncodeSupported(configuration(codec), devices: devices)
+    }
+
+    /// Whether a GPU of this machine encodes that: size, profile, rate control, B-frames and all the rest.
+    public static func isEncodeSupported(
+        _ configuration: EncoderConfiguration,
+        devices: DeviceOptions = .init()
+    ) async -> Bool {
+        await encodeSupport(configuration, devices: devices).contains { $0.isSupported }
+    }
+
+    /// Whether a GPU of this machine decodes a codec: H.264 Main or High, HEVC Main.
+    ///
+    /// Every driver is asked anew, all at the same time, for at most 10 seconds.
+    public static func isDecodeSupported(_ codec: VideoCodec) async -> Bool {
+        await decodeSupport(codec).contains { $0.isSupported }
+    }
+
+    /// What each GPU of this machine says to encoding that, by the numbers of their nodes. A GPU that is busy or left alone for
+    /// a while is not supported now, and its cause says so.
+    ///
+    /// - Parameter helpers: Says which helper program is used.
+    public static func encodeSupport(
+        _ configuration: EncoderConfiguration,
+        devices: DeviceOptions = .init(),
+        helpers: HelperPool = .standard
+    ) async -> [Answer] {
+        let codec: VideoCodec = configuration.codec == .hevc ? .hevc : .h264
+        return await ofEachNode { node in
+            do throws(MediaError) {
+                try prove(configuration, codec, node, devices, helpers)
+                return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
+            } catch {
+                return Answer(node, error)
+            }
+        }
+    }
+
+    /// What each GPU of this machine says to decoding a codec, by the numbers of their nodes.
+    ///
+    /// - Parameter helpers: Says which helper program is used.
+    public static func decodeSupport(_ codec: VideoCodec, helpers: HelperPool = .standard) async -> [Answer] {
+        let path = helpers.options.path
+        return await ofEachNode { node in
+            var options = RemoteDriver.Options()
+            options.helperPath = path
+            switch RemoteDriver.inspect(path: node.path, options: options) {
+            case .failed(let failure):
+                return Answer(node, MediaError(.unavailable, failure.text, cause: failure.diagnosedCause))
+            case .reported(let report, _, _):
+                if report.decodes(codec) {
+                    return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
+                }
+                return Answer(node, MediaError(.unsupported, "its driver lists no decoder", given: codec.rawValue))
+            }
+        }
+    }
+
+    private static func configuration(_ codec: VideoCodec) -> EncoderConfiguration {
+        var configuration = EncoderConfiguration(width: 1280, height: 720)
+        configuration.codec = codec == .hevc ? .hevc : .h264
+        return configuration
+    }
+
+    static func prove(
+        _ configuration: EncoderConfiguration,
+        _ codec: VideoCodec,
+        _ node: RenderNode,
+        _ devices: DeviceOptions,
+        _ helpers: HelperPool
+    ) throws(MediaError) {
+        guard let factory = EncoderSelector.hardwareFactory(node.path, codec) else {
+            throw MediaError(
+                .unsupported,
+                "this version has no encoder of that codec for GPUs",
+                given: codec.rawValue,
+                cause: .codecNotInThisVersion
+            )
+        }
+        let valid = try configuration.validated(for: codec).configuration
+        var options = devices
+        options.proof = .required
+        var candidate = EncoderSelection.Candidate(factory: factory, reason: "")
+        candidate.node = node
+        let selection = try EncoderSelection(candidates: [candidate]).guarded(options, in: helpers, for: valid)
+        guard let gated = selection.candidates[0].factory as? GatedFactory else { return }
+        defer { gated.gate.leave() }
+        try gated.gate.enter(valid)
+        if !gated.gate.isProved {
+            throw MediaError(.unavailable, "there is no helper program to try it in", cause: .helperMissing)
+        }
+    }
+
+    /// Asks every node that opens, at the same time, each on a thread that may block.
+    private static func ofEachNode(_ ask: @escaping @Sendable (RenderNode) -> Answer) async -> [Answer] {
+        await withCheckedContinuation { continuation in
+            let work: @Sendable () -> Void = {
+                let nodes = RenderNodeSurvey().nodes
+                continuation.resume(
+                    returning: nodes.inParallel { node in
+                        if case .refused(let refusal) = node.access { return Answer(node, Diagnosis(refusal)) }
+                        return ask(node)
+                    }
+                )
+            }
+            do { try PlainThread.start(name: "vt-support", work) } catch { work() }
+        }
+    }
+}
+
+extension HardwareSupport.Answer {
+    fileprivate init(_ node: RenderNode, _ error: MediaError) {
+        self.init(
+            device: node.path,
+            isSupported: false,
+            reason: error.readable,
+            cause: error.cause,
+            remedies: error.remedies
+        )
+    }
+
+    fileprivate init(_ node: RenderNode, _ diagnosis: Diagnosis) {
+        self.init(
+            device: node.path,
+            isSupported: false,
+            reason: diagnosis.explanation,
+            cause: diagnosis.cause,
+            remedies: diagnosis.remedies
+        )
+    }
+}
+
+extension DriverReport {
+    /// Whether the driver lists a decoder (`VAEntrypointVLD`) of a codec's usual profiles.
+    fileprivate func decodes(_ codec: VideoCodec) -> Bool {
+        let names: Set<String> =
+            switch codec {
+            case .h264: ["H264Main", "H264High"]
+            case .hevc: ["HEVCMain"]
+            }
+        return profiles.contains { profile in
+            names.contains(VAAPI.Profile(rawValue: profile.number).description)
+                && profile.entrypoints.contains { $0.number == Self.bitstreamDecoder }
+        }
+    }
+
+    /// `VAEntrypointVLD`.
+    private static let bitstreamDecoder: UInt32 = 1
+}
+
+extension DriverFailure {
+    /// What happened, in words.
+    fileprivate var text: String {
+        switch cause {
+        case .refused(let error), .helper(let error): error.readable
+        case .killed(_, let name): "the driver's helper process was ended by \(name)"
+        case .exited(let status): "the driver's helper process ended with status \(status)"
+        case .deadline(let duration): "the driver did not answer in \(duration)"
+        }
+    }
+
+    fileprivate var diagnosedCause: MediaError.Cause {
+        switch cause {
+        case .refused(let error), .helper(let error): error.cause ?? .other
+        case .killed, .exited: .driverCrashed
+        case .deadline: .driverHung
+        }
+    }
+}
