@@ -23,9 +23,18 @@ import Testing
         #expect(failure.code == .frameFailed && !failure.isPermanent)
     }
 
-    @Test(arguments: [VA_STATUS_ERROR_ALLOCATION_FAILED, VA_STATUS_ERROR_HW_BUSY, VA_STATUS_ERROR_OPERATION_FAILED])
+    @Test(arguments: [VA_STATUS_ERROR_ALLOCATION_FAILED, VA_STATUS_ERROR_OPERATION_FAILED])
     func whatMayPassIsTriedAgain(_ status: Int32) {
         let refusal = MediaError(error(status), .creationFailed)
         #expect(refusal.code == .creationFailed && !refusal.isPermanent)
+    }
+
+    @Test func aDeviceWithoutRoomIsBusy() {
+        let refusal = MediaError(error(VA_STATUS_ERROR_HW_BUSY), .creationFailed)
+        #expect(refusal.code == .busy && !refusal.isPermanent)
+        let status = VAError.Status(rawValue: VA_STATUS_ERROR_ALLOCATION_FAILED)
+        let context = VAError(call: "vaCreateContext", status: status, text: "refused")
+        #expect(MediaError(context, .creationFailed).code == .busy)
+        #expect(MediaError(context, .frameFailed).code == .frameFailed)
     }
 }

@@ -28,6 +28,7 @@ import Testing
         var configuration = EncoderConfiguration()
         configuration.bitDepth = format.bitDepth
         configuration.software.threads = 1
+        configuration.software.instructionSet = Scratch.reproducible
         let clip = TestClip(width: 70, height: 38, count: 5)
         let tight = try Recording(configuration, clip, format: format)
         let odd = try Recording(configuration, clip, format: format, padding: format == .p010 ? 14 : 13)
