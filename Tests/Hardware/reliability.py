@@ -34,7 +34,7 @@ RULES = """\
 - What fails is tried again on the same device: 5 creations, 20 failed frames in a row. A frame that has come out,
   together with all that is shown before it, ends a row; so a helper that is killed now and then is never too much.
 - Two missed deadlines are enough, in creation or at work, since each costs the whole deadline. 250 frames between
-  them make the first one forgotten.
+  them make the first one forgotten; one frame does, if nobody else could go on.
 - An encoder in the program's own process that hangs is left behind, thread, device and all. The device is then tried
   again in a helper process only, where the same can be ended.
 - A driver that says that it lacks what is wanted, or does not start, is not tried again. One that has worked in the

@@ -19,11 +19,13 @@ struct CandidateAttempts {
     mutating func created() { failedCreations = 0 }
 
     /// So many frames have come out: earlier failures are forgotten, missed deadlines when it were enough frames.
-    mutating func coded(_ frames: Int) {
+    ///
+    /// - Parameter isLast: Whether no candidate comes after this one. Then any frame is enough, for slow is better than over.
+    mutating func coded(_ frames: Int, isLast: Bool) {
         failedFrames = 0
         hasWorked = true
         framesSinceMissedDeadline += frames
-        if framesSinceMissedDeadline >= Self.framesThatForgetAMissedDeadline { missedDeadlines = 0 }
+        if isLast || framesSinceMissedDeadline >= Self.framesThatForgetAMissedDeadline { missedDeadlines = 0 }
     }
 
     /// How often an encoder may make no progress until the deadline, in creation or at work, before it is given up: each
@@ -50,7 +52,7 @@ struct CandidateAttempts {
         guard isPermanent || isExhausted else { return nil }
         let count =
             if isStuck {
-                "\(missedDeadlines) missed deadlines with fewer than \(Self.framesThatForgetAMissedDeadline) frames between them"
+                "\(missedDeadlines) missed deadlines with few frames or none between them"
             } else if whileCreating {
                 "\(failedCreations) attempts to create it"
             } else {

@@ -134,7 +134,7 @@ extension SessionMachine {
         guard let samples = try assembler?.samples(of: group, format: &format) else { return }
         work.format = format
         window.removeCompleteGroup()
-        attempts.coded(samples.count)
+        attempts.coded(samples.count, isLast: attempts.candidate == selection.candidates.count - 1)
         if !work.hasProduced { tell(.produced) }
         work.hasProduced = true
         statistics.codedFrames += samples.count

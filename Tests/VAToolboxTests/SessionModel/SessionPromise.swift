@@ -216,8 +216,9 @@ extension SessionPromise {
         expect(Set(samples.map { $0.token as? Int64 }).count == samples.count, "a frame leaves twice")
         pending.removeFirst(leaving.count)
         statistics.codedFrames += samples.count
-        // Missed deadlines are forgotten after more frames than any sequence has.
         failedFrames = 0
+        // If another one could go on, they are forgotten after more frames than any sequence has.
+        if candidate == world.candidates - 1 { missedDeadlines = 0 }
     }
 
     private mutating func check(_ sample: SampleBuffer, _ number: Int64, of encoder: ModelEncoder?) {
