@@ -18,6 +18,8 @@ from runner.launch import end_group, termination
 from runner.places import build, client_environment
 
 FRAMES_PER_BLOW = 50
+# Many come out while a blow is on its way.
+SPARE = 4
 # Every so many blows a helper is stopped, which costs a deadline. In between more frames come out than it takes for a
 # missed deadline to be forgotten.
 STOP_EVERY = 10
@@ -81,7 +83,7 @@ class Killer(threading.Thread):
 
 def run_torture(program, folder, kills, seed):
     """Whether the encode survives so many blows."""
-    frames = (kills + 4) * FRAMES_PER_BLOW
+    frames = (kills + 4) * FRAMES_PER_BLOW * SPARE
     work = Path(tempfile.mkdtemp(dir=folder))
     output = work / "stream.h264"
     command = [str(program), "encode", str(output), f"width={failover.SIZE}", f"height={failover.SIZE}",
