@@ -32,6 +32,10 @@ extension Diagnosis {
                 "the driver took its process along: \(error.message)",
                 on: device
             )
+        case .driverHung?:
+            self.init(misbehaviour: .driverHung, of: nil, "the driver does not answer: \(error.message)", on: device)
+        case .driverCallFailed?:
+            self.init(.driverCallFailed, error.message, remedies: device.remediesForMisbehaviour(of: nil))
         case .driverWithoutCodec?, .gpuWithoutEncoder?:
             self.init(lackOfEncoder: error.cause == .gpuWithoutEncoder, vendor: error.given ?? "", on: device)
         case .firmwareMissing?, .rateControlMissing?:

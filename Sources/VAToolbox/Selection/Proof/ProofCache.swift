@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Glibc
+package import MediaTypes
 
 /// What came of a test encode, as it is remembered.
 package struct ProofRecord: Sendable, Hashable {
@@ -12,6 +13,8 @@ package struct ProofRecord: Sendable, Hashable {
     package var stage: TestEncode.Stage?
     /// Why it was not passed, in words.
     package var reason: String
+    /// What stands behind that, if it is anything but what came out.
+    package var cause: MediaError.Cause?
     /// The driver's name for itself; empty if it did not come so far.
     package var driver: String
     /// The device, by its short name.
@@ -95,6 +98,7 @@ extension ProofRecord {
             isDecoded: verdict == "decoded",
             stage: record["stage"].flatMap(TestEncode.Stage.init(rawValue:)),
             reason: record["reason"] ?? "",
+            cause: record["cause"].map(MediaError.Cause.init(rawValue:)),
             driver: record["driver"] ?? "",
             device: device,
             configuration: configuration,
@@ -108,6 +112,7 @@ extension ProofRecord {
             "driver": driver, "device": device, "configuration": configuration, "time": "\(time)",
         ])
         record["stage"] = stage?.rawValue
+        record["cause"] = cause?.rawValue
         return record
     }
 }

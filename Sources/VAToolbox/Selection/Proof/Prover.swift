@@ -96,6 +96,7 @@ struct Prover: Sendable {
             proof.isPassed = false
             proof.stage = stage
             proof.reason = error.readable.split(whereSeparator: \.isNewline).joined(separator: " ")
+            proof.cause = error.causeOfDriver
         case .passed(let isDecoded): proof.isDecoded = isDecoded
         }
         cache.keep(proof, key)
@@ -111,14 +112,25 @@ struct Prover: Sendable {
         return MediaError(
             .proofFailed,
             "a test encode failed\(stage): \(proof.reason)\(isKnown ? known : "")",
-            cause: .proofFailed,
-            remedies: ["see what the driver does at all: vatoolbox probe --exhaustive"]
-                + (isKnown ? ["try it again at once: vatoolbox probe --reset"] : [])
+            cause: proof.cause ?? .proofFailed,
+            // What can be done about a cause is known to the diagnosis of the error.
+            remedies: proof.cause == nil
+                ? ["see what the driver does at all: vatoolbox probe --exhaustive"]
+                    + (isKnown ? ["try it again at once: vatoolbox probe --reset"] : []) : []
         )
     }
 
     private static func text(_ seconds: Double) -> String {
         let whole = max(Int(seconds.rounded()), 0)
         return whole < 120 ? "\(whole) s" : "\(whole / 60) min"
+    }
+}
+
+extension MediaError {
+    /// What stands behind an error of a test encode; `nil` if that is only what came out of it.
+    fileprivate var causeOfDriver: Cause? {
+        if let cause { return cause }
+        if code == .deadlineExceeded { return .driverHung }
+        return call?.hasPrefix("va") == true ? .driverCallFailed : nil
     }
 }
