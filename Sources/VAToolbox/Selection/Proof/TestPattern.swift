@@ -10,8 +10,9 @@ struct TestPattern: Sendable {
     /// Width and height of a square in luma samples.
     static let square = 64
     /// How far the samples of a row of squares may be off in the mean, of 255. A wrong picture is off by 24 and more, mostly by
-    /// 50; quantizers of up to 30, which test encodes have, leave less than 5.
-    static let tolerance = 16.0
+    /// 50; quantizers of up to 30, which test encodes have, leave less than 5, a simple coder at a constant rate up to
+    /// 19.
+    static let tolerance = 22.0
 
     /// The value of a plane (luma, then the two of chroma) in a square of a picture.
     static func value(_ plane: Int, column: Int, row: Int, number: Int) -> UInt8 {
