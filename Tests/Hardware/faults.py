@@ -46,7 +46,7 @@ FAULTS = (
     Fault("vaEndPicture:6=device-lost"),
     Fault("vaEndPicture:*=status:0x18"),
     Fault("vaSyncBuffer:6=status:0x1"),
-    Fault("vaMapBuffer:40=status:0x1", noticed=None),
+    Fault("vaMapBuffer:20=status:0x1", noticed=None),
     Fault("vaCreateContext:*=status:0x2"),
     Fault("vaInitialize:*=status:0x1"),
     Fault("vaCreateConfig:1=status:0xd", noticed=None),
