@@ -29,8 +29,10 @@ final class DeviceGate: Sendable {
     private let prover: Prover
     private let board: DeviceBoard
     private let state: Mutex<State>
-    /// Files are written here, since sessions do not wait for them.
-    private let notes = DispatchQueue(label: "vatoolbox.device-gate")
+    /// Files are written here, since sessions do not wait for them: one queue for all, so that however many sessions end at a
+    /// time it takes one thread.
+    private let notes = DeviceGate.allNotes
+    private static let allNotes = DispatchQueue(label: "vatoolbox.device-gates")
 
     /// - Parameter place: A place on the device, if one was taken already.
     init(
