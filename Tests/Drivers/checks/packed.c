@@ -87,7 +87,7 @@ static void add_unit(struct checker *checker, uint32_t header_index, size_t firs
     size_t size = end - nal, kept = size, bits_beyond = end * 8 > header->bit_count ? end * 8 - header->bit_count : 0;
     if (escaped) {
         check_escapes(checker, header->data + nal, size);
-        kept = h264_remove_emulation(bytes, header->data + nal, size);
+        kept = bits_remove_emulation(bytes, header->data + nal, size);
     } else {
         memcpy(bytes, header->data + nal, size);
     }
@@ -191,7 +191,7 @@ static void read_without_escapes(struct checker *checker, struct packed_unit *un
     uint8_t *copy = malloc(size + 1);
     if (!copy)
         return;
-    size_t removed = (size - h264_remove_emulation(copy, unit->bytes, size)) * 8;
+    size_t removed = (size - bits_remove_emulation(copy, unit->bytes, size)) * 8;
     struct reading other = *reading;
     if (removed && removed <= unit->bit_count)
         read_set(&other, copy, unit->bit_count - removed);

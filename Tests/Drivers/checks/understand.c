@@ -20,7 +20,7 @@ static void append_unit(struct checker *checker, struct bits *out, const struct 
         bits_append(out, bytes, 0, unit->size * 8);
     } else {
         struct bits nal = {.bytes = unit->bytes, .count = (unit->bit_count + 7) / 8 * 8};
-        h264_frame_nal_unit(out, &nal);
+        bits_frame_nal_unit(out, &nal);
     }
 }
 
@@ -42,7 +42,7 @@ static bool frame_own(struct bits *last, struct bits *nal)
 {
     struct bits framed = {0};
     bits_trail(nal);
-    h264_frame_nal_unit(&framed, nal);
+    bits_frame_nal_unit(&framed, nal);
     bool differs = framed.count != last->count || memcmp(framed.bytes, last->bytes, framed.count / 8) != 0;
     bits_release(nal);
     bits_release(last);

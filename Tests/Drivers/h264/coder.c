@@ -301,7 +301,7 @@ bool h264_coder_slice(struct h264_coder *coder, const struct h264_slice_request 
         return false;
     code_slice_data(coder, &slice);
     if (!slice.bits.failed)
-        h264_frame_nal_unit(out, &slice.bits);
+        bits_frame_nal_unit(out, &slice.bits);
     bool complete = !slice.bits.failed && !out->failed;
     bits_release(&slice.bits);
     return complete || fail(coder, "out of memory");

@@ -214,7 +214,7 @@ static void slice_nal_unit(struct syntax *s, struct h264_slice_header *header, c
                            const struct h264_pps *pps)
 {
     struct slice slice = {.header = header, .sps = sps, .pps = pps};
-    nal_unit_header(s, &header->nal_ref_idc, &header->nal_unit_type);
+    h264_nal_unit_header(s, &header->nal_ref_idc, &header->nal_unit_type);
     if (header->nal_unit_type != H264_NAL_SLICE && header->nal_unit_type != H264_NAL_IDR_SLICE)
         refuse(s, "nal_unit_type", "is %u, expected 1 or 5", header->nal_unit_type);
     slice.idr = header->nal_unit_type == H264_NAL_IDR_SLICE;
@@ -237,7 +237,7 @@ bool h264_read_slice_pps_id(const uint8_t *nal, size_t bit_count, uint32_t *pic_
 {
     struct syntax s = syntax_reader(nal, bit_count, NULL, NULL);
     uint32_t nal_ref_idc, nal_unit_type, first_mb_in_slice, slice_type;
-    nal_unit_header(&s, &nal_ref_idc, &nal_unit_type);
+    h264_nal_unit_header(&s, &nal_ref_idc, &nal_unit_type);
     ue(&s, "first_mb_in_slice", &first_mb_in_slice, UINT32_MAX);
     ue(&s, "slice_type", &slice_type, 9);
     ue(&s, "pic_parameter_set_id", pic_parameter_set_id, 255);

@@ -236,11 +236,19 @@ static void pps(struct syntax *s, struct h264_pps *v)
     se(s, "second_chroma_qp_index_offset", &v->second_chroma_qp_index_offset, -12, 12);
 }
 
+void h264_nal_unit_header(struct syntax *s, uint32_t *nal_ref_idc, uint32_t *nal_unit_type)
+{
+    uint32_t forbidden_zero_bit = 0;
+    u_in(s, "forbidden_zero_bit", &forbidden_zero_bit, 1, 0, 0);
+    u(s, "nal_ref_idc", nal_ref_idc, 2);
+    u(s, "nal_unit_type", nal_unit_type, 5);
+}
+
 /* Reads or writes the NAL unit header of a parameter set, whose type is given. */
 static void parameter_set_header(struct syntax *s, uint32_t *nal_ref_idc, uint32_t expected_type)
 {
     uint32_t nal_unit_type = expected_type;
-    nal_unit_header(s, nal_ref_idc, &nal_unit_type);
+    h264_nal_unit_header(s, nal_ref_idc, &nal_unit_type);
     if (nal_unit_type != expected_type)
         refuse(s, "nal_unit_type", "is %u, expected %u", nal_unit_type, expected_type);
 }

@@ -4,9 +4,8 @@
 #ifndef DRIVERS_H264_SYNTAX_H
 #define DRIVERS_H264_SYNTAX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../common/bits.h"
+#include "../common/syntax_options.h"
 
 enum h264_nal_unit_type {
     H264_NAL_SLICE = 1,
@@ -122,44 +121,6 @@ struct h264_slice_header {
     int32_t slice_qp_delta;
     uint32_t disable_deblocking_filter_idc; /* inferred: 0 */
     int32_t slice_alpha_c0_offset_div2, slice_beta_offset_div2;
-};
-
-/* A growing string of bits, most significant first. Zero-initialised is empty. */
-struct bits {
-    uint8_t *bytes; /* owned; released by bits_release */
-    size_t count;   /* in bits; the rest of the last byte is zero */
-    size_t capacity;
-    bool failed; /* memory ran out; later writes are ignored */
-};
-
-void bits_put(struct bits *bits, uint32_t value, unsigned count); /* count 0 to 32 */
-void bits_put_ue(struct bits *bits, uint32_t value);              /* 9.1; value below 2^32 - 1 */
-void bits_put_se(struct bits *bits, int32_t value);
-void bits_append(struct bits *bits, const uint8_t *bytes, size_t first_bit, size_t bit_count);
-void bits_trail(struct bits *bits); /* 7.3.2.11: a one, then zeros to the byte's end */
-void bits_release(struct bits *bits);
-
-/* Appends one NAL unit to `out` (byte-aligned): a 4-byte start code, then `nal` (header byte and RBSP, whole bytes)
- * with emulation prevention (7.4.1). */
-void h264_frame_nal_unit(struct bits *out, const struct bits *nal);
-
-/* Copies bytes without emulation prevention bytes; returns how many were written. `out` may be `bytes`. */
-size_t h264_remove_emulation(uint8_t *out, const uint8_t *bytes, size_t size);
-
-/* Where reading stopped. */
-struct syntax_error {
-    char element[64]; /* the syntax element, "" when none failed */
-    size_t bit;       /* from the start of the NAL unit header */
-    char reason[96];
-};
-
-/* Called for every syntax element in coded order: its name with indices ("marking[1].long_term_pic_num"), where its
- * bits stand, counted from the start of the NAL unit header, and its value. */
-typedef void (*syntax_tracer)(void *token, const char *name, size_t first_bit, size_t bit_count, int64_t value);
-
-struct syntax_options {
-    syntax_tracer tracer; /* or NULL */
-    void *token;
 };
 
 /* Readers take one NAL unit from its header byte on, emulation prevention already removed, `bit_count` bits long.

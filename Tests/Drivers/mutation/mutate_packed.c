@@ -57,7 +57,7 @@ static void add_unit(struct packed *packed, size_t start, size_t end, bool last)
     *unit = (struct unit){.start = start, .size = end - start, .name = unit_name(packed->data[start] & 31u)};
     unit->slice = strcmp(unit->name, "slice") == 0;
     unit->bytes = memcpy(trace_allocate(unit->size, 1), packed->data + start, unit->size);
-    size_t bytes = packed->escaped ? h264_remove_emulation(unit->bytes, unit->bytes, unit->size) : unit->size;
+    size_t bytes = packed->escaped ? bits_remove_emulation(unit->bytes, unit->bytes, unit->size) : unit->size;
     unit->bits = 8 * bytes - (last ? (8 - packed->bits % 8) % 8 : 0);
 }
 

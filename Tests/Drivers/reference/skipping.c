@@ -53,7 +53,7 @@ static void append_slice(const struct job *job, const struct job_slice *slice, c
     }
     if (slice->prefix.count)
         bits_append(stream, slice->prefix.bytes, 0, slice->prefix.count);
-    h264_frame_nal_unit(stream, &nal);
+    bits_frame_nal_unit(stream, &nal);
     stream->failed = stream->failed || nal.failed;
     bits_release(&nal);
 }
@@ -89,7 +89,7 @@ void skipped_learn(struct skipped_slices *slices, const struct job *job, const s
     uint8_t *nal = malloc(end - start);
     if (!nal)
         return;
-    size_t size = h264_remove_emulation(nal, stream->bytes + start + start_code, end - start - start_code);
+    size_t size = bits_remove_emulation(nal, stream->bytes + start + start_code, end - start - start_code);
     bool cabac = key.entropy_coding_mode_flag;
     size_t first = cabac ? (slice->nal.count + 7) / 8 * 8 : slice->nal.count;
     size_t last = cabac ? size * 8 : without_trailing_bits(nal, size);

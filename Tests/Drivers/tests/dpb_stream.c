@@ -104,7 +104,7 @@ int main(int count, char **arguments)
         while (length && bytes[unit + length - 1] == 0)
             length--;
         if (length)
-            take(bytes + unit, h264_remove_emulation(bytes + unit, bytes + unit, length));
+            take(bytes + unit, bits_remove_emulation(bytes + unit, bytes + unit, length));
         unit = at + 3;
         at += 2;
     }

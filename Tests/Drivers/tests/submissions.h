@@ -336,7 +336,7 @@ static inline void add_packed(struct buffer_list *list, uint32_t type, struct bi
     size_t bits = nal->count % 8;
     if (emulation) {
         struct bits whole = {.bytes = nal->bytes, .count = (nal->count + 7) / 8 * 8};
-        h264_frame_nal_unit(&data, &whole);
+        bits_frame_nal_unit(&data, &whole);
     } else {
         bits_put(&data, 1, 32);
         bits_append(&data, nal->bytes, 0, (nal->count + 7) / 8 * 8);

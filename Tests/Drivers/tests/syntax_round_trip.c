@@ -184,7 +184,7 @@ static void check_stream(const char *path)
             size_t length = at - unit;
             while (length && bytes[unit + length - 1] == 0)
                 length--;
-            round_trip(bytes + unit, h264_remove_emulation(bytes + unit, bytes + unit, length));
+            round_trip(bytes + unit, bits_remove_emulation(bytes + unit, bytes + unit, length));
         }
         unit = at + 3;
         at += 2;
@@ -215,11 +215,11 @@ static void check_framing(unsigned seed)
             naive[length++] = 3;
         struct bits nal = {0}, framed = {0};
         bits_append(&nal, raw, 0, size * 8);
-        h264_frame_nal_unit(&framed, &nal);
+        bits_frame_nal_unit(&framed, &nal);
         if (framed.count != length * 8 || memcmp(framed.bytes, naive, length))
             die("framing differs from the naive one");
         uint8_t back[320];
-        if (h264_remove_emulation(back, framed.bytes + 4, length - 4) != size || memcmp(back, raw, size))
+        if (bits_remove_emulation(back, framed.bytes + 4, length - 4) != size || memcmp(back, raw, size))
             die("removing emulation prevention does not give the bytes back");
         struct bits shifted = {0};
         size_t first = (size_t)rand() % (size * 8), count = (size_t)rand() % (size * 8 - first + 1);

@@ -16,7 +16,7 @@ sys.path.insert(0, str(DRIVERS))
 from runner.places import compiler, reason_without_sanitizers  # noqa: E402
 
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-SOURCES = ["tests/syntax_round_trip.c", "h264/bits.c", "h264/visitor.c", "h264/syntax.c", "h264/slice_header.c"]
+SOURCES = ["tests/syntax_round_trip.c", "common/bits.c", "common/visitor.c", "h264/syntax.c", "h264/slice_header.c"]
 
 # Options of x264 that change headers, each with what the trace must then contain.
 STREAMS = {

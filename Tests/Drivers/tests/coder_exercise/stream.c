@@ -113,10 +113,10 @@ static void write_parameter_sets(struct exercise *exercise)
     struct bits sps = {0}, pps = {0};
     h264_write_sps(&sps, &exercise->sps);
     bits_trail(&sps);
-    h264_frame_nal_unit(&exercise->stream, &sps);
+    bits_frame_nal_unit(&exercise->stream, &sps);
     h264_write_pps(&pps, &exercise->pps);
     bits_trail(&pps);
-    h264_frame_nal_unit(&exercise->stream, &pps);
+    bits_frame_nal_unit(&exercise->stream, &pps);
     bits_release(&sps);
     bits_release(&pps);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Strings of bits, Exp-Golomb codes, and the framing of NAL units. */
-#include "syntax.h"
+#include "bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ void bits_release(struct bits *bits)
 }
 
 /* H.264 Annex B and 7.4.1. */
-void h264_frame_nal_unit(struct bits *out, const struct bits *nal)
+void bits_frame_nal_unit(struct bits *out, const struct bits *nal)
 {
     size_t size = nal->count / 8, zeros = 0;
     if (nal->failed)
@@ -125,7 +125,7 @@ void h264_frame_nal_unit(struct bits *out, const struct bits *nal)
         put_reserved(out, 3, 8);
 }
 
-size_t h264_remove_emulation(uint8_t *out, const uint8_t *bytes, size_t size)
+size_t bits_remove_emulation(uint8_t *out, const uint8_t *bytes, size_t size)
 {
     size_t written = 0, zeros = 0;
     for (size_t index = 0; index < size; index++) {

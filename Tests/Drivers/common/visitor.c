@@ -178,11 +178,3 @@ struct syntax syntax_writer(struct bits *out)
 {
     return (struct syntax){.out = out, .start = out->count, .scope = ""};
 }
-
-void nal_unit_header(struct syntax *s, uint32_t *nal_ref_idc, uint32_t *nal_unit_type)
-{
-    uint32_t forbidden_zero_bit = 0;
-    u_in(s, "forbidden_zero_bit", &forbidden_zero_bit, 1, 0, 0);
-    u(s, "nal_ref_idc", nal_ref_idc, 2);
-    u(s, "nal_unit_type", nal_unit_type, 5);
-}
