@@ -12,19 +12,19 @@ internal import VAAPI
 ///
 /// The session's thread plans, uploads and submits; a thread of the encoder's own waits for coded pictures and gives them
 /// out. What both touch is in the ``Pipeline`` and in the collector's state.
-final class VAAPIEncoder: EncoderBackend {
+final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     let properties: EncoderProperties
 
-    private let setup: H264Setup
-    private let pipeline: Pipeline<PictureJob>
+    private let setup: EncoderSetup<Stream>
+    private let pipeline: Pipeline<PictureJob<Stream.Coder>>
     private let input: PictureInput
     private let reconstructions: SurfacePool
     private let pageTrial: PageTrial
 
     private var planner: GOPPlanner
-    private var coder: H264Coder
+    private var coder: Stream.Coder
     private var miscellaneous: MiscellaneousParameters
-    private var messages: H264Messages
+    private var messages: PictureMessages<Stream>
     private var keyFrames: KeyFrameClock
     /// How bits are spent from the next picture on.
     private var rate: RatePlan
@@ -52,27 +52,27 @@ final class VAAPIEncoder: EncoderBackend {
         let display = try Self.open(device, logger)
         let driver = try calling(.creationFailed) { () throws(VAError) in try display.describe() }
         let capabilities = try Self.capabilities(display, driver, logger)
-        let setup = try H264Setup(
+        let setup = try EncoderSetup<Stream>(
             request.configuration,
             capabilities: capabilities,
             vendor: driver.vendor,
             maximumReorderDepth: request.maximumReorderDepth
         )
         let stream = setup.stream
-        let coder = try H264Coder(setup)
-        let format = try H264FormatTracker(stream)
+        let coder = try Stream.Coder(setup)
+        let format = try FormatTracker(stream)
         planner = try GOPPlanner(setup.device.structure)
         miscellaneous = MiscellaneousParameters(setup.device, stream.configuration)
-        messages = H264Messages(setup)
+        messages = PictureMessages(setup)
         rate = setup.device.rate
         keyFrames = KeyFrameClock(request.configuration)
         properties = EncoderProperties(
             name: driver.vendor,
-            profile: stream.sequence.profileName,
-            level: stream.level.name,
+            profile: stream.profileName,
+            level: stream.levelName,
             reorderDepth: setup.device.structure.reorderDepth,
             maximumDelay: setup.device.structure.consecutiveBFrames + setup.device.framesInFlight,
-            pixelFormats: [.nv12],
+            pixelFormats: [Stream.pixelFormat(stream.profile)],
             supportedProperties: setup.device.supportedProperties,
             adjustments: setup.device.adjustments,
             formatDescription: format.format
@@ -81,9 +81,9 @@ final class VAAPIEncoder: EncoderBackend {
         self.coder = coder
 
         let surfaces = SurfaceRequest(
-            width: Int(stream.sequence.picWidthInMbsMinus1 + 1) * 16,
-            height: Int(stream.sequence.picHeightInMapUnitsMinus1 + 1) * 16,
-            format: .nv12
+            width: stream.codedSize.width,
+            height: stream.codedSize.height,
+            format: Stream.pixelFormat(stream.profile).fourCC
         )
         let context = try calling(.creationFailed) { () throws(VAError) in
             try Context(
@@ -106,7 +106,7 @@ final class VAAPIEncoder: EncoderBackend {
             logger: logger
         )
         reconstructions = SurfacePool(display.share(), surfaces)
-        let collector = Collector(format, request.output)
+        let collector = Collector<Stream.Coder>(format, request.output)
         pipeline = try Pipeline(
             context: context,
             depth: setup.device.framesInFlight,
@@ -189,7 +189,7 @@ final class VAAPIEncoder: EncoderBackend {
             miscellaneous: parameters,
             inputSurface: frame.surface,
             reconstruction: reconstruction,
-            references: picture.numbers.references.reduce(into: [:]) { $0[$1.number] = references[$1.number] },
+            references: picture.keptReferences.reduce(into: [:]) { $0[$1] = references[$1] },
             units: try messages.units(planned, frame.attachments)
         )
         // What the picture drops is kept by pictures in flight as long as they need it.
@@ -206,7 +206,7 @@ final class VAAPIEncoder: EncoderBackend {
     /// The quantizer of a picture's slices. With a constant quantizer I pictures have a lower one and B pictures a higher
     /// one, for much or nothing depends on them; the differences are those that x264 has.
     private func quantizer(_ kind: PlannedPicture.Kind, _ frame: WaitingFrame) -> Int {
-        guard rate.mode == .cqp else { return 26 + Int(setup.stream.picture.picInitQpMinus26) }
+        guard rate.mode == .cqp else { return setup.stream.initialQuantizer }
         if let asked = frame.options.quantizer { return min(max(asked, 1), 51) }
         let offset =
             switch kind {
@@ -267,7 +267,7 @@ extension VAAPIEncoder {
         }
     }
 
-    /// What the driver says of every H.264 profile and entrypoint that encodes. One that it fails over is passed over.
+    /// What the driver says of every profile of the codec and entrypoint that encodes. One that it fails over is passed over.
     private static func capabilities(
         _ display: borrowing Display,
         _ driver: DriverDescription,
@@ -275,7 +275,7 @@ extension VAAPIEncoder {
     ) throws(MediaError) -> [EncodeCapabilities] {
         var list: [EncodeCapabilities] = []
         var failure: VAError?
-        let known = [VideoProfile.h264High, .h264Main, .h264Baseline].compactMap(Profile.init)
+        let known = Stream.profiles.compactMap(Profile.init)
         for profile in driver.profiles where known.contains(profile.profile) {
             for entrypoint in profile.entrypoints where [.encSlice, .encSliceLowPower].contains(entrypoint) {
                 do throws(VAError) {
@@ -291,7 +291,9 @@ extension VAAPIEncoder {
             let isListed = driver.profiles.contains { known.contains($0.profile) }
             throw MediaError(
                 .unsupported,
-                isListed ? "the driver lists H.264 for decoding only" : "the driver lists nothing of H.264",
+                isListed
+                    ? "the driver lists \(Stream.codecName) for decoding only"
+                    : "the driver lists nothing of \(Stream.codecName)",
                 given: driver.vendor,
                 cause: isListed ? .gpuWithoutEncoder : .driverWithoutCodec
             )

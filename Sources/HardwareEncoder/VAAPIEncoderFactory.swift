@@ -42,6 +42,6 @@ public struct VAAPIEncoderFactory: EncoderFactory {
         guard codec == .h264 else {
             throw MediaError(.unsupported, "this version has no VA-API encoder for the codec", given: codec.rawValue)
         }
-        return try VAAPIEncoder(request, device: device, logger: logger)
+        return try VAAPIEncoder<H264Stream>(request, device: device, logger: logger)
     }
 }

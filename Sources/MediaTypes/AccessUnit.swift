@@ -26,8 +26,8 @@ extension SampleBuffer {
                 guard let first = units.first else {
                     throw BitstreamError(field: "NALUnitLength", bitPosition: 0, reason: .truncated)
                 }
-                let startsWithDelimiter = try formatDescription.codec.isAccessUnitDelimiter(bytes[first])
-                return AccessUnitLayout(units: units, parameterSetIndex: startsWithDelimiter ? 1 : 0)
+                let header = try formatDescription.codec.nalUnitHeader(of: bytes[first])
+                return AccessUnitLayout(units: units, parameterSetIndex: header.isAccessUnitDelimiter ? 1 : 0)
             }
         } catch {
             throw MediaError(.malformedData, "the sample's NAL units cannot be told apart: \(error)")
@@ -116,13 +116,6 @@ extension VideoCodec {
         switch self {
         case .h264: [0x09, 0xF0]
         case .hevc: [0x46, 0x01, 0x50]
-        }
-    }
-
-    func isAccessUnitDelimiter(_ nalUnit: some Collection<UInt8>) throws(BitstreamError) -> Bool {
-        switch self {
-        case .h264: try H264NALUnitHeader(nalUnit: nalUnit).nalUnitType == .accessUnitDelimiter
-        case .hevc: try HEVCNALUnitHeader(nalUnit: nalUnit).nalUnitType == .accessUnitDelimiter
         }
     }
 }

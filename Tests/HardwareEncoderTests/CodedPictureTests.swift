@@ -104,7 +104,7 @@ import Testing
         let second = try Self.annexB.join([Self.idr, Self.slice])
         try withSegments([(first, nil, 0), ([], nil, 0), (second, nil, 0)]) { segments in
             let status = try CodedPictureStatus(segments)
-            let unit = try H264AccessUnit(status.segments)
+            let unit = try CodedAccessUnit(status.segments, .h264)
             #expect(unit.isIDR)
             #expect(bytes(unit.coded(delimiter: nil, inserting: [])) == [Self.idr, Self.idr, Self.slice])
         }
@@ -117,9 +117,9 @@ import Testing
         }
     }
 
-    private func accessUnit<Result>(_ units: [[UInt8]], _ body: (H264AccessUnit) throws -> Result) throws -> Result {
+    private func accessUnit<Result>(_ units: [[UInt8]], _ body: (CodedAccessUnit) throws -> Result) throws -> Result {
         let stream = try Self.annexB.join(units)
-        return try stream.withUnsafeBytes { try body(try H264AccessUnit([$0])) }
+        return try stream.withUnsafeBytes { try body(try CodedAccessUnit([$0], .h264)) }
     }
 
     @Test func setsAndDelimitersAreTakenOutAndWhatIsWantedPutInFront() throws {
@@ -153,14 +153,14 @@ import Testing
     @Test(arguments: [[], [0, 0, 0, 0], [1, 2, 3, 4], [0, 0, 1, 0x67, 1], [0, 0, 1, 6, 5]] as [[UInt8]])
     func memoryWithoutASliceIsNoPicture(_ memory: [UInt8]) {
         let error = #expect(throws: MediaError.self) {
-            _ = try memory.withUnsafeBytes { try H264AccessUnit([$0]) }
+            _ = try memory.withUnsafeBytes { try CodedAccessUnit([$0], .h264) }
         }
         #expect(error?.code == .malformedData)
     }
 }
 
 /// The description that follows from a driver's own parameter sets.
-@Suite struct H264FormatTrackerTests {
+@Suite struct FormatTrackerTests {
     private func stream(_ change: (inout EncoderConfiguration) -> Void = { _ in }) throws -> H264Stream {
         var configuration = EncoderConfiguration(width: 642, height: 358)
         configuration.bFrames = .off
@@ -171,7 +171,7 @@ import Testing
 
     @Test func ourOwnSetsChangeNothing() throws {
         let stream = try stream()
-        var tracker = try H264FormatTracker(stream)
+        var tracker = try FormatTracker(stream)
         #expect(try tracker.update(stream.parameterSets()) == nil)
         #expect(try tracker.update([]) == nil)
         #expect(tracker.format.parameterSets == (try stream.parameterSets()))
@@ -179,7 +179,7 @@ import Testing
 
     @Test func aDriversSetsAreCompletedByWhatItDoesNotKnow() throws {
         let stream = try stream()
-        var tracker = try H264FormatTracker(stream)
+        var tracker = try FormatTracker(stream)
         var own = stream.sequence
         own.vui = nil
         own.frameCropping = nil
@@ -197,7 +197,7 @@ import Testing
 
     @Test func theBufferHoldsTheReferencesThatADriverKeeps() throws {
         let stream = try stream()
-        var tracker = try H264FormatTracker(stream)
+        var tracker = try FormatTracker(stream)
         var own = stream.sequence
         own.maxNumRefFrames += 1
         let format = try #require(try tracker.update([try own.nalUnit(), try stream.picture.nalUnit()]))
@@ -207,7 +207,7 @@ import Testing
 
     @Test func aDriversRatesStay() throws {
         let stream = try stream { $0.rateControl = .constantBitRate(1_000_000) }
-        var tracker = try H264FormatTracker(stream)
+        var tracker = try FormatTracker(stream)
         var own = stream.sequence
         own.vui = H264VideoUsability()
         own.vui?.nalHRD = H264ReferenceDecoder()
@@ -219,7 +219,7 @@ import Testing
 
     @Test func setsOfAnotherSizeOrNoneAreRefused() throws {
         let stream = try stream()
-        var tracker = try H264FormatTracker(stream)
+        var tracker = try FormatTracker(stream)
         var small = stream.sequence
         small.picWidthInMbsMinus1 = 3
         small.frameCropping = nil

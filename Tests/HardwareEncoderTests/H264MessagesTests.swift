@@ -37,7 +37,7 @@ import Testing
             planned += try planner.add(InputPicture(number: number, forceKeyFrame: forced.contains(number)))
         }
         planned += planner.finish()
-        var messages = H264Messages(setup)
+        var messages = PictureMessages(setup)
         let pictures = try planned.map { picture in
             let units = try messages.units(picture, attachments)
             let read = try units.messages.flatMap { try SEIMessage.messages(in: $0, codec: .h264) }

@@ -13,13 +13,14 @@ import Testing
     private func stream(
         _ width: Int = 1280,
         _ height: Int = 720,
-        traits: H264Stream.Traits = .init(profiles: all),
+        traits: StreamTraits = .init(profiles: all),
+        tools: H264Tools = .init(),
         _ change: (inout EncoderConfiguration) -> Void = { _ in }
     ) throws(MediaError) -> H264Stream {
         var configuration = EncoderConfiguration(width: width, height: height)
         configuration.bFrames = .off
         change(&configuration)
-        return try H264Stream(configuration.validated(for: .h264).configuration, traits)
+        return try H264Stream(configuration.validated(for: .h264).configuration, traits, tools)
     }
 
     @Test func theSetsComeBackAsTheyAre() throws {
@@ -54,7 +55,7 @@ import Testing
             _ pictures: Int = 1,
             _ change: (inout EncoderConfiguration) -> Void
         ) throws -> String {
-            var traits = H264Stream.Traits(profiles: Self.all)
+            var traits = StreamTraits(profiles: Self.all)
             traits.referenceFrames = pictures
             return try stream(width, height, traits: traits, change).level.name
         }
@@ -92,7 +93,7 @@ import Testing
     /// What the stream tells is what the encoder is told, to the bit.
     @Test(arguments: [64_000, 1_000_000, 5_120_000, 1_234_567, 100_000_001])
     func constantRatesAreToldExactly(rate: Int) throws {
-        var traits = H264Stream.Traits(profiles: Self.all)
+        var traits = StreamTraits(profiles: Self.all)
         traits.sendsTiming = true
         let stream = try stream(traits: traits) { $0.rateControl = .constantBitRate(rate, window: 1.5) }
         let limit = try #require(stream.rateLimit)
@@ -138,7 +139,7 @@ import Testing
     }
 
     @Test func reorderingIsTold() throws {
-        var traits = H264Stream.Traits(profiles: Self.all)
+        var traits = StreamTraits(profiles: Self.all)
         (traits.referenceFrames, traits.reorderDepth, traits.activeReferences) = (4, 2, [3, 2])
         let stream = try stream(traits: traits) { $0.bFrames = .automatic }
         #expect(stream.sequence.maxNumReorderFrames == 2)
@@ -150,11 +151,11 @@ import Testing
     }
 
     @Test func theEncoderDecidesAboutCABACAndTheLargeTransform() throws {
-        var traits = H264Stream.Traits(profiles: Self.all)
-        #expect(try stream(traits: traits).picture.entropyCodingModeFlag)
-        #expect(try stream(traits: traits).picture.high?.transform8x8ModeFlag == true)
-        (traits.hasCABAC, traits.has8x8Transform) = (false, false)
-        let without = try stream(traits: traits) { $0.entropyMode = .cabac }
+        #expect(try stream().picture.entropyCodingModeFlag)
+        #expect(try stream().picture.high?.transform8x8ModeFlag == true)
+        var tools = H264Tools()
+        (tools.hasCABAC, tools.has8x8Transform) = (false, false)
+        let without = try stream(tools: tools) { $0.entropyMode = .cabac }
         #expect(!without.picture.entropyCodingModeFlag && without.picture.high?.transform8x8ModeFlag == false)
         #expect(without.adjustments.map(\.property) == ["entropy"])
         #expect(try !stream { $0.entropyMode = .cavlc }.picture.entropyCodingModeFlag)

@@ -13,6 +13,14 @@ public protocol NALUnitHeader: Hashable, Sendable {
     var isParameterSet: Bool { get }
     /// Whether it is a slice of a picture where decoding can start: IDR for H.264, IRAP for HEVC.
     var isKeyFrame: Bool { get }
+    /// Whether it is a slice of an IDR picture.
+    var isIDR: Bool { get }
+    /// Whether it is supplemental enhancement information that stands before slices.
+    var isPrefixSEI: Bool { get }
+    /// Whether it is an access unit delimiter.
+    var isAccessUnitDelimiter: Bool { get }
+    /// How many bytes the header has.
+    var byteCount: Int { get }
 }
 
 extension VideoCodec {
@@ -87,6 +95,14 @@ public struct H264NALUnitHeader: NALUnitHeader {
     public var isParameterSet: Bool { [7, 8, 13, 15].contains(nalUnitType.rawValue) }
     /// Whether it is a slice of an IDR picture (data partitions never are).
     public var isKeyFrame: Bool { nalUnitType == .idrSlice }
+    /// Whether it is a slice of an IDR picture.
+    public var isIDR: Bool { isKeyFrame }
+    /// Whether it is SEI.
+    public var isPrefixSEI: Bool { nalUnitType == .sei }
+    /// Whether it is an access unit delimiter.
+    public var isAccessUnitDelimiter: Bool { nalUnitType == .accessUnitDelimiter }
+    /// 1.
+    public var byteCount: Int { 1 }
 
     // H.264 7.3.1
     mutating func visit(
@@ -169,6 +185,12 @@ public struct HEVCNALUnitHeader: NALUnitHeader {
     public var isKeyFrame: Bool { (16...23).contains(nalUnitType.rawValue) }
     /// Whether it is a slice segment of an IDR picture.
     public var isIDR: Bool { [.idrWithRADL, .idrWithoutLeadingPictures].contains(nalUnitType) }
+    /// Whether it is prefix SEI.
+    public var isPrefixSEI: Bool { nalUnitType == .prefixSEI }
+    /// Whether it is an access unit delimiter.
+    public var isAccessUnitDelimiter: Bool { nalUnitType == .accessUnitDelimiter }
+    /// 2.
+    public var byteCount: Int { 2 }
 
     // HEVC 7.3.1.2
     mutating func visit(

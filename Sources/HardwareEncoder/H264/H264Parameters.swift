@@ -6,13 +6,12 @@ internal import GOPPlanning
 internal import MediaTypes
 
 /// One picture as H.264 codes it: what is planned and numbered, before it has surfaces.
-struct H264Picture: Sendable {
+struct H264Picture: NumberedPicture {
     var planned: PlannedPicture
     var numbers: H264PictureNumbers
-    /// The quantizer of its slices, 0...51. With a rate control, where that begins.
     var quantizer: Int
 
-    var isIDR: Bool { planned.kind == .idr }
+    var keptReferences: [Int64] { numbers.references.map(\.number) }
 
     var sliceKind: H264SliceHeaderStart.Kind {
         switch planned.kind {
@@ -23,22 +22,9 @@ struct H264Picture: Sendable {
     }
 }
 
-/// Where the pictures lie that a picture's parameters name.
-struct PictureSurfaces {
-    /// The surface that the picture is reconstructed into.
-    var reconstruction: VASurfaceID
-    /// The surfaces of references, by ``InputPicture/number``; all that are in the decoded picture buffer.
-    var references: [Int64: VASurfaceID]
-    /// The buffer that it is coded into.
-    var output: VABufferID
-}
-
 // MARK: - Sequence
 
 extension VAEncSequenceParameterBufferH264 {
-    /// A period that VA-API has no way to call endless. Drivers divide by it, and some keep 16 bits of it.
-    static let longestPeriod: UInt32 = 65535
-
     /// What the parameters of va_enc_h264.h say of a sequence parameter set, and the periods of the plan.
     ///
     /// - Parameter bitsPerSecond: the rate of the stream; 0 when there is none.
@@ -46,7 +32,8 @@ extension VAEncSequenceParameterBufferH264 {
         self.init()
         seq_parameter_set_id = UInt8(clamping: set.seqParameterSetId)
         level_idc = UInt8(clamping: set.levelIdc)
-        setPeriods(structure)
+        let periods = SequencePeriods(structure)
+        (intra_period, intra_idr_period, ip_period) = (periods.intra, periods.idr, periods.anchor)
         bits_per_second = UInt32(clamping: bitsPerSecond)
         max_num_ref_frames = set.maxNumRefFrames
         picture_width_in_mbs = UInt16(clamping: set.picWidthInMbsMinus1 + 1)
@@ -65,28 +52,6 @@ extension VAEncSequenceParameterBufferH264 {
             frame_crop_bottom_offset = cropping.bottom
         }
         if let vui = set.vui { setUsability(vui) }
-    }
-
-    private mutating func setPeriods(_ structure: GOPStructure) {
-        let interval: Int?
-        switch structure.randomAccess {
-        case .closed(let frames):
-            interval = frames
-            intra_idr_period = Self.period(frames)
-        case .open(let frames):
-            interval = frames
-            intra_idr_period = Self.longestPeriod
-        case .intraRefresh:
-            interval = nil
-            intra_idr_period = Self.longestPeriod
-        }
-        intra_period = Self.period(interval)
-        // The distance of anchors, which drivers hold against the period of I pictures.
-        ip_period = min(UInt32(clamping: structure.consecutiveBFrames + 1), intra_period)
-    }
-
-    private static func period(_ frames: Int?) -> UInt32 {
-        frames.map { min(UInt32(clamping: $0), longestPeriod) } ?? longestPeriod
     }
 
     private mutating func setUsability(_ vui: H264VideoUsability) {

@@ -5,29 +5,13 @@ internal import MediaTypes
 
 /// What an H.264 stream is, as far as that is decided before its first picture: profile, level and parameter sets, all
 /// derived from what was asked for and from what the encoder can do.
-struct H264Stream {
-    /// What the encoder does, as far as the stream tells it.
-    struct Traits: Hashable, Sendable {
-        /// The profiles that the encoder has.
-        var profiles: [VideoProfile]
-        /// Whether it codes with CABAC.
-        var hasCABAC = true
-        /// Whether it uses the 8x8 transform in High profile.
-        var has8x8Transform = true
-        /// `max_num_ref_frames`: how many reference pictures it keeps, 0...16.
-        var referenceFrames = 1
-        /// How many pictures precede one in decoding and follow it in output.
-        var reorderDepth = 0
-        /// How many pictures P slices, and either list of B slices, refer to at most, at least 1.
-        var activeReferences = [1, 1]
-        /// The quantizer from which slices count theirs, 0...51.
-        var initialQuantizer = 26
-        /// Whether a wave of intra blocks goes over the pictures, which must not take samples from blocks that are not
-        /// renewed yet.
-        var hasIntraRefresh = false
-        /// Whether it sends buffering periods and picture timing, without which the rates in the stream mean nothing.
-        var sendsTiming = false
-    }
+struct H264Stream: CodedStream {
+    typealias Tools = H264Tools
+    typealias Coder = H264Coder
+
+    static let codec = VideoCodec.h264
+    static let codecName = "H.264"
+    static let profiles: [VideoProfile] = [.h264High, .h264Main, .h264Baseline]
 
     /// The validated configuration.
     let configuration: EncoderConfiguration
@@ -44,28 +28,31 @@ struct H264Stream {
     /// references, and so few that slice headers stay short.
     static let frameNumberBits = 8
 
-    /// - Parameter configuration: A validated one.
-    /// - Throws: `unsupported` if the encoder lacks the profile, `invalidArgument` if no level takes the stream.
-    init(_ configuration: EncoderConfiguration, _ traits: Traits) throws(MediaError) {
+    init(
+        _ configuration: EncoderConfiguration,
+        _ traits: StreamTraits,
+        _ tools: H264Tools = H264Tools()
+    ) throws(MediaError) {
         self.configuration = configuration
         profile = try Self.profile(configuration, among: traits.profiles)
         var adjustments: [Adjustment] = []
         let rateLimit = Self.codableRate(configuration, &adjustments)
         level = try Self.level(configuration, traits, profile, rateLimit)
         self.rateLimit = rateLimit
-        let usesCABAC = Self.usesCABAC(configuration, traits, profile, &adjustments)
+        let usesCABAC = Self.usesCABAC(configuration, tools, profile, &adjustments)
         var sequence = try Self.sequence(configuration, traits, profile, level)
         sequence.vui = Self.usability(configuration, traits, rateLimit, level, &adjustments)
         self.sequence = sequence
-        picture = Self.picture(traits, profile, usesCABAC: usesCABAC)
+        picture = Self.picture(traits, tools, profile, usesCABAC: usesCABAC)
         self.adjustments = adjustments
     }
 
-    /// How many pictures a decoder keeps at most: the bound on references and reordering that the level, or where none
-    /// was asked for any level, allows.
-    static func mostDecodedPictures(_ configuration: EncoderConfiguration) -> Int {
-        configuration.level?.decodedPictures(width: configuration.width, height: configuration.height) ?? 16
-    }
+    var profileName: String { sequence.profileName }
+    var levelName: String { level.name }
+    var levelLimit: RateLimit { level.maximumRate(in: profile) }
+    var codedSize: PictureSize { sequence.codedSize }
+    static func pixelFormat(_ profile: VideoProfile) -> PixelFormat { .nv12 }
+    var initialQuantizer: Int { 26 + Int(picture.picInitQpMinus26) }
 
     /// More bytes than a coded picture has. A macroblock has at most 3200 bits (H.264 A.3.1), slices have headers, and
     /// constant rates are filled up; what drivers add themselves is little.
@@ -92,8 +79,7 @@ extension H264Stream {
         _ configuration: EncoderConfiguration,
         among profiles: [VideoProfile]
     ) throws(MediaError) -> VideoProfile {
-        let known: [VideoProfile] = [.h264High, .h264Main, .h264Baseline]
-        let available = known.filter { profiles.contains($0) }
+        let available = Self.profiles.filter { profiles.contains($0) }
         if let asked = configuration.profile, available.contains(asked) { return asked }
         let needsMain = configuration.entropyMode == .cabac || configuration.bFrames.isDemanded
         let chosen = available.first { !needsMain || $0 != .h264Baseline }
@@ -115,20 +101,21 @@ extension H264Stream {
         return H264Level.all.first { takes($0, configuration, profile, rate, 0) }
     }
 
-    /// Whether a level takes size and rate, whatever pictures are kept.
-    static func takes(
-        _ configuration: EncoderConfiguration,
-        _ rateLimit: RateLimit?,
-        at level: H264Level,
-        in profile: VideoProfile
-    ) -> Bool {
-        takes(level, configuration, profile, highestRate(configuration, rateLimit), 0)
+    func takes(_ configuration: EncoderConfiguration, _ rateLimit: RateLimit?) -> Bool {
+        Self.takes(level, configuration, profile, Self.highestRate(configuration, rateLimit), 0)
     }
 
-    private static func highestRate(_ configuration: EncoderConfiguration, _ rateLimit: RateLimit?) -> RateLimit {
-        RateLimit(
-            bitsPerSecond: max(rateLimit?.bitsPerSecond ?? 0, configuration.rateControl.bitsPerSecond ?? 0),
-            bufferSize: rateLimit?.bufferSize ?? 0
+    static func limits(
+        _ configuration: EncoderConfiguration,
+        _ profile: VideoProfile,
+        _ tools: H264Tools
+    ) -> DeviceSettlement.CodecLimits {
+        let (width, height) = (configuration.width, configuration.height)
+        let level = configuration.level ?? lowestLevel(configuration, profile)
+        return DeviceSettlement.CodecLimits(
+            hasBFrames: !profile.isBaseline,
+            pictures: max(1, level?.decodedPictures(width: width, height: height) ?? 16),
+            canHaveMorePictures: configuration.level == nil
         )
     }
 
@@ -148,7 +135,7 @@ extension H264Stream {
     /// The level that was asked for, else the lowest that takes the size, the rate and the pictures that are kept.
     private static func level(
         _ configuration: EncoderConfiguration,
-        _ traits: Traits,
+        _ traits: StreamTraits,
         _ profile: VideoProfile,
         _ rateLimit: RateLimit?
     ) throws(MediaError) -> H264Level {
@@ -169,73 +156,33 @@ extension H264Stream {
 
     private static func usesCABAC(
         _ configuration: EncoderConfiguration,
-        _ traits: Traits,
+        _ tools: H264Tools,
         _ profile: VideoProfile,
         _ adjustments: inout [Adjustment]
     ) -> Bool {
         guard !profile.isBaseline, configuration.entropyMode != .cavlc else { return false }
-        if configuration.entropyMode == .cabac, !traits.hasCABAC {
+        if configuration.entropyMode == .cabac, !tools.hasCABAC {
             let reason = "the encoder has no CABAC"
             adjustments.append(Adjustment(property: "entropy", requested: "cabac", used: "cavlc", reason: reason))
         }
-        return traits.hasCABAC
+        return tools.hasCABAC
     }
-}
-
-extension BFrames {
-    /// Whether B-frames are asked for, and not only allowed.
-    var isDemanded: Bool { if case .maximum = self { true } else { false } }
 }
 
 // MARK: - Rates
 
 extension H264Stream {
-    /// The limit on peaks as the stream and the encoder are told it; `nil` for none.
-    static func rateLimit(_ configuration: EncoderConfiguration) -> RateLimit? {
-        var reported: [Adjustment] = []
-        return codableRate(configuration, &reported)
-    }
-
-    /// The limit on peaks as `hrd_parameters()` can tell it: rates in 64 bits per second, buffers in 16 bits (H.264
-    /// E.2.2). Rounded down, so that a limit stays one; the encoder is told the same.
-    static func codableRate(
-        _ configuration: EncoderConfiguration,
-        _ adjustments: inout [Adjustment]
-    ) -> RateLimit? {
-        guard let limit = configuration.rateLimit(codec: .h264) else { return nil }
-        let rate = max(64, limit.bitsPerSecond / 64 * 64)
-        let size = max(16, limit.bufferSize / 16 * 16)
-        if case .constantBitRate(let asked, _) = configuration.rateControl, asked != rate {
-            let reason = "H.264 tells constant rates in 64 bit/s"
-            adjustments.append(
-                Adjustment(property: "bitrate", requested: "\(asked) bit/s", used: "\(rate) bit/s", reason: reason)
-            )
-        }
-        return RateLimit(bitsPerSecond: rate, bufferSize: size)
-    }
-
     private static func referenceDecoder(_ limit: RateLimit, isConstant: Bool) -> H264ReferenceDecoder {
         var decoder = H264ReferenceDecoder()
         // Buffering periods begin with IDR pictures, which may be as far apart as a session is long.
         decoder.cpbRemovalDelayLengthMinus1 = 31
-        let (rateScale, rate) = scaled(limit.bitsPerSecond / 64)
-        let (sizeScale, size) = scaled(limit.bufferSize / 16)
-        decoder.bitRateScale = rateScale
-        decoder.cpbSizeScale = sizeScale
-        decoder.schedules[0].bitRateValueMinus1 = rate - 1
-        decoder.schedules[0].cpbSizeValueMinus1 = size - 1
+        let scaled = limit.scaled
+        decoder.bitRateScale = scaled.rateScale
+        decoder.cpbSizeScale = scaled.sizeScale
+        decoder.schedules[0].bitRateValueMinus1 = scaled.rate - 1
+        decoder.schedules[0].cpbSizeValueMinus1 = scaled.size - 1
         decoder.schedules[0].cbrFlag = isConstant
         return decoder
-    }
-
-    /// A number as a value and a power of two, without loss as far as 32 bits go.
-    private static func scaled(_ number: Int) -> (scale: UInt32, value: UInt32) {
-        var (scale, value) = (UInt32(0), max(1, number))
-        while scale < 15, value.isMultiple(of: 2) || value > Int(UInt32.max) {
-            value /= 2
-            scale += 1
-        }
-        return (scale, UInt32(clamping: value))
     }
 }
 
@@ -244,7 +191,7 @@ extension H264Stream {
 extension H264Stream {
     private static func sequence(
         _ configuration: EncoderConfiguration,
-        _ traits: Traits,
+        _ traits: StreamTraits,
         _ profile: VideoProfile,
         _ level: H264Level
     ) throws(MediaError) -> H264SequenceParameterSet {
@@ -266,7 +213,8 @@ extension H264Stream {
     }
 
     private static func picture(
-        _ traits: Traits,
+        _ traits: StreamTraits,
+        _ tools: H264Tools,
         _ profile: VideoProfile,
         usesCABAC: Bool
     ) -> H264PictureParameterSet {
@@ -279,20 +227,20 @@ extension H264Stream {
         set.constrainedIntraPredFlag = traits.hasIntraRefresh
         if profile == .h264High {
             set.high = H264PictureParameterSet.HighProfileElements()
-            set.high?.transform8x8ModeFlag = traits.has8x8Transform
+            set.high?.transform8x8ModeFlag = tools.has8x8Transform
         }
         return set
     }
 
     private static func usability(
         _ configuration: EncoderConfiguration,
-        _ traits: Traits,
+        _ traits: StreamTraits,
         _ rateLimit: RateLimit?,
         _ level: H264Level,
         _ adjustments: inout [Adjustment]
     ) -> H264VideoUsability {
         var usability = H264VideoUsability()
-        usability.signal = signal(configuration, &adjustments)
+        usability.signal = VideoSignal(configuration, &adjustments)
         usability.timing = timing(configuration)
         if let rateLimit, traits.sendsTiming {
             let isConstant = if case .constantBitRate = configuration.rateControl { true } else { false }
@@ -315,55 +263,6 @@ extension H264Stream {
             timeScale: ticks,
             fixedFrameRateFlag: !configuration.isFrameRateVariable
         )
-    }
-
-    private static func signal(
-        _ configuration: EncoderConfiguration,
-        _ adjustments: inout [Adjustment]
-    ) -> VideoSignal {
-        var signal = VideoSignal()
-        if let ratio = configuration.pixelAspectRatio {
-            let limited = ratio.reduced.limited(to: 65535)
-            if limited != ratio.reduced {
-                adjustments.append(
-                    Adjustment(
-                        property: "pixel aspect ratio",
-                        requested: "\(ratio)",
-                        used: "\(limited)",
-                        reason: "its terms have 16 bits"
-                    )
-                )
-            }
-            signal.aspectRatio = PositiveRatio(Int(limited.numerator), Int(limited.denominator)).map { .init($0) }
-        }
-        guard let color = configuration.color else { return signal }
-        var type = VideoSignal.SignalType()
-        type.videoFullRangeFlag = color.range == .full
-        let description = ColourDescription(
-            colourPrimaries: UInt32(color.primaries.rawValue),
-            transferCharacteristics: UInt32(color.transfer.rawValue),
-            matrixCoefficients: UInt32(color.matrix.rawValue)
-        )
-        if description != ColourDescription() { type.colourDescription = description }
-        if color.range != .unspecified || type.colourDescription != nil { signal.signalType = type }
-        if let location = color.chromaLocation {
-            var coded = VideoSignal.ChromaLocation()
-            (coded.topField, coded.bottomField) = (UInt32(location.rawValue), UInt32(location.rawValue))
-            signal.chromaLocation = coded
-        }
-        return signal
-    }
-}
-
-extension Rational {
-    /// The same ratio, as near as terms up to a limit come.
-    fileprivate func limited(to limit: Int32) -> Rational {
-        guard max(numerator, denominator) > limit else { return self }
-        let scale = Double(limit) / Double(max(numerator, denominator))
-        return Rational(
-            max(1, Int32((Double(numerator) * scale).rounded())),
-            max(1, Int32((Double(denominator) * scale).rounded()))
-        ).reduced
     }
 }
 

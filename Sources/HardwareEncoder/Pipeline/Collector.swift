@@ -6,35 +6,37 @@ internal import Synchronization
 internal import VAAPI
 
 /// The collecting thread's part: makes frames of what the driver has coded.
-final class Collector: Sendable {
+final class Collector<Coder: PictureCoder>: Sendable {
     private let output: @Sendable (EncoderOutput) -> Void
     private let state: Mutex<State>
 
     private struct State {
-        var format: H264FormatTracker
+        var format: FormatTracker<Coder.Stream>
         /// Where the stream tells its rate, from the first picture on.
-        var clock: H264ReferenceDecoderClock?
+        var clock: ReferenceDecoderClock?
         var hasBegun = false
 
-        mutating func begin(_ setup: H264Setup) {
+        mutating func begin(_ setup: EncoderSetup<Coder.Stream>) {
             if hasBegun { return }
             hasBegun = true
-            clock = H264ReferenceDecoderClock(setup.stream.sequence, firstDelay: setup.device.rate.initialDelay)
+            clock = setup.stream.decoderSchedule.map {
+                ReferenceDecoderClock($0, firstDelay: setup.device.rate.initialDelay)
+            }
         }
     }
 
-    init(_ format: H264FormatTracker, _ output: @escaping @Sendable (EncoderOutput) -> Void) {
+    init(_ format: FormatTracker<Coder.Stream>, _ output: @escaping @Sendable (EncoderOutput) -> Void) {
         self.output = output
         state = Mutex(State(format: format))
     }
 
     func take(
-        _ job: PictureJob,
+        _ job: PictureJob<Coder>,
         _ segments: CodedSegments
-    ) throws(MediaError) -> Pipeline<PictureJob>.Outcome {
+    ) throws(MediaError) -> Pipeline<PictureJob<Coder>>.Outcome {
         let status = try CodedPictureStatus(segments, job.coder.setup.device.quirks)
         if status.isOverflown { return .overflown }
-        let unit = try H264AccessUnit(status.segments)
+        let unit = try CodedAccessUnit(status.segments, Coder.Stream.codec)
         guard unit.isIDR == job.picture.isIDR else {
             throw MediaError(
                 .malformedData,

@@ -4,9 +4,9 @@ internal import MediaTypes
 internal import VAAPI
 
 /// A picture in flight, with the surfaces that it needs.
-struct PictureJob: PictureInFlight {
-    let coder: H264Coder
-    let picture: H264Picture
+struct PictureJob<Coder: PictureCoder>: PictureInFlight {
+    let coder: Coder
+    let picture: Coder.Picture
     let miscellaneous: ParameterList
     let inputSurface: InputSurface
     let reconstruction: PooledSurface
@@ -28,9 +28,10 @@ struct PictureJob: PictureInFlight {
     /// period, which was not known when it was sent.
     ///
     /// - Parameter initialDelay: that delay; `nil` if the stream tells no rate.
-    func coded(_ unit: H264AccessUnit, initialDelay: UInt32?) throws(MediaError) -> CodedData {
+    func coded(_ unit: CodedAccessUnit, initialDelay: UInt32?) throws(MediaError) -> CodedData {
         if picture.isIDR, let initialDelay {
-            let corrected = try units.withInitialDelay(initialDelay, coder.setup.stream.sequence)
+            let stream = coder.setup.stream
+            let corrected = try PictureMessages.withInitialDelay(initialDelay, in: units, of: stream)
             return unit.coded(
                 delimiter: corrected.delimiter,
                 inserting: corrected.messages,

@@ -33,8 +33,9 @@ struct DeviceSettlement {
 // MARK: - Limits
 
 extension DeviceSettlement {
+    /// - Parameter format: how samples lie in the surfaces that pictures are coded from.
     /// - Throws: `unsupported` if the driver does not encode pictures of that size or format.
-    func check() throws(MediaError) {
+    func check(_ format: PixelFormat) throws(MediaError) {
         let (width, height) = (configuration.width, configuration.height)
         let least = (capabilities.minimumWidth ?? 1, capabilities.minimumHeight ?? 1)
         let most = (capabilities.maximumWidth ?? .max, capabilities.maximumHeight ?? .max)
@@ -49,17 +50,18 @@ extension DeviceSettlement {
             )
         }
         let formats = capabilities.surfaces.formats
-        guard formats.isEmpty || formats.contains(.nv12), capabilities[.renderTargetFormat] == nil || has420 else {
+        let isTarget =
+            capabilities[.renderTargetFormat] == nil
+            || capabilities.renderTargetFormats.contains(format.renderTargetFormat)
+        guard formats.isEmpty || formats.contains(format.fourCC), isTarget else {
             throw MediaError(
                 .unsupported,
-                "the driver does not encode 4:2:0 of 8 bits as \(encoder)",
+                "the driver does not encode 4:2:0 of \(format.bitDepth) bits as \(encoder)",
                 allowed: "\(capabilities.renderTargetFormats), \(formats.map(\.description).joined(separator: " "))",
                 cause: .formatMissing
             )
         }
     }
-
-    private var has420: Bool { capabilities.renderTargetFormats.contains(.yuv420) }
 
     /// The modes of rate control; a driver that names none has constant quantizers.
     var rateControlModes: RateControlModes {
@@ -103,10 +105,10 @@ extension DeviceSettlement {
     }
 
     /// What the config is made with.
-    func attributes(_ rate: RatePlan) -> [ConfigAttributeValue] {
+    func attributes(_ rate: RatePlan, _ format: PixelFormat) -> [ConfigAttributeValue] {
         var values: [ConfigAttributeValue] = []
         if capabilities[.renderTargetFormat] != nil {
-            values.append(ConfigAttributeValue(.renderTargetFormat, RTFormats.yuv420.rawValue))
+            values.append(ConfigAttributeValue(.renderTargetFormat, format.renderTargetFormat.rawValue))
         }
         if !capabilities.rateControlModes.isEmpty {
             values.append(ConfigAttributeValue(.rateControl, rate.mode.rawValue))

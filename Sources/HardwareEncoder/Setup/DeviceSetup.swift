@@ -60,9 +60,3 @@ struct IntraRefreshWave: Hashable, Sendable {
         return max(position * length / period - 1, 0)..<(position + 1) * length / period
     }
 }
-
-/// ``DeviceSetup`` for H.264, with the stream that comes of it.
-struct H264Setup: Sendable {
-    var device: DeviceSetup
-    var stream: H264Stream
-}

@@ -24,3 +24,11 @@ extension Entrypoint {
     /// The low-power encoder, a fixed function.
     static let encSliceLowPower = Entrypoint(rawValue: VAEntrypointEncSliceLP.rawValue)
 }
+
+extension PixelFormat {
+    /// The format of surfaces with such samples; 4:2:0 is what drivers encode.
+    var renderTargetFormat: RTFormats { bitDepth > 8 ? .yuv420Bits10 : .yuv420 }
+
+    /// How VA-API calls it; ``FourCC/p010`` for 10 bits, else ``FourCC/nv12``.
+    var fourCC: FourCC { bitDepth > 8 ? .p010 : .nv12 }
+}

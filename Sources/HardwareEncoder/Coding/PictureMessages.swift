@@ -8,17 +8,17 @@ internal import MediaTypes
 ///
 /// Where the driver takes such units it is sent them, so that its rate control counts them. Where it does not they are
 /// put into the access unit afterwards, except those about timing: the rates of its stream are not told then.
-struct H264Messages: Sendable {
-    private let stream: H264Stream
+struct PictureMessages<Stream: CodedStream>: Sendable {
+    private let stream: Stream
     private let reorderDepth: Int
     private let refreshPeriod: Int?
     /// `initial_cpb_removal_delay` of the first buffering period, where the stream tells its rates. Later ones have it as
-    /// long as the sizes of the pictures before are not known: ``PictureUnits/withInitialDelay(_:_:)``.
+    /// long as the sizes of the pictures before are not known: ``withInitialDelay(_:in:of:)``.
     private let initialDelay: UInt32
     /// The number in coding order of the last picture with a buffering period.
     private var periodStart: Int64?
 
-    init(_ setup: H264Setup) {
+    init(_ setup: EncoderSetup<Stream>) {
         stream = setup.stream
         reorderDepth = setup.device.structure.reorderDepth
         refreshPeriod = setup.device.intraRefresh?.period
@@ -33,66 +33,71 @@ struct H264Messages: Sendable {
         _ attachments: PixelAttachments
     ) throws(MediaError) -> PictureUnits {
         do throws(BitstreamError) {
-            // H.264 7.4.1.2.3: a buffering period comes first.
+            // H.264 7.4.1.2.3, HEVC 7.4.2.4.4: a buffering period comes first.
             var messages = try timing(picture)
-            if let point = recoveryPoint(picture) { messages.append(try point.message()) }
+            if let point = try recoveryPoint(picture) { messages.append(point) }
             if picture.kind == .idr { messages += display(attachments) }
             messages += CaptionMessage.messages(attachments.captions)
             var units = PictureUnits()
-            if stream.configuration.accessUnitDelimiters { units.delimiter = Self.delimiter(picture.kind) }
-            if !messages.isEmpty { units.messages = [SEIMessage.nalUnit(messages, codec: .h264)] }
+            if stream.configuration.accessUnitDelimiters { units.delimiter = stream.delimiter(picture.kind) }
+            if !messages.isEmpty { units.messages = [SEIMessage.nalUnit(messages, codec: Stream.codec)] }
             return units
         } catch {
             throw MediaError(.frameFailed, "a message of the picture cannot be written: \(error)")
         }
     }
 
-    /// H.264 7.3.2.4: `primary_pic_type` says of which types slices are at most, table 7-5.
-    private static func delimiter(_ kind: PlannedPicture.Kind) -> [UInt8] {
-        let type: UInt8 =
-            switch kind {
-            case .idr, .recoveryPoint: 0
-            case .p: 1
-            case .b: 2
-            }
-        return [UInt8(H264NALUnitHeader.UnitType.accessUnitDelimiter.rawValue), type << 5 | 0x10]
-    }
-
     // MARK: - Timing
 
-    /// Ticks of a frame: one for each field (H.264 E.2.1).
-    static let ticksOfFrame: Int64 = 2
-
-    /// Buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2).
+    /// Buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2; HEVC D.3.2, D.3.3 and C.2.3).
     ///
     /// Pictures leave the coded picture buffer at the frame rate, in coding order, and are shown as many frames later
     /// as pictures are reordered at most. A buffering period begins with each IDR picture.
     private mutating func timing(_ picture: PlannedPicture) throws(BitstreamError) -> [SEIMessage] {
-        guard stream.sequence.vui?.nalHRD != nil else { return [] }
+        guard stream.tellsTiming else { return [] }
         var messages: [SEIMessage] = []
-        var timing = H264PictureTiming()
         // Also that of a picture with a buffering period counts from the one before it.
         let removal = picture.codingOrder - (periodStart ?? picture.codingOrder)
-        timing.cpbRemovalDelay = UInt32(clamping: removal * Self.ticksOfFrame)
         if picture.kind == .idr {
             periodStart = picture.codingOrder
-            messages.append(try SEIMessage(bufferingPeriod: initialDelay, stream.sequence))
+            messages.append(try stream.bufferingPeriod(initialDelay: initialDelay))
         }
         let coded = picture.codingOrder - (periodStart ?? picture.codingOrder)
         let shown = picture.displayOrder + Int64(reorderDepth)
-        timing.dpbOutputDelay = UInt32(clamping: (shown - coded) * Self.ticksOfFrame)
-        messages.append(try timing.message(for: stream.sequence))
+        messages.append(try stream.pictureTiming(removal: removal, output: shown - coded))
         return messages
+    }
+
+    /// A picture's units with another `initial_cpb_removal_delay` in the buffering period, if they begin one.
+    ///
+    /// - Throws: `frameFailed` if the delay has no place in its field.
+    static func withInitialDelay(
+        _ delay: UInt32,
+        in units: PictureUnits,
+        of stream: Stream
+    ) throws(MediaError) -> PictureUnits {
+        var result = units
+        do throws(BitstreamError) {
+            for (index, unit) in units.messages.enumerated() {
+                var list = try SEIMessage.messages(in: unit, codec: Stream.codec)
+                guard list.first?.type == .bufferingPeriod else { continue }
+                list[0] = try stream.bufferingPeriod(initialDelay: delay)
+                result.messages[index] = SEIMessage.nalUnit(list, codec: Stream.codec)
+            }
+        } catch {
+            throw MediaError(.frameFailed, "the buffering period cannot be written: \(error)")
+        }
+        return result
     }
 
     // MARK: - Random access
 
-    private func recoveryPoint(_ picture: PlannedPicture) -> H264RecoveryPoint? {
+    private func recoveryPoint(_ picture: PlannedPicture) throws(BitstreamError) -> SEIMessage? {
         // What follows a recovery point of an open group in order of output refers to nothing before it.
-        if picture.kind == .recoveryPoint { return H264RecoveryPoint() }
+        if picture.kind == .recoveryPoint { return try stream.recoveryPoint(after: 0, isExact: true) }
         // A wave is through with its last picture. Drivers may predict what is renewed from old samples beside it.
         guard let refreshPeriod, picture.refreshPosition == 0 else { return nil }
-        return H264RecoveryPoint(recoveryFrameCnt: UInt32(clamping: refreshPeriod - 1), exactMatchFlag: false)
+        return try stream.recoveryPoint(after: refreshPeriod - 1, isExact: false)
     }
 
     // MARK: - Display
@@ -109,37 +114,8 @@ struct H264Messages: Sendable {
     }
 }
 
-extension PictureUnits {
-    /// These units with another `initial_cpb_removal_delay` in the buffering period, if they begin one.
-    ///
-    /// - Parameter sequence: the parameter set of the picture.
-    /// - Throws: `frameFailed` if the delay has no place in its field.
-    func withInitialDelay(_ delay: UInt32, _ sequence: H264SequenceParameterSet) throws(MediaError) -> PictureUnits {
-        var result = self
-        do throws(BitstreamError) {
-            for (index, unit) in messages.enumerated() {
-                var list = try SEIMessage.messages(in: unit, codec: .h264)
-                guard list.first?.type == .bufferingPeriod else { continue }
-                list[0] = try SEIMessage(bufferingPeriod: delay, sequence)
-                result.messages[index] = SEIMessage.nalUnit(list, codec: .h264)
-            }
-        } catch {
-            throw MediaError(.frameFailed, "the buffering period cannot be written: \(error)")
-        }
-        return result
-    }
-}
-
 extension SEIMessage {
-    /// A buffering period with this `initial_cpb_removal_delay`, in units of 1/90000 s.
-    fileprivate init(bufferingPeriod delay: UInt32, _ sequence: H264SequenceParameterSet) throws(BitstreamError) {
-        var period = H264BufferingPeriod()
-        period.seqParameterSetId = sequence.seqParameterSetId
-        period.nal = [H264BufferingPeriod.InitialDelay(removalDelay: delay)]
-        self = try period.message(for: sequence)
-    }
-
-    /// Mastering display colour volume (H.264 D.1.29): the primaries in the order green, blue, red.
+    /// Mastering display colour volume (H.264 D.1.29, HEVC D.2.28): the primaries in the order green, blue, red.
     fileprivate init(_ display: MasteringDisplay) {
         let points = [display.green, display.blue, display.red, display.whitePoint]
         let payload =
@@ -148,7 +124,7 @@ extension SEIMessage {
         self.init(type: .masteringDisplay, payload: payload)
     }
 
-    /// Content light level information (H.264 D.1.31).
+    /// Content light level information (H.264 D.1.31, HEVC D.2.35).
     fileprivate init(_ light: ContentLightLevel) {
         let payload =
             light.maximumContentLightLevel.bigEndianBytes + light.maximumFrameAverageLightLevel.bigEndianBytes

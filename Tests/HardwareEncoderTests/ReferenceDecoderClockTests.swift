@@ -9,7 +9,7 @@ import Testing
 @testable import HardwareEncoder
 
 /// The delays of buffering periods, against a decoder that knows nothing but the stream.
-@Suite struct H264ReferenceDecoderClockTests {
+@Suite struct ReferenceDecoderClockTests {
     /// The hypothetical reference decoder of H.264 C.1, with exact times, as a reader of the stream sees it.
     private struct ReferenceDecoder {
         /// An access unit in coding order.
@@ -149,9 +149,12 @@ import Testing
         let setup = try setup(test)
         let (sequence, stream) = (setup.stream.sequence, setup.stream)
         var planner = try GOPPlanner(setup.device.structure)
-        var messages = H264Messages(setup)
+        var messages = PictureMessages(setup)
         var driver = Driver(setup, seed: UInt64(test.rate))
-        var clock = try #require(H264ReferenceDecoderClock(sequence, firstDelay: setup.device.rate.initialDelay))
+        var clock = ReferenceDecoderClock(
+            try #require(DecoderSchedule(sequence)),
+            firstDelay: setup.device.rate.initialDelay
+        )
         var planned = try (0..<200).flatMap { try planner.add(InputPicture(number: $0)) }
         planned += planner.finish()
         var events: [ReferenceDecoder.Event] = []
@@ -159,9 +162,9 @@ import Testing
             let sent = try messages.units(picture, PixelAttachments(captions: [0xFC, 0x94, 0x2C]))
             let isIDR = picture.kind == .idr
             let bytes = try driver.code(sent, isIDR: isIDR, duration: 1 / test.frameRate.doubleValue)
-            let units = isIDR ? try sent.withInitialDelay(clock.initialDelay, sequence) : sent
+            let units = isIDR ? try PictureMessages.withInitialDelay(clock.initialDelay, in: sent, of: stream) : sent
             let data = try bytes.withUnsafeBytes { memory in
-                try H264AccessUnit([memory]).coded(
+                try CodedAccessUnit([memory], .h264).coded(
                     delimiter: units.delimiter,
                     inserting: isIDR ? units.messages : [],
                     replacingBufferingPeriod: isIDR
@@ -191,7 +194,7 @@ import Testing
     /// By hand: 90000 ticks of a second, 8 bits a byte.
     @Test func delaysByHand() throws {
         var sequence = try setup(Case(rate: 64_000, window: 1, frameRate: Rational(25), interval: 5)).stream.sequence
-        var clock = try #require(H264ReferenceDecoderClock(sequence, firstDelay: 45_000))
+        var clock = ReferenceDecoderClock(try #require(DecoderSchedule(sequence)), firstDelay: 45_000)
         #expect(clock.initialDelay == 45_000)
         // 320 bytes come in the 3600 units of a frame.
         clock.add(bytes: 320)
@@ -202,15 +205,15 @@ import Testing
         clock.add(bytes: 316)
         #expect(clock.initialDelay == 45_033)
         sequence.vui?.nalHRD?.schedules[0].cbrFlag = false
-        #expect(H264ReferenceDecoderClock(sequence, firstDelay: 1) == nil)
+        #expect(DecoderSchedule(sequence) == nil)
         sequence.vui?.nalHRD = nil
-        #expect(H264ReferenceDecoderClock(sequence, firstDelay: 1) == nil)
+        #expect(DecoderSchedule(sequence) == nil)
     }
 
     /// D.2.2: not zero, and not longer than the buffer takes to fill.
     @Test func delaysStayWithinTheBuffer() throws {
         let sequence = try setup(Case(rate: 64_000, window: 1, frameRate: Rational(25), interval: 5)).stream.sequence
-        var clock = try #require(H264ReferenceDecoderClock(sequence, firstDelay: 45_000))
+        var clock = ReferenceDecoderClock(try #require(DecoderSchedule(sequence)), firstDelay: 45_000)
         for _ in 0..<50 { clock.add(bytes: 0) }
         #expect(clock.initialDelay == 90_000)
         clock.add(bytes: 50_000)

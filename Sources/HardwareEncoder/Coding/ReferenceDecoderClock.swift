@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import BitstreamSyntax
-internal import MediaTypes
+/// What a stream of a constant rate tells of the decoder that it is made for.
+struct DecoderSchedule: Sendable {
+    /// `BitRate` in bits per second, at least 1.
+    var bitRate: Int
+    /// `CpbSize` in bits.
+    var bufferSize: Int
+    /// `num_units_in_tick` and `time_scale`, the length of a tick in seconds.
+    var tick: (units: Int, scale: Int)
+    /// How many ticks a picture is shown.
+    var ticksOfPicture: Int
+}
 
 /// When bits come into the buffer of the decoder that a stream with a constant rate is made for, and when pictures
-/// leave it (H.264 C.1.1 and C.1.2, all NAL units).
+/// leave it (H.264 C.1.1 and C.1.2, HEVC C.2.2 and C.2.3; all NAL units).
 ///
 /// A buffering period tells how long after its first bit its first picture is decoded. The first one begins as was
-/// asked for; at each later one the delay follows from all that came before, to a 90000th of a second (C.3), and so
+/// asked for; at each later one the delay follows from all that came before, to a 90000th of a second (C.3, C.4), and so
 /// from sizes that only the collecting side knows. Bits come without a pause; pictures leave at the frame rate, in
 /// coding order. A picture that is sent again counts as it came out at last.
-struct H264ReferenceDecoderClock: Sendable {
-    /// `BitRate` in bits per second.
-    private let bitRate: Int
-    /// `num_units_in_tick` and `time_scale`, the length of a tick in seconds.
-    private let tick: (units: Int, scale: Int)
+struct ReferenceDecoderClock: Sendable {
+    private var schedule: DecoderSchedule
     /// The delay of the first buffering period, in units of 1/90000 s.
     private let firstDelay: UInt32
     /// The longest delay: that in which the buffer fills, in the same units.
@@ -25,28 +31,21 @@ struct H264ReferenceDecoderClock: Sendable {
     /// How many bytes they had.
     private var bytes: Int64 = 0
 
-    /// - Parameters:
-    ///   - sequence: the parameter set of all pictures.
-    ///   - firstDelay: `initial_cpb_removal_delay` of the first picture.
-    /// - Returns: `nil` if the set tells no constant rate, or no time.
-    init?(_ sequence: H264SequenceParameterSet, firstDelay: UInt32) {
-        guard let decoder = sequence.vui?.nalHRD, let timing = sequence.vui?.timing,
-            decoder.schedules.first?.cbrFlag == true,
-            let bitRate = decoder.bitRate(ofSchedule: 0), let size = decoder.cpbSize(ofSchedule: 0)
-        else { return nil }
-        self.bitRate = bitRate
+    /// - Parameter firstDelay: `initial_cpb_removal_delay` of the first picture.
+    init(_ schedule: DecoderSchedule, firstDelay: UInt32) {
+        self.schedule = schedule
+        self.schedule.tick = (max(1, schedule.tick.units), max(1, schedule.tick.scale))
         self.firstDelay = firstDelay
-        tick = (max(1, Int(timing.numUnitsInTick)), max(1, Int(timing.timeScale)))
-        longestDelay = max(1, UInt32(clamping: Int128(size) * 90_000 / Int128(bitRate)))
+        longestDelay = max(1, UInt32(clamping: Int128(schedule.bufferSize) * 90_000 / Int128(schedule.bitRate)))
     }
 
     /// `initial_cpb_removal_delay` of a buffering period that begins with the next picture, in units of 1/90000 s: from
-    /// the time when the bits of the picture before are all there to that when the next one leaves the buffer (C-15),
-    /// rounded down. Where the encoder has not kept to the buffer it is the nearest delay that D.2.2 allows.
+    /// the time when the bits of the picture before are all there to that when the next one leaves the buffer (H.264 C-15, HEVC C-20),
+    /// rounded down. Where the encoder has not kept to the buffer it is the nearest delay that semantics allow.
     var initialDelay: UInt32 {
-        let removal = Int128(pictures * H264Messages.ticksOfFrame) * 90_000 * Int128(tick.units)
+        let removal = Int128(pictures * Int64(schedule.ticksOfPicture)) * 90_000 * Int128(schedule.tick.units)
         let arrival = Int128(bytes * 8) * 90_000
-        let (rate, scale) = (Int128(bitRate), Int128(tick.scale))
+        let (rate, scale) = (Int128(schedule.bitRate), Int128(schedule.tick.scale))
         let delay = Int128(firstDelay) + (removal * rate - arrival * scale).dividedDown(by: rate * scale)
         return UInt32(clamping: max(1, min(delay, Int128(longestDelay))))
     }

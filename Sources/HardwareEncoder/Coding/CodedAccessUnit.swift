@@ -4,15 +4,15 @@ internal import BitstreamSyntax
 internal import MediaTypes
 
 /// The NAL units of one picture as a driver left them, in its memory: valid as long as the coded buffer is mapped.
-struct H264AccessUnit {
+struct CodedAccessUnit {
     private struct Unit {
         var bytes: UnsafeRawBufferPointer
-        var header: H264NALUnitHeader
+        var header: any NALUnitHeader
 
         /// Whether it is SEI whose first message is a buffering period.
         var isBufferingPeriod: Bool {
-            header.nalUnitType == .sei && bytes.count > 1
-                && bytes[1] == SEIMessage.PayloadType.bufferingPeriod.rawValue
+            header.isPrefixSEI && bytes.count > header.byteCount
+                && bytes[header.byteCount] == SEIMessage.PayloadType.bufferingPeriod.rawValue
         }
     }
 
@@ -20,30 +20,32 @@ struct H264AccessUnit {
 
     /// Finds the NAL units.
     ///
-    /// - Parameter segments: the coded segments, each beginning with a start code or with zeros before one.
+    /// - Parameters:
+    ///   - segments: the coded segments, each beginning with a start code or with zeros before one.
+    ///   - codec: what was coded.
     /// - Throws: `malformedData` if there is no slice, or if something is there that begins with no start code.
-    init(_ segments: [UnsafeRawBufferPointer]) throws(MediaError) {
+    init(_ segments: [UnsafeRawBufferPointer], _ codec: VideoCodec) throws(MediaError) {
         do throws(BitstreamError) {
             var units: [Unit] = []
             for segment in segments {
                 for range in try NALUnitFraming.annexB.nalUnits(in: segment) {
                     let bytes = UnsafeRawBufferPointer(rebasing: segment[range])
-                    units.append(Unit(bytes: bytes, header: try H264NALUnitHeader(nalUnit: bytes)))
+                    units.append(Unit(bytes: bytes, header: try codec.nalUnitHeader(of: bytes)))
                 }
             }
             self.units = units
         } catch {
             throw MediaError(.malformedData, "the driver's NAL units cannot be told apart: \(error)")
         }
-        guard units.contains(where: { $0.header.isSlice }) else {
+        guard units.contains(where: { $0.header.isVideoCodingLayer }) else {
             throw MediaError(.malformedData, "the driver's coded picture has no slice")
         }
     }
 
     /// Whether the picture is an IDR picture.
-    var isIDR: Bool { units.contains { $0.header.nalUnitType == .idrSlice } }
+    var isIDR: Bool { units.contains { $0.header.isIDR } }
 
-    /// The sequence and picture parameter sets, in order, copied.
+    /// The parameter sets, in order, copied.
     var parameterSets: [[UInt8]] { units.filter { $0.header.isParameterSet }.map { Array($0.bytes) } }
 
     /// Copies the units, each behind its length as a 32-bit big-endian number, without parameter sets.
@@ -59,7 +61,7 @@ struct H264AccessUnit {
         replacingBufferingPeriod: Bool = false
     ) -> CodedData {
         let kept = units.filter {
-            !$0.header.isParameterSet && $0.header.nalUnitType != .accessUnitDelimiter
+            !$0.header.isParameterSet && !$0.header.isAccessUnitDelimiter
                 && !(replacingBufferingPeriod && $0.isBufferingPeriod)
         }
         let front = (delimiter.map { [$0] } ?? []) + inserted
@@ -75,12 +77,5 @@ struct H264AccessUnit {
             for unit in kept { append(unit.bytes) }
             return offset
         }
-    }
-}
-
-extension H264NALUnitHeader {
-    fileprivate var isSlice: Bool { nalUnitType == .slice || nalUnitType == .idrSlice }
-    fileprivate var isParameterSet: Bool {
-        nalUnitType == .sequenceParameterSet || nalUnitType == .pictureParameterSet
     }
 }

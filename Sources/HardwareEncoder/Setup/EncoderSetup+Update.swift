@@ -4,7 +4,7 @@ internal import BitstreamSyntax
 internal import MediaTypes
 internal import VAAPI
 
-extension H264Setup {
+extension EncoderSetup {
     /// How bits are spent with another rate, quality, quantizer or frame rate, as far as an encoder at work takes it.
     ///
     /// What the stream has told stays true: a new rate within its level, the same reference decoder if there is one,
@@ -16,13 +16,13 @@ extension H264Setup {
         guard configuration.isUpdate(of: stream.configuration) else { return nil }
         if configuration.frameRate != stream.configuration.frameRate, !configuration.isFrameRateVariable { return nil }
         var adjustments: [Adjustment] = []
-        let limit = H264Stream.codableRate(configuration, &adjustments)
-        guard H264Stream.takes(configuration, limit, at: stream.level, in: stream.profile),
+        let limit = Stream.codableRate(configuration, &adjustments)
+        guard stream.takes(configuration, limit),
             var plan = try? RatePlan(configuration, limit: limit, modes: modes).adapted(to: device.quirks)
         else { return nil }
-        plan = plan.keepingPeak(below: stream.level.maximumRate(in: stream.profile).bitsPerSecond)
+        plan = plan.keepingPeak(below: stream.levelLimit.bitsPerSecond)
         if !canFollow(plan) { return nil }
-        if stream.sequence.vui?.nalHRD != nil, plan.target != device.rate.target { return nil }
+        if stream.tellsTiming, plan.target != device.rate.target { return nil }
         // A driver keeps the buffer that it was told of.
         if device.rate.target?.bufferSize != nil, plan.target?.bufferSize == nil { return nil }
         plan.adjustments += adjustments

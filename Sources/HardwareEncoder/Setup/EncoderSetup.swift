@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
 
-extension H264Setup {
-    /// Settles everything about an H.264 encoder.
+/// Everything that is settled about an encoder before anything of it is created: ``DeviceSetup``, and the stream that
+/// comes of it.
+struct EncoderSetup<Stream: CodedStream>: Sendable {
+    var device: DeviceSetup
+    var stream: Stream
+}
+
+extension EncoderSetup {
+    /// Settles everything about an encoder.
     ///
     /// - Parameters:
     ///   - configuration: A validated one.
@@ -23,14 +31,14 @@ extension H264Setup {
     ) throws(MediaError) {
         let quirks = Quirks(vendor: vendor)
         if let refusal = quirks.refusal { throw MediaError(.unsupported, refusal, given: vendor) }
-        let h264 = capabilities.filter { $0.videoProfile != nil }
-        var settled: [H264Setup] = []
+        let ours = capabilities.filter { $0.videoProfile(Stream.self) != nil }
+        var settled: [Self] = []
         var failures: [MediaError] = []
         // The full encoder comes first, so that it is taken if both do the same.
-        for entrypoint in try Self.entrypoints(h264, configuration.hardware.lowPower, among: capabilities) {
+        for entrypoint in try Self.entrypoints(ours, configuration.hardware.lowPower, among: capabilities) {
             do throws(MediaError) {
-                let candidates = h264.filter { $0.entrypoint == entrypoint }
-                settled.append(try H264Setup(configuration, candidates, quirks, maximumReorderDepth))
+                let candidates = ours.filter { $0.entrypoint == entrypoint }
+                settled.append(try Self(configuration, candidates, quirks, maximumReorderDepth))
             } catch {
                 failures.append(error)
             }
@@ -44,12 +52,12 @@ extension H264Setup {
 
     /// The entrypoints that may be used, the one to prefer first.
     private static func entrypoints(
-        _ h264: [EncodeCapabilities],
+        _ ours: [EncodeCapabilities],
         _ lowPower: HardwareEncoderOptions.LowPower,
         among all: [EncodeCapabilities]
     ) throws(MediaError) -> [Entrypoint] {
         let available = [Entrypoint.encSlice, .encSliceLowPower].filter { entrypoint in
-            h264.contains { $0.entrypoint == entrypoint }
+            ours.contains { $0.entrypoint == entrypoint }
         }
         guard !available.isEmpty else {
             throw noEncoder(all)
@@ -65,8 +73,8 @@ extension H264Setup {
             throw MediaError(
                 .unsupported,
                 lowPower == .required
-                    ? "the driver has no low-power encoder for H.264"
-                    : "the driver has only a low-power encoder for H.264",
+                    ? "the driver has no low-power encoder for \(Stream.codecName)"
+                    : "the driver has only a low-power encoder for \(Stream.codecName)",
                 given: "low power \(lowPower.rawValue)",
                 allowed: available.map(\.description).joined(separator: ", "),
                 cause: .entrypointMissing
@@ -79,7 +87,7 @@ extension H264Setup {
         let listed = capabilities.map { "\($0.profile) with \($0.entrypoint)" }.joined(separator: ", ")
         return MediaError(
             .unsupported,
-            "the driver does not encode H.264",
+            "the driver does not encode \(Stream.codecName)",
             allowed: listed.isEmpty ? nil : listed,
             cause: .gpuWithoutEncoder
         )
@@ -92,8 +100,9 @@ extension H264Setup {
         _ quirks: Quirks,
         _ maximumReorderDepth: Int?
     ) throws(MediaError) {
-        let profile = try H264Stream.profile(configuration, among: candidates.compactMap(\.videoProfile))
-        guard let capabilities = candidates.first(where: { $0.videoProfile == profile }) else {
+        let available = candidates.compactMap { $0.videoProfile(Stream.self) }
+        let profile = try Stream.profile(configuration, among: available)
+        guard let capabilities = candidates.first(where: { $0.videoProfile(Stream.self) == profile }) else {
             throw MediaError(
                 .unsupported,
                 "the driver lacks the profile",
@@ -101,33 +110,40 @@ extension H264Setup {
                 cause: .profileMissing
             )
         }
+        let tools = try Stream.Tools(capabilities, quirks)
         var settlement = DeviceSettlement(configuration, capabilities, quirks)
-        try settlement.check()
-        var rate = try settlement.rate(limit: H264Stream.rateLimit(configuration))
-        let (columns, rows) = ((configuration.width + 15) / 16, (configuration.height + 15) / 16)
+        let format = Stream.pixelFormat(profile)
+        try settlement.check(format)
+        var rate = try settlement.rate(limit: Stream.rateLimit(configuration))
+        let block = tools.blockSize
+        let (columns, rows) = ((configuration.width + block - 1) / block, (configuration.height + block - 1) / block)
         let refresh = settlement.intraRefresh(columns: columns, rows: rows)
         let structure = settlement.structure(
-            Self.limits(configuration, profile),
+            Stream.limits(configuration, profile, tools),
             refresh: refresh,
             maximumReorderDepth: maximumReorderDepth
         )
-        var traits = H264Stream.Traits(profiles: [profile])
+        let slices = settlement.slices(columns: columns, rows: rows)
+        let regions = settlement.regionsOfInterest(rate)
+        var traits = StreamTraits(profiles: [profile])
         traits.referenceFrames = structure.referenceCount
         traits.reorderDepth = structure.reorderDepth
         traits.activeReferences = [structure.list0Limit, structure.list1Limit]
+        traits.longTermReferences = structure.longTermReferences
+        traits.temporalLayers = structure.temporalLayers
+        traits.slices = slices.count
         traits.initialQuantizer = rate.quantizer
+        traits.changesQuantizers = rate.mode != .cqp || regions > 0
         traits.hasIntraRefresh = refresh != nil
         traits.sendsTiming = settlement.sendsTiming(rate)
-        let stream = try H264Stream(configuration, traits)
-        rate = rate.keepingPeak(below: stream.level.maximumRate(in: profile).bitsPerSecond)
-        let slices = settlement.slices(columns: columns, rows: rows)
+        let stream = try Stream(configuration, traits, tools)
+        rate = rate.keepingPeak(below: stream.levelLimit.bitsPerSecond)
         let qualityLevel = settlement.qualityLevel()
         let maximumFrameSize = settlement.maximumFrameSize()
-        let regions = settlement.regionsOfInterest(rate)
         var device = DeviceSetup(
             profile: capabilities.profile,
             entrypoint: capabilities.entrypoint,
-            attributes: settlement.attributes(rate),
+            attributes: settlement.attributes(rate, format),
             packedHeaders: settlement.packedHeaders,
             structure: structure,
             rate: rate,
@@ -145,25 +161,12 @@ extension H264Setup {
         device.supportedProperties = settlement.supportedProperties(device)
         self.init(device: device, stream: stream)
     }
-
-    private static func limits(
-        _ configuration: EncoderConfiguration,
-        _ profile: VideoProfile
-    ) -> DeviceSettlement.CodecLimits {
-        let (width, height) = (configuration.width, configuration.height)
-        let level = configuration.level ?? H264Stream.lowestLevel(configuration, profile)
-        return DeviceSettlement.CodecLimits(
-            hasBFrames: !profile.isBaseline,
-            pictures: max(1, level?.decodedPictures(width: width, height: height) ?? 16),
-            canHaveMorePictures: configuration.level == nil
-        )
-    }
 }
 
 extension EncodeCapabilities {
-    /// The profile of H.264 if it is one that is encoded here, with an entrypoint that encodes slices.
-    fileprivate var videoProfile: VideoProfile? {
+    /// The profile if it is one of the codec that is encoded here, with an entrypoint that encodes slices.
+    fileprivate func videoProfile<Stream: CodedStream>(_ stream: Stream.Type) -> VideoProfile? {
         guard entrypoint == .encSlice || entrypoint == .encSliceLowPower else { return nil }
-        return [VideoProfile.h264High, .h264Main, .h264Baseline].first { Profile($0) == profile }
+        return Stream.profiles.first { Profile($0) == profile }
     }
 }
