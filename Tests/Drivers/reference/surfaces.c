@@ -91,7 +91,7 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
     surface->height = properties->height;
     surface->rt_format = properties->rt_format;
     surface->memory = memory;
-    surface->frame = (struct h264_frame){
+    surface->h264_frame = (struct h264_frame){
         .luma = memory_plane(&memory, 0),
         .chroma = memory_plane(&memory, 1),
         .luma_pitch = memory.plane_pitch[0],
@@ -104,7 +104,7 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
 void surface_free(struct driver *driver, struct surface *surface)
 {
     (void)driver;
-    h264_frame_release(&surface->frame);
+    h264_frame_release(&surface->h264_frame);
     memory_release(&surface->memory);
     free(surface);
 }
