@@ -56,7 +56,10 @@ extension EncoderConfiguration {
         try checkTiming()
         try rateControl.validate()
         try checkProfile(codec)
-        if codec == .h264 { try result.checkLevel() }
+        switch codec {
+        case .h264: try result.checkLevel()
+        case .hevc: try result.checkHEVCLevel()
+        }
         try checkStructure()
         try checkLimits()
         try checkEncoderOptions()
@@ -179,6 +182,43 @@ extension EncoderConfiguration {
             "the rate is beyond level \(level) in profile \(profile.rawValue)",
             given: reason,
             allowed: sufficient.map { "level \($0) or higher" } ?? "a rate and buffer within level 6.2"
+        )
+    }
+
+    private func checkHEVCLevel() throws(MediaError) {
+        guard let lowest = HEVCLevel.lowest(width: width, height: height, frameRate: frameRate) else {
+            let highest = HEVCLevel.all.last
+            throw MediaError(
+                .invalidArgument,
+                "HEVC has no level for \(width)x\(height) at \(frameRate) frames per second",
+                given: highest?.reasonAgainst(width: width, height: height, frameRate: frameRate),
+                allowed: "level 6.2: 35651584 luma samples, 4278190080 of them per second"
+            )
+        }
+        guard let hevcLevel else { return }
+        if let reason = hevcLevel.reasonAgainst(width: width, height: height, frameRate: frameRate) {
+            throw MediaError(
+                .invalidArgument,
+                "\(width)x\(height) at \(frameRate) frames per second is beyond level \(hevcLevel)",
+                given: reason,
+                allowed: "level \(lowest) or higher"
+            )
+        }
+        let limit = rateLimit(codec: .hevc)
+        let rate = RateLimit(
+            bitsPerSecond: max(limit?.bitsPerSecond ?? 0, rateControl.bitsPerSecond ?? 0),
+            bufferSize: limit?.bufferSize ?? 0
+        )
+        guard let reason = hevcLevel.reasonAgainst(rate) else { return }
+        let sufficient = HEVCLevel.all.first {
+            $0.reasonAgainst(rate) == nil
+                && $0.reasonAgainst(width: width, height: height, frameRate: frameRate) == nil
+        }
+        throw MediaError(
+            .invalidArgument,
+            "the rate is beyond level \(hevcLevel)",
+            given: reason,
+            allowed: sufficient.map { "level \($0) or higher" } ?? "a rate and buffer within level 6.2-high"
         )
     }
 }

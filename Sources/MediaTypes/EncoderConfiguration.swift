@@ -17,6 +17,8 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var profile: VideoProfile?
     /// Which level of H.264; `nil` for the lowest that the stream keeps to.
     public var level: H264Level?
+    /// Which level and tier of HEVC; `nil` for the lowest that the stream keeps to.
+    public var hevcLevel: HEVCLevel?
     /// Bits of a sample: 8 or 10.
     public var bitDepth = 8
     /// Frames per second. For variable frame rate it is the nominal rate, on which rate control and levels are based.

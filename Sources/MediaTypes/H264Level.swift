@@ -91,12 +91,18 @@ extension H264Level {
 
     /// Why a stream of that profile with that rate and decoder's buffer is beyond this level, or `nil` if it is not.
     public func reasonAgainst(_ rate: RateLimit, in profile: VideoProfile) -> String? {
-        let maximum = maximumRate(in: profile)
-        if rate.bitsPerSecond > maximum.bitsPerSecond {
-            return "\(rate.bitsPerSecond) bit/s, more than \(maximum.bitsPerSecond)"
+        rate.reasonAgainst(maximum: maximumRate(in: profile))
+    }
+}
+
+extension RateLimit {
+    /// Why this limit is beyond the highest rate and the largest buffer of a level, or `nil` if it is not.
+    func reasonAgainst(maximum: RateLimit) -> String? {
+        if bitsPerSecond > maximum.bitsPerSecond {
+            return "\(bitsPerSecond) bit/s, more than \(maximum.bitsPerSecond)"
         }
-        if rate.bufferSize > maximum.bufferSize {
-            return "a rate buffer of \(rate.bufferSize) bits, more than \(maximum.bufferSize)"
+        if bufferSize > maximum.bufferSize {
+            return "a rate buffer of \(bufferSize) bits, more than \(maximum.bufferSize)"
         }
         return nil
     }

@@ -134,7 +134,7 @@ import Testing
 
     @Test(arguments: [
         (0, 0, "magic number at byte 0 is 0, expected 86"),
-        (4, 1, "version of the protocol at byte 4 is 1, expected 6"),
+        (4, 1, "version of the protocol at byte 4 is 1, expected 7"),
         (6, 77, "kind of message at byte 6 cannot be 77"),
         (8, 1, "flags at byte 8 is 1, expected 0"),
         (10, 1, "number of descriptors at byte 10 is 1, expected 0"),

@@ -26,6 +26,22 @@ extension H264Level: WireValue {
     func write(to writer: inout WireWriter) { writer.integer(levelIDC) }
 }
 
+extension HEVCLevel: WireValue {
+    init(from reader: inout WireReader) throws(WireError) {
+        let start = reader.position
+        let (levelIDC, isHighTier) = (try reader.integer(UInt8.self), try Bool(from: &reader))
+        guard let level = HEVCLevel(levelIDC: levelIDC, isHighTier: isHighTier) else {
+            throw reader.error("HEVCLevel", at: start, .noSuchValue(given: "\(levelIDC), High tier \(isHighTier)"))
+        }
+        self = level
+    }
+
+    func write(to writer: inout WireWriter) {
+        writer.integer(levelIDC)
+        isHighTier.write(to: &writer)
+    }
+}
+
 extension PeakBitRate: WireValue {
     init(from reader: inout WireReader) throws(WireError) {
         let start = reader.position
@@ -144,6 +160,7 @@ extension EncoderConfiguration: WireStructure {
         try visitor.field(&codec)
         try visitor.field(&profile)
         try visitor.field(&level)
+        try visitor.field(&hevcLevel)
         try visitor.field(&bitDepth)
         try visitor.field(&frameRate)
         try visitor.field(&isFrameRateVariable)

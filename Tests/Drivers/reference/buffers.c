@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUFFER_POISON 0xc9
+
 #define LARGEST_BUFFER (256u << 20)
 
 struct buffer *buffer_create(struct driver *driver, VAContextID context, VABufferType type, uint32_t size,
@@ -19,7 +21,7 @@ struct buffer *buffer_create(struct driver *driver, VAContextID context, VABuffe
     if (data)
         memcpy(bytes, data, (size_t)size * count);
     else if (type != VAEncCodedBufferType)
-        memset(bytes, POISON_LUMA, (size_t)size * count);
+        memset(bytes, BUFFER_POISON, (size_t)size * count);
     buffer->context = context;
     buffer->type = type;
     buffer->size = size;

@@ -18,9 +18,11 @@ const struct codec_coding *coding_of(enum codec codec)
 static void copy_plane(uint8_t *to, size_t to_pitch, size_t to_rows, const struct surface *surface, unsigned plane)
 {
     const struct surface_memory *memory = &surface->memory;
-    size_t bytes = memory->columns < to_pitch ? memory->columns : to_pitch;
-    size_t rows = (memory->rows + plane) / (plane + 1);
-    memset(to, plane ? POISON_CHROMA : POISON_LUMA, to_pitch * to_rows);
+    const struct pixel_plane *samples = &memory->format->planes[plane];
+    size_t bytes = pixel_bytes(samples, memory->columns), rows = pixel_rows(samples, memory->rows);
+    if (bytes > to_pitch)
+        bytes = to_pitch;
+    pixel_poison(samples, to, (uint32_t)(to_pitch * to_rows));
     for (size_t row = 0; row < rows && row < to_rows; row++)
         memcpy(to + row * to_pitch, memory_plane(memory, plane) + row * memory->plane_pitch[plane], bytes);
 }
@@ -38,14 +40,15 @@ static bool open_source(const struct driver *driver, const struct job *job, stru
     size_t columns = job->coded_width, rows = job->coded_height;
     if (surface->memory.columns >= columns && surface->memory.rows >= rows)
         return true;
-    source->copy = malloc(columns * rows * 3 / 2);
+    size_t pitch = columns * (job->bit_depth > 8 ? 2 : 1);
+    source->copy = malloc(pitch * rows * 3 / 2);
     if (!source->copy)
         return false;
-    copy_plane(source->copy, columns, rows, surface, 0);
-    copy_plane(source->copy + columns * rows, columns, rows / 2, surface, 1);
+    copy_plane(source->copy, pitch, rows, surface, 0);
+    copy_plane(source->copy + pitch * rows, pitch, rows / 2, surface, 1);
     source->luma = source->copy;
-    source->chroma = source->copy + columns * rows;
-    source->luma_pitch = source->chroma_pitch = columns;
+    source->chroma = source->copy + pitch * rows;
+    source->luma_pitch = source->chroma_pitch = pitch;
     return true;
 }
 
@@ -189,9 +192,11 @@ static void code_negative(const struct driver *driver, struct context *context, 
     }
     memcpy(copy, memory->maps[object], memory->sizes[object]);
     memory->maps[object] = copy;
+    const uint32_t unit = memory->format->planes[0].unit, bytes = memory->columns * unit;
     for (uint32_t row = 0; row < memory->rows; row++)
-        for (uint32_t column = 0; column < memory->columns; column++)
-            memory_plane(memory, 0)[(size_t)row * memory->plane_pitch[0] + column] ^= 0xff;
+        for (uint32_t byte = 0; byte < bytes; byte++) /* the lower byte of 10 bits has two of them */
+            memory_plane(memory, 0)[(size_t)row * memory->plane_pitch[0] + byte] ^=
+                unit == 2 && byte % 2 == 0 ? 0xc0 : 0xff;
     changed.input = &negative;
     code_picture(driver, context, &changed, result);
     free(copy);

@@ -106,7 +106,7 @@ static void describe(VADriverContextP context, const struct driver *driver)
     context->max_profiles = (int)persona_profile_count;
     context->max_entrypoints = 2;
     context->max_attributes = VAConfigAttribTypeMax;
-    context->max_image_formats = 3;
+    context->max_image_formats = PIXEL_KINDS;
     context->max_subpic_formats = 1; /* libva wants one; none is listed */
     context->max_display_attributes = 1;
     context->str_vendor = driver->persona.vendor;

@@ -11,6 +11,7 @@
 #include "../h264/coder.h"
 #include "entry_points.h"
 #include "personas.h"
+#include "pixels.h"
 
 #include <pthread.h>
 #include <va/va_backend.h>
@@ -56,21 +57,22 @@ enum memory_owner { MEMORY_DRIVER, MEMORY_PRIME, MEMORY_USER_POINTER };
 
 #define MEMORY_OBJECTS 2
 
-/* NV12 samples of a surface. */
+/* Samples of a surface. */
 struct surface_memory {
     enum memory_owner owner;
+    const struct pixel_format *format;
     uint32_t object_count;
     int files[MEMORY_OBJECTS]; /* memfd or DMA-BUF; -1 for user pointers */
     uint8_t *maps[MEMORY_OBJECTS];
     size_t sizes[MEMORY_OBJECTS];
-    uint32_t plane_object[2], plane_offset[2], plane_pitch[2]; /* luma, interleaved chroma */
-    uint32_t columns, rows; /* luma samples that may be read and written, at least the surface's own size */
+    uint32_t plane_object[2], plane_offset[2], plane_pitch[2];
+    uint32_t columns, rows; /* of the picture, that may be read and written: at least the surface's own size */
     bool writable;
 };
 
 struct surface {
     struct object object;
-    uint32_t width, height, rt_format;
+    uint32_t width, height;
     struct surface_memory memory;
     struct h264_frame h264_frame; /* of the reconstruction, whose motion belongs to the context that codes into it */
     uint32_t coded_width, coded_height; /* of the picture reconstructed in it, luma samples; 0: none so far */
@@ -199,7 +201,8 @@ void context_free(struct driver *driver, struct context *context);
 
 /* surface_memory.c */
 
-bool memory_allocate(struct surface_memory *memory, uint32_t width, uint32_t height);
+bool memory_allocate(struct surface_memory *memory, const struct pixel_format *format, uint32_t width,
+                     uint32_t height);
 void memory_release(struct surface_memory *memory);
 static inline uint8_t *memory_plane(const struct surface_memory *memory, unsigned plane)
 {
@@ -208,13 +211,12 @@ static inline uint8_t *memory_plane(const struct surface_memory *memory, unsigne
 /* Writes the pattern that stands for undefined samples right of and below width x height; only into memory that the
  * driver allocated. */
 void memory_poison_border(struct surface_memory *memory, uint32_t width, uint32_t height);
-#define POISON_LUMA 0xc9
-#define POISON_CHROMA 0x35
 
 /* sharing.c: fills the memory from the client's descriptors. */
-VAStatus memory_import_prime(struct surface_memory *memory, const void *descriptor, uint32_t width, uint32_t height);
-VAStatus memory_import_pointer(struct surface_memory *memory, const void *descriptor, uint32_t index, uint32_t width,
-                               uint32_t height);
+VAStatus memory_import_prime(struct surface_memory *memory, const struct pixel_format *format, const void *descriptor,
+                             uint32_t width, uint32_t height);
+VAStatus memory_import_pointer(struct surface_memory *memory, const struct pixel_format *format,
+                               const void *descriptor, uint32_t index, uint32_t width, uint32_t height);
 
 /* buffers.c */
 

@@ -3,44 +3,35 @@
 
 #include <string.h>
 
-static const VAImageFormat formats[] = {
-    {.fourcc = VA_FOURCC_NV12, .byte_order = VA_LSB_FIRST, .bits_per_pixel = 12},
-    {.fourcc = VA_FOURCC_I420, .byte_order = VA_LSB_FIRST, .bits_per_pixel = 12},
-    {.fourcc = VA_FOURCC_YV12, .byte_order = VA_LSB_FIRST, .bits_per_pixel = 12},
-};
-#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+static bool lists_format(const struct driver *driver, const struct pixel_format *format)
+{
+    return pixel_kind(format) >= PIXEL_SURFACES || persona_has_format(&driver->persona, format);
+}
 
 VAStatus entry_vaQueryImageFormats(VADriverContextP context, VAImageFormat *format_list, int *num_formats)
 {
-    (void)context;
-    memcpy(format_list, formats, sizeof(formats));
-    *num_formats = FORMATS;
+    *num_formats = 0;
+    for (unsigned i = 0; i < PIXEL_KINDS; i++)
+        if (lists_format(driver_of(context), &pixel_formats[i]))
+            format_list[(*num_formats)++] = pixel_formats[i].image;
     return VA_STATUS_SUCCESS;
 }
 
-static const VAImageFormat *find_format(uint32_t fourcc)
-{
-    for (size_t i = 0; i < FORMATS; i++)
-        if (formats[i].fourcc == fourcc)
-            return &formats[i];
-    return NULL;
-}
-
 /* Pitches are larger than the rows, and gaps lie between the planes, so that a client that guesses them fails. */
-static void lay_out(VAImage *image, const VAImageFormat *format, uint32_t width, uint32_t height)
+static void lay_out(VAImage *image, const struct pixel_format *format, uint32_t width, uint32_t height)
 {
-    uint32_t pitch = (width + 31) / 32 * 32 + 32, rows = (height + 1) / 2 * 2 + 2;
-    bool interleaved = format->fourcc == VA_FOURCC_NV12;
-    uint32_t chroma_pitch = interleaved ? pitch : pitch / 2;
     *image = (VAImage){
-        .format = *format,
+        .format = format->image,
         .width = (uint16_t)width,
         .height = (uint16_t)height,
-        .data_size = pitch * rows + chroma_pitch * (rows / 2) * (interleaved ? 1 : 2),
-        .num_planes = interleaved ? 2 : 3,
-        .pitches = {pitch, chroma_pitch, interleaved ? 0 : chroma_pitch},
-        .offsets = {0, pitch * rows, interleaved ? 0 : pitch * rows + chroma_pitch * (rows / 2)},
+        .num_planes = format->plane_count,
     };
+    for (unsigned i = 0; i < format->plane_count; i++) {
+        const struct pixel_plane *plane = &format->planes[i];
+        image->pitches[i] = pixel_bytes(plane, (width + 31) / 32 * 32 + 32);
+        image->offsets[i] = image->data_size;
+        image->data_size += image->pitches[i] * pixel_rows(plane, (height + 1) / 2 * 2 + 2);
+    }
 }
 
 /* Makes the image object for a buffer, whose reference in the table goes to it. */
@@ -64,9 +55,9 @@ static VAStatus enter_image(struct driver *driver, struct buffer *buffer, VAImag
 VAStatus entry_vaCreateImage(VADriverContextP context, VAImageFormat *format, int width, int height, VAImage *image)
 {
     struct driver *driver = driver_of(context);
-    const VAImageFormat *known = find_format(format->fourcc);
+    const struct pixel_format *known = pixel_format(format->fourcc);
     image->image_id = image->buf = VA_INVALID_ID;
-    if (!known) {
+    if (!known || !lists_format(driver, known)) {
         journal_finding(JOURNAL_NOWHERE, "image-format", "va.h vaCreateImage",
                         "fourcc 0x%08x was not listed by vaQueryImageFormats", format->fourcc);
         return VA_STATUS_ERROR_INVALID_IMAGE_FORMAT;
@@ -110,11 +101,11 @@ VAStatus entry_vaDeriveImage(VADriverContextP context, VASurfaceID surface_id, V
         return derivable ? VA_STATUS_ERROR_ALLOCATION_FAILED : VA_STATUS_ERROR_OPERATION_FAILED;
     }
     *image = (VAImage){
-        .format = formats[0],
+        .format = memory->format->image,
         .width = (uint16_t)surface->width,
         .height = (uint16_t)surface->height,
         .data_size = buffer->size,
-        .num_planes = 2,
+        .num_planes = memory->format->plane_count,
         .pitches = {memory->plane_pitch[0], memory->plane_pitch[1]},
         .offsets = {memory->plane_offset[0], memory->plane_offset[1]},
     };
@@ -162,14 +153,14 @@ static void copy_rows(uint8_t *to, size_t to_pitch, const uint8_t *from, size_t 
 static void transfer_plane(const struct transfer *transfer, unsigned plane)
 {
     const struct surface_memory *memory = &transfer->surface->memory;
-    const unsigned rows_divisor = plane ? 2 : 1;
+    const struct pixel_plane *samples = &memory->format->planes[plane];
     size_t surface_pitch = memory->plane_pitch[plane], image_pitch = transfer->image->pitches[plane];
-    uint8_t *in_surface = memory_plane(memory, plane) + transfer->surface_y / rows_divisor * surface_pitch +
-                          transfer->surface_x;
+    uint8_t *in_surface = memory_plane(memory, plane) + pixel_rows(samples, transfer->surface_y) * surface_pitch +
+                          pixel_bytes(samples, transfer->surface_x);
     uint8_t *in_image = transfer->image_data + transfer->image->offsets[plane] +
-                        transfer->image_y / rows_divisor * image_pitch + transfer->image_x;
-    size_t bytes = plane ? (transfer->width + 1) / 2 * 2 : transfer->width;
-    size_t rows = (transfer->height + rows_divisor - 1) / rows_divisor;
+                        pixel_rows(samples, transfer->image_y) * image_pitch +
+                        pixel_bytes(samples, transfer->image_x);
+    size_t bytes = pixel_bytes(samples, transfer->width), rows = pixel_rows(samples, transfer->height);
     if (transfer->to_surface)
         copy_rows(in_surface, surface_pitch, in_image, image_pitch, bytes, rows);
     else
@@ -198,13 +189,23 @@ static void transfer_component(const struct transfer *transfer, unsigned compone
 
 static void transfer_samples(const struct transfer *transfer)
 {
-    transfer_plane(transfer, 0);
-    if (transfer->image->format.fourcc == VA_FOURCC_NV12) {
-        transfer_plane(transfer, 1);
+    if (transfer->image->format.fourcc == transfer->surface->memory.format->image.fourcc) {
+        for (unsigned plane = 0; plane < transfer->image->num_planes; plane++)
+            transfer_plane(transfer, plane);
         return;
     }
+    transfer_plane(transfer, 0);
     transfer_component(transfer, 0);
     transfer_component(transfer, 1);
+}
+
+/* Only the order of chroma samples may differ: this driver does not convert. */
+static bool formats_agree(const struct transfer *transfer)
+{
+    const struct pixel_format *surface = transfer->surface->memory.format;
+    uint32_t fourcc = transfer->image->format.fourcc;
+    bool planar = fourcc == VA_FOURCC_I420 || fourcc == VA_FOURCC_YV12;
+    return fourcc == surface->image.fourcc || (planar && pixel_kind(surface) == PIXEL_NV12);
 }
 
 static bool transfer_fits(const struct transfer *transfer)
@@ -223,6 +224,12 @@ static bool transfer_fits(const struct transfer *transfer)
 static VAStatus transfer_locked(struct driver *driver, struct transfer *transfer, struct buffer *buffer,
                                 const char *call)
 {
+    if (!formats_agree(transfer)) {
+        journal_finding(JOURNAL_NOWHERE, "image-format-of-surface", call,
+                        "the surface is %s, the image 0x%08x: this driver does not convert",
+                        transfer->surface->memory.format->name, transfer->image->format.fourcc);
+        return VA_STATUS_ERROR_INVALID_IMAGE_FORMAT;
+    }
     if (!transfer_fits(transfer)) {
         journal_finding(JOURNAL_NOWHERE, "image-rectangle", call,
                         "%ux%u at %u,%u of the surface (%ux%u) and %u,%u of the image (%ux%u)", transfer->width,

@@ -77,6 +77,11 @@ static bool can_hold_picture(const struct job *job, const struct surface *surfac
     return surface->memory.columns >= job->coded_width && surface->memory.rows >= job->coded_height;
 }
 
+static bool can_be_coded(const struct job *job, const struct surface *surface)
+{
+    return pixel_kind(surface->memory.format) == (job->bit_depth > 8 ? PIXEL_P010 : PIXEL_NV12);
+}
+
 static VAStatus refuse(const struct job *job, const char *name, const char *clause, uint32_t id, const char *reason,
                        VAStatus status)
 {
@@ -127,6 +132,8 @@ static VAStatus hold_objects(struct driver *driver, struct context *context, str
     if (!job->reconstruction)
         return refuse(job, "reconstruction-invalid", "vaEndPicture, picture to be reconstructed", id,
                       "is no surface", VA_STATUS_ERROR_INVALID_SURFACE);
+    if (!can_be_coded(job, job->input) || !can_be_coded(job, job->reconstruction)) /* found by the judge */
+        return VA_STATUS_ERROR_INVALID_SURFACE;
     if (!can_hold_picture(job, job->reconstruction) || !job->reconstruction->memory.writable)
         return refuse(job, "reconstruction-too-small", "vaEndPicture, picture to be reconstructed", id,
                       "does not hold a picture of this size", VA_STATUS_ERROR_INVALID_SURFACE);

@@ -15,19 +15,21 @@ static void for_shown_rows(const struct job *job, const struct surface *surface,
                            void (*use)(void *token, const void *bytes, size_t size), void *token)
 {
     const struct surface_memory *memory = &surface->memory;
-    for (unsigned plane = 0; plane < 2; plane++) {
-        size_t first = job->top / (plane + 1), rows = job->height / (plane + 1);
-        size_t available = (memory->rows + plane) / (plane + 1);
-        size_t bytes = job->width;
-        size_t readable = memory->columns > job->left ? memory->columns - job->left : 0;
+    for (unsigned plane = 0; plane < memory->format->plane_count; plane++) {
+        const struct pixel_plane *samples = &memory->format->planes[plane];
+        size_t first = pixel_rows(samples, job->top), rows = pixel_rows(samples, job->height);
+        size_t available = pixel_rows(samples, memory->rows);
+        size_t left_bytes = pixel_bytes(samples, job->left), bytes = pixel_bytes(samples, job->width);
+        size_t readable = pixel_bytes(samples, memory->columns);
+        readable = readable > left_bytes ? readable - left_bytes : 0;
         if (readable > bytes)
             readable = bytes;
         for (size_t row = first; row < first + rows; row++) {
             uint8_t poison[64];
             size_t present = row < available ? readable : 0;
             if (present)
-                use(token, memory_plane(memory, plane) + row * memory->plane_pitch[plane] + job->left, present);
-            memset(poison, plane ? POISON_CHROMA : POISON_LUMA, sizeof(poison));
+                use(token, memory_plane(memory, plane) + row * memory->plane_pitch[plane] + left_bytes, present);
+            pixel_poison(samples, poison, sizeof(poison));
             for (size_t left = bytes - present; left;) {
                 size_t part = left < sizeof(poison) ? left : sizeof(poison);
                 use(token, poison, part);
@@ -58,8 +60,8 @@ static void write_to_file(void *token, const void *bytes, size_t size)
 static void dump(const struct driver *driver, const struct job *job, const struct surface *surface, const char *what)
 {
     char path[4096];
-    snprintf(path, sizeof(path), "%s/%08x-%06u-%s-%ux%u.nv12", driver->dump_folder, job->place.context,
-             job->place.picture, what, job->width, job->height);
+    snprintf(path, sizeof(path), "%s/%08x-%06u-%s-%ux%u.%s", driver->dump_folder, job->place.context,
+             job->place.picture, what, job->width, job->height, surface->memory.format->name);
     FILE *file = fopen(path, "wbe");
     if (!file) {
         fprintf(stderr, "reference driver: %s: %s\n", path, strerror(errno));

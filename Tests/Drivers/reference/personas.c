@@ -12,6 +12,8 @@
 
 #define ROLLING_REFRESH (VA_ENC_INTRA_REFRESH_ROLLING_COLUMN | VA_ENC_INTRA_REFRESH_ROLLING_ROW)
 
+#define ALL_FORMATS ((1u << PIXEL_SURFACES) - 1)
+
 const VAProfile persona_profiles[] = {VAProfileH264ConstrainedBaseline, VAProfileH264Main, VAProfileH264High};
 const unsigned persona_profile_count = sizeof(persona_profiles) / sizeof(persona_profiles[0]);
 
@@ -49,6 +51,7 @@ static const struct persona personas[] = {
         .derives_images = true,
         .syncs_buffers = true,
         .takes_pointers = true,
+        .formats = ALL_FORMATS,
         .reports_qp = true,
     },
     {
@@ -62,6 +65,7 @@ static const struct persona personas[] = {
             .slice_structures = VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS | VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS,
             .minimum_width = 16, .minimum_height = 16, .maximum_width = 4096, .maximum_height = 2304,
         },
+        .formats = ALL_FORMATS,
     },
     {
         .name = "low-power",
@@ -79,6 +83,7 @@ static const struct persona personas[] = {
         .derives_images = true,
         .syncs_buffers = true,
         .takes_pointers = true,
+        .formats = ALL_FORMATS,
         .reports_qp = true,
     },
 };
@@ -191,6 +196,21 @@ static bool read_entrypoints(struct persona *persona, char *text)
     return persona->full_entrypoint || persona->low_power_entrypoint;
 }
 
+static bool read_formats(struct persona *persona, char *text)
+{
+    persona->formats = 0;
+    char *rest = text;
+    for (char *part; (part = environment_next(&rest, ","));) {
+        unsigned kind = 0;
+        while (kind < PIXEL_SURFACES && strcmp(part, pixel_formats[kind].name) != 0)
+            kind++;
+        if (kind == PIXEL_SURFACES)
+            return false;
+        persona->formats |= 1u << kind;
+    }
+    return persona->formats & 1u << PIXEL_NV12;
+}
+
 static bool read_setting(struct persona *persona, const char *key, char *value)
 {
     if (strcmp(key, "derive-image") == 0)
@@ -199,6 +219,8 @@ static bool read_setting(struct persona *persona, const char *key, char *value)
         return read_switch(value, &persona->syncs_buffers);
     if (strcmp(key, "user-pointer") == 0)
         return read_switch(value, &persona->takes_pointers);
+    if (strcmp(key, "formats") == 0)
+        return read_formats(persona, value);
     if (strcmp(key, "entrypoints") == 0)
         return read_entrypoints(persona, value);
     if (strcmp(key, "h264") == 0)
@@ -276,6 +298,28 @@ bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoi
 {
     return (entrypoint == VAEntrypointEncSlice && persona->full_entrypoint) ||
            (entrypoint == VAEntrypointEncSliceLP && persona->low_power_entrypoint);
+}
+
+bool persona_has_format(const struct persona *persona, const struct pixel_format *format)
+{
+    return persona->formats & 1u << pixel_kind(format);
+}
+
+const struct pixel_format *persona_format_for(const struct persona *persona, uint32_t rt_format)
+{
+    for (unsigned i = 0; i < PIXEL_SURFACES; i++)
+        if (pixel_formats[i].rt_format == rt_format && persona_has_format(persona, &pixel_formats[i]))
+            return &pixel_formats[i];
+    return NULL;
+}
+
+uint32_t persona_rt_formats(const struct persona *persona)
+{
+    uint32_t rt_formats = 0;
+    for (unsigned i = 0; i < PIXEL_SURFACES; i++)
+        if (persona_has_format(persona, &pixel_formats[i]))
+            rt_formats |= pixel_formats[i].rt_format;
+    return rt_formats;
 }
 
 struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint)

@@ -4,6 +4,7 @@
 #define DRIVERS_REFERENCE_PERSONAS_H
 
 #include "../checks/checks.h"
+#include "pixels.h"
 
 /* What is listed of H.264; without it the driver lists a decoder of MPEG-2 instead. */
 enum persona_h264 { H264_ENCODED, H264_DECODED, H264_NOT_LISTED };
@@ -17,6 +18,7 @@ struct persona {
     bool derives_images; /* false: vaDeriveImage is refused, as for tiled surfaces */
     bool syncs_buffers;  /* false: vaSyncBuffer is unimplemented */
     bool takes_pointers; /* surfaces can be made of the client's memory (VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR) */
+    uint32_t formats;    /* of surfaces: 1 << enum pixel_kind; images have those, I420 and YV12 */
     bool reports_qp;     /* average QP and number of passes in the coded buffer's status */
 };
 
@@ -25,6 +27,12 @@ bool persona_read(struct persona *persona, char *problem, size_t size);
 
 bool persona_has_profile(VAProfile profile);
 bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoint);
+
+bool persona_has_format(const struct persona *persona, const struct pixel_format *format);
+/* The format of surfaces that are created without naming one, or NULL. */
+const struct pixel_format *persona_format_for(const struct persona *persona, uint32_t rt_format);
+/* VA_RT_FORMAT_* bits of all formats. */
+uint32_t persona_rt_formats(const struct persona *persona);
 
 /* The limits for a profile: constrained baseline has no B slices (H.264 A.2.1.1). */
 struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint);

@@ -9,10 +9,6 @@
 #include <unistd.h>
 #include <va/va_drmcommon.h>
 
-/* drm_fourcc.h, which is not libva's: codes are VA_FOURCC's of the same letters. */
-#define LAYER_R8 0x20203852   /* "R8  " */
-#define LAYER_GR88 0x38385247 /* "GR88" */
-#define LAYER_NV12 VA_FOURCC_NV12
 #define MODIFIER_LINEAR 0
 #define MODIFIER_INVALID 0x00ffffffffffffffULL /* implicit: by the buffer's own metadata */
 
@@ -25,22 +21,25 @@ static VAStatus refuse_import(const char *name, VAStatus status, const char *fie
     return status;
 }
 
-/* Finds the two planes, whether one layer holds both or each has its own. */
+/* Finds the planes, whether one layer holds all or each has its own. */
 static VAStatus read_layers(struct surface_memory *memory, const VADRMPRIMESurfaceDescriptor *descriptor)
 {
     const uint32_t invalid = VA_STATUS_ERROR_INVALID_PARAMETER;
+    const struct pixel_format *format = memory->format;
     bool composed = descriptor->num_layers == 1;
-    if (descriptor->num_layers != 1 && descriptor->num_layers != 2)
-        return refuse_import("import-layers", (VAStatus)invalid, "num_layers", descriptor->num_layers, 2);
-    const uint32_t formats[2] = {composed ? LAYER_NV12 : LAYER_R8, LAYER_GR88};
+    if (descriptor->num_layers != 1 && descriptor->num_layers != format->plane_count)
+        return refuse_import("import-layers", (VAStatus)invalid, "num_layers", descriptor->num_layers,
+                             format->plane_count);
     for (uint32_t i = 0; i < descriptor->num_layers; i++) {
-        uint32_t format = descriptor->layers[i].drm_format, planes = descriptor->layers[i].num_planes;
-        if (format != formats[i])
-            return refuse_import("import-layers", (VAStatus)invalid, "drm_format", format, formats[i]);
-        if (planes != (composed ? 2 : 1))
-            return refuse_import("import-layers", (VAStatus)invalid, "num_planes", planes, composed ? 2 : 1);
+        uint32_t given = descriptor->layers[i].drm_format, planes = descriptor->layers[i].num_planes;
+        uint32_t expected = composed ? format->composed : format->planes[i].layer;
+        if (given != expected)
+            return refuse_import("import-layers", (VAStatus)invalid, "drm_format", given, expected);
+        if (planes != (composed ? format->plane_count : 1))
+            return refuse_import("import-layers", (VAStatus)invalid, "num_planes", planes,
+                                 composed ? format->plane_count : 1);
     }
-    for (unsigned plane = 0; plane < 2; plane++) {
+    for (unsigned plane = 0; plane < format->plane_count; plane++) {
         unsigned layer = composed ? 0 : plane, index = composed ? plane : 0;
         memory->plane_object[plane] = descriptor->layers[layer].object_index[index];
         memory->plane_offset[plane] = descriptor->layers[layer].offset[index];
@@ -55,8 +54,9 @@ static VAStatus read_layers(struct surface_memory *memory, const VADRMPRIMESurfa
 /* The planes must lie inside their objects. */
 static VAStatus check_extents(const struct surface_memory *memory, uint32_t width, uint32_t height)
 {
-    for (unsigned plane = 0; plane < 2; plane++) {
-        uint64_t bytes = plane ? (width + 1) / 2 * 2 : width, rows = plane ? (height + 1) / 2 : height;
+    for (unsigned plane = 0; plane < memory->format->plane_count; plane++) {
+        const struct pixel_plane *samples = &memory->format->planes[plane];
+        uint64_t bytes = pixel_bytes(samples, width), rows = pixel_rows(samples, height);
         uint64_t pitch = memory->plane_pitch[plane];
         if (pitch < bytes)
             return refuse_import("import-pitch", VA_STATUS_ERROR_INVALID_PARAMETER, "pitch", pitch, bytes);
@@ -113,14 +113,15 @@ static VAStatus import_objects(struct surface_memory *memory, const VADRMPRIMESu
     return VA_STATUS_SUCCESS;
 }
 
-VAStatus memory_import_prime(struct surface_memory *memory, const void *given, uint32_t width, uint32_t height)
+VAStatus memory_import_prime(struct surface_memory *memory, const struct pixel_format *format, const void *given,
+                             uint32_t width, uint32_t height)
 {
     const VADRMPRIMESurfaceDescriptor *descriptor = given;
     *memory = (struct surface_memory){
-        .owner = MEMORY_PRIME, .files = {-1, -1}, .columns = width, .rows = height, .writable = true};
-    if (descriptor->fourcc != VA_FOURCC_NV12)
+        .owner = MEMORY_PRIME, .format = format, .files = {-1, -1}, .columns = width, .rows = height, .writable = true};
+    if (descriptor->fourcc != format->image.fourcc)
         return refuse_import("import-format", VA_STATUS_ERROR_INVALID_PARAMETER, "fourcc", descriptor->fourcc,
-                             VA_FOURCC_NV12);
+                             format->image.fourcc);
     if (descriptor->width < width || descriptor->height < height)
         return refuse_import("import-size", VA_STATUS_ERROR_INVALID_PARAMETER, "width or height",
                              descriptor->width < width ? descriptor->width : descriptor->height,
@@ -158,15 +159,16 @@ static VAStatus check_pages(uintptr_t start, uint64_t size)
     return VA_STATUS_SUCCESS;
 }
 
-VAStatus memory_import_pointer(struct surface_memory *memory, const void *given, uint32_t index, uint32_t width,
-                               uint32_t height)
+VAStatus memory_import_pointer(struct surface_memory *memory, const struct pixel_format *format, const void *given,
+                               uint32_t index, uint32_t width, uint32_t height)
 {
     const VASurfaceAttribExternalBuffers *buffers = given;
     *memory = (struct surface_memory){
-        .owner = MEMORY_USER_POINTER, .files = {-1, -1}, .columns = width, .rows = height, .writable = true};
-    if (buffers->pixel_format != VA_FOURCC_NV12 || buffers->num_planes != 2)
+        .owner = MEMORY_USER_POINTER, .format = format, .files = {-1, -1}, .columns = width, .rows = height,
+        .writable = true};
+    if (buffers->pixel_format != format->image.fourcc || buffers->num_planes != format->plane_count)
         return refuse_import("import-format", VA_STATUS_ERROR_INVALID_PARAMETER, "pixel_format",
-                             buffers->pixel_format, VA_FOURCC_NV12);
+                             buffers->pixel_format, format->image.fourcc);
     if (index >= buffers->num_buffers || !buffers->buffers[index])
         return refuse_import("import-objects", VA_STATUS_ERROR_INVALID_PARAMETER, "num_buffers",
                              buffers->num_buffers, index + 1);
@@ -176,7 +178,7 @@ VAStatus memory_import_pointer(struct surface_memory *memory, const void *given,
     memory->object_count = 1;
     memory->maps[0] = (uint8_t *)buffers->buffers[index];
     memory->sizes[0] = buffers->data_size;
-    for (unsigned plane = 0; plane < 2; plane++) {
+    for (unsigned plane = 0; plane < format->plane_count; plane++) {
         memory->plane_offset[plane] = buffers->offsets[plane];
         memory->plane_pitch[plane] = buffers->pitches[plane];
     }
@@ -185,13 +187,12 @@ VAStatus memory_import_pointer(struct surface_memory *memory, const void *given,
 
 static void describe_layers(VADRMPRIMESurfaceDescriptor *descriptor, const struct surface_memory *memory, bool composed)
 {
-    descriptor->num_layers = composed ? 1 : 2;
-    descriptor->layers[0].drm_format = composed ? LAYER_NV12 : LAYER_R8;
-    descriptor->layers[1].drm_format = composed ? 0 : LAYER_GR88;
-    descriptor->layers[0].num_planes = composed ? 2 : 1;
-    descriptor->layers[1].num_planes = composed ? 0 : 1;
-    for (unsigned plane = 0; plane < 2; plane++) {
+    const struct pixel_format *format = memory->format;
+    descriptor->num_layers = composed ? 1 : format->plane_count;
+    for (unsigned plane = 0; plane < format->plane_count; plane++) {
         unsigned layer = composed ? 0 : plane, index = composed ? plane : 0;
+        descriptor->layers[layer].drm_format = composed ? format->composed : format->planes[plane].layer;
+        descriptor->layers[layer].num_planes = composed ? format->plane_count : 1;
         descriptor->layers[layer].object_index[index] = memory->plane_object[plane];
         descriptor->layers[layer].offset[index] = memory->plane_offset[plane];
         descriptor->layers[layer].pitch[index] = memory->plane_pitch[plane];
@@ -202,7 +203,7 @@ static VAStatus export_memory(const struct surface *surface, bool composed, VADR
 {
     const struct surface_memory *memory = &surface->memory;
     *descriptor = (VADRMPRIMESurfaceDescriptor){
-        .fourcc = VA_FOURCC_NV12,
+        .fourcc = memory->format->image.fourcc,
         .width = surface->width,
         .height = surface->height,
         .num_objects = memory->object_count,

@@ -16,21 +16,37 @@ static uint32_t aligned(uint32_t value, uint32_t alignment)
     return (value + alignment - 1) / alignment * alignment;
 }
 
-bool memory_allocate(struct surface_memory *memory, uint32_t width, uint32_t height)
+/* Rows that the plane has, those of the padding included. */
+static uint32_t allocated_rows(const struct surface_memory *memory, unsigned plane)
 {
-    uint32_t pitch = aligned(width, PITCH_ALIGNMENT) + PITCH_PADDING;
-    uint32_t rows = aligned(height, 16) + ROW_PADDING;
+    return pixel_rows(&memory->format->planes[plane], memory->rows + ROW_PADDING);
+}
+
+static void lay_out(struct surface_memory *memory)
+{
+    size_t end = 0;
+    for (unsigned i = 0; i < memory->format->plane_count; i++) {
+        uint32_t bytes = pixel_bytes(&memory->format->planes[i], memory->columns);
+        memory->plane_pitch[i] = aligned(bytes, PITCH_ALIGNMENT) + PITCH_PADDING;
+        memory->plane_offset[i] = (uint32_t)end;
+        end += (size_t)memory->plane_pitch[i] * allocated_rows(memory, i);
+    }
+    memory->sizes[0] = (end + 4095) / 4096 * 4096;
+}
+
+bool memory_allocate(struct surface_memory *memory, const struct pixel_format *format, uint32_t width,
+                     uint32_t height)
+{
     *memory = (struct surface_memory){
         .owner = MEMORY_DRIVER,
+        .format = format,
         .object_count = 1,
         .files = {-1, -1},
-        .sizes = {aligned(pitch * rows * 3 / 2, 4096)},
-        .plane_offset = {0, pitch * rows},
-        .plane_pitch = {pitch, pitch},
         .columns = aligned(width, 16),
         .rows = aligned(height, 16),
         .writable = true,
     };
+    lay_out(memory);
     memory->files[0] = memfd_create("reference-surface", MFD_CLOEXEC);
     if (memory->files[0] < 0)
         return false;
@@ -42,8 +58,7 @@ bool memory_allocate(struct surface_memory *memory, uint32_t width, uint32_t hei
         return false;
     }
     memory->maps[0] = map;
-    memset(map, POISON_LUMA, (size_t)pitch * rows);
-    memset((uint8_t *)map + (size_t)pitch * rows, POISON_CHROMA, memory->sizes[0] - (size_t)pitch * rows);
+    memory_poison_border(memory, 0, 0);
     return true;
 }
 
@@ -58,21 +73,21 @@ void memory_release(struct surface_memory *memory)
     memory->object_count = 0;
 }
 
-static void poison_plane(struct surface_memory *memory, unsigned plane, uint32_t bytes, uint32_t rows,
-                         uint32_t all_rows, uint8_t value)
+static void poison_plane(struct surface_memory *memory, unsigned plane, uint32_t width, uint32_t height)
 {
-    uint32_t pitch = memory->plane_pitch[plane];
+    const struct pixel_plane *samples = &memory->format->planes[plane];
+    uint32_t pitch = memory->plane_pitch[plane], all_rows = allocated_rows(memory, plane);
+    uint32_t bytes = pixel_bytes(samples, width), rows = pixel_rows(samples, height);
     uint8_t *first = memory_plane(memory, plane);
     for (uint32_t row = 0; row < rows; row++)
-        memset(first + (size_t)row * pitch + bytes, value, pitch - bytes);
-    memset(first + (size_t)rows * pitch, value, (size_t)(all_rows - rows) * pitch);
+        pixel_poison(samples, first + (size_t)row * pitch + bytes, pitch - bytes);
+    pixel_poison(samples, first + (size_t)rows * pitch, (all_rows - rows) * pitch);
 }
 
 void memory_poison_border(struct surface_memory *memory, uint32_t width, uint32_t height)
 {
     if (memory->owner != MEMORY_DRIVER)
         return;
-    uint32_t rows = memory->rows + ROW_PADDING;
-    poison_plane(memory, 0, width, height, rows, POISON_LUMA);
-    poison_plane(memory, 1, aligned(width, 2), (height + 1) / 2, rows / 2, POISON_CHROMA);
+    for (unsigned plane = 0; plane < memory->format->plane_count; plane++)
+        poison_plane(memory, plane, width, height);
 }

@@ -8,6 +8,8 @@
 
 /* What the attributes of vaCreateSurfaces ask for. */
 struct request {
+    const struct pixel_format *format;
+    bool format_given; /* by VASurfaceAttribPixelFormat; else memory of the client says its own */
     uint32_t memory_type; /* one VA_SURFACE_ATTRIB_MEM_TYPE_* */
     const void *descriptor; /* VADRMPRIMESurfaceDescriptor[] or VASurfaceAttribExternalBuffers */
 };
@@ -29,6 +31,17 @@ static VAStatus check_modifiers(const VASurfaceAttrib *attribute)
     return refuse_attribute(attribute, VA_STATUS_ERROR_INVALID_PARAMETER);
 }
 
+/* Must be one of the render target format's. */
+static VAStatus read_format(const struct persona *persona, struct request *request, const VASurfaceAttrib *attribute)
+{
+    const struct pixel_format *format = pixel_format((uint32_t)attribute->value.value.i);
+    if (!format || !persona_has_format(persona, format) || format->rt_format != request->format->rt_format)
+        return refuse_attribute(attribute, VA_STATUS_ERROR_INVALID_IMAGE_FORMAT);
+    request->format = format;
+    request->format_given = true;
+    return VA_STATUS_SUCCESS;
+}
+
 static VAStatus read_attribute(const struct persona *persona, struct request *request,
                                const VASurfaceAttrib *attribute)
 {
@@ -38,8 +51,7 @@ static VAStatus read_attribute(const struct persona *persona, struct request *re
                         "attribute %d is given with the flags 0x%x", attribute->type, attribute->flags);
     switch (attribute->type) {
     case VASurfaceAttribPixelFormat:
-        return value == VA_FOURCC_NV12 ? VA_STATUS_SUCCESS
-                                       : refuse_attribute(attribute, VA_STATUS_ERROR_INVALID_IMAGE_FORMAT);
+        return read_format(persona, request, attribute);
     case VASurfaceAttribMemoryType:
         request->memory_type = value;
         if (value == VA_SURFACE_ATTRIB_MEM_TYPE_VA || value == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2 ||
@@ -59,27 +71,41 @@ static VAStatus read_attribute(const struct persona *persona, struct request *re
     }
 }
 
-static VAStatus provide_memory(struct surface_memory *memory, const struct request *request, uint32_t index,
-                               uint32_t width, uint32_t height)
+/* The client's memory says its format, unless the client did, within the render target format. */
+static const struct pixel_format *imported_format(const struct persona *persona, const struct request *request,
+                                                  uint32_t fourcc)
+{
+    const struct pixel_format *format = pixel_format(fourcc);
+    bool fits = format && persona_has_format(persona, format) && format->rt_format == request->format->rt_format;
+    return fits && !request->format_given ? format : request->format;
+}
+
+static VAStatus provide_memory(struct surface_memory *memory, const struct persona *persona,
+                               const struct request *request, uint32_t index, uint32_t width, uint32_t height)
 {
     if (request->memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_VA)
-        return memory_allocate(memory, width, height) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
+        return memory_allocate(memory, request->format, width, height) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
     if (!request->descriptor) {
         journal_finding(JOURNAL_NOWHERE, "import-descriptor", "va.h VASurfaceAttribExternalBufferDescriptor",
                         "memory type 0x%x without a descriptor", request->memory_type);
         return VA_STATUS_ERROR_INVALID_PARAMETER;
     }
-    if (request->memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR)
-        return memory_import_pointer(memory, request->descriptor, index, width, height);
-    const VADRMPRIMESurfaceDescriptor *descriptors = request->descriptor;
-    return memory_import_prime(memory, &descriptors[index], width, height);
+    if (request->memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR) {
+        const VASurfaceAttribExternalBuffers *buffers = request->descriptor;
+        const struct pixel_format *format = imported_format(persona, request, buffers->pixel_format);
+        return memory_import_pointer(memory, format, buffers, index, width, height);
+    }
+    const VADRMPRIMESurfaceDescriptor *descriptor = (const VADRMPRIMESurfaceDescriptor *)request->descriptor + index;
+    const struct pixel_format *format = imported_format(persona, request, descriptor->fourcc);
+    return memory_import_prime(memory, format, descriptor, width, height);
 }
 
 static VAStatus create_surface(struct driver *driver, const struct request *request, uint32_t index,
                                const struct surface *properties, VASurfaceID *id)
 {
     struct surface_memory memory;
-    VAStatus status = provide_memory(&memory, request, index, properties->width, properties->height);
+    VAStatus status = provide_memory(&memory, &driver->persona, request, index, properties->width,
+                                     properties->height);
     if (status != VA_STATUS_SUCCESS)
         return status;
     struct surface *surface = object_create(driver, OBJECT_SURFACE, sizeof(*surface));
@@ -89,11 +115,10 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
     }
     surface->width = properties->width;
     surface->height = properties->height;
-    surface->rt_format = properties->rt_format;
     surface->memory = memory;
     surface->h264_frame = (struct h264_frame){
         .luma = memory_plane(&memory, 0),
-        .chroma = memory_plane(&memory, 1),
+        .chroma = memory.format->plane_count > 1 ? memory_plane(&memory, 1) : NULL,
         .luma_pitch = memory.plane_pitch[0],
         .chroma_pitch = memory.plane_pitch[1],
     };
@@ -139,16 +164,18 @@ VAStatus entry_vaCreateSurfaces2(VADriverContextP context, unsigned int format, 
                                  VASurfaceAttrib *attrib_list, unsigned int num_attribs)
 {
     struct driver *driver = driver_of(context);
-    if (format != VA_RT_FORMAT_YUV420) {
+    const struct pixel_format *first = persona_format_for(&driver->persona, format);
+    if (!first) {
         journal_finding(JOURNAL_NOWHERE, "surface-format", "va.h vaCreateSurfaces",
-                        "render target format is 0x%x; advertised is 0x%x", format, VA_RT_FORMAT_YUV420);
+                        "render target format is 0x%x; advertised are 0x%x", format,
+                        persona_rt_formats(&driver->persona));
         return VA_STATUS_ERROR_UNSUPPORTED_RT_FORMAT;
     }
     VAStatus status = check_surface_size(driver, width, height);
-    struct request request = {.memory_type = VA_SURFACE_ATTRIB_MEM_TYPE_VA};
+    struct request request = {.format = first, .memory_type = VA_SURFACE_ATTRIB_MEM_TYPE_VA};
     for (unsigned i = 0; status == VA_STATUS_SUCCESS && i < num_attribs; i++)
         status = read_attribute(&driver->persona, &request, &attrib_list[i]);
-    const struct surface properties = {.width = width, .height = height, .rt_format = format};
+    const struct surface properties = {.width = width, .height = height};
     unsigned count = 0;
     while (status == VA_STATUS_SUCCESS && count < num_surfaces) {
         status = create_surface(driver, &request, count, &properties, &surfaces[count]);

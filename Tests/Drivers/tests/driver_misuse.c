@@ -298,6 +298,26 @@ static void one_context_in_two_threads(struct client *client)
     vaEndPicture(client->display, client->context);
 }
 
+/* Inputs whose samples are not those that are coded, and an image that a surface's samples do not fit. */
+static void other_formats(struct client *client)
+{
+    static const unsigned formats[] = {VA_RT_FORMAT_YUV420_10, VA_RT_FORMAT_RGB32, VA_RT_FORMAT_YUV422};
+    VAImageFormat planar = {.fourcc = VA_FOURCC_I420};
+    VAImage image;
+    REPORT(vaCreateImage, client->display, &planar, 64, 64, &image);
+    for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        VASurfaceID own = client->inputs[0];
+        REPORT(vaCreateSurfaces, client->display, formats[i], 64, 64, client->inputs, 1, NULL, 0);
+        REPORT(vaBeginPicture, client->display, client->context, client->inputs[0]);
+        client_render(client);
+        REPORT(vaEndPicture, client->display, client->context);
+        REPORT(vaPutImage, client->display, client->inputs[0], image.image_id, 0, 0, 64, 64, 0, 0, 64, 64);
+        REPORT(vaDestroySurfaces, client->display, client->inputs, 1);
+        client->inputs[0] = own;
+    }
+    REPORT(vaDestroyImage, client->display, image.image_id);
+}
+
 static const struct {
     const char *name;
     void (*act)(struct client *client);
@@ -329,6 +349,7 @@ static const struct {
     {"map-after-timeout", map_after_timeout},
     {"render-mapped-buffer", render_mapped_buffer},
     {"broken-imports", broken_imports},
+    {"other-formats", other_formats},
     {"one-context-in-two-threads", one_context_in_two_threads},
 };
 #define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))

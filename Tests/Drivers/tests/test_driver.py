@@ -63,6 +63,7 @@ MISUSES = {
 # Findings of these come from the checks too, or are too many to count.
 LOOSE_MISUSES = {
     "destroy-reference": ({"picture-not-codable"}, "vaEndPicture 0x6"),
+    "other-formats": ({"input-format", "image-format-of-surface"}, "vaEndPicture 0x6"),
     "one-context-in-two-threads": ({"context-used-concurrently"}, ""),
 }
 
@@ -142,7 +143,7 @@ class ListingTest(DriverTest):
                 self.assertEqual((ended.output.count(full), ended.output.count(low_power)), expected[persona])
 
     def test_settings_that_are_not_understood_are_refused_with_a_message(self):
-        for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"),
+        for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"), ("LIMITS", "formats=p010"), ("LIMITS", "formats=nv12,i420"),
                             ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
                             ("EFFORT", "much"), ("JUDGE", "0ff"), ("JOURNAL", "/nowhere/journal")):
             with self.subTest(f"{name}={value}"):
@@ -153,6 +154,9 @@ class ListingTest(DriverTest):
     def test_limits_are_kept(self):
         ended = self.client("driver_client", "-s", "128x64", limits="size=64x64")
         self.assertIn("vaCreateSurfaces 0x13", ended.output)
+        ended = self.client("driver_surfaces", "64x64", limits="formats=nv12,bgra")
+        self.assertIn("vaCreateSurfaces 0xe\n", ended.output)  # P010: no render target format
+        self.assertIn("vaCreateSurfaces 0x16\n", ended.output)  # BGRX: not with this render target format
         ended = self.client("driver_client", "-b", "100000", limits="rate-controls=cqp,vbr")
         self.assertIn("vaCreateConfig 0x19", ended.output)
 

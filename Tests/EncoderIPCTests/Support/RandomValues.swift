@@ -128,6 +128,7 @@ extension SeededGenerator {
         value.codec = one()
         value.profile = maybe { $0.one() }
         value.level = maybe { $0.one(of: H264Level.all) }
+        value.hevcLevel = maybe { $0.one(of: HEVCLevel.all) }
         value.bitDepth = number()
         value.frameRate = ratio()
         value.isFrameRateVariable = flag()

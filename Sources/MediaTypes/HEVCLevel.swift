@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+
+/// A level of HEVC with one of its tiers, and their limits (HEVC tables A.8 and A.9).
+public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
+    /// The name: `4.1` for the Main tier, `4.1-high` for the High tier.
+    public var name: String { number + (isHighTier ? "-high" : "") }
+    /// The number as the specification writes it: `4.1`.
+    public var number: String {
+        let tenths = levelIDC / 3
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+    /// Thirty times the number, as `general_level_idc` has it.
+    public var levelIDC: UInt8 { limits.generalLevelIdc }
+    /// `general_tier_flag`: whether it is the High tier, which levels below 4 have not.
+    public let isHighTier: Bool
+    /// MaxLumaPs: luma samples of a picture.
+    public var maximumPictureSize: Int { limits.maxLumaPs }
+    /// MaxLumaSr: luma samples per second.
+    public var maximumSampleRate: Int { limits.maxLumaSr }
+    /// MaxSliceSegmentsPerPicture.
+    public var maximumSlices: Int { limits.maxSliceSegments }
+
+    /// The name.
+    public var description: String { name }
+
+    /// All levels, from the lowest to the highest: those of the Main tier, which every decoder of a level takes, then
+    /// those of the High tier.
+    public static let all =
+        HEVCLevelLimits.all.map { HEVCLevel($0, isHighTier: false) }
+        + HEVCLevelLimits.all.filter { $0.high != nil }.map { HEVCLevel($0, isHighTier: true) }
+
+    private let limits: HEVCLevelLimits
+
+    private init(_ limits: HEVCLevelLimits, isHighTier: Bool) {
+        self.limits = limits
+        self.isHighTier = isHighTier
+    }
+
+    /// The level of that name; both `4` and `4.0` name level 4 in the Main tier.
+    public init?(name: String) {
+        var short = name
+        for suffix in ["", "-high"] where name.hasSuffix(".0\(suffix)") {
+            short = name.dropLast(2 + suffix.count) + suffix
+        }
+        guard let level = Self.all.first(where: { $0.name == short }) else { return nil }
+        self = level
+    }
+
+    /// The level of that `general_level_idc` and `general_tier_flag`.
+    public init?(levelIDC: UInt8, isHighTier: Bool) {
+        guard let level = Self.all.first(where: { $0.levelIDC == levelIDC && $0.isHighTier == isHighTier }) else {
+            return nil
+        }
+        self = level
+    }
+
+    /// Why pictures of that coded size and rate are beyond this level (HEVC A.4.1), or `nil` if they are not.
+    public func reasonAgainst(width: Int, height: Int, frameRate: Rational) -> String? {
+        let samples = Int128(width) * Int128(height)
+        if samples > maximumPictureSize { return "\(samples) luma samples, more than \(maximumPictureSize)" }
+        let (width, height) = (Int128(width), Int128(height))
+        if width * width > 8 * maximumPictureSize || height * height > 8 * maximumPictureSize {
+            let longest = Int(Double(8 * maximumPictureSize).squareRoot())
+            return "\(width)x\(height) luma samples, a side longer than \(longest)"
+        }
+        guard frameRate.isPositive else { return "a frame rate of \(frameRate)" }
+        let perSecond = samples * Int128(frameRate.numerator)
+        if perSecond > Int128(maximumSampleRate) * Int128(frameRate.denominator) {
+            let rate = perSecond / Int128(frameRate.denominator)
+            return "\(rate) luma samples per second, more than \(maximumSampleRate)"
+        }
+        return nil
+    }
+
+    /// The lowest level that takes pictures of that size and rate, in the Main tier.
+    public static func lowest(width: Int, height: Int, frameRate: Rational) -> HEVCLevel? {
+        all.first { $0.reasonAgainst(width: width, height: height, frameRate: frameRate) == nil }
+    }
+
+    /// How many pictures of that coded size a decoder keeps beside the one that it decodes: MaxDpbSize - 1, 5...15
+    /// (HEVC A.4.2); 0 for no size and for one beyond the level.
+    public func decodedPictures(width: Int, height: Int) -> Int {
+        let (samples, isTooLarge) = width.multipliedReportingOverflow(by: height)
+        return isTooLarge ? 0 : max(limits.maxDpbSize(lumaSamples: samples) - 1, 0)
+    }
+}
+
+// MARK: - Rates
+
+extension HEVCLevel {
+    /// The highest rate and the largest buffer of coded slices: MaxBR and MaxCPB of the tier times `CpbVclFactor`, which
+    /// is 1000 in profiles Main and Main 10 (HEVC A.4.1 and A.4.2).
+    public var maximumRate: RateLimit {
+        let tier = isHighTier ? limits.high ?? limits.main : limits.main
+        return RateLimit(bitsPerSecond: tier.maxBr * 1000, bufferSize: tier.maxCpb * 1000)
+    }
+
+    /// Why a stream with that rate and decoder's buffer is beyond this level, or `nil` if it is not.
+    public func reasonAgainst(_ rate: RateLimit) -> String? { rate.reasonAgainst(maximum: maximumRate) }
+}
