@@ -83,14 +83,6 @@ void refuse_picture(struct checker *checker, VAStatus status, const char *format
     finding(checker, "picture-not-codable", "va.h vaEndPicture", "%s", reason);
 }
 
-bool any_sent(const bool *sent, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (sent[i])
-            return true;
-    return false;
-}
-
 bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size)
 {
     if (count < *capacity)
@@ -104,6 +96,12 @@ bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size)
     return true;
 }
 
+enum codec codec_of(VAProfile profile)
+{
+    (void)profile;
+    return CODEC_H264;
+}
+
 struct checker *checker_create(const struct submitted_config *config, struct journal_place place)
 {
     struct checker *checker = calloc(1, sizeof *checker);
@@ -111,6 +109,8 @@ struct checker *checker_create(const struct submitted_config *config, struct jou
         return NULL;
     checker->config = *config;
     checker->place = place;
+    checker->codec = &h264_checks;
+    checker->picture.codec = codec_of(config->profile);
     if (!checker->config.rate_control)
         checker->config.rate_control = VA_RC_CQP;
     checker->rate.rate_control = checker->config.rate_control;
@@ -128,8 +128,7 @@ static void forget_picture(struct checker *checker)
     checker->picture.headers.failed = false;
     for (uint32_t i = 0; i < CHECKS_MAXIMUM_SLICES; i++)
         bits_release(&checker->prefixes[i]);
-    memset(checker->sps_sent_now, 0, sizeof checker->sps_sent_now);
-    memset(checker->pps_sent_now, 0, sizeof checker->pps_sent_now);
+    memset(checker->set_sent_now, 0, sizeof checker->set_sent_now);
 }
 
 void checker_destroy(struct checker *checker)
@@ -138,17 +137,16 @@ void checker_destroy(struct checker *checker)
         return;
     forget_picture(checker);
     bits_release(&checker->picture.headers);
-    bits_release(&checker->own_sps);
-    bits_release(&checker->own_pps);
     free(checker->picture.slices);
     forget_replaced(checker, true);
     free(checker->replaced);
     free(checker->collected.headers);
     free(checker->collected.units);
-    for (unsigned i = 0; i < 32; i++)
-        free(checker->sps[i]);
-    for (unsigned i = 0; i < 256; i++)
-        free(checker->pps[i]);
+    for (unsigned kind = 0; kind < SET_KINDS; kind++) {
+        bits_release(&checker->own[kind]);
+        for (unsigned i = 0; i < CHECKS_MAXIMUM_SETS; i++)
+            free(checker->sets[kind][i]);
+    }
     free(checker);
 }
 
@@ -171,44 +169,46 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     checker->previous_sequence = picture->sequence;
     checker->had_sequence = checker->have_sequence;
     checker->have_sets = checker->have_headers = false;
-    checker->sends_own_sps = checker->sends_own_pps = false;
+    memset(checker->sends_own, 0, sizeof checker->sends_own);
     picture->codable = true;
     picture->refusal = VA_STATUS_SUCCESS;
     picture->slice_count = 0;
     picture->idr = picture->reference = picture->long_term = false;
     picture->picture_order_count = 0;
+    picture->reconstruction = VA_INVALID_SURFACE;
+    picture->coded_buffer = VA_INVALID_ID;
     memset(&picture->picture, 0, sizeof picture->picture);
     memset(&picture->sps, 0, sizeof picture->sps);
     memset(&picture->pps, 0, sizeof picture->pps);
 }
 
-void check_everything(struct checker *checker)
+/* Parameter sets, slice headers, order of the stream and references, as far as the buffers have them. */
+static void understand_picture(struct checker *checker)
 {
-    check_sequence(checker);
+    struct understood_picture *picture = &checker->picture;
     if (checker->collected.picture)
-        check_picture(checker);
-    check_slice_parameters(checker);
-    check_surfaces(checker);
-    check_access_unit(checker);
-    check_rate(checker);
-    if (!checker->have_sets)
+        checker->codec->name_objects(picture);
+    require_buffers(checker);
+    if (!picture->codable)
         return;
-    check_sequence_sps(checker);
-    check_picture_pps(checker);
-    check_profile(checker);
-    check_levels(checker);
-    check_hrd(checker);
-    check_cropping(checker);
+    checker->codec->understand(checker);
     if (!checker->have_headers)
         return;
-    check_picture_header(checker);
-    check_slice_headers(checker);
-    check_common_fields(checker);
-    check_weights(checker);
-    check_references(checker);
-    check_order(checker);
-    check_intra_refresh(checker);
-    check_access_unit_content(checker);
+    require_coverage(checker);
+    for (uint32_t i = 0; i < picture->slice_count; i++)
+        for (uint32_t list = 0; list < 2; list++)
+            for (uint32_t k = 0; k < picture->slices[i].reference_count[list]; k++)
+                require_reference(checker, i, list, k);
+    require_surfaces(checker);
+    assemble_stream(checker);
+}
+
+static void commit_picture(struct checker *checker)
+{
+    checker->codec->commit(checker);
+    for (unsigned kind = 0; kind < SET_KINDS; kind++)
+        checker->lost_own[kind] = checker->lost_own[kind] && !checker->sends_own[kind];
+    keep_past(checker);
 }
 
 const struct understood_picture *checker_picture(struct checker *checker, const struct submission *submission)
@@ -218,9 +218,15 @@ const struct understood_picture *checker_picture(struct checker *checker, const 
     read_packed_headers(checker);
     understand_picture(checker);
     checker->picture.rate = checker->rate;
-    if (checker->judging)
-        check_everything(checker);
-    commit_picture(checker);
+    if (checker->judging) {
+        checker->codec->check_buffers(checker);
+        if (checker->have_sets)
+            checker->codec->check_sets(checker);
+        if (checker->have_headers)
+            checker->codec->check_headers(checker);
+    }
+    if (checker->picture.codable)
+        commit_picture(checker);
     checker->submission = NULL;
     return &checker->picture;
 }
@@ -230,6 +236,6 @@ void checker_picture_failed(struct checker *checker)
     checker->dpb = checker->dpb_before;
     checker->history = checker->history_before;
     forget_latest(checker);
-    checker->lost_own_sps = checker->lost_own_sps || checker->sends_own_sps;
-    checker->lost_own_pps = checker->lost_own_pps || checker->sends_own_pps;
+    for (unsigned kind = 0; kind < SET_KINDS; kind++)
+        checker->lost_own[kind] = checker->lost_own[kind] || checker->sends_own[kind];
 }

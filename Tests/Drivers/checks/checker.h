@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of this folder share. checker.c leads a picture through them in this order: collect.c takes the
- * buffers apart, packed.c the packed headers, rate.c the rate control; understand.c derives the parameter sets and
- * slices (own_headers.c makes those that the application leaves to the driver); then the checks compare. */
+/* What the files of this folder share, whatever the codec. checker.c leads a picture through them in this order:
+ * collect.c takes the buffers apart, packed.c the packed headers, rate.c the rate control; CODEC_understand.c derives
+ * the parameter sets (sets.c) and slices (CODEC_own_headers.c makes those that the application leaves to the driver),
+ * stream.c puts them in order; then the checks compare. */
 #ifndef DRIVERS_CHECKS_CHECKER_H
 #define DRIVERS_CHECKS_CHECKER_H
 
 #include "../h264/dpb.h"
 #include "checks.h"
 
+/* What NAL units are for. UNIT_VPS to UNIT_PPS are in the order of enum set_kind. */
+enum unit_class { UNIT_VPS, UNIT_SPS, UNIT_PPS, UNIT_SLICE, UNIT_SEI, UNIT_AUD, UNIT_FILLER, UNIT_OTHER };
+
+/* Kinds of parameter sets, each of which refers to one of the kind before. H.264 has no SET_VPS. */
+enum set_kind { SET_VPS, SET_SPS, SET_PPS, SET_KINDS };
+#define CHECKS_MAXIMUM_SETS 256
+
 /* One NAL unit of a packed header buffer. */
 struct packed_unit {
     uint32_t header;     /* index of the packed header it came in */
     uint32_t type;       /* nal_unit_type; UINT32_MAX: there was no NAL unit header */
+    enum unit_class class;
     size_t first, size;  /* bytes in the packed header's data, start code included */
     uint8_t *bytes;      /* NAL unit header and payload without emulation prevention; owned */
     size_t bit_count;
@@ -72,7 +81,7 @@ struct wave {
 #define CHECKS_ORDER_COUNTS 64
 struct history {
     bool previous_was_idr, previous_was_unused, end_of_sequence; /* unused: for reference */
-    uint32_t previous_idr_pic_id;
+    uint32_t previous_idr_pic_id; /* H.264 */
     uint32_t removal_delay; /* cpb_removal_delay of the latest picture since the buffering period's */
     uint32_t since_intra, since_idr, since_anchor; /* pictures since the last I, IDR, and I or P picture */
     int32_t order_counts[CHECKS_ORDER_COUNTS];     /* of the coded video sequence, a ring */
@@ -80,23 +89,36 @@ struct history {
     struct wave wave;
     VASurfaceID latest_reference; /* reconstruction of the reference picture coded last */
     bool has_active_sps;    /* an IDR picture came: `active` is its SPS */
-    struct h264_sps active;
+    union {
+        struct h264_sps h264;
+    } active;
+};
+
+/* The model of the decoded picture buffer. */
+union decoded_pictures {
+    struct h264_dpb h264;
+};
+
+/* What tells a picture from another one, by the VA parameters. */
+struct picture_identity {
+    VASurfaceID input;
+    int32_t order_count;
+    bool idr;
+    uint32_t idr_pic_id; /* where idr, of H.264 */
 };
 
 /* A picture that the application may have to submit again, with what was there before it. */
 struct past_picture {
     uint32_t number; /* journal_place.picture */
     uint64_t serial; /* checker.serial when it was submitted */
-    VASurfaceID input, reconstruction;
-    int32_t order_count; /* CurrPic.TopFieldOrderCnt */
-    bool idr;
-    uint32_t idr_pic_id; /* where idr */
-    bool sent_own_sps, sent_own_pps;
-    struct h264_dpb dpb;
+    VASurfaceID reconstruction;
+    struct picture_identity identity;
+    bool sent_own[SET_KINDS];
+    union decoded_pictures dpb;
     struct history history;
     struct understood_rate rate;
     bool rate_control_given, frame_rate_given, had_sequence;
-    VAEncSequenceParameterBufferH264 sequence;
+    union sequence_parameters sequence;
 };
 
 /* How many pictures an application may have submitted before it learns that the first of them was cut short. */
@@ -105,36 +127,88 @@ struct past_picture {
 /* A parameter set that gave way to another one. */
 struct replaced_set {
     uint64_t serial; /* checker.serial of the picture that brought the other one */
+    enum set_kind kind;
     uint32_t id;
-    struct h264_sps *sps; /* one of both; owned */
-    struct h264_pps *pps;
-    bool is_sps;
+    void *set; /* owned; NULL: there was none */
 };
+
+/* A kind of parameter sets of a codec. */
+struct codec_sets {
+    const char *word;   /* in names of findings: "sps"; NULL: the codec has none of the kind */
+    const char *clause; /* what the elements mean */
+    const char *id_clause; /* where a set of the kind is named by its id */
+    uint32_t packed_type; /* VAEncPackedHeaderType that they come in */
+    size_t size;        /* of the structure */
+    uint32_t count;     /* ids are below */
+    bool (*read)(void *set, const uint8_t *nal, size_t bit_count, size_t *end, struct syntax_error *error);
+    void (*write)(struct bits *bits, const void *set);
+    uint32_t (*id)(const void *set);
+};
+
+struct checker;
+
+/* What the sequence parameters say of rate and time. */
+struct sequence_rate {
+    uint32_t bits_per_second;
+    uint64_t numerator, denominator; /* pictures per second; 0: not given */
+};
+
+/* What is different from codec to codec. */
+struct codec_checks {
+    /* Clauses: "va_enc_h264.h VAEncSequenceParameterBufferH264" and so on. */
+    const char *sequence_buffer, *picture_buffer, *slice_buffer, *coded_buffer, *current_picture;
+    const char *packed_types, *packed_slice, *trailing_bits, *escapes, *cropping, *largest_picture;
+    /* What 256 luma samples and their chroma may take at most (`largest_picture`): a coded buffer that holds less can
+     * overflow with a legal picture. */
+    uint32_t bytes_per_macroblock;
+    size_t sequence_size, picture_size, slice_size;
+    uint32_t unit_header_bits;
+    struct codec_sets sets[SET_KINDS];
+    uint32_t (*unit_type)(const uint8_t *nal);
+    enum unit_class (*unit_class)(uint32_t type);
+    struct sequence_rate (*sequence_rate)(const union sequence_parameters *sequence);
+    /* Tells checker->picture which surface is reconstructed and where the bits go, by its picture parameters. */
+    void (*name_objects)(struct understood_picture *picture);
+    /* Fills the rest of checker->picture; refuses what is not codable. */
+    void (*understand)(struct checker *checker);
+    /* Enters the picture into the model of the DPB and the history. */
+    void (*commit)(struct checker *checker);
+    /* Reads what tells the picture from others out of its picture and first slice parameters. */
+    void (*identify)(const union picture_parameters *picture, const union slice_parameters *slice,
+                     struct picture_identity *identity);
+    /* The surface of the reference picture with the index, as the DPB is before the picture; false: no such index. */
+    bool (*reference)(const struct checker *checker, uint32_t index, VASurfaceID *surface);
+    /* The checks proper, in three groups: those that need no parameter sets, have_sets, have_headers. */
+    void (*check_buffers)(struct checker *checker);
+    void (*check_sets)(struct checker *checker);
+    void (*check_headers)(struct checker *checker);
+};
+
+extern const struct codec_checks h264_checks;
 
 struct checker {
     struct submitted_config config;
     struct journal_place place;
     const struct submission *submission; /* the current one */
     bool judging;
+    const struct codec_checks *codec;
     struct collected collected;
     /* Latest parameter sets as the stream carries them; owned, NULL: never sent. */
-    struct h264_sps *sps[32];
-    struct h264_pps *pps[256];
-    bool sps_sent_now[32], pps_sent_now[256]; /* with this picture */
+    void *sets[SET_KINDS][CHECKS_MAXIMUM_SETS];
+    bool set_sent_now[SET_KINDS][CHECKS_MAXIMUM_SETS]; /* with this picture */
     bool have_sequence;  /* a usable sequence buffer came, now or before */
-    VAEncSequenceParameterBufferH264 previous_sequence; /* before this picture */
+    union sequence_parameters previous_sequence; /* before this picture */
     bool had_sequence;
-    struct bits own_sps, own_pps; /* framed NAL units that the driver made and sent last */
-    bool sends_own_sps, sends_own_pps; /* with this picture */
-    bool lost_own_sps, lost_own_pps;   /* with a picture that failed: the next one must send them */
+    struct bits own[SET_KINDS];  /* framed NAL units that the driver made and sent last */
+    bool sends_own[SET_KINDS];   /* with this picture */
+    bool lost_own[SET_KINDS];    /* with a picture that failed: the next one must send them */
     struct understood_picture picture;
     struct bits prefixes[CHECKS_MAXIMUM_SLICES];
     uint32_t slice_capacity;
-    uint32_t slice_pps[CHECKS_MAXIMUM_SLICES];
     struct understood_rate rate; /* persists */
     bool rate_control_given;     /* a rate control buffer came, ever */
     bool frame_rate_given;       /* likewise a frame rate buffer */
-    struct h264_dpb dpb, dpb_before; /* `dpb` includes the latest picture once it was judged */
+    union decoded_pictures dpb, dpb_before; /* `dpb` includes the latest picture once it was judged */
     struct history history, history_before;
     /* `rate` and its company before the latest picture. */
     struct understood_rate rate_before;
@@ -144,8 +218,8 @@ struct checker {
     uint64_t past_first, past_end; /* numbers that are there */
     struct replaced_set *replaced; /* in their order; owned */
     uint32_t replaced_count, replaced_capacity;
-    struct h264_order_count order_count;
-    bool have_sets;    /* picture.sps and picture.pps are this picture's */
+    struct h264_order_count h264_order_count;
+    bool have_sets;    /* the picture's parameter sets are this picture's */
     bool have_headers; /* and so are all slice headers and the order count */
 };
 
@@ -172,9 +246,6 @@ void expect_reserved(struct checker *checker, const char *name, const char *clau
 void refuse_picture(struct checker *checker, VAStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* True when any of the flags is set. */
-bool any_sent(const bool *sent, uint32_t count);
-
 /* Enlarges an owned array to hold `count` + 1 elements of `size` bytes; false when memory is out. */
 bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size);
 
@@ -182,7 +253,7 @@ bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size);
 void collect_buffers(struct checker *checker);
 void forget_collected(struct checker *checker);
 
-/* packed.c: packed headers to NAL units, parameter sets to checker->sps and pps. */
+/* packed.c: packed headers to NAL units, parameter sets to checker->sets. */
 void read_packed_headers(struct checker *checker);
 bool packed_kind_taken(const struct checker *checker, uint32_t type);
 bool packed_kind_configured(const struct checker *checker, uint32_t type);
@@ -190,49 +261,85 @@ bool packed_kind_configured(const struct checker *checker, uint32_t type);
 /* rate.c */
 void understand_rate(struct checker *checker, const struct submitted_buffer *buffer);
 void understand_sequence_rate(struct checker *checker);
-/* own_headers.c: parameter sets and slice headers from the VA parameters, as they would be coded; false when they
- * cannot be (out of range; refuse_picture was called). */
-bool make_sps(struct checker *checker, struct h264_sps *sps);
-bool make_pps(struct checker *checker, const struct h264_sps *sps, struct h264_pps *pps);
-bool make_slice_header(struct checker *checker, uint32_t slice, struct h264_slice_header *header);
 
-/* understand.c: fills checker->picture; commit_picture enters it into the DPB and the history. */
-void understand_picture(struct checker *checker);
-void commit_picture(struct checker *checker);
+/* sets.c */
 
-/* The checks proper, all led by check_everything. Those of the first group need no parameter sets, those of the
- * second need have_sets, those of the third have_headers. */
-void check_everything(struct checker *checker);
+/* Whether a set of the kind was sent with this picture: the one with the id, or any. */
+bool set_sent(const struct checker *checker, enum set_kind kind, uint32_t id);
+bool any_set_sent(const struct checker *checker, enum set_kind kind);
 
-void check_sequence(struct checker *checker);       /* sequence.c */
-void check_picture(struct checker *checker);        /* picture.c */
-void check_slice_parameters(struct checker *checker); /* slices.c */
+/* Decides on a set of the kind: the application's with the id where it packed one, else one that `make` makes of the
+ * VA parameters. It is copied to `set`; the stream gets an own one where it needs it. `begins`: the picture begins a
+ * sequence. The first form is for sets that only such pictures bring; the second for those that follow every change
+ * of the picture parameters. False: it cannot be had (refuse_picture was called). */
+typedef bool (*make_set)(struct checker *checker, void *set);
+bool settle_sequence_set(struct checker *checker, enum set_kind kind, uint32_t id, bool begins, make_set make,
+                         void *set);
+bool settle_picture_set(struct checker *checker, enum set_kind kind, uint32_t id, bool begins, make_set make,
+                        void *set);
+
+/* Writes what was made of VA parameters and reads it back into `set`: a field that is out of its range shows there, by
+ * its name in the specification. False: it cannot be read (refuse_picture was called). */
+bool read_back_set(struct checker *checker, enum set_kind kind, const void *made, void *set);
+
+/* stream.c */
+
+/* What goes before the first slice, and between slices: packed units in their order, own parameter sets where they
+ * belong. */
+void assemble_stream(struct checker *checker);
+
+/* The slice unit of the slice's packed header, or NULL. */
+const struct packed_unit *slice_unit(const struct checker *checker, uint32_t slice);
+
+/* Takes what the unit has up to bit `end`, where its slice header ends, for the slice's; false: out of memory. */
+bool take_slice_header(struct checker *checker, uint32_t slice, const struct packed_unit *unit, size_t end);
+
+/* Refuses the picture where it has no buffers to be understood from. */
+void require_buffers(struct checker *checker);
+/* Slices must follow each other without gap and cover the picture, else the stream cannot be decoded. */
+void require_coverage(struct checker *checker);
+/* What the driver codes: the surfaces and the coded buffer exist, and the picture fits in them. */
+void require_surfaces(struct checker *checker);
+/* Refuses a reference whose surface does not exist. */
+void require_reference(struct checker *checker, uint32_t slice, uint32_t list, uint32_t entry);
+
+/* The checks that codecs share; codec_checks.check_... lead them where parameter sets and headers are needed. */
+
 void check_surfaces(struct checker *checker);       /* surfaces.c */
-void check_access_unit(struct checker *checker);    /* access_unit.c */
+/* Of the picture in one direction: what is shown against the context. */
+void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped, uint32_t context);
 void check_rate(struct checker *checker);           /* rate_checks.c */
 
-void check_sequence_sps(struct checker *checker);   /* sequence.c */
-void check_picture_pps(struct checker *checker);    /* picture.c */
-void check_profile(struct checker *checker);        /* profile.c */
-void check_levels(struct checker *checker);         /* levels.c */
-void check_hrd(struct checker *checker);            /* rate_checks.c */
-void check_cropping(struct checker *checker);       /* surfaces.c */
+/* One schedule of a hypothetical reference decoder. */
+struct schedule {
+    uint64_t bit_rate, bit_rate_unit, size, size_unit; /* bits; what the units of the coded values are */
+    bool constant;                                     /* cbr_flag */
+};
 
-void check_picture_header(struct checker *checker); /* picture.c */
-void check_slice_headers(struct checker *checker);  /* slice_headers.c */
-void check_common_fields(struct checker *checker);  /* slices.c */
-void check_weights(struct checker *checker);        /* weights.c */
-void check_references(struct checker *checker);     /* references.c */
-void check_order(struct checker *checker);          /* order.c */
-void check_access_unit_content(struct checker *checker); /* access_unit.c */
-void check_enhancement(struct checker *checker);    /* enhancement.c, from check_access_unit_content */
+/* The schedule against rate control and HRD; `clause` has cbr_flag and the rates. */
+void check_schedule(struct checker *checker, const struct schedule *schedule, const char *clause);
+/* Whether rate control aims at a bit rate. */
+bool aims_at_bit_rate(const struct checker *checker);
+/* The frame rate against a fixed one of the VUI. */
+void check_frame_rate(struct checker *checker, uint64_t time_scale, uint64_t units);
+
+/* The delay of a buffering period, of 90 kHz, for one schedule (the first one: `is_first`). */
+void check_initial_delay(struct checker *checker, const struct schedule *schedule, bool is_first, uint32_t delay,
+                         const char *clause);
+
+/* order.c */
+/* No order count comes twice; returns how many pictures that came before are shown later than this one. */
+uint32_t check_order_count(struct checker *checker, const char *clause);
+/* The periods of the sequence parameters are promises about picture types. */
+void check_periods(struct checker *checker, uint32_t intra_period, uint32_t intra_idr_period, uint32_t ip_period);
+/* The type of the picture, that of its slice that may predict most. */
+enum coded_type picture_type(const struct checker *checker);
+/* Enters the picture into the history, with the order count by which later ones see it. */
+void remember_picture(struct checker *checker, bool forgets_order_counts, int32_t order_count);
 
 /* intra_refresh.c: the picture's part of a wave; enters it into the history. */
 void check_intra_refresh(struct checker *checker);
 void remember_intra_refresh(struct checker *checker);
-
-/* order.c: enters the picture into the history. */
-void remember_picture(struct checker *checker);
 
 /* resubmission.c. Goes back to how things were before a picture that came out cut short, if that is what the submission
  * repeats; tells so in `picture`. Before begin_picture. */
@@ -241,8 +348,7 @@ void resume_picture(struct checker *checker);
 void keep_past(struct checker *checker);
 void forget_latest(struct checker *checker);
 /* Puts a parameter set, owned from now on, where an older one may be. */
-void replace_sps(struct checker *checker, uint32_t id, struct h264_sps *sps);
-void replace_pps(struct checker *checker, uint32_t id, struct h264_pps *pps);
+void replace_set(struct checker *checker, enum set_kind kind, uint32_t id, void *set);
 /* Frees replaced sets that nobody can go back to, or all. */
 void forget_replaced(struct checker *checker, bool all);
 

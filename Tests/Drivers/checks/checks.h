@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The judge: whether what an application handed to the driver for one H.264 encode is consistent, in itself, with
- * what came before it in the context, with the config it made and with the standard. Pure bookkeeping: it never
- * touches libva or pixels, and speaks only through journal_finding. */
+/* The judge: whether what an application handed to the driver for one H.264 or HEVC encode is consistent, in itself,
+ * with what came before it in the context, with the config it made and with the standard. Pure bookkeeping: it never
+ * touches libva or pixels, and speaks only through journal_finding.
+ *
+ * Where codecs differ, values are unions with a member for each; which one counts goes by codec_of. */
 #ifndef DRIVERS_CHECKS_CHECKS_H
 #define DRIVERS_CHECKS_CHECKS_H
 
@@ -10,6 +12,15 @@
 
 #include <va/va.h>
 #include <va/va_enc_h264.h>
+
+enum codec { CODEC_H264 };
+
+/* Of a profile that is encoded here. */
+enum codec codec_of(VAProfile profile);
+
+/* What a picture or slice may predict from: nothing, one list, or two. */
+enum coded_type { CODED_P, CODED_B, CODED_I };
+#define CODED_TYPES 3
 
 /* What the driver advertised for a profile and entrypoint (the persona, after its limits). */
 struct persona_limits {
@@ -68,6 +79,7 @@ struct submission {
 };
 
 #define CHECKS_MAXIMUM_SLICES 256
+#define CHECKS_MAXIMUM_REFERENCES 32 /* of a list */
 
 /* What the driver needs to code the picture: the checker reads it out of the buffers once. Misc parameters persist
  * over pictures as VA-API says; parameter sets too. */
@@ -77,14 +89,39 @@ struct understood_reference {
     bool long_term;
 };
 
+union sequence_parameters {
+    VAEncSequenceParameterBufferH264 h264;
+};
+
+union picture_parameters {
+    VAEncPictureParameterBufferH264 h264;
+};
+
+union slice_parameters {
+    VAEncSliceParameterBufferH264 h264;
+};
+
+union sequence_set {
+    struct h264_sps h264;
+};
+
+union picture_set {
+    struct h264_pps h264;
+};
+
+union slice_header {
+    struct h264_slice_header h264;
+};
+
 struct understood_slice {
-    VAEncSliceParameterBufferH264 parameters;
-    /* RefPicList0 and 1, as many as the header's num_ref_idx_active says (0 for lists the slice does not use). They
-     * are the application's lists, even where the headers lead a decoder to others: that is a finding. */
-    struct understood_reference references[2][H264_MAXIMUM_REFERENCES];
+    enum coded_type type;
+    /* Reference lists 0 and 1, as many as the header's num_ref_idx_active says (0 for lists the slice does not use).
+     * They are the application's lists, even where the headers lead a decoder to others: that is a finding. */
+    struct understood_reference references[2][CHECKS_MAXIMUM_REFERENCES];
     uint32_t reference_count[2];
-    uint32_t macroblock_count;    /* from header.first_mb_in_slice on, within the picture when it is codable */
-    struct h264_slice_header header; /* from the packed slice header, else made of the VA parameters */
+    uint32_t first_block, block_count; /* macroblocks or coding tree blocks, within the picture when it is codable */
+    union slice_parameters parameters;
+    union slice_header header;       /* from the packed slice header, else made of the VA parameters */
     struct bits nal;                 /* NAL header and slice header, unescaped; owned by the checker until the next
                                         call for the same checker */
     const struct bits *prefix;       /* raw packed data that stand directly before this slice, byte-aligned, escaped
@@ -111,12 +148,20 @@ struct understood_picture {
     VAStatus refusal; /* status for vaEndPicture when not codable */
     bool resumes;     /* the application goes back to a picture that came out cut short: that one and those after it */
     uint32_t resumed_picture; /* are discarded; its number (journal_place) */
-    VAEncSequenceParameterBufferH264 sequence; /* the latest */
-    VAEncPictureParameterBufferH264 picture;
-    struct h264_sps sps; /* from the packed SPS, else made of the VA parameters */
-    struct h264_pps pps;
+    enum codec codec;
+    union sequence_parameters sequence; /* the latest */
+    union picture_parameters picture;
+    VASurfaceID reconstruction;
+    VABufferID coded_buffer;
+    uint32_t bit_depth;      /* 8 or 10 */
+    uint32_t block_size;     /* luma samples that a macroblock or coding tree block has in each direction */
+    uint32_t columns, rows;  /* of the coded picture in blocks; those of HEVC may reach beyond it */
+    uint32_t width, height;  /* of the coded picture in luma samples */
+    uint32_t left, top, shown_width, shown_height; /* what a decoder shows of it, likewise */
+    union sequence_set sps; /* from the packed SPS, else made of the VA parameters */
+    union picture_set pps;
     bool idr, reference;
-    int32_t picture_order_count; /* PicOrderCnt of the frame (8.2.1), from the headers */
+    int32_t picture_order_count; /* of the frame (H.264 8.2.1), from the headers */
     bool long_term;              /* the picture becomes a long-term reference */
     struct bits headers; /* what goes before the first slice: AUD, SPS, PPS, SEI as the application packed them (start
                             codes and escapes added where it said that they are missing), or own SPS/PPS at an IDR

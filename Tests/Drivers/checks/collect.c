@@ -8,15 +8,27 @@
 /* Kinds of parameter buffers that are one structure per element. */
 struct kind {
     const char *size_name, *count_name, *clause;
-    uint32_t structure_size;
+    size_t structure_size;
 };
 
-static const struct kind sequence_kind = {"sequence-buffer-size", "sequence-buffer-count",
-    "va_enc_h264.h VAEncSequenceParameterBufferH264", sizeof(VAEncSequenceParameterBufferH264)};
-static const struct kind picture_kind = {"picture-buffer-size", "picture-buffer-count",
-    "va_enc_h264.h VAEncPictureParameterBufferH264", sizeof(VAEncPictureParameterBufferH264)};
-static const struct kind slice_kind = {"slice-buffer-size", "slice-buffer-count",
-    "va_enc_h264.h VAEncSliceParameterBufferH264", sizeof(VAEncSliceParameterBufferH264)};
+static struct kind sequence_kind(const struct checker *checker)
+{
+    return (struct kind){"sequence-buffer-size", "sequence-buffer-count", checker->codec->sequence_buffer,
+                         checker->codec->sequence_size};
+}
+
+static struct kind picture_kind(const struct checker *checker)
+{
+    return (struct kind){"picture-buffer-size", "picture-buffer-count", checker->codec->picture_buffer,
+                         checker->codec->picture_size};
+}
+
+static struct kind slice_kind(const struct checker *checker)
+{
+    return (struct kind){"slice-buffer-size", "slice-buffer-count", checker->codec->slice_buffer,
+                         checker->codec->slice_size};
+}
+
 static const struct kind packed_kind = {"packed-parameter-buffer-size", "packed-parameter-buffer-count",
     "va.h VAEncPackedHeaderParameterBuffer", sizeof(VAEncPackedHeaderParameterBuffer)};
 
@@ -37,27 +49,29 @@ static void expect_one(struct checker *checker, const struct submitted_buffer *b
 
 static void collect_sequence(struct checker *checker, const struct submitted_buffer *buffer)
 {
+    const struct kind kind = sequence_kind(checker);
     if (checker->collected.sequence_count++ > 0)
-        finding(checker, "sequence-buffer-duplicate", sequence_kind.clause, "a second one for the same picture");
-    if (!usable(checker, buffer, &sequence_kind))
+        finding(checker, "sequence-buffer-duplicate", kind.clause, "a second one for the same picture");
+    if (!usable(checker, buffer, &kind))
         return;
-    expect_one(checker, buffer, &sequence_kind);
-    memcpy(&checker->picture.sequence, buffer->data, sizeof checker->picture.sequence);
+    expect_one(checker, buffer, &kind);
+    memcpy(&checker->picture.sequence, buffer->data, kind.structure_size);
     checker->collected.sequence = true;
     checker->have_sequence = true;
 }
 
 static void collect_picture(struct checker *checker, const struct submitted_buffer *buffer)
 {
+    const struct kind kind = picture_kind(checker);
     if (checker->collected.picture_count++ > 0)
-        finding(checker, "picture-buffer-duplicate", picture_kind.clause, "a second one for the same picture");
+        finding(checker, "picture-buffer-duplicate", kind.clause, "a second one for the same picture");
     if (checker->collected.slice_count > 0)
-        finding(checker, "picture-buffer-after-slice", picture_kind.clause,
+        finding(checker, "picture-buffer-after-slice", kind.clause,
                 "slice parameters came before the picture's");
-    if (!usable(checker, buffer, &picture_kind))
+    if (!usable(checker, buffer, &kind))
         return;
-    expect_one(checker, buffer, &picture_kind);
-    memcpy(&checker->picture.picture, buffer->data, sizeof checker->picture.picture);
+    expect_one(checker, buffer, &kind);
+    memcpy(&checker->picture.picture, buffer->data, kind.structure_size);
     checker->collected.picture = true;
 }
 
@@ -75,8 +89,9 @@ static bool grow_slices(struct checker *checker)
 static void collect_slices(struct checker *checker, const struct submitted_buffer *buffer)
 {
     struct collected *collected = &checker->collected;
+    const struct kind kind = slice_kind(checker);
     collected->slice_buffer_count++;
-    if (!usable(checker, buffer, &slice_kind))
+    if (!usable(checker, buffer, &kind))
         return;
     for (uint32_t i = 0; i < buffer->count; i++) {
         if (collected->slice_count == CHECKS_MAXIMUM_SLICES) {
@@ -88,8 +103,7 @@ static void collect_slices(struct checker *checker, const struct submitted_buffe
             return;
         }
         const uint8_t *element = (const uint8_t *)buffer->data + (size_t)i * buffer->size;
-        memcpy(&checker->picture.slices[collected->slice_count].parameters, element,
-               sizeof(VAEncSliceParameterBufferH264));
+        memcpy(&checker->picture.slices[collected->slice_count].parameters, element, kind.structure_size);
         collected->slices[collected->slice_count++].packed = UINT32_MAX;
     }
 }
@@ -167,7 +181,7 @@ static void collect_buffer(struct checker *checker, const struct submitted_buffe
         break;
     default:
         finding(checker, "buffer-kind-unexpected", "va.h VABufferType",
-                "buffer 0x%x has type %d, which H.264 encoding here does not take", buffer->id, (int)buffer->type);
+                "buffer 0x%x has type %d, which encoding here does not take", buffer->id, (int)buffer->type);
     }
     if (*waiting && buffer->type != VAEncPackedHeaderParameterBufferType) {
         finding(checker, "packed-parameter-without-data", packed_kind.clause,
@@ -188,7 +202,7 @@ static void match_slices(struct checker *checker)
         while (slice < collected->slice_count && collected->slices[slice].packed != UINT32_MAX)
             slice++;
         if (slice == collected->slice_count) {
-            finding(checker, "packed-slice-surplus", "va_enc_h264.h VAEncPackedHeaderH264_Slice",
+            finding(checker, "packed-slice-surplus", checker->codec->packed_slice,
                     "more packed slice headers than slices (%u)", collected->slice_count);
             return;
         }

@@ -37,14 +37,6 @@ static void add(struct wave *wave, const struct refreshed_blocks *blocks)
     wave->running = first_left_out(wave) < wave->length;
 }
 
-static bool is_intra(const struct checker *checker)
-{
-    for (uint32_t i = 0; i < checker->picture.slice_count; i++)
-        if (checker->picture.slices[i].header.slice_type % 5 != H264_SLICE_I)
-            return false;
-    return true;
-}
-
 /* Whether the picture predicts from anything but the reference picture that was coded last: what the wave has renewed
  * since then is not renewed there. */
 static bool refers_behind(const struct checker *checker)
@@ -69,7 +61,7 @@ void check_intra_refresh(struct checker *checker)
 {
     const struct wave *wave = &checker->history.wave;
     const struct refreshed_blocks *blocks = &checker->collected.refreshed;
-    if (!wave->running || blocks->first == blocks->end || is_intra(checker))
+    if (!wave->running || blocks->first == blocks->end || picture_type(checker) == CODED_I)
         return;
     bool behind = refers_behind(checker);
     if (starts_again(wave, blocks) && !behind)
@@ -84,7 +76,7 @@ void remember_intra_refresh(struct checker *checker)
 {
     struct wave *wave = &checker->history.wave;
     const struct refreshed_blocks *blocks = &checker->collected.refreshed;
-    if (is_intra(checker)) {
+    if (picture_type(checker) == CODED_I) {
         wave->running = false;
     } else if (blocks->first < blocks->end) {
         if (wave->running && (starts_again(wave, blocks) || refers_behind(checker)))
@@ -92,5 +84,5 @@ void remember_intra_refresh(struct checker *checker)
         add(wave, blocks);
     }
     if (checker->picture.reference)
-        checker->history.latest_reference = checker->picture.picture.CurrPic.picture_id;
+        checker->history.latest_reference = checker->picture.reconstruction;
 }

@@ -6,21 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PACKED_SEI 0x80000001u /* VAEncPackedHeaderH264_SEI, deprecated */
+#define PACKED_SEI 0x80000001u /* VAEncPackedHeaderH264_SEI and ..HEVC_SEI, deprecated */
 
-/* The kinds of packed headers: the bit that advertises and configures each, and the unit that it shall hold. */
+/* The kinds of packed headers: the bit that advertises and configures each, and the units that it shall hold. */
 struct packed_kind {
     uint32_t type, bit;
     const char *word; /* in names of findings */
-    uint32_t unit_type;
+    uint32_t classes; /* bit n: units of the class n, each at most once */
+    bool repeats;     /* any number of units */
 };
 
 static const struct packed_kind kinds[] = {
-    {VAEncPackedHeaderSequence, VA_ENC_PACKED_HEADER_SEQUENCE, "sequence", H264_NAL_SPS},
-    {VAEncPackedHeaderPicture, VA_ENC_PACKED_HEADER_PICTURE, "picture", H264_NAL_PPS},
-    {VAEncPackedHeaderSlice, VA_ENC_PACKED_HEADER_SLICE, "slice", H264_NAL_SLICE},
-    {VAEncPackedHeaderRawData, VA_ENC_PACKED_HEADER_RAW_DATA, "raw", 0},
-    {PACKED_SEI, VA_ENC_PACKED_HEADER_MISC, "misc", H264_NAL_SEI},
+    {VAEncPackedHeaderSequence, VA_ENC_PACKED_HEADER_SEQUENCE, "sequence", 1 << UNIT_VPS | 1 << UNIT_SPS, false},
+    {VAEncPackedHeaderPicture, VA_ENC_PACKED_HEADER_PICTURE, "picture", 1 << UNIT_PPS, false},
+    {VAEncPackedHeaderSlice, VA_ENC_PACKED_HEADER_SLICE, "slice", 1 << UNIT_SLICE, false},
+    {VAEncPackedHeaderRawData, VA_ENC_PACKED_HEADER_RAW_DATA, "raw",
+     1 << UNIT_SEI | 1 << UNIT_AUD | 1 << UNIT_VPS | 1 << UNIT_SPS | 1 << UNIT_PPS | 1 << UNIT_FILLER, true},
+    {PACKED_SEI, VA_ENC_PACKED_HEADER_MISC, "misc", 1 << UNIT_SEI, false},
 };
 
 static const struct packed_kind *kind_of(uint32_t type)
@@ -52,7 +54,7 @@ static size_t next_start_code(const uint8_t *bytes, size_t from, size_t size)
     return size;
 }
 
-/* Bytes that are there but should be escaped, or escapes that stand before a byte that needs none (7.4.1). */
+/* Bytes that are there but should be escaped, or escapes that stand before a byte that needs none. */
 static void check_escapes(struct checker *checker, const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i + 2 < size; i++) {
@@ -60,11 +62,12 @@ static void check_escapes(struct checker *checker, const uint8_t *bytes, size_t 
             continue;
         if (bytes[i + 2] < 3) {
             finding(checker, "packed-escapes-missing", "va.h VAEncPackedHeaderParameterBuffer.has_emulation_bytes",
-                    "is 1, but the unit contains 00 00 %02x at byte %zu (H.264 7.4.1)", bytes[i + 2], i);
+                    "is 1, but the unit contains 00 00 %02x at byte %zu (%s)", bytes[i + 2], i,
+                    checker->codec->escapes);
             return;
         }
         if (bytes[i + 2] == 3 && i + 3 < size && bytes[i + 3] > 3) {
-            finding(checker, "packed-escape-unneeded", "H.264 7.4.1", "00 00 03 %02x at byte %zu", bytes[i + 3], i);
+            finding(checker, "packed-escape-unneeded", checker->codec->escapes, "00 00 03 %02x at byte %zu", bytes[i + 3], i);
             return;
         }
     }
@@ -93,7 +96,9 @@ static void add_unit(struct checker *checker, uint32_t header_index, size_t firs
     }
     *unit = (struct packed_unit){.header = header_index, .first = first, .size = end - first, .bytes = bytes};
     unit->bit_count = kept * 8 > bits_beyond ? kept * 8 - bits_beyond : 0;
-    unit->type = unit->bit_count >= 8 ? bytes[0] & 31u : UINT32_MAX;
+    bool headed = unit->bit_count >= checker->codec->unit_header_bits;
+    unit->type = headed ? checker->codec->unit_type(bytes) : UINT32_MAX;
+    unit->class = unit->type == UINT32_MAX ? UNIT_OTHER : checker->codec->unit_class(unit->type);
 }
 
 /* Splits a packed header into its NAL units. Without emulation prevention a start code cannot be told from payload:
@@ -107,7 +112,7 @@ static void split(struct checker *checker, uint32_t index)
     for (size_t i = 0; i < code; i++)
         zeros = zeros && header->data[i] == 0;
     if (code == size || !zeros) {
-        finding(checker, "packed-start-code-missing", "va_enc_h264.h VAEncPackedHeaderTypeH264",
+        finding(checker, "packed-start-code-missing", checker->codec->packed_types,
                 "the data do not begin with zeros and 00 00 01");
         if (size > 0)
             add_unit(checker, index, 0, 0, size);
@@ -126,59 +131,50 @@ static void split(struct checker *checker, uint32_t index)
     header->unit_count = checker->collected.unit_count - header->first_unit;
 }
 
-static const char *unit_word(uint32_t type)
+static const char *unit_word(enum unit_class class)
 {
-    switch (type) {
-    case H264_NAL_SLICE:
-    case H264_NAL_IDR_SLICE: return "slice";
-    case H264_NAL_SEI: return "sei";
-    case H264_NAL_SPS: return "sps";
-    case H264_NAL_PPS: return "pps";
-    case H264_NAL_AUD: return "aud";
-    default: return "other";
-    }
+    static const char *const words[] = {
+        [UNIT_VPS] = "vps", [UNIT_SPS] = "sps", [UNIT_PPS] = "pps",       [UNIT_SLICE] = "slice",
+        [UNIT_SEI] = "sei", [UNIT_AUD] = "aud", [UNIT_FILLER] = "filler", [UNIT_OTHER] = "other",
+    };
+    return words[class];
 }
 
 /* Whether the units are those that the kind of packed header stands for. */
 static void check_units(struct checker *checker, const struct packed_header *header, const struct packed_kind *kind)
 {
-    uint32_t expected = 0;
+    uint32_t found = 0;
+    char name[64];
     for (uint32_t i = 0; i < header->unit_count; i++) {
         const struct packed_unit *unit = &checker->collected.units[header->first_unit + i];
-        uint32_t type = unit->type == H264_NAL_IDR_SLICE ? H264_NAL_SLICE : unit->type;
-        if (type == kind->unit_type && ++expected == 1)
+        uint32_t bit = 1u << unit->class;
+        if (kind->classes & bit && (kind->repeats || !(found & bit))) {
+            found |= bit;
             continue;
-        if (kind->type == VAEncPackedHeaderRawData && (type == H264_NAL_SEI || type == H264_NAL_AUD ||
-                                                       type == H264_NAL_SPS || type == H264_NAL_PPS ||
-                                                       type == H264_NAL_FILLER))
-            continue;
-        char name[64];
-        snprintf(name, sizeof name, "packed-%s-holds-%s", kind->word, unit_word(type));
-        finding(checker, name, "va_enc_h264.h VAEncPackedHeaderTypeH264", "unit %u of %u has nal_unit_type %d", i,
+        }
+        snprintf(name, sizeof name, "packed-%s-holds-%s", kind->word, unit_word(unit->class));
+        finding(checker, name, checker->codec->packed_types, "unit %u of %u has nal_unit_type %d", i,
                 header->unit_count, (int)unit->type);
     }
-    if (kind->unit_type && !expected) {
-        char name[64];
+    if (!kind->repeats && !found) {
         snprintf(name, sizeof name, "packed-%s-unit-missing", kind->word);
-        finding(checker, name, "va_enc_h264.h VAEncPackedHeaderTypeH264", "no unit of nal_unit_type %u in %u units",
-                kind->unit_type, header->unit_count);
+        finding(checker, name, checker->codec->packed_types, "no unit of the kind in %u units", header->unit_count);
     }
 }
 
-/* A parameter set that is being read: one of the two. */
+/* A parameter set that is being read. */
 struct reading {
-    struct h264_sps *sps;
-    struct h264_pps *pps;
+    enum set_kind kind;
+    void *set;
     struct syntax_error error;
     size_t end; /* the bit after the last element */
-    bool read, whole; /* whole: trailing bits follow, and nothing else (7.3.2.11) */
+    bool read, whole; /* whole: trailing bits follow, and nothing else */
 };
 
-static void read_set(struct reading *reading, const uint8_t *bytes, size_t bit_count)
+static void read_set(const struct checker *checker, struct reading *reading, const uint8_t *bytes, size_t bit_count)
 {
-    reading->read = reading->sps
-        ? h264_read_sps(reading->sps, bytes, bit_count, &reading->end, NULL, &reading->error)
-        : h264_read_pps(reading->pps, bytes, bit_count, &reading->end, NULL, &reading->error);
+    reading->read =
+        checker->codec->sets[reading->kind].read(reading->set, bytes, bit_count, &reading->end, &reading->error);
     size_t end = reading->end;
     reading->whole = reading->read && bit_count == (end + 8) / 8 * 8 &&
                      (bytes[end / 8] & (0xff >> (end % 8))) == 0x80 >> (end % 8);
@@ -194,13 +190,13 @@ static void read_without_escapes(struct checker *checker, struct packed_unit *un
     size_t removed = (size - bits_remove_emulation(copy, unit->bytes, size)) * 8;
     struct reading other = *reading;
     if (removed && removed <= unit->bit_count)
-        read_set(&other, copy, unit->bit_count - removed);
+        read_set(checker, &other, copy, unit->bit_count - removed);
     if (removed && other.whole) {
         finding(checker, "packed-escapes-present", "va.h VAEncPackedHeaderParameterBuffer.has_emulation_bytes",
                 "is 0, but the data make a parameter set only when emulation prevention bytes are removed");
         *reading = other;
     } else {
-        read_set(reading, unit->bytes, unit->bit_count);
+        read_set(checker, reading, unit->bytes, unit->bit_count);
     }
     free(copy);
 }
@@ -208,45 +204,33 @@ static void read_without_escapes(struct checker *checker, struct packed_unit *un
 /* Reads the unit into the parameter set that `reading` names; says what is wrong with it. */
 static bool take_set(struct checker *checker, struct packed_unit *unit, struct reading *reading)
 {
-    bool sps = reading->sps != NULL;
-    read_set(reading, unit->bytes, unit->bit_count);
+    const struct codec_sets *sets = &checker->codec->sets[reading->kind];
+    char name[64];
+    read_set(checker, reading, unit->bytes, unit->bit_count);
     if (!reading->whole && !checker->collected.headers[unit->header].parameters.has_emulation_bytes)
         read_without_escapes(checker, unit, reading);
+    snprintf(name, sizeof name, "packed-%s-%s", sets->word, reading->read ? "trailing-bits" : "unreadable");
     if (!reading->read)
-        finding(checker, sps ? "packed-sps-unreadable" : "packed-pps-unreadable",
-                sps ? "H.264 7.4.2.1.1" : "H.264 7.4.2.2", "%s at bit %zu %s", reading->error.element,
-                reading->error.bit, reading->error.reason);
+        finding(checker, name, sets->clause, "%s at bit %zu %s", reading->error.element, reading->error.bit,
+                reading->error.reason);
     else if (!reading->whole)
-        finding(checker, sps ? "packed-sps-trailing-bits" : "packed-pps-trailing-bits", "H.264 7.3.2.11",
-                "elements end at bit %zu, the unit has %zu bits", reading->end, unit->bit_count);
+        finding(checker, name, checker->codec->trailing_bits, "elements end at bit %zu, the unit has %zu bits",
+                reading->end, unit->bit_count);
     return reading->read;
 }
 
-static void take_sps(struct checker *checker, struct packed_unit *unit)
+static void take_unit(struct checker *checker, struct packed_unit *unit, enum set_kind kind)
 {
-    struct reading reading = {.sps = malloc(sizeof *reading.sps)};
-    if (!reading.sps) {
+    const struct codec_sets *sets = &checker->codec->sets[kind];
+    struct reading reading = {.kind = kind, .set = malloc(sets->size)};
+    if (!reading.set) {
         checker->collected.out_of_memory = true;
     } else if (!take_set(checker, unit, &reading)) {
-        free(reading.sps);
+        free(reading.set);
     } else {
-        uint32_t id = reading.sps->seq_parameter_set_id;
-        replace_sps(checker, id, reading.sps);
-        checker->sps_sent_now[id] = true;
-    }
-}
-
-static void take_pps(struct checker *checker, struct packed_unit *unit)
-{
-    struct reading reading = {.pps = malloc(sizeof *reading.pps)};
-    if (!reading.pps) {
-        checker->collected.out_of_memory = true;
-    } else if (!take_set(checker, unit, &reading)) {
-        free(reading.pps);
-    } else {
-        uint32_t id = reading.pps->pic_parameter_set_id;
-        replace_pps(checker, id, reading.pps);
-        checker->pps_sent_now[id] = true;
+        uint32_t id = sets->id(reading.set);
+        replace_set(checker, kind, id, reading.set);
+        checker->set_sent_now[kind][id] = true;
     }
 }
 
@@ -288,10 +272,8 @@ void read_packed_headers(struct checker *checker)
         check_units(checker, header, kind);
         for (uint32_t k = 0; header->taken && k < header->unit_count; k++) {
             struct packed_unit *unit = &collected->units[header->first_unit + k];
-            if (unit->type == H264_NAL_SPS)
-                take_sps(checker, unit);
-            else if (unit->type == H264_NAL_PPS)
-                take_pps(checker, unit);
+            if (unit->class <= UNIT_PPS)
+                take_unit(checker, unit, (enum set_kind)unit->class);
         }
     }
 }

@@ -14,15 +14,15 @@
 
 void understand_sequence_rate(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
+    struct sequence_rate given = checker->codec->sequence_rate(&checker->picture.sequence);
+    struct sequence_rate before = checker->codec->sequence_rate(&checker->previous_sequence);
     if (!checker->rate_control_given ||
-        (checker->had_sequence && sequence->bits_per_second != checker->previous_sequence.bits_per_second))
-        checker->rate.bits_per_second = sequence->bits_per_second;
-    if (!checker->frame_rate_given && sequence->vui_fields.bits.timing_info_present_flag &&
-        sequence->num_units_in_tick && sequence->time_scale) {
-        uint64_t denominator = (uint64_t)sequence->num_units_in_tick * 2;
-        checker->rate.frame_rate_numerator = sequence->time_scale;
-        checker->rate.frame_rate_denominator = denominator > UINT32_MAX ? UINT32_MAX : (uint32_t)denominator;
+        (checker->had_sequence && given.bits_per_second != before.bits_per_second))
+        checker->rate.bits_per_second = given.bits_per_second;
+    if (!checker->frame_rate_given && given.denominator) {
+        checker->rate.frame_rate_numerator = (uint32_t)given.numerator;
+        checker->rate.frame_rate_denominator =
+            given.denominator > UINT32_MAX ? UINT32_MAX : (uint32_t)given.denominator;
     }
 }
 

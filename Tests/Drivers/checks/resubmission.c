@@ -22,25 +22,24 @@ static const void *first_of_type(const struct submission *submission, VABufferTy
     return NULL;
 }
 
-/* What tells one picture from another, by the VA parameters. */
-static bool read_identity(const struct submission *submission, struct past_picture *identity)
+static bool read_identity(const struct checker *checker, struct picture_identity *identity)
 {
-    VAEncPictureParameterBufferH264 picture;
-    VAEncSliceParameterBufferH264 slice;
-    const void *pictures = first_of_type(submission, VAEncPictureParameterBufferType, sizeof picture);
-    const void *slices = first_of_type(submission, VAEncSliceParameterBufferType, sizeof slice);
+    const struct submission *submission = checker->submission;
+    const struct codec_checks *codec = checker->codec;
+    union picture_parameters picture;
+    union slice_parameters slice;
+    const void *pictures = first_of_type(submission, VAEncPictureParameterBufferType, codec->picture_size);
+    const void *slices = first_of_type(submission, VAEncSliceParameterBufferType, codec->slice_size);
     if (!pictures || !slices)
         return false;
-    memcpy(&picture, pictures, sizeof picture);
-    memcpy(&slice, slices, sizeof slice);
-    identity->input = submission->input.id;
-    identity->order_count = picture.CurrPic.TopFieldOrderCnt;
-    identity->idr = picture.pic_fields.bits.idr_pic_flag;
-    identity->idr_pic_id = identity->idr ? slice.idr_pic_id : 0;
+    memcpy(&picture, pictures, codec->picture_size);
+    memcpy(&slice, slices, codec->slice_size);
+    *identity = (struct picture_identity){.input = submission->input.id};
+    codec->identify(&picture, &slice, identity);
     return true;
 }
 
-static bool is_same(const struct past_picture *one, const struct past_picture *other)
+static bool is_same(const struct picture_identity *one, const struct picture_identity *other)
 {
     return one->input == other->input && one->order_count == other->order_count && one->idr == other->idr &&
            one->idr_pic_id == other->idr_pic_id;
@@ -51,13 +50,8 @@ static void restore_sets(struct checker *checker, uint64_t serial)
 {
     while (checker->replaced_count && checker->replaced[checker->replaced_count - 1].serial >= serial) {
         struct replaced_set *set = &checker->replaced[--checker->replaced_count];
-        if (set->is_sps) {
-            free(checker->sps[set->id]);
-            checker->sps[set->id] = set->sps;
-        } else {
-            free(checker->pps[set->id]);
-            checker->pps[set->id] = set->pps;
-        }
+        free(checker->sets[set->kind][set->id]);
+        checker->sets[set->kind][set->id] = set->set;
     }
 }
 
@@ -66,9 +60,10 @@ static void check_references_kept(struct checker *checker, uint64_t number)
 {
     for (uint64_t k = number; k < checker->past_end; k++) {
         const struct past_picture *discarded = past_at(checker, k);
-        for (uint32_t i = 0; i < checker->dpb.count; i++)
-            if (checker->dpb.pictures[i].surface == discarded->reconstruction)
-                finding(checker, "reference-overwritten", "H.264 8.2.5",
+        VASurfaceID surface;
+        for (uint32_t i = 0; checker->codec->reference(checker, i, &surface); i++)
+            if (surface == discarded->reconstruction)
+                finding(checker, "reference-overwritten", checker->codec->current_picture,
                         "surface 0x%x is a reference again, but picture %u, which is discarded, was coded into it",
                         discarded->reconstruction, discarded->number);
     }
@@ -77,10 +72,9 @@ static void check_references_kept(struct checker *checker, uint64_t number)
 static void go_back(struct checker *checker, uint64_t number)
 {
     const struct past_picture *past = past_at(checker, number);
-    for (uint64_t k = number; k < checker->past_end; k++) {
-        checker->lost_own_sps = checker->lost_own_sps || past_at(checker, k)->sent_own_sps;
-        checker->lost_own_pps = checker->lost_own_pps || past_at(checker, k)->sent_own_pps;
-    }
+    for (uint64_t k = number; k < checker->past_end; k++)
+        for (unsigned kind = 0; kind < SET_KINDS; kind++)
+            checker->lost_own[kind] = checker->lost_own[kind] || past_at(checker, k)->sent_own[kind];
     checker->dpb = past->dpb;
     checker->history = past->history;
     checker->rate = past->rate;
@@ -98,13 +92,13 @@ static void go_back(struct checker *checker, uint64_t number)
 void resume_picture(struct checker *checker)
 {
     const struct submission *submission = checker->submission;
-    struct past_picture identity;
+    struct picture_identity identity;
     checker->picture.resumes = false;
-    if (!submission->overflowed || !read_identity(submission, &identity))
+    if (!submission->overflowed || !read_identity(checker, &identity))
         return;
     for (uint64_t k = checker->past_end; k-- > checker->past_first;) {
         const struct past_picture *past = past_at(checker, k);
-        if (is_same(past, &identity) && submission->overflowed(submission->token, past->number)) {
+        if (is_same(&past->identity, &identity) && submission->overflowed(submission->token, past->number)) {
             go_back(checker, k);
             return;
         }
@@ -114,12 +108,11 @@ void resume_picture(struct checker *checker)
 void keep_past(struct checker *checker)
 {
     struct past_picture *past = past_at(checker, checker->past_end++);
-    read_identity(checker->submission, past);
+    read_identity(checker, &past->identity);
     past->number = checker->place.picture;
     past->serial = checker->serial;
-    past->reconstruction = checker->picture.picture.CurrPic.picture_id;
-    past->sent_own_sps = checker->sends_own_sps;
-    past->sent_own_pps = checker->sends_own_pps;
+    past->reconstruction = checker->picture.reconstruction;
+    memcpy(past->sent_own, checker->sends_own, sizeof past->sent_own);
     past->dpb = checker->dpb_before;
     past->history = checker->history_before;
     past->rate = checker->rate_before;
@@ -141,23 +134,16 @@ static void keep_replaced(struct checker *checker, struct replaced_set set)
 {
     set.serial = checker->serial;
     if (!grow((void **)&checker->replaced, &checker->replaced_capacity, checker->replaced_count, sizeof set)) {
-        free(set.sps);
-        free(set.pps);
+        free(set.set);
         return;
     }
     checker->replaced[checker->replaced_count++] = set;
 }
 
-void replace_sps(struct checker *checker, uint32_t id, struct h264_sps *sps)
+void replace_set(struct checker *checker, enum set_kind kind, uint32_t id, void *set)
 {
-    keep_replaced(checker, (struct replaced_set){.id = id, .sps = checker->sps[id], .is_sps = true});
-    checker->sps[id] = sps;
-}
-
-void replace_pps(struct checker *checker, uint32_t id, struct h264_pps *pps)
-{
-    keep_replaced(checker, (struct replaced_set){.id = id, .pps = checker->pps[id]});
-    checker->pps[id] = pps;
+    keep_replaced(checker, (struct replaced_set){.kind = kind, .id = id, .set = checker->sets[kind][id]});
+    checker->sets[kind][id] = set;
 }
 
 void forget_replaced(struct checker *checker, bool all)
@@ -165,10 +151,8 @@ void forget_replaced(struct checker *checker, bool all)
     uint32_t gone = 0;
     bool any = !all && checker->past_end > checker->past_first;
     uint64_t oldest = any ? past_at(checker, checker->past_first)->serial : UINT64_MAX;
-    while (gone < checker->replaced_count && checker->replaced[gone].serial < oldest) {
-        free(checker->replaced[gone].sps);
-        free(checker->replaced[gone++].pps);
-    }
+    while (gone < checker->replaced_count && checker->replaced[gone].serial < oldest)
+        free(checker->replaced[gone++].set);
     if (!gone)
         return;
     checker->replaced_count -= gone;

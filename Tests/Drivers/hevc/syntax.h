@@ -79,7 +79,8 @@ struct hevc_sub_layer_hrd {
 struct hevc_hrd {
     uint32_t nal_hrd_parameters_present_flag, vcl_hrd_parameters_present_flag, sub_pic_hrd_params_present_flag;
     uint32_t tick_divisor_minus2, du_cpb_removal_delay_increment_length_minus1;
-    uint32_t sub_pic_cpb_params_in_pic_timing_sei_flag, dpb_output_delay_du_length_minus1, bit_rate_scale, cpb_size_scale, cpb_size_du_scale;
+    uint32_t sub_pic_cpb_params_in_pic_timing_sei_flag, dpb_output_delay_du_length_minus1;
+    uint32_t bit_rate_scale, cpb_size_scale, cpb_size_du_scale;
     uint32_t initial_cpb_removal_delay_length_minus1, au_cpb_removal_delay_length_minus1;
     uint32_t dpb_output_delay_length_minus1;
     struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A context's worker: codes its pictures in the order of vaEndPicture and fills their coded buffers. */
+#include "codecs.h"
 #include "faults.h"
-#include "jobs.h"
 #include "skipping.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 #define MOST_PASSES 6
 
-/* The input, in whole macroblocks: the surface itself, or a copy where its memory ends earlier. */
-struct source {
-    struct h264_frame frame;
-    uint8_t *copy; /* or NULL */
-};
+const struct codec_coding *coding_of(enum codec codec)
+{
+    (void)codec;
+    return &h264_coding;
+}
 
 static void copy_plane(uint8_t *to, size_t to_pitch, size_t to_rows, const struct surface *surface, unsigned plane)
 {
@@ -27,70 +27,38 @@ static void copy_plane(uint8_t *to, size_t to_pitch, size_t to_rows, const struc
         memcpy(to + row * to_pitch, memory_plane(memory, plane) + row * memory->plane_pitch[plane], bytes);
 }
 
-static bool open_source(const struct driver *driver, const struct job *job, struct source *source)
+static bool open_source(const struct driver *driver, const struct job *job, struct coding_source *source)
 {
     struct surface *surface = job->input;
-    *source = (struct source){.frame = surface->frame};
-    source->frame.motion = NULL;
-    if (driver->effort == H264_EFFORT_SKIP)
+    *source = (struct coding_source){
+        .luma = memory_plane(&surface->memory, 0), .chroma = memory_plane(&surface->memory, 1),
+        .luma_pitch = surface->memory.plane_pitch[0], .chroma_pitch = surface->memory.plane_pitch[1],
+    };
+    if (driver->effort == EFFORT_SKIP)
         return true;
     memory_poison_border(&surface->memory, surface->width, surface->height);
-    size_t columns = job->width_in_mbs * 16, rows = job->height_in_mbs * 16;
+    size_t columns = job->coded_width, rows = job->coded_height;
     if (surface->memory.columns >= columns && surface->memory.rows >= rows)
         return true;
-    source->copy = malloc(columns * rows * 3 / 2);
+    size_t pitch = columns * (job->bit_depth > 8 ? 2 : 1);
+    source->copy = malloc(pitch * rows * 3 / 2);
     if (!source->copy)
         return false;
-    copy_plane(source->copy, columns, rows, surface, 0);
-    copy_plane(source->copy + columns * rows, columns, rows / 2, surface, 1);
-    source->frame.luma = source->copy;
-    source->frame.chroma = source->copy + columns * rows;
-    source->frame.luma_pitch = source->frame.chroma_pitch = columns;
+    copy_plane(source->copy, pitch, rows, surface, 0);
+    copy_plane(source->copy + pitch * rows, pitch, rows / 2, surface, 1);
+    source->luma = source->copy;
+    source->chroma = source->copy + pitch * rows;
+    source->luma_pitch = source->chroma_pitch = pitch;
     return true;
-}
-
-static int header_qp(const struct job *job, const struct job_slice *slice)
-{
-    return 26 + job->pps.pic_init_qp_minus26 + slice->header.slice_qp_delta;
-}
-
-/* The frames that a slice predicts from, as they are when its picture's turn has come. */
-struct slice_references {
-    struct h264_frame frames[2][H264_MAXIMUM_REFERENCES];
-};
-
-static void open_references(const struct job_slice *slice, struct slice_references *references,
-                            struct h264_slice_request *request)
-{
-    for (unsigned list = 0; list < 2; list++) {
-        for (unsigned i = 0; i < H264_MAXIMUM_REFERENCES && slice->references[list][i].surface; i++) {
-            struct h264_frame *frame = &references->frames[list][i];
-            *frame = slice->references[list][i].surface->frame;
-            frame->picture_order_count = slice->references[list][i].order_count;
-            frame->long_term = slice->references[list][i].long_term;
-            request->references[list][i] = frame;
-        }
-    }
 }
 
 static bool code_slice(struct context *context, const struct job *job, const struct job_slice *slice, int qp,
                        struct bits *stream)
 {
-    struct slice_references references;
-    struct h264_slice_request request = {
-        .header = &slice->header,
-        .nal = slice->nal,
-        .macroblock_count = slice->macroblock_count,
-        .qp = qp >= 0 ? qp : header_qp(job, slice),
-        .wishes = job->wishes,
-        .least_qp = (int)job->rate.minimum_qp,
-        .most_qp = job->rate.maximum_qp < job->rate.minimum_qp ? 0 : (int)job->rate.maximum_qp,
-    };
-    open_references(slice, &references, &request);
     if (slice->prefix.count)
         bits_append(stream, slice->prefix.bytes, 0, slice->prefix.count);
     size_t start = stream->count / 8;
-    bool coded = h264_coder_slice(context->coder, &request, stream);
+    bool coded = context->coding->slice(context->coder, job, slice, qp, stream);
     if (coded && context->skipped)
         skipped_learn(context->skipped, job, slice, stream, start);
     return coded;
@@ -98,31 +66,28 @@ static bool code_slice(struct context *context, const struct job *job, const str
 
 /* One pass over the picture; qp below 0: each slice's own. */
 static bool code_pass(const struct driver *driver, struct context *context, const struct job *job,
-                      const struct source *source, int qp, struct job_result *result)
+                      const struct coding_source *source, int qp, struct job_result *result)
 {
-    struct h264_coder *coder = context->coder;
+    const struct codec_coding *coding = context->coding;
     result->stream.count = 0;
     bits_append(&result->stream, job->headers.bytes, 0, job->headers.count);
-    job->reconstruction->frame.picture_order_count = job->order_count;
-    job->reconstruction->frame.long_term = job->long_term;
-    if (!h264_coder_begin(coder, &job->sps, &job->pps, &source->frame, &job->reconstruction->frame, driver->effort))
+    if (!coding->begin(context->coder, job, source, driver->effort))
         return false;
     if (context->skipped && skipped_append(context->skipped, job, &result->stream))
         return !result->stream.failed;
     bool coded = true;
     for (uint32_t i = 0; coded && i < job->slice_count; i++)
         coded = code_slice(context, job, &job->slices[i], qp, &result->stream);
-    return h264_coder_end(coder) && coded && !result->stream.failed;
+    return coding->end(context->coder) && coded && !result->stream.failed;
 }
 
-/* H.264 7.3.2.7 */
-static void append_filler(struct bits *stream, uint32_t bytes)
+/* H.264 7.3.2.7, H.265 7.3.2.8 */
+static void append_filler(struct bits *stream, const struct bits *start, uint32_t bytes)
 {
-    static const uint8_t start[5] = {0, 0, 0, 1, H264_NAL_FILLER};
     uint8_t ones[4096];
     memset(ones, 0xff, sizeof(ones));
-    bits_append(stream, start, 0, 8 * sizeof(start));
-    for (uint32_t left = bytes - FILLER_SMALLEST; left > 0;) {
+    bits_append(stream, start->bytes, 0, start->count);
+    for (uint32_t left = bytes - (uint32_t)(start->count / 8) - 1; left > 0;) {
         uint32_t part = left < sizeof(ones) ? left : sizeof(ones);
         bits_append(stream, ones, 0, 8 * (size_t)part);
         left -= part;
@@ -131,11 +96,11 @@ static void append_filler(struct bits *stream, uint32_t bytes)
 }
 
 static void code_passes(const struct driver *driver, struct context *context, const struct job *job,
-                        const struct source *source, struct job_result *result)
+                        const struct coding_source *source, struct job_result *result)
 {
     const struct rate_picture picture = {
         .type = job_type(job),
-        .header_qp = header_qp(job, &job->slices[0]),
+        .header_qp = context->coding->header_qp(job, &job->slices[0]),
         .macroblocks = job->width_in_mbs * job->height_in_mbs,
     };
     if (job->resumes)
@@ -151,26 +116,26 @@ static void code_passes(const struct driver *driver, struct context *context, co
         qp = smaller;
     }
     result->qp = qp >= 0 ? qp : picture.header_qp;
-    result->figures = h264_coder_figures(context->coder);
+    result->figures = context->coding->figures(context->coder);
     if (result->figures.least_qp > result->figures.most_qp) /* slices that were coded before (skipping.h) */
         result->figures.least_qp = result->figures.most_qp = result->qp;
     size_t bytes = result->stream.count / 8;
     uint32_t room = bytes < job->coded->size ? job->coded->size - (uint32_t)bytes : 0;
     result->filler = rate_control_coded(context->rate_control, qp, result->stream.count, room);
     if (result->filler && !result->failed)
-        append_filler(&result->stream, result->filler);
+        append_filler(&result->stream, &context->coding->filler, result->filler);
 }
 
 static void code_picture(const struct driver *driver, struct context *context, const struct job *job,
                          struct job_result *result)
 {
-    struct source source;
+    struct coding_source source;
     *result = (struct job_result){.started = microseconds_now(), .failure = "out of memory"};
     result->failed = !open_source(driver, job, &source);
     if (!result->failed) {
         code_passes(driver, context, job, &source, result);
         if (result->failed)
-            result->failure = h264_coder_failure(context->coder);
+            result->failure = context->coding->failure(context->coder);
         free(source.copy);
     }
     result->ended = microseconds_now();
@@ -227,8 +192,6 @@ static void code_negative(const struct driver *driver, struct context *context, 
     }
     memcpy(copy, memory->maps[object], memory->sizes[object]);
     memory->maps[object] = copy;
-    negative.frame.luma = memory_plane(memory, 0);
-    negative.frame.chroma = memory_plane(memory, 1);
     const uint32_t unit = memory->format->planes[0].unit, bytes = memory->columns * unit;
     for (uint32_t row = 0; row < memory->rows; row++)
         for (uint32_t byte = 0; byte < bytes; byte++) /* the lower byte of 10 bits has two of them */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "driver.h"
+#include "codecs.h"
 #include "rate_control.h"
 #include "skipping.h"
 
@@ -66,10 +66,11 @@ static VAStatus equip(struct driver *driver, struct context *context, const VASu
     struct journal_place place = JOURNAL_NOWHERE;
     place.context = context->object.id;
     context->checker = checker_create(&context->config, place);
-    context->coder = h264_coder_create();
+    context->coding = coding_of(codec_of(context->config.profile));
+    context->coder = context->coding->create();
     context->rate_control = rate_control_create();
     context->rate_history = rate_history_create();
-    bool skipping = driver->effort == H264_EFFORT_SKIP;
+    bool skipping = driver->effort == EFFORT_SKIP && codec_of(context->config.profile) == CODEC_H264;
     context->skipped = skipping ? calloc(1, sizeof(*context->skipped)) : NULL;
     bool equipped = context->checker && context->coder && context->rate_control && context->rate_history &&
                     (context->skipped || !skipping);
@@ -140,7 +141,7 @@ void context_free(struct driver *driver, struct context *context)
     if (context->checker)
         checker_destroy(context->checker);
     if (context->coder)
-        h264_coder_destroy(context->coder);
+        context->coding->destroy(context->coder);
     rate_control_destroy(context->rate_control);
     free(context->rate_history);
     if (context->skipped)

@@ -31,11 +31,11 @@ static void fill_table(struct VADriverVTable *table)
 #undef ENTER_ENTRY
 }
 
-static bool read_effort(enum h264_effort *effort, char *problem, size_t size)
+static bool read_effort(enum effort *effort, char *problem, size_t size)
 {
     const char *text = environment_text("REFERENCE_DRIVER_EFFORT");
-    *effort = text && strcmp(text, "skip") == 0 ? H264_EFFORT_SKIP : H264_EFFORT_TRUTHFUL;
-    if (!text || *effort == H264_EFFORT_SKIP || strcmp(text, "truthful") == 0)
+    *effort = text && strcmp(text, "skip") == 0 ? EFFORT_SKIP : EFFORT_TRUTHFUL;
+    if (!text || *effort == EFFORT_SKIP || strcmp(text, "truthful") == 0)
         return true;
     snprintf(problem, size, "REFERENCE_DRIVER_EFFORT is \"%s\"; known are truthful, skip", text);
     return false;
@@ -132,7 +132,7 @@ ENTRY_SYMBOL(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context)
     describe(context, driver);
     fill_table(context->vtable);
     journal_event("initialise", "\"persona\":\"%s\",\"effort\":\"%s\",\"process\":%ld", driver->persona.name,
-                  driver->effort == H264_EFFORT_SKIP ? "skip" : "truthful", (long)getpid());
+                  driver->effort == EFFORT_SKIP ? "skip" : "truthful", (long)getpid());
     return VA_STATUS_SUCCESS;
 }
 

@@ -31,6 +31,9 @@ struct object {
 
 #define OBJECT_BUCKETS 1024
 
+/* REFERENCE_DRIVER_EFFORT */
+enum effort { EFFORT_TRUTHFUL, EFFORT_SKIP };
+
 struct fault_display;
 
 struct driver {
@@ -38,7 +41,7 @@ struct driver {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a picture was completed, or a context's queue has changed */
     struct persona persona;
-    enum h264_effort effort;
+    enum effort effort;
     const char *dump_folder; /* or NULL */
     uint64_t submissions; /* pictures given to workers so far */
     struct object *objects[OBJECT_BUCKETS];
@@ -71,8 +74,8 @@ struct surface {
     struct object object;
     uint32_t width, height;
     struct surface_memory memory;
-    struct h264_frame frame; /* of the reconstruction, where the format is NV12; its motion belongs to the context that codes into it */
-    uint32_t width_in_mbs, height_in_mbs; /* of the picture reconstructed in it; 0: none so far */
+    struct h264_frame h264_frame; /* of the reconstruction, whose motion belongs to the context that codes into it */
+    uint32_t coded_width, coded_height; /* of the picture reconstructed in it, luma samples; 0: none so far */
     uint32_t picture; /* number of that picture in its context (journal_place) */
     uint32_t reading;        /* pictures in flight that this is the input of */
     uint32_t coding;         /* pictures in flight that write to or predict from it */
@@ -114,6 +117,7 @@ struct image {
 };
 
 struct job;
+struct codec_coding;
 struct rate_control;
 struct rate_history;
 struct skipped_slices;
@@ -145,10 +149,11 @@ struct context {
     uint32_t overflowed_count;
 
     /* The worker's own. */
-    struct h264_coder *coder;
+    const struct codec_coding *coding;
+    void *coder; /* of `coding` */
     struct rate_control *rate_control;
     struct rate_history *rate_history; /* for pictures that are submitted again */
-    struct skipped_slices *skipped; /* NULL unless the effort is H264_EFFORT_SKIP */
+    struct skipped_slices *skipped; /* NULL unless the effort is EFFORT_SKIP and the codec is H.264 */
 };
 
 static inline struct driver *driver_of(VADriverContextP context)

@@ -12,31 +12,16 @@ uint64_t microseconds_now(void)
 }
 
 /* A picture has the type of its slice that may predict most. */
-enum h264_slice_type job_type(const struct job *job)
+enum coded_type job_type(const struct job *job)
 {
-    enum h264_slice_type type = H264_SLICE_I;
+    enum coded_type type = CODED_I;
     for (uint32_t i = 0; i < job->slice_count; i++) {
-        uint32_t slice_type = job->slices[i].header.slice_type % 5;
-        if (slice_type == H264_SLICE_B)
-            return H264_SLICE_B;
-        if (slice_type == H264_SLICE_P)
-            type = H264_SLICE_P;
+        if (job->slices[i].type == CODED_B)
+            return CODED_B;
+        if (job->slices[i].type == CODED_P)
+            type = CODED_P;
     }
     return type;
-}
-
-/* H.264 7.4.2.1.1: frame cropping of progressive 4:2:0. */
-static void find_shown_part(struct job *job)
-{
-    const struct h264_sps *sps = &job->sps;
-    uint32_t columns = job->width_in_mbs * 16, rows = job->height_in_mbs * 16;
-    uint64_t left = 2 * (uint64_t)sps->frame_crop_left_offset, right = 2 * (uint64_t)sps->frame_crop_right_offset;
-    uint64_t top = 2 * (uint64_t)sps->frame_crop_top_offset, bottom = 2 * (uint64_t)sps->frame_crop_bottom_offset;
-    bool cropped = sps->frame_cropping_flag && left + right < columns && top + bottom < rows;
-    job->left = cropped ? (uint32_t)left : 0;
-    job->top = cropped ? (uint32_t)top : 0;
-    job->width = columns - (cropped ? (uint32_t)(left + right) : 0);
-    job->height = rows - (cropped ? (uint32_t)(top + bottom) : 0);
 }
 
 static bool copy_bits(struct bits *to, const struct bits *from)
@@ -56,8 +41,10 @@ static bool copy_slices(struct job *job, const struct understood_picture *unders
     for (uint32_t i = 0; i < job->slice_count; i++) {
         const struct understood_slice *from = &understood->slices[i];
         struct job_slice *to = &job->slices[i];
+        to->type = from->type;
         to->header = from->header;
-        to->macroblock_count = from->macroblock_count;
+        to->first_block = from->first_block;
+        to->block_count = from->block_count;
         if (!copy_bits(&to->nal, &from->nal) || !copy_bits(&to->prefix, from->prefix))
             return false;
     }
@@ -87,12 +74,12 @@ static struct surface *hold_surface(struct driver *driver, struct job *job, VASu
 
 static bool can_hold_picture(const struct job *job, const struct surface *surface)
 {
-    return surface->memory.columns >= job->width_in_mbs * 16 && surface->memory.rows >= job->height_in_mbs * 16;
+    return surface->memory.columns >= job->coded_width && surface->memory.rows >= job->coded_height;
 }
 
-static bool can_be_coded(const struct surface *surface)
+static bool can_be_coded(const struct job *job, const struct surface *surface)
 {
-    return pixel_kind(surface->memory.format) == PIXEL_NV12;
+    return pixel_kind(surface->memory.format) == (job->bit_depth > 8 ? PIXEL_P010 : PIXEL_NV12);
 }
 
 static VAStatus refuse(const struct job *job, const char *name, const char *clause, uint32_t id, const char *reason,
@@ -106,7 +93,7 @@ static VAStatus refuse(const struct job *job, const char *name, const char *clau
 static VAStatus hold_reference(struct driver *driver, struct job *job, const struct understood_reference *named,
                                struct job_reference *reference)
 {
-    static const char clause[] = "va_enc_h264.h VAEncSliceParameterBufferH264.RefPicList0, RefPicList1";
+    static const char clause[] = "vaEndPicture, reference lists of the slice parameters";
     struct surface *surface = hold_surface(driver, job, named->surface);
     if (!surface)
         return refuse(job, "reference-invalid", clause, named->surface, "is no surface",
@@ -114,7 +101,7 @@ static VAStatus hold_reference(struct driver *driver, struct job *job, const str
     if (surface == job->reconstruction)
         return refuse(job, "reference-is-current-picture", clause, named->surface,
                       "is to receive the reconstruction of this picture", VA_STATUS_ERROR_INVALID_SURFACE);
-    if (surface->width_in_mbs != job->width_in_mbs || surface->height_in_mbs != job->height_in_mbs)
+    if (surface->coded_width != job->coded_width || surface->coded_height != job->coded_height)
         return refuse(job, "reference-without-picture", clause, named->surface,
                       "holds no reconstruction of this size", VA_STATUS_ERROR_INVALID_SURFACE);
     *reference = (struct job_reference){surface, named->picture_order_count, named->long_term, surface->picture};
@@ -138,22 +125,22 @@ static VAStatus hold_references(struct driver *driver, struct job *job, const st
 static VAStatus hold_objects(struct driver *driver, struct context *context, struct job *job,
                              const struct understood_picture *understood)
 {
-    VASurfaceID id = understood->picture.CurrPic.picture_id;
-    VABufferID coded = understood->picture.coded_buf;
+    VASurfaceID id = understood->reconstruction;
+    VABufferID coded = understood->coded_buffer;
     job->input = object_hold_locked(context->target);
     job->reconstruction = hold_surface(driver, job, id);
     if (!job->reconstruction)
-        return refuse(job, "reconstruction-invalid", "va_enc_h264.h VAEncPictureParameterBufferH264.CurrPic", id,
+        return refuse(job, "reconstruction-invalid", "vaEndPicture, picture to be reconstructed", id,
                       "is no surface", VA_STATUS_ERROR_INVALID_SURFACE);
-    if (!can_be_coded(job->input) || !can_be_coded(job->reconstruction)) /* found by the judge */
+    if (!can_be_coded(job, job->input) || !can_be_coded(job, job->reconstruction)) /* found by the judge */
         return VA_STATUS_ERROR_INVALID_SURFACE;
     if (!can_hold_picture(job, job->reconstruction) || !job->reconstruction->memory.writable)
-        return refuse(job, "reconstruction-too-small", "va_enc_h264.h VAEncPictureParameterBufferH264.CurrPic", id,
+        return refuse(job, "reconstruction-too-small", "vaEndPicture, picture to be reconstructed", id,
                       "does not hold a picture of this size", VA_STATUS_ERROR_INVALID_SURFACE);
     job->coded = object_peek(driver, OBJECT_BUFFER, coded);
     if (!job->coded || job->coded->type != VAEncCodedBufferType) {
         job->coded = NULL;
-        return refuse(job, "coded-buffer-invalid", "va_enc_h264.h VAEncPictureParameterBufferH264.coded_buf", coded,
+        return refuse(job, "coded-buffer-invalid", "vaEndPicture, coded_buf", coded,
                       "is no coded buffer", VA_STATUS_ERROR_INVALID_BUFFER);
     }
     object_hold_locked(job->coded);
@@ -168,6 +155,8 @@ struct job *job_create(struct driver *driver, struct context *context, const str
     if (!job)
         return NULL;
     job->place = (struct journal_place){context->object.id, context->pictures - 1, UINT32_MAX};
+    job->codec = understood->codec;
+    job->bit_depth = understood->bit_depth;
     job->sps = understood->sps;
     job->pps = understood->pps;
     job->idr = understood->idr;
@@ -175,11 +164,16 @@ struct job *job_create(struct driver *driver, struct context *context, const str
     job->resumes = understood->resumes;
     job->resumed_picture = understood->resumed_picture;
     job->rate = understood->rate;
-    job->width_in_mbs = understood->sps.pic_width_in_mbs_minus1 + 1;
-    job->height_in_mbs = understood->sps.pic_height_in_map_units_minus1 + 1;
+    job->coded_width = understood->width;
+    job->coded_height = understood->height;
+    job->width_in_mbs = (understood->width + 15) / 16;
+    job->height_in_mbs = (understood->height + 15) / 16;
+    job->left = understood->left;
+    job->top = understood->top;
+    job->width = understood->shown_width;
+    job->height = understood->shown_height;
     job->order_count = understood->picture_order_count;
     job->long_term = understood->long_term;
-    find_shown_part(job);
     bool copied = copy_bits(&job->headers, &understood->headers) && copy_slices(job, understood) &&
                   wishes_gather(job, context->rendered, context->rendered_count);
     pthread_mutex_lock(&driver->lock);
@@ -245,8 +239,8 @@ static void take_objects(struct driver *driver, const struct context *context, s
     count_uses(job, 1);
     for (uint32_t i = 0; i < job->held_count; i++)
         job->held[i]->coding_context = context->object.id;
-    job->reconstruction->width_in_mbs = job->width_in_mbs;
-    job->reconstruction->height_in_mbs = job->height_in_mbs;
+    job->reconstruction->coded_width = job->coded_width;
+    job->reconstruction->coded_height = job->coded_height;
     job->reconstruction->picture = job->place.picture;
     job->coded->filled = job->coded->waited = false;
     job->coded->submission = ++driver->submissions;

@@ -14,19 +14,29 @@ struct job_reference {
 };
 
 struct job_slice {
-    struct h264_slice_header header;
+    enum coded_type type;
+    union slice_header header;
     struct bits nal, prefix; /* owned; an empty prefix: none */
-    uint32_t macroblock_count;
-    struct job_reference references[2][H264_MAXIMUM_REFERENCES];
+    uint32_t first_block, block_count; /* macroblocks or coding tree blocks */
+    struct job_reference references[2][CHECKS_MAXIMUM_REFERENCES];
+};
+
+/* What is wanted of 16x16 luma samples beside what their slice says. */
+struct wish {
+    int8_t qp_offset; /* added to the slice's QP */
+    bool intra;
 };
 
 struct job {
     struct job *next;
     struct journal_place place;
-    uint32_t width_in_mbs, height_in_mbs;
+    enum codec codec;
+    uint32_t bit_depth;
+    uint32_t coded_width, coded_height; /* luma samples */
+    uint32_t width_in_mbs, height_in_mbs; /* likewise, in 16x16 luma samples, those cut by the border included */
     uint32_t left, top, width, height; /* what a decoder shows of the picture (cropping) */
-    struct h264_sps sps;
-    struct h264_pps pps;
+    union sequence_set sps;
+    union picture_set pps;
     bool idr, reference, long_term;
     int32_t order_count;
     bool resumes; /* goes back to the picture with this number: pictures from that on are discarded */
@@ -35,7 +45,7 @@ struct job {
     struct bits headers; /* owned */
     struct job_slice *slices;
     uint32_t slice_count;
-    struct h264_wish *wishes; /* by macroblock address, owned; NULL: none */
+    struct wish *wishes; /* for the whole picture in raster order, owned; NULL: none */
 
     struct surface *input, *reconstruction;
     struct surface **held; /* references to surfaces, each once; input and reconstruction among them */
@@ -45,6 +55,12 @@ struct job {
     uint64_t submitted;   /* microseconds, CLOCK_MONOTONIC */
 };
 
+/* What became of a picture's blocks. */
+struct coding_figures {
+    uint32_t intra_macroblocks; /* how many 16x16 luma samples are intra */
+    int least_qp, most_qp;      /* the lowest and highest QP that a block was decided and coded with */
+};
+
 /* What coding a picture gave. */
 struct job_result {
     struct bits stream;
@@ -52,7 +68,7 @@ struct job_result {
     const char *failure;
     int qp;             /* of the picture, or of its first slice */
     uint32_t passes;
-    struct h264_figures figures; /* of the macroblocks */
+    struct coding_figures figures;
     uint32_t filler;    /* bytes of filler data in the stream */
     uint32_t status;    /* for VACodedBufferSegment.status */
     uint64_t started, ended; /* microseconds, CLOCK_MONOTONIC */
@@ -60,7 +76,7 @@ struct job_result {
 
 uint64_t microseconds_now(void);
 
-enum h264_slice_type job_type(const struct job *job);
+enum coded_type job_type(const struct job *job);
 
 /* output.c: journals the coded picture, with MD5s when it is truthful, and dumps frames where asked. `stored` bytes of
  * the stream went into the coded buffer. */

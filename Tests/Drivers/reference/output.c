@@ -74,9 +74,9 @@ static void dump(const struct driver *driver, const struct job *job, const struc
 static const char *type_name(const struct job *job)
 {
     switch (job_type(job)) {
-    case H264_SLICE_B:
+    case CODED_B:
         return "B";
-    case H264_SLICE_P:
+    case CODED_P:
         return "P";
     default:
         return "I";
@@ -86,14 +86,14 @@ static const char *type_name(const struct job *job)
 /* Numbers of the pictures that this one predicts from, each once, as a list in JSON. */
 static void list_references(const struct job *job, char *text, size_t size)
 {
-    uint32_t numbers[2 * H264_MAXIMUM_REFERENCES], count = 0;
+    uint32_t numbers[2 * CHECKS_MAXIMUM_REFERENCES], count = 0;
     for (uint32_t i = 0; i < job->slice_count; i++)
         for (unsigned list = 0; list < 2; list++)
-            for (unsigned n = 0; n < H264_MAXIMUM_REFERENCES && job->slices[i].references[list][n].surface; n++) {
+            for (unsigned n = 0; n < CHECKS_MAXIMUM_REFERENCES && job->slices[i].references[list][n].surface; n++) {
                 uint32_t number = job->slices[i].references[list][n].picture, k = 0;
                 while (k < count && numbers[k] != number)
                     k++;
-                if (k == count && count < 2 * H264_MAXIMUM_REFERENCES)
+                if (k == count && count < 2 * CHECKS_MAXIMUM_REFERENCES)
                     numbers[count++] = number;
             }
     size_t used = 0;
@@ -102,13 +102,19 @@ static void list_references(const struct job *job, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, k ? ",%u" : "%u", numbers[k]);
 }
 
+/* Of H.264; HEVC has none. */
+static uint32_t frame_num(const struct job *job)
+{
+    return job->codec == CODEC_H264 ? job->slices[0].header.h264.frame_num : 0;
+}
+
 void job_report(const struct driver *driver, const struct job *job, const struct job_result *result, uint32_t stored)
 {
-    char hashes[160] = "", references[12 * 2 * H264_MAXIMUM_REFERENCES];
+    char hashes[160] = "", references[12 * 2 * CHECKS_MAXIMUM_REFERENCES];
     if (!journal_is_kept() && !driver->dump_folder)
         return;
     list_references(job, references, sizeof(references));
-    bool truthful = driver->effort == H264_EFFORT_TRUTHFUL && !result->failed;
+    bool truthful = driver->effort == EFFORT_TRUTHFUL && !result->failed;
     if (truthful && journal_is_kept()) {
         char source[MD5_TEXT_SIZE], reconstruction[MD5_TEXT_SIZE];
         surface_md5(job, job->input, source);
@@ -131,7 +137,7 @@ void job_report(const struct driver *driver, const struct job *job, const struct
                   "\"input\":%u,\"reconstruction\":%u%s,"
                   "\"submitted_us\":%llu,\"started_us\":%llu,\"ended_us\":%llu",
                   (int)getpid(), job->place.context, job->place.picture, type_name(job), job->idr ? "true" : "false",
-                  job->reference ? "true" : "false", job->order_count, references, job->slices[0].header.frame_num,
+                  job->reference ? "true" : "false", job->order_count, references, frame_num(job),
                   job->slice_count, job->width, job->height, result->qp, result->figures.least_qp,
                   result->figures.most_qp, result->figures.intra_macroblocks, result->passes,
                   job->rate.bits_per_second, stored, result->filler, job->coded->segment.status,

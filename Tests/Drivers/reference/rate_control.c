@@ -7,7 +7,7 @@
 #define STEP 0.89
 
 /* The share of bits that a picture of a type gets, against a P picture. */
-static const double weights[3] = {[H264_SLICE_P] = 1.0, [H264_SLICE_B] = 0.6, [H264_SLICE_I] = 4.0};
+static const double weights[CODED_TYPES] = {[CODED_P] = 1.0, [CODED_B] = 0.6, [CODED_I] = 4.0};
 
 struct rate_control {
     struct understood_rate rate;
@@ -21,7 +21,7 @@ struct rate_control {
         bool known;
         double bits; /* of the last picture of the type */
         int qp;      /* at this QP */
-    } last[3];
+    } last[CODED_TYPES];
 };
 
 struct rate_control *rate_control_create(void)
@@ -117,7 +117,7 @@ static double most_bits(const struct rate_control *control)
 /* A guess for the first picture of a type, by bits per macroblock. */
 static int first_qp(const struct rate_control *control, double wanted)
 {
-    for (int type = 0; type < 3; type++)
+    for (int type = 0; type < CODED_TYPES; type++)
         if (control->last[type].known)
             return control->last[type].qp;
     double per_macroblock = wanted / (control->picture.macroblocks ? control->picture.macroblocks : 1);
@@ -143,7 +143,7 @@ static double wanted_bits(const struct rate_control *control)
 
 static int qp_for_bits(const struct rate_control *control, double wanted)
 {
-    enum h264_slice_type type = control->picture.type;
+    enum coded_type type = control->picture.type;
     if (!control->last[type].known)
         return first_qp(control, wanted);
     double bits = control->last[type].bits;
@@ -159,11 +159,11 @@ static int qp_for_bits(const struct rate_control *control, double wanted)
     return qp;
 }
 
-static int quality_qp(const struct understood_rate *rate, enum h264_slice_type type)
+static int quality_qp(const struct understood_rate *rate, enum coded_type type)
 {
     uint32_t quality = rate->rate_control == VA_RC_QVBR ? rate->qvbr_quality : rate->icq_quality;
     int qp = quality ? (int)quality : 26;
-    return qp + (type == H264_SLICE_B ? 2 : type == H264_SLICE_P ? 1 : 0);
+    return qp + (type == CODED_B ? 2 : type == CODED_P ? 1 : 0);
 }
 
 int rate_control_qp(struct rate_control *control, const struct understood_rate *rate,
@@ -213,7 +213,7 @@ static uint32_t filler_bytes(const struct rate_control *control, uint32_t room)
 
 uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits, uint32_t room)
 {
-    enum h264_slice_type type = control->picture.type;
+    enum coded_type type = control->picture.type;
     if (qp >= 0) {
         control->last[type].known = true;
         control->last[type].bits = (double)bits;

@@ -9,8 +9,8 @@
 struct rate_control;
 
 struct rate_picture {
-    enum h264_slice_type type;
-    int header_qp;        /* of the first slice: 26 + pic_init_qp_minus26 + slice_qp_delta */
+    enum coded_type type;
+    int header_qp;        /* of the first slice, by parameter set and slice header */
     uint32_t macroblocks;
 };
 
@@ -41,6 +41,6 @@ int rate_control_smaller(struct rate_control *control, int qp, uint64_t bits);
  * least FILLER_SMALLEST, and at most `room`, the bytes that the picture leaves of its coded buffer. */
 uint32_t rate_control_coded(struct rate_control *control, int qp, uint64_t bits, uint32_t room);
 
-#define FILLER_SMALLEST 6 /* start code, NAL unit header, trailing bits: 7.3.2.7 */
+#define FILLER_SMALLEST 7 /* start code, NAL unit header of one or two bytes, trailing bits */
 
 #endif

@@ -8,14 +8,14 @@ static struct skipped_key key_of(const struct job *job, const struct job_slice *
 {
     struct skipped_key key;
     memset(&key, 0, sizeof(key)); /* keys are compared byte by byte */
-    key.type = slice->header.slice_type % 5;
-    key.direct_spatial_mv_pred_flag = slice->header.direct_spatial_mv_pred_flag;
-    key.entropy_coding_mode_flag = job->pps.entropy_coding_mode_flag;
-    key.cabac_init_idc = slice->header.cabac_init_idc;
+    key.type = slice->header.h264.slice_type % 5;
+    key.direct_spatial_mv_pred_flag = slice->header.h264.direct_spatial_mv_pred_flag;
+    key.entropy_coding_mode_flag = job->pps.h264.entropy_coding_mode_flag;
+    key.cabac_init_idc = slice->header.h264.cabac_init_idc;
     key.width_in_mbs = job->width_in_mbs;
-    key.first_mb_in_slice = slice->header.first_mb_in_slice;
-    key.macroblock_count = slice->macroblock_count;
-    key.slice_qp = 26 + job->pps.pic_init_qp_minus26 + slice->header.slice_qp_delta;
+    key.first_mb_in_slice = slice->header.h264.first_mb_in_slice;
+    key.macroblock_count = slice->block_count;
+    key.slice_qp = 26 + job->pps.h264.pic_init_qp_minus26 + slice->header.h264.slice_qp_delta;
     return key;
 }
 
@@ -43,7 +43,7 @@ static void append_slice(const struct job *job, const struct job_slice *slice, c
 {
     struct bits nal = {.bytes = NULL};
     bits_append(&nal, slice->nal.bytes, 0, slice->nal.count);
-    if (job->pps.entropy_coding_mode_flag) {
+    if (job->pps.h264.entropy_coding_mode_flag) {
         unsigned missing = (8 - nal.count % 8) % 8;
         bits_put(&nal, (1u << missing) - 1, missing);
         bits_append(&nal, data->bytes, 0, data->count);

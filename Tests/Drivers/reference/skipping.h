@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* P and B slices of H264_EFFORT_SKIP, coded once: the data of a slice that skips all its macroblocks depend on little,
- * so that later pictures only join them to their own headers. Reconstructions are not written then. */
+/* P and B slices of H.264 under EFFORT_SKIP, coded once: the data of a slice that skips all its macroblocks depend on
+ * little, so that later pictures only join them to their own headers. Reconstructions are not written then. */
 #ifndef DRIVERS_REFERENCE_SKIPPING_H
 #define DRIVERS_REFERENCE_SKIPPING_H
 

@@ -116,7 +116,7 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
     surface->width = properties->width;
     surface->height = properties->height;
     surface->memory = memory;
-    surface->frame = (struct h264_frame){
+    surface->h264_frame = (struct h264_frame){
         .luma = memory_plane(&memory, 0),
         .chroma = memory.format->plane_count > 1 ? memory_plane(&memory, 1) : NULL,
         .luma_pitch = memory.plane_pitch[0],
@@ -129,7 +129,7 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
 void surface_free(struct driver *driver, struct surface *surface)
 {
     (void)driver;
-    h264_frame_release(&surface->frame);
+    h264_frame_release(&surface->h264_frame);
     memory_release(&surface->memory);
     free(surface);
 }

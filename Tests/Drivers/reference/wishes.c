@@ -132,7 +132,7 @@ static bool gather_regions(struct job *job, const VAEncMiscParameterBufferROI *g
 static bool gather_refresh(struct job *job, const VAEncMiscParameterRIR *given)
 {
     bool columns = given->rir_flags.bits.enable_rir_column, rows = given->rir_flags.bits.enable_rir_row;
-    if (columns == rows || given->intra_insert_size == 0 || job_type(job) == H264_SLICE_I)
+    if (columns == rows || given->intra_insert_size == 0 || job_type(job) == CODED_I)
         return true;
     if (!make_room(job))
         return false;
@@ -140,7 +140,7 @@ static bool gather_refresh(struct job *job, const VAEncMiscParameterRIR *given)
     for (uint32_t row = 0; row < job->height_in_mbs; row++)
         for (uint32_t column = 0; column < job->width_in_mbs; column++) {
             uint32_t place = columns ? column : row;
-            struct h264_wish *wish = &job->wishes[row * job->width_in_mbs + column];
+            struct wish *wish = &job->wishes[row * job->width_in_mbs + column];
             if (place < first || place >= end)
                 continue;
             int offset = wish->qp_offset + (int8_t)given->qp_delta_for_inserted_intra;

@@ -67,15 +67,14 @@ static void require(bool condition, const char *what)
 /* What coder and driver take for granted. */
 static void check_promises(const struct scene *scene, const struct understood_picture *picture)
 {
-    uint32_t total = (picture->sps.pic_width_in_mbs_minus1 + 1) * (picture->sps.pic_height_in_map_units_minus1 + 1) *
-                     (2 - picture->sps.frame_mbs_only_flag), next = 0;
-    require(picture->sps.pic_width_in_mbs_minus1 < WIDTH_IN_MBS, "is wider than the context");
+    uint32_t total = picture->columns * picture->rows, next = 0;
+    require(picture->width <= WIDTH_IN_MBS * 16, "is wider than the context");
     require(total <= WIDTH_IN_MBS * HEIGHT_IN_MBS * 2, "is larger than the context");
     require(picture->slice_count > 0, "has slices");
     for (uint32_t i = 0; i < picture->slice_count; i++) {
         const struct understood_slice *slice = &picture->slices[i];
-        require(slice->header.first_mb_in_slice == next, "has slices that follow each other");
-        next += slice->macroblock_count;
+        require(slice->first_block == next, "has slices that follow each other");
+        next += slice->block_count;
         require(slice->nal.count >= 16 && !slice->nal.failed, "has slice headers");
         for (uint32_t list = 0; list < 2; list++)
             for (uint32_t k = 0; k < slice->reference_count[list]; k++)

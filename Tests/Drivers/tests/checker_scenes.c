@@ -35,7 +35,7 @@ static void run(const struct scene_options *options)
             struct bits nal = {0};
             struct h264_slice_header header = planned->headers[k];
             if (!options->packed)
-                header.nal_ref_idc = picture->slices[k].header.nal_ref_idc;
+                header.nal_ref_idc = picture->slices[k].header.h264.nal_ref_idc;
             h264_write_slice_header(&nal, &header, &planned->sps, &planned->pps);
             if (nal.count != picture->slices[k].nal.count ||
                 memcmp(nal.bytes, picture->slices[k].nal.bytes, (nal.count + 7) / 8)) {

@@ -156,11 +156,11 @@ static bool sets_come_again(void)
     submit_from(checker, 0, 5);
     scene.overflowed = 1u << 2;
     const struct understood_picture *again = submit(&scene, checker, 2);
-    bool right = again->resumes && again->sps.level_idc == 30 && again->pps.chroma_qp_index_offset == -2 &&
+    bool right = again->resumes && again->sps.h264.level_idc == 30 && again->pps.h264.chroma_qp_index_offset == -2 &&
                  again->headers.count > 0;
     scene.overflowed = 0;
     const struct understood_picture *idr = submit(&scene, checker, 3);
-    right = right && idr->sps.level_idc == 31 && idr->pps.chroma_qp_index_offset == 3 && idr->headers.count > 0;
+    right = right && idr->sps.h264.level_idc == 31 && idr->pps.h264.chroma_qp_index_offset == 3 && idr->headers.count > 0;
     submit_from(checker, 4, 6);
     checker_destroy(checker);
     return (right && heard_count == 0) || fail(&options, 2, 2, "parameter sets are not as they were");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ReferenceFrames and RefPicList0/1 against the model of the DPB and the headers' lists (H.264 8.2.4). */
-#include "checker.h"
+#include "h264_checks.h"
 
 #include <stdio.h>
 
@@ -58,15 +58,15 @@ static void check_reserved(struct checker *checker, const struct entry_place *pl
 
 static const struct h264_dpb_picture *find(const struct checker *checker, uint32_t surface)
 {
-    for (uint32_t i = 0; i < checker->dpb.count; i++)
-        if (checker->dpb.pictures[i].surface == surface)
-            return &checker->dpb.pictures[i];
+    for (uint32_t i = 0; i < checker->dpb.h264.count; i++)
+        if (checker->dpb.h264.pictures[i].surface == surface)
+            return &checker->dpb.h264.pictures[i];
     return NULL;
 }
 
 static bool is_reference_frame(const struct checker *checker, uint32_t surface)
 {
-    const VAPictureH264 *frames = checker->picture.picture.ReferenceFrames;
+    const VAPictureH264 *frames = checker->picture.picture.h264.ReferenceFrames;
     for (uint32_t i = 0; i < 16; i++)
         if (!is_empty(&frames[i]) && frames[i].picture_id == surface)
             return true;
@@ -89,7 +89,7 @@ static void check_entry(struct checker *checker, const struct entry_place *place
 /* The DPB while the picture is decoded: an IDR picture empties it only afterwards, but refers to nothing. */
 static void check_reference_frames(struct checker *checker)
 {
-    const VAPictureH264 *frames = checker->picture.picture.ReferenceFrames;
+    const VAPictureH264 *frames = checker->picture.picture.h264.ReferenceFrames;
     uint32_t given = 0, listed = 0;
     bool ended = false;
     for (uint32_t i = 0; i < 16; i++) {
@@ -114,23 +114,24 @@ static void check_reference_frames(struct checker *checker)
         else if (picture && !checker->picture.idr)
             check_entry(checker, &place, &frames[i], picture);
     }
-    for (uint32_t i = 0; i < checker->dpb.count; i++)
-        listed += is_reference_frame(checker, checker->dpb.pictures[i].surface);
+    for (uint32_t i = 0; i < checker->dpb.h264.count; i++)
+        listed += is_reference_frame(checker, checker->dpb.h264.pictures[i].surface);
     if (checker->picture.idr && given)
         finding(checker, "reference-frames-at-idr", PICTURE_CLAUSE, "%u reference frames at an IDR picture", given);
-    else if (!checker->picture.idr && listed < checker->dpb.count)
+    else if (!checker->picture.idr && listed < checker->dpb.h264.count)
         finding(checker, "reference-frames-incomplete", PICTURE_CLAUSE, "%u of the %u pictures in the DPB are listed",
-                listed, checker->dpb.count);
+                listed, checker->dpb.h264.count);
 }
 
 /* The list that a decoder derives from the header; entries of -1 have no picture. */
 static struct h264_reference_list decoder_list(struct checker *checker, uint32_t slice, uint32_t list)
 {
-    const struct h264_slice_header *header = &checker->picture.slices[slice].header;
+    const struct h264_slice_header *header = &checker->picture.slices[slice].header.h264;
     char reason[CHECKS_REASON_SIZE];
-    struct h264_reference_list result = h264_dpb_initial_list(&checker->dpb, &checker->picture.sps, header,
+    struct h264_reference_list result = h264_dpb_initial_list(&checker->dpb.h264, &checker->picture.sps.h264, header,
                                                               checker->picture.picture_order_count, list);
-    if (!h264_dpb_modify_list(&checker->dpb, &checker->picture.sps, header, list, &result, reason, sizeof reason))
+    if (!h264_dpb_modify_list(&checker->dpb.h264, &checker->picture.sps.h264, header, list, &result, reason,
+                              sizeof reason))
         slice_finding(checker, slice, "reference-modification-wrong", "H.264 8.2.4.3", "list %u: %s", list, reason);
     return result;
 }
@@ -138,7 +139,7 @@ static struct h264_reference_list decoder_list(struct checker *checker, uint32_t
 static void check_used_entry(struct checker *checker, const struct entry_place *place, const VAPictureH264 *entry,
                              int expected)
 {
-    const struct h264_dpb_picture *picture = expected < 0 ? NULL : &checker->dpb.pictures[expected];
+    const struct h264_dpb_picture *picture = expected < 0 ? NULL : &checker->dpb.h264.pictures[expected];
     check_reserved(checker, place, entry);
     if (!picture) {
         entry_finding(checker, place, "no-picture", entry->picture_id, VA_INVALID_SURFACE);
@@ -159,7 +160,8 @@ static void check_used_entry(struct checker *checker, const struct entry_place *
 static void check_list(struct checker *checker, uint32_t slice, uint32_t list, bool used)
 {
     const struct understood_slice *understood = &checker->picture.slices[slice];
-    const VAPictureH264 *entries = list ? understood->parameters.RefPicList1 : understood->parameters.RefPicList0;
+    const VAEncSliceParameterBufferH264 *parameters = &understood->parameters.h264;
+    const VAPictureH264 *entries = list ? parameters->RefPicList1 : parameters->RefPicList0;
     struct h264_reference_list expected = {.count = 0};
     if (used)
         expected = decoder_list(checker, slice, list);
@@ -177,11 +179,11 @@ static void check_list(struct checker *checker, uint32_t slice, uint32_t list, b
     }
 }
 
-void check_references(struct checker *checker)
+void h264_check_references(struct checker *checker)
 {
     check_reference_frames(checker);
     for (uint32_t i = 0; i < checker->picture.slice_count; i++) {
-        uint32_t type = checker->picture.slices[i].header.slice_type % 5;
+        uint32_t type = checker->picture.slices[i].header.h264.slice_type % 5;
         check_list(checker, i, 0, type != H264_SLICE_I);
         check_list(checker, i, 1, type == H264_SLICE_B);
     }

@@ -2,7 +2,7 @@
 /* SEI units (H.264 7.3.2.3, Annex D): the messages fill the unit, and those that the HRD lives by agree with the SPS
  * and with the HRD that the driver was given. */
 #include "../h264/visitor.h"
-#include "checker.h"
+#include "h264_checks.h"
 
 enum { BUFFERING_PERIOD = 0, PIC_TIMING = 1 };
 
@@ -26,27 +26,6 @@ static bool ends_here(const struct syntax *s)
     return left == 0 || (s->bytes[s->position / 8] & ((1u << left) - 1)) == 1u << (left - 1);
 }
 
-/* D.2.2 and va.h VAEncMiscParameterHRD.initial_buffer_fullness, for one schedule */
-static void check_initial_delay(struct checker *checker, const struct h264_hrd *hrd, uint32_t schedule, uint32_t delay)
-{
-    const struct understood_rate *rate = &checker->rate;
-    uint64_t bit_rate = ((uint64_t)hrd->bit_rate_value_minus1[schedule] + 1) << (6 + hrd->bit_rate_scale);
-    uint64_t size = ((uint64_t)hrd->cpb_size_value_minus1[schedule] + 1) << (4 + hrd->cpb_size_scale);
-    double most = 90000.0 * (double)size / (double)bit_rate;
-    if (delay == 0 || delay > most)
-        finding(checker, "sei-initial-cpb-removal-delay", "H.264 D.2.2", "%u of 90 kHz, allowed are 1 to %.0f", delay,
-                most);
-    if (schedule != 0 || !rate->hrd_buffer_size)
-        return;
-    /* The SPS's bit rate may be rounded. */
-    double asked = rate->bits_per_second ? rate->bits_per_second : (double)bit_rate;
-    double one = 90000.0 * rate->hrd_initial_fullness / asked;
-    double other = 90000.0 * rate->hrd_initial_fullness / (double)bit_rate;
-    if (delay < (one < other ? one : other) - 2 || delay > (one > other ? one : other) + 2)
-        finding(checker, "sei-delay-differs-from-fullness", "va.h VAEncMiscParameterHRD.initial_buffer_fullness",
-                "initial_cpb_removal_delay is %u, %u bits arrive in %.0f", delay, rate->hrd_initial_fullness, one);
-}
-
 /* D.1.2, the schedules of one HRD */
 static void read_initial_delays(struct checker *checker, struct syntax *s, const struct h264_hrd *hrd)
 {
@@ -55,15 +34,16 @@ static void read_initial_delays(struct checker *checker, struct syntax *s, const
         uint32_t delay = 0, offset = 0;
         u(s, "initial_cpb_removal_delay", &delay, length);
         u(s, "initial_cpb_removal_delay_offset", &offset, length);
+        struct schedule schedule = h264_schedule(hrd, i);
         if (!s->failed)
-            check_initial_delay(checker, hrd, i, delay);
+            check_initial_delay(checker, &schedule, i == 0, delay, "H.264 D.2.2");
     }
 }
 
 /* D.1.2 */
 static void check_buffering_period(struct checker *checker, struct syntax *s)
 {
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     uint32_t id = 0;
     ue(s, "seq_parameter_set_id", &id, 31);
     if (!s->failed)
@@ -104,7 +84,7 @@ static void read_clock_timestamp(struct syntax *s, uint32_t time_offset_length)
 static void check_pic_timing(struct checker *checker, struct syntax *s, bool buffering)
 {
     static const uint8_t timestamps[9] = {1, 1, 1, 2, 2, 3, 3, 2, 3};
-    const struct h264_vui *vui = &checker->picture.sps.vui;
+    const struct h264_vui *vui = &checker->picture.sps.h264.vui;
     const struct h264_hrd *hrd = vui->nal_hrd_parameters_present_flag ? &vui->nal_hrd : &vui->vcl_hrd;
     uint32_t removal = 0, output = 0, pic_struct = 0, flag = 0;
     if (has_schedules(vui)) {
@@ -122,7 +102,7 @@ static void check_pic_timing(struct checker *checker, struct syntax *s, bool buf
             if (flag)
                 read_clock_timestamp(s, has_schedules(vui) ? hrd->time_offset_length : 24);
         }
-        if (!s->failed && pic_struct != 0 && pic_struct < 7 && checker->picture.sps.frame_mbs_only_flag)
+        if (!s->failed && pic_struct != 0 && pic_struct < 7 && checker->picture.sps.h264.frame_mbs_only_flag)
             finding(checker, "sei-pic-struct", "H.264 Table D-1", "%u, but the sequence has frames only", pic_struct);
     }
     if (!ends_here(s))
@@ -178,10 +158,10 @@ static void check_unit(struct checker *checker, const struct packed_unit *unit, 
         finding(checker, "sei-trailing-bits", "H.264 7.3.2.11", "the unit has no stop bit behind its messages");
 }
 
-void check_enhancement(struct checker *checker)
+void h264_check_enhancement(struct checker *checker)
 {
     const struct collected *collected = &checker->collected;
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     struct messages messages = {false, false, false};
     for (uint32_t i = 0; i < collected->unit_count; i++)
         if (collected->headers[collected->units[i].header].taken && collected->units[i].type == H264_NAL_SEI)

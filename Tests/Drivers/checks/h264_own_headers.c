@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parameter sets and slice headers that the application leaves to the driver, made of the VA parameters. What is
  * made is read back: a field that is out of its range shows there, by its name in the specification. */
-#include "checker.h"
+#include "h264_checks.h"
 
 #include <string.h>
 
@@ -79,14 +79,12 @@ static uint32_t codable(uint32_t value)
     return value == UINT32_MAX ? UINT32_MAX - 1 : value;
 }
 
-bool make_sps(struct checker *checker, struct h264_sps *sps)
+bool h264_make_sps(struct checker *checker, void *sps)
 {
-    struct bits bits = {0};
-    struct syntax_error error;
     struct h264_sps made = {0};
     set_profile(&made, checker->config.profile);
-    set_sps(&made, &checker->picture.sequence);
-    set_vui(&made, &checker->picture.sequence);
+    set_sps(&made, &checker->picture.sequence.h264);
+    set_vui(&made, &checker->picture.sequence.h264);
     made.pic_width_in_mbs_minus1 = codable(made.pic_width_in_mbs_minus1);
     made.pic_height_in_map_units_minus1 = codable(made.pic_height_in_map_units_minus1);
     made.max_num_ref_frames = codable(made.max_num_ref_frames);
@@ -94,22 +92,12 @@ bool make_sps(struct checker *checker, struct h264_sps *sps)
     made.frame_crop_right_offset = codable(made.frame_crop_right_offset);
     made.frame_crop_top_offset = codable(made.frame_crop_top_offset);
     made.frame_crop_bottom_offset = codable(made.frame_crop_bottom_offset);
-    h264_write_sps(&bits, &made);
-    bool read = !bits.failed && h264_read_sps(sps, bits.bytes, bits.count, NULL, NULL, &error);
-    if (bits.failed)
-        refuse_picture(checker, VA_STATUS_ERROR_ALLOCATION_FAILED, "out of memory");
-    else if (!read)
-        refuse_picture(checker, VA_STATUS_ERROR_INVALID_PARAMETER, "the sequence parameters make no SPS: %s %s",
-                       error.element, error.reason);
-    bits_release(&bits);
-    return read;
+    return read_back_set(checker, SET_SPS, &made, sps);
 }
 
-bool make_pps(struct checker *checker, const struct h264_sps *sps, struct h264_pps *pps)
+bool h264_make_pps(struct checker *checker, void *pps)
 {
-    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
-    struct bits bits = {0};
-    struct syntax_error error;
+    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture.h264;
     struct h264_pps made = {
         .nal_ref_idc = 3,
         .pic_parameter_set_id = picture->pic_parameter_set_id,
@@ -128,18 +116,10 @@ bool make_pps(struct checker *checker, const struct h264_sps *sps, struct h264_p
         .transform_8x8_mode_flag = picture->pic_fields.bits.transform_8x8_mode_flag,
         .second_chroma_qp_index_offset = picture->second_chroma_qp_index_offset,
     };
-    made.extension_present = sps->profile_idc >= 100 &&
+    made.extension_present =
+        checker->picture.sps.h264.profile_idc >= 100 &&
         (made.transform_8x8_mode_flag || made.second_chroma_qp_index_offset != made.chroma_qp_index_offset);
-    h264_write_pps(&bits, &made);
-    bits_trail(&bits);
-    bool read = !bits.failed && h264_read_pps(pps, bits.bytes, bits.count, NULL, NULL, &error);
-    if (bits.failed)
-        refuse_picture(checker, VA_STATUS_ERROR_ALLOCATION_FAILED, "out of memory");
-    else if (!read)
-        refuse_picture(checker, VA_STATUS_ERROR_INVALID_PARAMETER, "the picture parameters make no PPS: %s %s",
-                       error.element, error.reason);
-    bits_release(&bits);
-    return read;
+    return read_back_set(checker, SET_PPS, &made, pps);
 }
 
 /* How many entries of a VA list, from the first on, name a picture. */
@@ -156,8 +136,8 @@ static uint32_t entries_given(const VAPictureH264 *list)
 static void set_reference_counts(struct checker *checker, const VAEncSliceParameterBufferH264 *parameters,
                                  struct h264_slice_header *header)
 {
-    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
-    const struct h264_pps *pps = &checker->picture.pps;
+    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture.h264;
+    const struct h264_pps *pps = &checker->picture.pps.h264;
     const VAPictureH264 *lists[2] = {parameters->RefPicList0, parameters->RefPicList1};
     uint32_t defaults[2] = {pps->num_ref_idx_l0_default_active_minus1, pps->num_ref_idx_l1_default_active_minus1};
     uint32_t wanted[2] = {picture->num_ref_idx_l0_active_minus1, picture->num_ref_idx_l1_active_minus1};
@@ -205,8 +185,8 @@ static struct h264_reference_list wanted_list(const struct checker *checker, con
     struct h264_reference_list wanted = {.count = count < 32 ? count : 32};
     for (uint32_t i = 0; i < wanted.count; i++) {
         wanted.entries[i] = -1;
-        for (uint32_t k = 0; k < checker->dpb.count; k++)
-            if (checker->dpb.pictures[k].surface == list[i].picture_id)
+        for (uint32_t k = 0; k < checker->dpb.h264.count; k++)
+            if (checker->dpb.h264.pictures[k].surface == list[i].picture_id)
                 wanted.entries[i] = (int)k;
     }
     return wanted;
@@ -218,22 +198,22 @@ static void set_modifications(struct checker *checker, const VAEncSliceParameter
                               struct h264_slice_header *header)
 {
     const VAPictureH264 *lists[2] = {parameters->RefPicList0, parameters->RefPicList1};
-    const struct h264_sps *sps = &checker->picture.sps;
-    struct h264_order_count count = h264_dpb_order_count(&checker->dpb, sps, header);
+    const struct h264_sps *sps = &checker->picture.sps.h264;
+    struct h264_order_count count = h264_dpb_order_count(&checker->dpb.h264, sps, header);
     unsigned used = header->slice_type % 5 == H264_SLICE_B ? 2 : header->slice_type % 5 == H264_SLICE_P ? 1 : 0;
     for (unsigned list = 0; list < used; list++) {
         struct h264_reference_list wanted =
             wanted_list(checker, lists[list], header->num_ref_idx_active_minus1[list] + 1);
         struct h264_reference_list initial = h264_dpb_initial_list(
-            &checker->dpb, sps, header, h264_frame_order_count(count.top, count.bottom), list);
-        h264_dpb_express_list(&checker->dpb, sps, header, &initial, &wanted, list);
+            &checker->dpb.h264, sps, header, h264_frame_order_count(count.top, count.bottom), list);
+        h264_dpb_express_list(&checker->dpb.h264, sps, header, &initial, &wanted, list);
     }
 }
 
-bool make_slice_header(struct checker *checker, uint32_t slice, struct h264_slice_header *header)
+bool h264_make_slice_header(struct checker *checker, uint32_t slice, struct h264_slice_header *header)
 {
-    const VAEncSliceParameterBufferH264 *parameters = &checker->picture.slices[slice].parameters;
-    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
+    const VAEncSliceParameterBufferH264 *parameters = &checker->picture.slices[slice].parameters.h264;
+    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture.h264;
     struct bits *nal = &checker->picture.slices[slice].nal;
     bool idr = picture->pic_fields.bits.idr_pic_flag;
     uint32_t reference = picture->pic_fields.bits.reference_pic_flag;
@@ -243,7 +223,7 @@ bool make_slice_header(struct checker *checker, uint32_t slice, struct h264_slic
         .nal_unit_type = idr ? H264_NAL_IDR_SLICE : H264_NAL_SLICE,
         .first_mb_in_slice = codable(parameters->macroblock_address),
         .slice_type = parameters->slice_type,
-        .pic_parameter_set_id = checker->picture.pps.pic_parameter_set_id,
+        .pic_parameter_set_id = checker->picture.pps.h264.pic_parameter_set_id,
         .frame_num = picture->frame_num,
         .idr_pic_id = parameters->idr_pic_id,
         .pic_order_cnt_lsb = parameters->pic_order_cnt_lsb,
@@ -260,13 +240,13 @@ bool make_slice_header(struct checker *checker, uint32_t slice, struct h264_slic
     set_weights(parameters, &made);
     set_modifications(checker, parameters, &made);
     nal->count = 0;
-    h264_write_slice_header(nal, &made, &checker->picture.sps, &checker->picture.pps);
+    h264_write_slice_header(nal, &made, &checker->picture.sps.h264, &checker->picture.pps.h264);
     if (nal->failed) {
         refuse_picture(checker, VA_STATUS_ERROR_ALLOCATION_FAILED, "out of memory");
         return false;
     }
-    if (!h264_read_slice_header(header, &checker->picture.sps, &checker->picture.pps, nal->bytes, nal->count, NULL,
-                                NULL, &error)) {
+    if (!h264_read_slice_header(header, &checker->picture.sps.h264, &checker->picture.pps.h264, nal->bytes,
+                                nal->count, NULL, NULL, &error)) {
         refuse_picture(checker, VA_STATUS_ERROR_INVALID_PARAMETER, "the parameters of slice %u make no header: %s %s",
                        slice, error.element, error.reason);
         return false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Slice parameters against the slice header in the stream, element by element. */
-#include "checker.h"
+#include "h264_checks.h"
 
 #define CLAUSE "va_enc_h264.h VAEncSliceParameterBufferH264"
 
 static void check_place(struct checker *checker, uint32_t index)
 {
-    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters;
-    const struct h264_slice_header *header = &checker->picture.slices[index].header;
+    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters.h264;
+    const struct h264_slice_header *header = &checker->picture.slices[index].header.h264;
     slice_expect(checker, index, "slice-first-mb", CLAUSE ".macroblock_address", slice->macroblock_address,
                  header->first_mb_in_slice);
     slice_expect(checker, index, "slice-type", CLAUSE ".slice_type", slice->slice_type % 5, header->slice_type % 5);
@@ -17,17 +17,17 @@ static void check_place(struct checker *checker, uint32_t index)
         slice_expect(checker, index, "slice-idr-pic-id", CLAUSE ".idr_pic_id", slice->idr_pic_id, header->idr_pic_id);
     slice_expect(checker, index, "slice-redundant-pic-cnt", "H.264 7.4.3 redundant_pic_cnt", header->redundant_pic_cnt,
                  0);
-    if (checker->picture.sps.pic_order_cnt_type == 0) {
+    if (checker->picture.sps.h264.pic_order_cnt_type == 0) {
         slice_expect(checker, index, "slice-poc-lsb", CLAUSE ".pic_order_cnt_lsb", slice->pic_order_cnt_lsb,
                      header->pic_order_cnt_lsb);
-        if (checker->picture.pps.bottom_field_pic_order_in_frame_present_flag)
+        if (checker->picture.pps.h264.bottom_field_pic_order_in_frame_present_flag)
             slice_expect(checker, index, "slice-delta-poc-bottom", CLAUSE ".delta_pic_order_cnt_bottom",
                          slice->delta_pic_order_cnt_bottom, header->delta_pic_order_cnt_bottom);
-    } else if (checker->picture.sps.pic_order_cnt_type == 1 &&
-               !checker->picture.sps.delta_pic_order_always_zero_flag) {
+    } else if (checker->picture.sps.h264.pic_order_cnt_type == 1 &&
+               !checker->picture.sps.h264.delta_pic_order_always_zero_flag) {
         slice_expect(checker, index, "slice-delta-poc-0", CLAUSE ".delta_pic_order_cnt[0]",
                      slice->delta_pic_order_cnt[0], header->delta_pic_order_cnt[0]);
-        if (checker->picture.pps.bottom_field_pic_order_in_frame_present_flag)
+        if (checker->picture.pps.h264.bottom_field_pic_order_in_frame_present_flag)
             slice_expect(checker, index, "slice-delta-poc-1", CLAUSE ".delta_pic_order_cnt[1]",
                          slice->delta_pic_order_cnt[1], header->delta_pic_order_cnt[1]);
     }
@@ -36,9 +36,9 @@ static void check_place(struct checker *checker, uint32_t index)
 /* How many references each list has: what the VA parameters say, the header says, and the driver advertises. */
 static void check_reference_counts(struct checker *checker, uint32_t index)
 {
-    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
-    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters;
-    const struct h264_slice_header *header = &checker->picture.slices[index].header;
+    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture.h264;
+    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters.h264;
+    const struct h264_slice_header *header = &checker->picture.slices[index].header.h264;
     uint32_t type = header->slice_type % 5, lists = type == H264_SLICE_B ? 2 : type == H264_SLICE_P ? 1 : 0;
     const char *names[2] = {"slice-num-ref-idx-l0", "slice-num-ref-idx-l1"};
     const char *limits[2] = {"slice-references-l0-beyond-limit", "slice-references-l1-beyond-limit"};
@@ -63,13 +63,13 @@ static void check_reference_counts(struct checker *checker, uint32_t index)
 
 static void check_coding(struct checker *checker, uint32_t index)
 {
-    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters;
-    const struct h264_slice_header *header = &checker->picture.slices[index].header;
+    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters.h264;
+    const struct h264_slice_header *header = &checker->picture.slices[index].header.h264;
     uint32_t type = header->slice_type % 5;
     if (type == H264_SLICE_B)
         slice_expect(checker, index, "slice-direct-spatial", CLAUSE ".direct_spatial_mv_pred_flag",
                      slice->direct_spatial_mv_pred_flag, header->direct_spatial_mv_pred_flag);
-    if (type != H264_SLICE_I && checker->picture.pps.entropy_coding_mode_flag)
+    if (type != H264_SLICE_I && checker->picture.pps.h264.entropy_coding_mode_flag)
         slice_expect(checker, index, "slice-cabac-init-idc", CLAUSE ".cabac_init_idc", slice->cabac_init_idc,
                      header->cabac_init_idc);
     slice_expect(checker, index, "slice-qp-delta", CLAUSE ".slice_qp_delta", slice->slice_qp_delta,
@@ -84,7 +84,7 @@ static void check_coding(struct checker *checker, uint32_t index)
                  slice->slice_beta_offset_div2, header->slice_beta_offset_div2);
 }
 
-void check_slice_headers(struct checker *checker)
+void h264_check_slice_headers(struct checker *checker)
 {
     for (uint32_t i = 0; i < checker->picture.slice_count; i++) {
         check_place(checker, i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Slice parameter buffers by themselves: coverage, count, structure; and what the headers of one picture share. */
-#include "checker.h"
+#include "h264_checks.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 static void check_alone(struct checker *checker, uint32_t index)
 {
-    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters;
+    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters.h264;
     if (slice->slice_type > 7 || slice->slice_type % 5 > H264_SLICE_I)
         slice_finding(checker, index, "slice-type-range", CLAUSE ".slice_type", "given %u, allowed are 0 to 2, 5 to 7",
                       slice->slice_type);
@@ -29,7 +29,7 @@ static void check_coverage(struct checker *checker, uint32_t columns, uint32_t r
 {
     uint64_t next = 0, total = (uint64_t)columns * rows;
     for (uint32_t i = 0; i < checker->picture.slice_count; i++) {
-        const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[i].parameters;
+        const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[i].parameters.h264;
         if (slice->macroblock_address != next)
             slice_finding(checker, i, "slice-macroblock-address", CLAUSE ".macroblock_address",
                           "given %u, the slices before end at %llu", slice->macroblock_address,
@@ -48,12 +48,12 @@ static void check_coverage(struct checker *checker, uint32_t columns, uint32_t r
 static bool structure_allowed(const struct checker *checker, uint32_t columns)
 {
     uint32_t allowed = checker->config.limits.slice_structures, count = checker->picture.slice_count;
-    uint32_t first = checker->picture.slices[0].parameters.num_macroblocks;
+    uint32_t first = checker->picture.slices[0].parameters.h264.num_macroblocks;
     bool equal = true;
     if (count <= 1 || allowed & VA_ENC_SLICE_STRUCTURE_ARBITRARY_MACROBLOCKS)
         return true;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t macroblocks = checker->picture.slices[i].parameters.num_macroblocks;
+        uint32_t macroblocks = checker->picture.slices[i].parameters.h264.num_macroblocks;
         if (columns == 0 || macroblocks % columns != 0)
             return false;
         equal = equal && (macroblocks == first || (i == count - 1 && macroblocks < first));
@@ -65,13 +65,13 @@ static bool structure_allowed(const struct checker *checker, uint32_t columns)
            (allowed & VA_ENC_SLICE_STRUCTURE_POWER_OF_TWO_ROWS && equal && (rows & (rows - 1)) == 0);
 }
 
-void check_slice_parameters(struct checker *checker)
+void h264_check_slice_parameters(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
+    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
     uint32_t columns = sequence->picture_width_in_mbs, rows = sequence->picture_height_in_mbs;
     uint32_t count = checker->picture.slice_count;
     if (checker->have_sets) {
-        const struct h264_sps *sps = &checker->picture.sps;
+        const struct h264_sps *sps = &checker->picture.sps.h264;
         columns = sps->pic_width_in_mbs_minus1 + 1;
         rows = (sps->pic_height_in_map_units_minus1 + 1) * (2 - sps->frame_mbs_only_flag);
     }
@@ -97,8 +97,8 @@ void check_slice_parameters(struct checker *checker)
 /* H.264 7.4.1.2.4 and 7.4.3: what tells pictures apart must be the same in all slices of one. */
 static void check_shared(struct checker *checker, uint32_t index)
 {
-    const struct h264_slice_header *first = &checker->picture.slices[0].header;
-    const struct h264_slice_header *header = &checker->picture.slices[index].header;
+    const struct h264_slice_header *first = &checker->picture.slices[0].header.h264;
+    const struct h264_slice_header *header = &checker->picture.slices[index].header.h264;
     const char *clause = "H.264 7.4.1.2.4";
     slice_expect(checker, index, "slices-differ-pps-id", clause, header->pic_parameter_set_id,
                  first->pic_parameter_set_id);
@@ -127,7 +127,7 @@ static void check_shared(struct checker *checker, uint32_t index)
                       first->slice_type);
 }
 
-void check_common_fields(struct checker *checker)
+void h264_check_common_fields(struct checker *checker)
 {
     for (uint32_t i = 1; i < checker->picture.slice_count; i++)
         check_shared(checker, i);

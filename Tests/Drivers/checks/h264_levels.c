@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* H.264 A.3: what the level allows. */
-#include "checker.h"
+#include "h264_checks.h"
 
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static const struct level *level_of(const struct h264_sps *sps)
 
 static void check_size(struct checker *checker, const struct level *level)
 {
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     uint64_t columns = sps->pic_width_in_mbs_minus1 + 1;
     uint64_t rows = (uint64_t)(sps->pic_height_in_map_units_minus1 + 1) * (2 - sps->frame_mbs_only_flag);
     uint64_t frame = columns * rows, frames = level->dpb_size / frame;
@@ -75,9 +75,9 @@ static void check_size(struct checker *checker, const struct level *level)
                 sps->vui.max_num_reorder_frames, sps->vui.max_dec_frame_buffering);
 }
 
-static void check_frame_rate(struct checker *checker, const struct level *level)
+static void check_macroblock_rate(struct checker *checker, const struct level *level)
 {
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     uint64_t frame = (uint64_t)(sps->pic_width_in_mbs_minus1 + 1) * (sps->pic_height_in_map_units_minus1 + 1) *
                      (2 - sps->frame_mbs_only_flag);
     uint64_t numerator = checker->rate.frame_rate_numerator, denominator = checker->rate.frame_rate_denominator;
@@ -102,7 +102,7 @@ static uint64_t factor(const struct h264_sps *sps, bool nal)
 
 static void check_hrd_limits(struct checker *checker, const struct level *level, const struct h264_hrd *hrd, bool nal)
 {
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     uint64_t most_rate = level->bit_rate * factor(sps, nal), most_size = level->cpb_size * factor(sps, nal);
     for (uint32_t i = 0; i <= hrd->cpb_cnt_minus1 && i < 32; i++) {
         uint64_t rate = ((uint64_t)hrd->bit_rate_value_minus1[i] + 1) << (6 + hrd->bit_rate_scale);
@@ -121,25 +121,25 @@ static void check_hrd_limits(struct checker *checker, const struct level *level,
 /* H.264 A.3.3, Table A-4: levels from 3 on. Only B slices infer. */
 static void check_inference(struct checker *checker)
 {
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     if (sps->profile_idc != 66 && sps->level_idc >= 30 && !sps->direct_8x8_inference_flag)
         finding(checker, "level-direct-8x8-inference", "H.264 A.3.3 Table A-4",
                 "direct_8x8_inference_flag is 0 at level_idc %u", sps->level_idc);
 }
 
-void check_levels(struct checker *checker)
+void h264_check_levels(struct checker *checker)
 {
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     const struct level *level = level_of(sps);
     bool bit_rate = checker->config.rate_control & ~(uint32_t)(VA_RC_CQP | VA_RC_NONE | VA_RC_ICQ);
-    if (!checker->sps_sent_now[sps->seq_parameter_set_id & 31] && !checker->rate.changed)
+    if (!h264_sps_sent(checker) && !checker->rate.changed)
         return;
     if (!level) {
         finding(checker, "level-unknown", "H.264 A.3", "level_idc %u", sps->level_idc);
         return;
     }
     check_size(checker, level);
-    check_frame_rate(checker, level);
+    check_macroblock_rate(checker, level);
     check_inference(checker);
     if (bit_rate && checker->rate.bits_per_second > level->bit_rate * factor(sps, true))
         finding(checker, "level-bit-rate", "H.264 A.3.1 MaxBR", "%u bit/s asked, level_idc %u allows %llu",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which packed headers came, their order in the access unit (H.264 7.4.1.2.3), and what delimiters and SEI say. */
-#include "checker.h"
+#include "h264_checks.h"
 
 #include <string.h>
 
@@ -52,9 +52,9 @@ static bool packed_unit_came(const struct checker *checker, uint32_t type)
     return false;
 }
 
-void check_access_unit(struct checker *checker)
+void h264_check_access_unit(struct checker *checker)
 {
-    bool idr = checker->collected.picture && checker->picture.picture.pic_fields.bits.idr_pic_flag;
+    bool idr = checker->collected.picture && checker->picture.picture.h264.pic_fields.bits.idr_pic_flag;
     check_unit_order(checker);
     if (!idr)
         return;
@@ -80,26 +80,26 @@ static void check_delimiter(struct checker *checker, const struct packed_unit *u
     }
     uint32_t primary = unit->bytes[1] >> 5;
     for (uint32_t i = 0; i < checker->picture.slice_count; i++)
-        if (!(allowed[primary] >> (checker->picture.slices[i].header.slice_type % 5) & 1)) {
+        if (!(allowed[primary] >> (checker->picture.slices[i].header.h264.slice_type % 5) & 1)) {
             finding(checker, "access-unit-delimiter-type", "H.264 7.4.2.4",
                     "primary_pic_type %u, but a slice has slice_type %u", primary,
-                    checker->picture.slices[i].header.slice_type);
+                    checker->picture.slices[i].header.h264.slice_type);
             return;
         }
     if (unit->bytes[0] >> 5)
         finding(checker, "access-unit-delimiter-ref-idc", "H.264 7.4.1", "nal_ref_idc is %u", unit->bytes[0] >> 5);
 }
 
-void check_access_unit_content(struct checker *checker)
+void h264_check_access_unit_content(struct checker *checker)
 {
     const struct collected *collected = &checker->collected;
-    const struct h264_sps *sps = &checker->picture.sps;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     for (uint32_t i = 0; i < collected->unit_count; i++)
         if (collected->headers[collected->units[i].header].taken && collected->units[i].type == H264_NAL_AUD)
             check_delimiter(checker, &collected->units[i]);
-    check_enhancement(checker);
-    if (!checker->picture.idr && checker->history.has_active_sps && any_sent(checker->sps_sent_now, 32) &&
-        memcmp(&checker->history.active, sps, sizeof *sps) != 0)
+    h264_check_enhancement(checker);
+    if (!checker->picture.idr && checker->history.has_active_sps && any_set_sent(checker, SET_SPS) &&
+        memcmp(&checker->history.active.h264, sps, sizeof *sps) != 0)
         finding(checker, "sps-changed-outside-idr", "H.264 7.4.1.2.1",
                 "the SPS differs from the one that the latest IDR picture activated");
 }

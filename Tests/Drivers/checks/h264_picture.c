@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The picture parameter buffer: by itself, against the PPS, and against the slice headers. */
-#include "checker.h"
+#include "h264_checks.h"
 
 #define CLAUSE "va_enc_h264.h VAEncPictureParameterBufferH264"
 #define KNOWN_FIELD_BITS 0x3fffu /* pic_fields.bits */
@@ -8,8 +8,8 @@
 
 static void check_current_picture(struct checker *checker)
 {
-    const VAPictureH264 *current = &checker->picture.picture.CurrPic;
-    bool reference = checker->picture.picture.pic_fields.bits.reference_pic_flag ||
+    const VAPictureH264 *current = &checker->picture.picture.h264.CurrPic;
+    bool reference = checker->picture.picture.h264.pic_fields.bits.reference_pic_flag ||
                      (checker->have_headers && checker->picture.reference);
     if (current->flags & VA_PICTURE_H264_INVALID)
         finding(checker, "picture-curr-invalid", CLAUSE ".CurrPic.flags", "0x%x has the invalid bit", current->flags);
@@ -28,9 +28,9 @@ static void check_current_picture(struct checker *checker)
                     VA_PADDING_LOW);
 }
 
-void check_picture(struct checker *checker)
+void h264_check_picture(struct checker *checker)
 {
-    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
+    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture.h264;
     check_current_picture(checker);
     expect_range(checker, "picture-sps-id-range", CLAUSE ".seq_parameter_set_id", picture->seq_parameter_set_id, 0, 31);
     expect_range(checker, "picture-init-qp-range", CLAUSE ".pic_init_qp", picture->pic_init_qp, 0, 51);
@@ -44,10 +44,10 @@ void check_picture(struct checker *checker)
                 "the picture before said that it ends the sequence or stream, this one is no IDR picture");
 }
 
-void check_picture_pps(struct checker *checker)
+void h264_check_picture_pps(struct checker *checker)
 {
-    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture;
-    const struct h264_pps *pps = &checker->picture.pps;
+    const VAEncPictureParameterBufferH264 *picture = &checker->picture.picture.h264;
+    const struct h264_pps *pps = &checker->picture.pps.h264;
     expect(checker, "picture-pps-id", CLAUSE ".pic_parameter_set_id", picture->pic_parameter_set_id,
            pps->pic_parameter_set_id);
     expect(checker, "picture-sps-id", CLAUSE ".seq_parameter_set_id", picture->seq_parameter_set_id,
@@ -81,23 +81,23 @@ void check_picture_pps(struct checker *checker)
     expect(checker, "picture-scaling-matrix", CLAUSE ".pic_scaling_matrix_present_flag",
            picture->pic_fields.bits.pic_scaling_matrix_present_flag, pps->pic_scaling_matrix_present_flag);
     expect(checker, "pps-sps-id", "H.264 7.4.2.2", pps->seq_parameter_set_id,
-           checker->picture.sps.seq_parameter_set_id);
-    if (checker->pps_sent_now[pps->pic_parameter_set_id & 255] && pps->nal_ref_idc == 0)
+           checker->picture.sps.h264.seq_parameter_set_id);
+    if (set_sent(checker, SET_PPS, pps->pic_parameter_set_id) && pps->nal_ref_idc == 0)
         finding(checker, "pps-nal-ref-idc", "H.264 7.4.1", "nal_ref_idc of the PPS is 0");
 }
 
-void check_picture_header(struct checker *checker)
+void h264_check_picture_header(struct checker *checker)
 {
     const struct understood_picture *understood = &checker->picture;
-    const VAEncPictureParameterBufferH264 *picture = &understood->picture;
-    const struct h264_slice_header *header = &understood->slices[0].header;
+    const VAEncPictureParameterBufferH264 *picture = &understood->picture.h264;
+    const struct h264_slice_header *header = &understood->slices[0].header.h264;
     expect(checker, "picture-frame-num", CLAUSE ".frame_num", picture->frame_num, header->frame_num);
     expect(checker, "picture-curr-frame-idx", CLAUSE ".CurrPic.frame_idx", picture->CurrPic.frame_idx,
            header->frame_num);
     expect(checker, "picture-curr-top-poc", CLAUSE ".CurrPic.TopFieldOrderCnt", picture->CurrPic.TopFieldOrderCnt,
-           checker->order_count.top);
+           checker->h264_order_count.top);
     expect(checker, "picture-curr-bottom-poc", CLAUSE ".CurrPic.BottomFieldOrderCnt",
-           picture->CurrPic.BottomFieldOrderCnt, checker->order_count.bottom);
+           picture->CurrPic.BottomFieldOrderCnt, checker->h264_order_count.bottom);
     expect(checker, "picture-idr-flag", CLAUSE ".idr_pic_flag", picture->pic_fields.bits.idr_pic_flag,
            understood->idr);
     bool said = picture->pic_fields.bits.reference_pic_flag != 0, is_b = header->slice_type % 5 == H264_SLICE_B;
@@ -107,8 +107,8 @@ void check_picture_header(struct checker *checker)
                 picture->pic_fields.bits.reference_pic_flag, header->nal_ref_idc);
     if (understood->idr && header->nal_ref_idc == 0)
         finding(checker, "idr-nal-ref-idc", "H.264 7.4.1", "nal_ref_idc of an IDR picture is 0");
-    for (uint32_t i = 0; i < checker->dpb.count && !understood->idr; i++)
-        if (checker->dpb.pictures[i].surface == picture->CurrPic.picture_id)
+    for (uint32_t i = 0; i < checker->dpb.h264.count && !understood->idr; i++)
+        if (checker->dpb.h264.pictures[i].surface == picture->CurrPic.picture_id)
             finding(checker, "picture-curr-is-reference", CLAUSE ".CurrPic.picture_id",
                     "surface 0x%x still holds a reference picture", picture->CurrPic.picture_id);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Prediction weights of the slice parameters against pred_weight_table() of the slice header. VA-API has one flag for
  * all entries of a list where the table has one per entry: it stands for "any". */
-#include "checker.h"
+#include "h264_checks.h"
 
 #define CLAUSE "va_enc_h264.h VAEncSliceParameterBufferH264"
 
@@ -40,8 +40,8 @@ static void check_entry(struct checker *checker, uint32_t index, const struct gi
 
 static void check_list(struct checker *checker, uint32_t index, uint32_t list)
 {
-    const struct h264_slice_header *header = &checker->picture.slices[index].header;
-    struct given_weights given = given_weights(&checker->picture.slices[index].parameters, list);
+    const struct h264_slice_header *header = &checker->picture.slices[index].header.h264;
+    struct given_weights given = given_weights(&checker->picture.slices[index].parameters.h264, list);
     uint32_t luma = 0, chroma = 0, active = header->num_ref_idx_active_minus1[list];
     for (uint32_t i = 0; i <= active && i < 32; i++) {
         luma |= header->weight[list][i].luma_weight_flag;
@@ -56,7 +56,7 @@ static void check_list(struct checker *checker, uint32_t index, uint32_t list)
 /* H.264 8.4.2.3, 8-299: the sum of explicit weights of a pair of references. */
 static void check_sums(struct checker *checker, uint32_t index)
 {
-    const struct h264_slice_header *header = &checker->picture.slices[index].header;
+    const struct h264_slice_header *header = &checker->picture.slices[index].header.h264;
     int32_t most = header->luma_log2_weight_denom == 7 ? 127 : 128;
     for (uint32_t i = 0; i <= header->num_ref_idx_active_minus1[0] && i < 32; i++)
         for (uint32_t k = 0; k <= header->num_ref_idx_active_minus1[1] && k < 32; k++) {
@@ -71,9 +71,9 @@ static void check_sums(struct checker *checker, uint32_t index)
 
 static void check_slice(struct checker *checker, uint32_t index)
 {
-    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters;
-    const struct h264_slice_header *header = &checker->picture.slices[index].header;
-    const struct h264_pps *pps = &checker->picture.pps;
+    const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[index].parameters.h264;
+    const struct h264_slice_header *header = &checker->picture.slices[index].header.h264;
+    const struct h264_pps *pps = &checker->picture.pps.h264;
     uint32_t type = header->slice_type % 5;
     bool table = (type == H264_SLICE_P && pps->weighted_pred_flag) ||
                  (type == H264_SLICE_B && pps->weighted_bipred_idc == 1);
@@ -96,7 +96,7 @@ static void check_slice(struct checker *checker, uint32_t index)
         check_sums(checker, index);
 }
 
-void check_weights(struct checker *checker)
+void h264_check_weights(struct checker *checker)
 {
     for (uint32_t i = 0; i < checker->picture.slice_count; i++)
         check_slice(checker, i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sequence parameter buffer: by itself, against the context, and against the SPS in the stream. */
-#include "checker.h"
+#include "h264_checks.h"
 
 #include <string.h>
 
@@ -31,11 +31,11 @@ static bool describes_another(VAEncSequenceParameterBufferH264 one, VAEncSequenc
            one.num_units_in_tick != other.num_units_in_tick || one.time_scale != other.time_scale;
 }
 
-void check_sequence(struct checker *checker)
+void h264_check_sequence(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
+    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
     const struct submission *submission = checker->submission;
-    bool idr = checker->collected.picture && checker->picture.picture.pic_fields.bits.idr_pic_flag;
+    bool idr = checker->collected.picture && checker->picture.picture.h264.pic_fields.bits.idr_pic_flag;
     if (!checker->collected.sequence) {
         if (idr || !checker->had_sequence)
             finding(checker, "sequence-buffer-missing", CLAUSE, "%s",
@@ -60,7 +60,7 @@ void check_sequence(struct checker *checker)
            sequence->picture_width_in_mbs, (submission->context_width + 15) / 16);
     expect(checker, "sequence-height-differs-from-context", CLAUSE ".picture_height_in_mbs",
            sequence->picture_height_in_mbs, (submission->context_height + 15) / 16);
-    if (checker->had_sequence && !idr && describes_another(*sequence, checker->previous_sequence))
+    if (checker->had_sequence && !idr && describes_another(*sequence, checker->previous_sequence.h264))
         finding(checker, "sequence-changed-outside-idr", "H.264 7.4.1.2.1",
                 "sequence parameters change at a picture that is no IDR picture");
 }
@@ -68,8 +68,8 @@ void check_sequence(struct checker *checker)
 /* H.264 7.3.2.1.1 in the order of the syntax */
 static void check_size_and_counts(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
-    const struct h264_sps *sps = &checker->picture.sps;
+    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     expect(checker, "sequence-id", CLAUSE ".seq_parameter_set_id", sequence->seq_parameter_set_id,
            sps->seq_parameter_set_id);
     expect(checker, "sequence-level-idc", CLAUSE ".level_idc", sequence->level_idc, sps->level_idc);
@@ -99,8 +99,8 @@ static void check_size_and_counts(struct checker *checker)
 
 static void check_order_counts(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
-    const struct h264_sps *sps = &checker->picture.sps;
+    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     expect(checker, "sequence-poc-type", CLAUSE ".pic_order_cnt_type", sequence->seq_fields.bits.pic_order_cnt_type,
            sps->pic_order_cnt_type);
     if (sps->pic_order_cnt_type == 0)
@@ -127,8 +127,8 @@ static void check_order_counts(struct checker *checker)
 
 static void check_crop(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
-    const struct h264_sps *sps = &checker->picture.sps;
+    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
+    const struct h264_sps *sps = &checker->picture.sps.h264;
     expect(checker, "sequence-cropping-flag", CLAUSE ".frame_cropping_flag", sequence->frame_cropping_flag,
            sps->frame_cropping_flag);
     if (!sps->frame_cropping_flag)
@@ -145,8 +145,8 @@ static void check_crop(struct checker *checker)
 
 static void check_vui_aspect_and_timing(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
-    const struct h264_vui *vui = &checker->picture.sps.vui;
+    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
+    const struct h264_vui *vui = &checker->picture.sps.h264.vui;
     expect(checker, "sequence-aspect-ratio-present", CLAUSE ".aspect_ratio_info_present_flag",
            sequence->vui_fields.bits.aspect_ratio_info_present_flag, vui->aspect_ratio_info_present_flag);
     if (vui->aspect_ratio_info_present_flag) {
@@ -170,8 +170,8 @@ static void check_vui_aspect_and_timing(struct checker *checker)
 
 static void check_vui_restriction(struct checker *checker)
 {
-    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence;
-    const struct h264_vui *vui = &checker->picture.sps.vui;
+    const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
+    const struct h264_vui *vui = &checker->picture.sps.h264.vui;
     if (vui->nal_hrd_parameters_present_flag || vui->vcl_hrd_parameters_present_flag)
         expect(checker, "sequence-low-delay-hrd", CLAUSE ".low_delay_hrd_flag",
                sequence->vui_fields.bits.low_delay_hrd_flag, vui->low_delay_hrd_flag);
@@ -188,19 +188,35 @@ static void check_vui_restriction(struct checker *checker)
            vui->motion_vectors_over_pic_boundaries_flag);
 }
 
-void check_sequence_sps(struct checker *checker)
+void h264_check_sequence_sps(struct checker *checker)
 {
-    const struct h264_sps *sps = &checker->picture.sps;
-    bool sent = checker->sps_sent_now[sps->seq_parameter_set_id & 31];
+    const struct h264_sps *sps = &checker->picture.sps.h264;
+    bool sent = h264_sps_sent(checker);
     if (!checker->collected.sequence && !sent)
         return;
     check_size_and_counts(checker);
     check_order_counts(checker);
     check_crop(checker);
     expect(checker, "sequence-vui-present", CLAUSE ".vui_parameters_present_flag",
-           checker->picture.sequence.vui_parameters_present_flag, sps->vui_parameters_present_flag);
+           checker->picture.sequence.h264.vui_parameters_present_flag, sps->vui_parameters_present_flag);
     if (!sps->vui_parameters_present_flag)
         return;
     check_vui_aspect_and_timing(checker);
     check_vui_restriction(checker);
+}
+
+void h264_check_cropping(struct checker *checker)
+{
+    const struct h264_sps *sps = &checker->picture.sps.h264;
+    const struct submission *submission = checker->submission;
+    if (!h264_sps_sent(checker) || sps->chroma_format_idc != 1)
+        return;
+    uint32_t fields = 2 - sps->frame_mbs_only_flag;
+    uint64_t columns = 2ull * ((uint64_t)sps->frame_crop_left_offset + sps->frame_crop_right_offset);
+    uint64_t rows = 2ull * fields * ((uint64_t)sps->frame_crop_top_offset + sps->frame_crop_bottom_offset);
+    check_window(checker, "width", (sps->pic_width_in_mbs_minus1 + 1) * 16, columns, submission->context_width);
+    check_window(checker, "height", (sps->pic_height_in_map_units_minus1 + 1) * 16 * fields, rows,
+                 submission->context_height);
+    if (sps->frame_cropping_flag && columns == 0 && rows == 0)
+        finding(checker, "cropping-empty", "H.264 7.4.2.1.1 frame_cropping_flag", "is 1, but nothing is cut off");
 }
