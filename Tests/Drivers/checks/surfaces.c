@@ -100,12 +100,12 @@ void check_surfaces(struct checker *checker)
     check_reconstruction(checker);
 }
 
-void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped,
-                         uint32_t context)
+void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped, uint32_t context,
+                  uint32_t alignment)
 {
-    if (cropped >= 16)
+    if (cropped >= alignment)
         finding(checker, "cropping-beyond-macroblock", checker->codec->cropping,
-                "%s: %llu of %u samples are cut off, a macroblock or more", direction, (unsigned long long)cropped,
+                "%s: %llu of %u samples are cut off, a block or more", direction, (unsigned long long)cropped,
                 coded);
     /* A context of whole macroblocks does not tell what is shown. */
     if (context % 16 && coded - cropped != context && coded - cropped != context + context % 2)

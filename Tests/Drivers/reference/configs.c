@@ -6,14 +6,10 @@
 
 VAStatus entry_vaQueryConfigProfiles(VADriverContextP context, VAProfile *profile_list, int *num_profiles)
 {
-    if (driver_of(context)->persona.h264 == H264_NOT_LISTED) {
-        profile_list[0] = VAProfileMPEG2Main;
-        *num_profiles = 1;
-        return VA_STATUS_SUCCESS;
-    }
+    *num_profiles = 0;
     for (unsigned i = 0; i < persona_profile_count; i++)
-        profile_list[i] = persona_profiles[i];
-    *num_profiles = (int)persona_profile_count;
+        if (persona_has_profile(&driver_of(context)->persona, persona_profiles[i]))
+            profile_list[(*num_profiles)++] = persona_profiles[i];
     return VA_STATUS_SUCCESS;
 }
 
@@ -21,25 +17,25 @@ VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile prof
                                         int *num_entrypoints)
 {
     static const VAEntrypoint known[] = {VAEntrypointEncSlice, VAEntrypointEncSliceLP};
-    enum persona_h264 h264 = driver_of(context)->persona.h264;
+    const struct persona *persona = &driver_of(context)->persona;
     *num_entrypoints = 0;
-    if (h264 == H264_NOT_LISTED ? profile != VAProfileMPEG2Main : !persona_has_profile(profile))
+    if (!persona_has_profile(persona, profile))
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (h264 != H264_ENCODED) {
+    if (!persona_encodes(persona, profile)) {
         entrypoint_list[(*num_entrypoints)++] = VAEntrypointVLD;
         return VA_STATUS_SUCCESS;
     }
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (persona_has_entrypoint(&driver_of(context)->persona, known[i]))
+        if (persona_has_entrypoint(persona, known[i]))
             entrypoint_list[(*num_entrypoints)++] = known[i];
     return VA_STATUS_SUCCESS;
 }
 
 static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntrypoint entrypoint)
 {
-    if (!persona_has_profile(profile))
+    if (!persona_has_profile(&driver->persona, profile) || profile == VAProfileMPEG2Main)
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (driver->persona.h264 != H264_ENCODED || !persona_has_entrypoint(&driver->persona, entrypoint))
+    if (!persona_encodes(&driver->persona, profile) || !persona_has_entrypoint(&driver->persona, entrypoint))
         return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     return VA_STATUS_SUCCESS;
 }
@@ -191,7 +187,8 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
     const uint32_t pointers = driver->persona.takes_pointers ? VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR : 0;
     const uint32_t get = VA_SURFACE_ATTRIB_GETTABLE, both = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE;
     const VASurfaceAttrib attributes[] = {
-        surface_integer(VASurfaceAttribPixelFormat, both, VA_FOURCC_NV12),
+        surface_integer(VASurfaceAttribPixelFormat, both,
+                        limits->rt_formats == VA_RT_FORMAT_YUV420_10 ? VA_FOURCC_P010 : VA_FOURCC_NV12),
         surface_integer(VASurfaceAttribMinWidth, get, limits->minimum_width),
         surface_integer(VASurfaceAttribMaxWidth, get, limits->maximum_width),
         surface_integer(VASurfaceAttribMinHeight, get, limits->minimum_height),
