@@ -80,6 +80,13 @@ struct wave {
 
 /* What is remembered of the pictures before, for checks over several pictures. */
 #define CHECKS_ORDER_COUNTS 64
+
+/* What a picture that may still be referred to was, of HEVC. */
+struct kept_kind {
+    VASurfaceID surface;
+    uint32_t type; /* nal_unit_type */
+};
+
 struct history {
     bool previous_was_idr, previous_was_unused, end_of_sequence; /* unused: for reference */
     uint32_t previous_idr_pic_id; /* H.264 */
@@ -87,6 +94,13 @@ struct history {
     uint32_t since_intra, since_idr, since_anchor; /* pictures since the last I, IDR, and I or P picture */
     int32_t order_counts[CHECKS_ORDER_COUNTS];     /* of the coded video sequence, a ring */
     uint32_t order_count_count;
+    /* HEVC: the latest random access point, whether a picture came since that is shown after it, and the latest
+     * pictures, a ring. */
+    int32_t irap_order_count;
+    uint32_t irap_type;
+    bool had_trailing;
+    struct kept_kind kinds[HEVC_DPB_CAPACITY];
+    uint32_t kind_count;
     struct wave wave;
     VASurfaceID latest_reference; /* reconstruction of the reference picture coded last */
     bool has_active_sps;    /* an IDR picture came: `active` is its SPS */

@@ -114,18 +114,36 @@ static void name_objects(struct understood_picture *picture)
 
 static void check_buffers(struct checker *checker)
 {
+    hevc_check_sequence(checker);
+    if (checker->collected.picture)
+        hevc_check_picture(checker);
+    hevc_check_slice_parameters(checker);
     check_surfaces(checker);
+    hevc_check_access_unit(checker);
     check_rate(checker);
 }
 
 static void check_sets(struct checker *checker)
 {
-    (void)checker;
+    hevc_check_vps(checker);
+    hevc_check_sequence_sps(checker);
+    hevc_check_picture_pps(checker);
+    hevc_check_features(checker);
+    hevc_check_profile(checker);
+    hevc_check_levels(checker);
+    hevc_check_hrd(checker);
+    hevc_check_window(checker);
 }
 
 static void check_headers(struct checker *checker)
 {
+    hevc_check_picture_header(checker);
+    hevc_check_slice_headers(checker);
+    hevc_check_common_fields(checker);
+    hevc_check_references(checker);
+    hevc_check_order(checker);
     check_intra_refresh(checker);
+    hevc_check_access_unit_content(checker);
 }
 
 const struct codec_checks hevc_checks = {

@@ -42,6 +42,8 @@ void hevc_check_slice_headers(struct checker *checker);    /* hevc_slice_headers
 void hevc_check_common_fields(struct checker *checker);    /* hevc_slices.c */
 void hevc_check_references(struct checker *checker);       /* hevc_references.c */
 void hevc_check_order(struct checker *checker);            /* hevc_order.c */
+/* Enters into the history what kind of picture it was. */
+void hevc_remember_kind(struct checker *checker);
 void hevc_check_access_unit_content(struct checker *checker); /* hevc_access_unit.c */
 void hevc_check_enhancement(struct checker *checker);      /* hevc_enhancement.c, from the one before */
 

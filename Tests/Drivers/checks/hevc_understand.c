@@ -196,6 +196,10 @@ void hevc_understand(struct checker *checker)
     checker->have_headers = true;
     for (uint32_t i = 0; i < picture->slice_count; i++)
         understand_references(checker, i);
+    bool without_p = checker->config.limits.prediction_directions & VA_PREDICTION_DIRECTION_BI_NOT_EMPTY;
+    for (uint32_t i = 0; without_p && i < picture->slice_count; i++)
+        if (picture->slices[i].type == CODED_P)
+            refuse_picture(checker, VA_STATUS_ERROR_INVALID_PARAMETER, "slice %u is a P slice", i);
     if (!hevc_is_irap(type) && !checker->dpb.hevc.started)
         refuse_picture(checker, VA_STATUS_ERROR_INVALID_PARAMETER, "the first picture is no random access point");
 }
@@ -217,5 +221,6 @@ void hevc_commit(struct checker *checker)
         history->active.hevc = hevc_sps_digest(&picture->sps.hevc);
         history->has_active_sps = true;
     }
+    hevc_remember_kind(checker);
     remember_picture(checker, begins, picture->picture_order_count);
 }
