@@ -29,98 +29,19 @@ enum {
 /* ctxBlockCat (table 9-42). */
 enum block_category { LUMA_DC = 0, LUMA_AC = 1, CHROMA_DC = 3, CHROMA_AC = 4 };
 
-/* 9.3.4.1: the encoder's state at the start of slice data and after I_PCM samples. */
-static void start_engine(struct cabac *cabac)
-{
-    cabac->low = 0;
-    cabac->range = 510;
-    cabac->outstanding = 0;
-    cabac->first = true;
-}
-
-/* 9.3.4.3, PutBit. */
-static void put_bit(struct cabac *cabac, struct bits *bits, unsigned bit)
-{
-    if (cabac->first)
-        cabac->first = false;
-    else
-        bits_put(bits, bit, 1);
-    for (; cabac->outstanding > 0; cabac->outstanding--)
-        bits_put(bits, !bit, 1);
-}
-
-/* 9.3.4.3, RenormE. */
-static void renormalise(struct cabac *cabac, struct bits *bits)
-{
-    while (cabac->range < 256) {
-        if (cabac->low < 256) {
-            put_bit(cabac, bits, 0);
-        } else if (cabac->low >= 512) {
-            cabac->low -= 512;
-            put_bit(cabac, bits, 1);
-        } else {
-            cabac->low -= 256;
-            cabac->outstanding++;
-        }
-        cabac->range <<= 1;
-        cabac->low <<= 1;
-    }
-}
-
-/* 9.3.4.2, EncodeDecision, and the transition of 9.3.3.2.1.1. */
 static void encode(struct slice *slice, unsigned ctx_idx, unsigned bin)
 {
-    struct cabac *cabac = &slice->cabac;
-    unsigned state = cabac->states[ctx_idx] >> 1, most_probable = cabac->states[ctx_idx] & 1;
-    uint32_t range_lps = h264_range_lps[state][cabac->range >> 6 & 3];
-    cabac->range -= range_lps;
-    if (bin == most_probable) {
-        if (state < 62)
-            state++;
-    } else {
-        cabac->low += cabac->range;
-        cabac->range = range_lps;
-        if (state == 0)
-            most_probable = !most_probable;
-        state = h264_next_state_lps[state];
-    }
-    cabac->states[ctx_idx] = (uint8_t)(state << 1 | most_probable);
-    renormalise(cabac, &slice->bits);
+    arithmetic_encode(&slice->cabac.engine, &slice->cabac.states[ctx_idx], bin, &slice->bits);
 }
 
-/* 9.3.4.4, EncodeBypass. */
 static void encode_bypass(struct slice *slice, unsigned bin)
 {
-    struct cabac *cabac = &slice->cabac;
-    cabac->low <<= 1;
-    if (bin)
-        cabac->low += cabac->range;
-    if (cabac->low >= 1024) {
-        put_bit(cabac, &slice->bits, 1);
-        cabac->low -= 1024;
-    } else if (cabac->low < 512) {
-        put_bit(cabac, &slice->bits, 0);
-    } else {
-        cabac->low -= 512;
-        cabac->outstanding++;
-    }
+    arithmetic_encode_bypass(&slice->cabac.engine, bin, &slice->bits);
 }
 
-/* 9.3.4.5, EncodeTerminate with EncodeFlush: after a bin of 1 all bits are out, the last of them being the stop bit
- * where the slice ends. */
 static void encode_terminate(struct slice *slice, unsigned bin)
 {
-    struct cabac *cabac = &slice->cabac;
-    cabac->range -= 2;
-    if (!bin) {
-        renormalise(cabac, &slice->bits);
-        return;
-    }
-    cabac->low += cabac->range;
-    cabac->range = 2;
-    renormalise(cabac, &slice->bits);
-    put_bit(cabac, &slice->bits, cabac->low >> 9 & 1);
-    bits_put(&slice->bits, (cabac->low >> 7 & 3) | 1, 2);
+    arithmetic_encode_terminate(&slice->cabac.engine, bin, &slice->bits);
 }
 
 /* 7.3.4 cabac_alignment_one_bit, 9.3.1.1 context variables, 9.3.1.2 engine. */
@@ -132,10 +53,9 @@ void cabac_begin_slice(struct slice *slice, int qp)
     unsigned column = slice->type == H264_SLICE_I ? 0 : 1 + slice->header->cabac_init_idc;
     for (unsigned ctx_idx = 0; ctx_idx < H264_CONTEXTS; ctx_idx++) {
         const int8_t *parameters = h264_context_initialisation[ctx_idx][column];
-        int state = clip3(1, 126, ((parameters[0] * clip3(0, 51, qp)) >> 4) + parameters[1]);
-        cabac->states[ctx_idx] = (uint8_t)(state <= 63 ? (63 - state) << 1 : (state - 64) << 1 | 1);
+        cabac->states[ctx_idx] = arithmetic_state(((parameters[0] * clip3(0, 51, qp)) >> 4) + parameters[1]);
     }
-    start_engine(cabac);
+    arithmetic_start(&cabac->engine);
     cabac->previous_qp_delta_coded = false;
 }
 
@@ -385,7 +305,7 @@ static void write_pcm(struct slice *slice, const struct samples *samples)
 {
     bits_put(&slice->bits, 0, (unsigned)(-slice->bits.count & 7)); /* pcm_alignment_zero_bit */
     pcm_write_samples(&slice->bits, samples);
-    start_engine(&slice->cabac);
+    arithmetic_start(&slice->cabac.engine);
 }
 
 /* 7.3.4 and 7.3.5: mb_skip_flag, then macroblock_layer. */

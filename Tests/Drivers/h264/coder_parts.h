@@ -14,6 +14,7 @@
 #ifndef DRIVERS_H264_CODER_PARTS_H
 #define DRIVERS_H264_CODER_PARTS_H
 
+#include "../common/arithmetic.h"
 #include "coder.h"
 #include "tables.h"
 
@@ -82,11 +83,9 @@ struct h264_motion {
 
 /* The arithmetic encoder (9.3.4). */
 struct cabac {
-    uint32_t low, range; /* codILow, codIRange */
-    uint32_t outstanding; /* bitsOutstanding */
-    bool first;           /* firstBitFlag */
+    struct arithmetic engine;
     bool previous_qp_delta_coded; /* the previous macroblock in the slice has an mb_qp_delta that is not 0 */
-    uint8_t states[H264_CONTEXTS]; /* pStateIdx * 2 + valMPS */
+    uint8_t states[H264_CONTEXTS];
 };
 
 /* How the deblocking filter treats a slice. */

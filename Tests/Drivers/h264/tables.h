@@ -13,8 +13,6 @@ struct h264_code {
 };
 
 extern const int8_t h264_context_initialisation[H264_CONTEXTS][4][2];
-extern const uint8_t h264_range_lps[64][4];
-extern const uint8_t h264_next_state_lps[64];
 
 extern const struct h264_code h264_coeff_token[4][4][17];
 extern const struct h264_code h264_total_zeros[15][16];

@@ -58,12 +58,17 @@ static bool is_encoder_type(VABufferType type)
     }
 }
 
-static VAStatus check_buffer(VABufferType type, unsigned size, unsigned count, const void *data)
+static VAStatus check_buffer(bool processing, VABufferType type, unsigned size, unsigned count, const void *data)
 {
-    if (!is_encoder_type(type)) {
-        journal_finding(JOURNAL_NOWHERE, "buffer-type", "va.h vaCreateBuffer",
-                        "type %d has no use in an H.264 encoder", type);
+    if (processing ? type != VAProcPipelineParameterBufferType : !is_encoder_type(type)) {
+        journal_finding(JOURNAL_NOWHERE, "buffer-type", "va.h vaCreateBuffer", "type %d has no use in %s", type,
+                        processing ? "VideoProc without filters" : "an encoder");
         return VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE;
+    }
+    if (processing && size < sizeof(VAProcPipelineParameterBuffer)) {
+        journal_finding(JOURNAL_NOWHERE, "buffer-size", "va_vpp.h VAProcPipelineParameterBuffer",
+                        "%u bytes, the structure has %zu", size, sizeof(VAProcPipelineParameterBuffer));
+        return VA_STATUS_ERROR_INVALID_PARAMETER;
     }
     if (size == 0 || count == 0 || (uint64_t)size * count > LARGEST_BUFFER) {
         journal_finding(JOURNAL_NOWHERE, "buffer-size", "va.h vaCreateBuffer",
@@ -85,8 +90,9 @@ VAStatus entry_vaCreateBuffer(VADriverContextP driver_context, VAContextID conte
     struct context *owner = object_find(driver, OBJECT_CONTEXT, context, "vaCreateBuffer");
     if (!owner)
         return VA_STATUS_ERROR_INVALID_CONTEXT;
+    bool processing = owner->processor != NULL;
     object_release(driver, owner);
-    VAStatus status = check_buffer(type, size, num_elements, data);
+    VAStatus status = check_buffer(processing, type, size, num_elements, data);
     if (status != VA_STATUS_SUCCESS)
         return status;
     struct buffer *buffer = buffer_create(driver, context, type, size, num_elements, data);

@@ -202,11 +202,25 @@ static void code_negative(const struct driver *driver, struct context *context, 
     free(copy);
 }
 
+/* As kernels have it: a picture is read when what is being written to its input has been. False: the context ends
+ * first. Without the lock. */
+static bool await_conversion(struct driver *driver, const struct context *context, const struct job *job)
+{
+    pthread_mutex_lock(&driver->lock);
+    while (job->input->converting && !context->stopping)
+        pthread_cond_wait(&driver->changed, &driver->lock);
+    bool over = !job->input->converting;
+    pthread_mutex_unlock(&driver->lock);
+    return over;
+}
+
 /* Without the lock. False: the picture is never to be completed. */
 static bool work_on(struct driver *driver, struct context *context, const struct job *job)
 {
     struct coded_fault fault;
     struct job_result result;
+    if (!await_conversion(driver, context, job))
+        return false;
     faults_coded(driver->faults, &fault);
     if (fault.hang)
         return false;

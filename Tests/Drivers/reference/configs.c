@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles, entrypoints, attributes and configs. */
-#include "driver.h"
+#include "processing.h"
 
 #include <va/va_drmcommon.h>
 
@@ -9,11 +9,13 @@ VAStatus entry_vaQueryConfigProfiles(VADriverContextP context, VAProfile *profil
     if (driver_of(context)->persona.h264 == H264_NOT_LISTED) {
         profile_list[0] = VAProfileMPEG2Main;
         *num_profiles = 1;
-        return VA_STATUS_SUCCESS;
+    } else {
+        for (unsigned i = 0; i < persona_profile_count; i++)
+            profile_list[i] = persona_profiles[i];
+        *num_profiles = (int)persona_profile_count;
     }
-    for (unsigned i = 0; i < persona_profile_count; i++)
-        profile_list[i] = persona_profiles[i];
-    *num_profiles = (int)persona_profile_count;
+    if (driver_of(context)->persona.processes_video)
+        profile_list[(*num_profiles)++] = VAProfileNone;
     return VA_STATUS_SUCCESS;
 }
 
@@ -23,6 +25,10 @@ VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile prof
     static const VAEntrypoint known[] = {VAEntrypointEncSlice, VAEntrypointEncSliceLP};
     enum persona_h264 h264 = driver_of(context)->persona.h264;
     *num_entrypoints = 0;
+    if (profile == VAProfileNone && driver_of(context)->persona.processes_video) {
+        entrypoint_list[(*num_entrypoints)++] = VAEntrypointVideoProc;
+        return VA_STATUS_SUCCESS;
+    }
     if (h264 == H264_NOT_LISTED ? profile != VAProfileMPEG2Main : !persona_has_profile(profile))
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
     if (h264 != H264_ENCODED) {
@@ -37,11 +43,19 @@ VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile prof
 
 static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntrypoint entrypoint)
 {
+    if (profile == VAProfileNone && driver->persona.processes_video)
+        return entrypoint == VAEntrypointVideoProc ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     if (!persona_has_profile(profile))
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
     if (driver->persona.h264 != H264_ENCODED || !persona_has_entrypoint(&driver->persona, entrypoint))
         return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     return VA_STATUS_SUCCESS;
+}
+
+static uint32_t attribute_of(const struct persona *persona, VAEntrypoint entrypoint,
+                             const struct persona_limits *limits, VAConfigAttribType type)
+{
+    return entrypoint == VAEntrypointVideoProc ? processing_attribute(persona, type) : persona_attribute(limits, type);
 }
 
 VAStatus entry_vaGetConfigAttributes(VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
@@ -53,7 +67,7 @@ VAStatus entry_vaGetConfigAttributes(VADriverContextP context, VAProfile profile
         return status;
     struct persona_limits limits = persona_limits_for(&driver->persona, profile, entrypoint);
     for (int i = 0; i < num_attribs; i++)
-        attrib_list[i].value = persona_attribute(&limits, attrib_list[i].type);
+        attrib_list[i].value = attribute_of(&driver->persona, entrypoint, &limits, attrib_list[i].type);
     return VA_STATUS_SUCCESS;
 }
 
@@ -71,9 +85,10 @@ static VAStatus refuse_attribute(const VAConfigAttrib *attribute, uint32_t adver
 
 /* An attribute that the application sets: bits out of the advertised ones, for rate control exactly one of them.
  * The others state a limit and may only be repeated. */
-static VAStatus set_attribute(struct submitted_config *config, const VAConfigAttrib *attribute)
+static VAStatus set_attribute(const struct persona *persona, struct submitted_config *config,
+                              const VAConfigAttrib *attribute)
 {
-    uint32_t advertised = persona_attribute(&config->limits, attribute->type);
+    uint32_t advertised = attribute_of(persona, config->entrypoint, &config->limits, attribute->type);
     uint32_t value = attribute->value;
     if (advertised == VA_ATTRIB_NOT_SUPPORTED)
         return value == VA_ATTRIB_NOT_SUPPORTED
@@ -117,7 +132,7 @@ VAStatus entry_vaCreateConfig(VADriverContextP context, VAProfile profile, VAEnt
         .limits = persona_limits_for(&driver->persona, profile, entrypoint),
     };
     for (int i = 0; i < num_attribs; i++) {
-        status = set_attribute(&submitted, &attrib_list[i]);
+        status = set_attribute(&driver->persona, &submitted, &attrib_list[i]);
         if (status != VA_STATUS_SUCCESS)
             return status;
     }
@@ -158,7 +173,8 @@ VAStatus entry_vaQueryConfigAttributes(VADriverContextP context, VAConfigID conf
     *entrypoint = submitted->entrypoint;
     *num_attribs = 0;
     for (int type = 0; type < VAConfigAttribTypeMax; type++) {
-        uint32_t value = persona_attribute(&submitted->limits, (VAConfigAttribType)type);
+        uint32_t value =
+            attribute_of(&driver->persona, submitted->entrypoint, &submitted->limits, (VAConfigAttribType)type);
         if (value == VA_ATTRIB_NOT_SUPPORTED)
             continue;
         if (type == VAConfigAttribRateControl && submitted->rate_control)
@@ -170,6 +186,9 @@ VAStatus entry_vaQueryConfigAttributes(VADriverContextP context, VAConfigID conf
     object_release(driver, config);
     return VA_STATUS_SUCCESS;
 }
+
+/* Those besides the formats. */
+#define SURFACE_ATTRIBUTES 8
 
 static VASurfaceAttrib surface_integer(VASurfaceAttribType type, uint32_t flags, uint32_t value)
 {
@@ -187,25 +206,31 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
     struct config *config = object_find(driver, OBJECT_CONFIG, config_id, "vaQuerySurfaceAttributes");
     if (!config)
         return VA_STATUS_ERROR_INVALID_CONFIG;
+    const struct persona *persona = &driver->persona;
     const struct persona_limits *limits = &config->submitted.limits;
-    const uint32_t pointers = driver->persona.takes_pointers ? VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR : 0;
+    const uint32_t pointers = persona->takes_pointers ? VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR : 0;
     const uint32_t get = VA_SURFACE_ATTRIB_GETTABLE, both = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE;
-    const VASurfaceAttrib attributes[] = {
-        surface_integer(VASurfaceAttribPixelFormat, both, VA_FOURCC_NV12),
-        surface_integer(VASurfaceAttribMinWidth, get, limits->minimum_width),
+    const bool processing = config->submitted.entrypoint == VAEntrypointVideoProc;
+    VASurfaceAttrib attributes[PIXEL_SURFACES + SURFACE_ATTRIBUTES] = {
+        surface_integer(VASurfaceAttribMinWidth, get, processing ? PROCESSING_MINIMUM_SIZE : limits->minimum_width),
         surface_integer(VASurfaceAttribMaxWidth, get, limits->maximum_width),
-        surface_integer(VASurfaceAttribMinHeight, get, limits->minimum_height),
+        surface_integer(VASurfaceAttribMinHeight, get, processing ? PROCESSING_MINIMUM_SIZE : limits->minimum_height),
         surface_integer(VASurfaceAttribMaxHeight, get, limits->maximum_height),
         surface_integer(VASurfaceAttribMemoryType, both,
                         VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2 | pointers),
         {.type = VASurfaceAttribExternalBufferDescriptor, .flags = VA_SURFACE_ATTRIB_SETTABLE,
          .value = {.type = VAGenericValueTypePointer}},
         surface_integer(VASurfaceAttribUsageHint, both,
-                        VA_SURFACE_ATTRIB_USAGE_HINT_ENCODER | VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT),
+                        VA_SURFACE_ATTRIB_USAGE_HINT_ENCODER | VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT |
+                            (processing ? VA_SURFACE_ATTRIB_USAGE_HINT_VPP_READ | VA_SURFACE_ATTRIB_USAGE_HINT_VPP_WRITE
+                                        : 0)),
         {.type = VASurfaceAttribDRMFormatModifiers, .flags = VA_SURFACE_ATTRIB_SETTABLE,
          .value = {.type = VAGenericValueTypePointer}},
     };
-    const unsigned count = sizeof(attributes) / sizeof(attributes[0]);
+    unsigned count = SURFACE_ATTRIBUTES;
+    for (uint32_t i = 0; i < persona->format_count; i++)
+        if (processing || persona->format_list[i] == VA_FOURCC_NV12)
+            attributes[count++] = surface_integer(VASurfaceAttribPixelFormat, both, persona->format_list[i]);
     object_release(driver, config);
     unsigned room = *num_attribs;
     *num_attribs = count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "codecs.h"
+#include "processing.h"
 #include "rate_control.h"
 #include "skipping.h"
 
@@ -63,6 +64,10 @@ static VAStatus equip(struct driver *driver, struct context *context, const VASu
     VAStatus status = hold_targets(driver, context, targets, count);
     if (status != VA_STATUS_SUCCESS)
         return status;
+    if (context->config.entrypoint == VAEntrypointVideoProc) {
+        context->processor = processor_create(driver);
+        return context->processor ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
+    }
     struct journal_place place = JOURNAL_NOWHERE;
     place.context = context->object.id;
     context->checker = checker_create(&context->config, place);
@@ -96,7 +101,9 @@ VAStatus entry_vaCreateContext(VADriverContextP driver_context, VAConfigID confi
         return VA_STATUS_ERROR_INVALID_CONFIG;
     struct submitted_config submitted = config->submitted;
     object_release(driver, config);
-    VAStatus status = check_size(&submitted.limits, picture_width, picture_height);
+    VAStatus status = VA_STATUS_SUCCESS;
+    if (submitted.entrypoint != VAEntrypointVideoProc) /* its pictures have sizes of their own */
+        status = check_size(&submitted.limits, picture_width, picture_height);
     if (status != VA_STATUS_SUCCESS)
         return status;
     if (flag & ~VA_PROGRESSIVE)
@@ -122,6 +129,10 @@ VAStatus entry_vaCreateContext(VADriverContextP driver_context, VAConfigID confi
 
 void context_stop(struct driver *driver, struct context *context)
 {
+    if (context->processor) {
+        processor_stop(driver, context->processor);
+        return;
+    }
     pthread_mutex_lock(&driver->lock);
     context->stopping = true;
     pthread_cond_broadcast(&driver->changed);
@@ -138,6 +149,8 @@ void context_free(struct driver *driver, struct context *context)
     free(context->targets);
     picture_clear_locked(driver, context);
     free(context->rendered);
+    if (context->processor)
+        processor_free(context->processor);
     if (context->checker)
         checker_destroy(context->checker);
     if (context->coder)

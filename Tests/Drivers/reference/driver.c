@@ -22,7 +22,16 @@
         return fault_status; \
     }
 DRIVER_ENTRY_POINTS(WRAP_ENTRY)
+PROCESSING_ENTRY_POINTS(WRAP_ENTRY)
 #undef WRAP_ENTRY
+
+static void fill_processing_table(struct VADriverVTableVPP *table)
+{
+#define ENTER_ENTRY(name, parameters, arguments, refused) table->name = wrapped_##name;
+    PROCESSING_ENTRY_POINTS(ENTER_ENTRY)
+#undef ENTER_ENTRY
+    table->version = VA_DRIVER_VTABLE_VPP_VERSION;
+}
 
 static void fill_table(struct VADriverVTable *table)
 {
@@ -103,7 +112,7 @@ static void describe(VADriverContextP context, const struct driver *driver)
     context->pDriverData = (void *)driver;
     context->version_major = VA_MAJOR_VERSION;
     context->version_minor = VA_MINOR_VERSION;
-    context->max_profiles = (int)persona_profile_count;
+    context->max_profiles = (int)persona_profile_count + 1; /* and VAProfileNone */
     context->max_entrypoints = 2;
     context->max_attributes = VAConfigAttribTypeMax;
     context->max_image_formats = PIXEL_KINDS;
@@ -131,6 +140,7 @@ ENTRY_SYMBOL(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context)
     }
     describe(context, driver);
     fill_table(context->vtable);
+    fill_processing_table(context->vtable_vpp);
     journal_event("initialise", "\"persona\":\"%s\",\"effort\":\"%s\",\"process\":%ld", driver->persona.name,
                   driver->effort == EFFORT_SKIP ? "skip" : "truthful", (long)getpid());
     return VA_STATUS_SUCCESS;

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <va/va_backend.h>
+#include <va/va_backend_vpp.h>
 
 enum object_kind { OBJECT_CONFIG = 1, OBJECT_CONTEXT, OBJECT_SURFACE, OBJECT_BUFFER, OBJECT_IMAGE, OBJECT_KINDS };
 
@@ -74,12 +75,14 @@ struct surface {
     struct object object;
     uint32_t width, height;
     struct surface_memory memory;
-    struct h264_frame h264_frame; /* of the reconstruction, whose motion belongs to the context that codes into it */
+    /* Of the reconstruction, where the format is NV12; its motion belongs to the context that codes into it. */
+    struct h264_frame h264_frame;
     uint32_t coded_width, coded_height; /* of the picture reconstructed in it, luma samples; 0: none so far */
     uint32_t picture; /* number of that picture in its context (journal_place) */
     uint32_t reading;        /* pictures in flight that this is the input of */
     uint32_t coding;         /* pictures in flight that write to or predict from it */
     uint32_t coding_context; /* whose pictures those are */
+    uint32_t converting;     /* conversions in flight that write to it, counted in `coding` as well */
     uint32_t contexts;       /* living contexts that named it as render target */
     uint32_t mapped;         /* mappings of derived images */
     uint64_t synchronised;   /* the client has waited for pictures up to this submission */
@@ -118,6 +121,7 @@ struct image {
 
 struct job;
 struct codec_coding;
+struct processor;
 struct rate_control;
 struct rate_history;
 struct skipped_slices;
@@ -139,6 +143,7 @@ struct context {
     struct surface *target; /* a reference, while begun */
     struct submitted_buffer *rendered; /* each with a copy of the data */
     uint32_t rendered_count, rendered_capacity;
+    struct processor *processor; /* of VideoProc, else NULL: what follows is an encoder's */
     struct checker *checker;
 
     pthread_t worker;
@@ -164,6 +169,7 @@ static inline struct driver *driver_of(VADriverContextP context)
 /* The entry points' work, behind the wrappers: entry_vaCreateConfig and so on. */
 #define DECLARE_ENTRY(name, parameters, arguments, refused) VAStatus entry_##name parameters;
 DRIVER_ENTRY_POINTS(DECLARE_ENTRY)
+PROCESSING_ENTRY_POINTS(DECLARE_ENTRY)
 #undef DECLARE_ENTRY
 
 

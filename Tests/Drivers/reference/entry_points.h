@@ -269,4 +269,21 @@
           (driver, dst, src, option), \
           (void)0)
 
+/* Those of va_backend_vpp.h, which have a table of their own. */
+#define PROCESSING_ENTRY_POINTS(ENTRY) \
+    ENTRY(vaQueryVideoProcFilters, \
+          (VADriverContextP driver, VAContextID context, VAProcFilterType *filters, unsigned int *num_filters), \
+          (driver, context, filters, num_filters), \
+          (void)0) \
+    ENTRY(vaQueryVideoProcFilterCaps, \
+          (VADriverContextP driver, VAContextID context, VAProcFilterType type, void *filter_caps, \
+           unsigned int *num_filter_caps), \
+          (driver, context, type, filter_caps, num_filter_caps), \
+          (void)0) \
+    ENTRY(vaQueryVideoProcPipelineCaps, \
+          (VADriverContextP driver, VAContextID context, VABufferID *filters, unsigned int num_filters, \
+           VAProcPipelineCaps *pipeline_caps), \
+          (driver, context, filters, num_filters, pipeline_caps), \
+          (void)0)
+
 #endif

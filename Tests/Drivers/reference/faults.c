@@ -23,7 +23,7 @@ static const struct {
     const char *name;
     enum action action;
     enum argument argument;
-    bool coded_only;
+    bool coded_only; /* `negative` is for `processed` as well */
 } actions[] = {
     {"status", STATUS, NUMBER, false},     {"delay", DELAY, DURATION, false},
     {"hang", HANG, NO_ARGUMENT, false},    {"segv", SEGMENTATION_FAULT, NO_ARGUMENT, false},
@@ -33,7 +33,8 @@ static const struct {
 };
 
 #define ENTRY_NAME(name, parameters, arguments, refused) #name,
-static const char *const targets[FAULT_TARGETS] = {"vaInitialize", "coded", DRIVER_ENTRY_POINTS(ENTRY_NAME)};
+static const char *const targets[FAULT_TARGETS] = {
+    "vaInitialize", "coded", "processed", DRIVER_ENTRY_POINTS(ENTRY_NAME) PROCESSING_ENTRY_POINTS(ENTRY_NAME)};
 #undef ENTRY_NAME
 
 struct fault {
@@ -101,7 +102,10 @@ static bool read_action(char *text, struct fault *fault)
         if (strcmp(text, actions[i].name) != 0)
             continue;
         fault->action = actions[i].action;
-        if (actions[i].coded_only && fault->target != TARGET_coded)
+        bool negated = actions[i].action == NEGATIVE && fault->target == TARGET_processed;
+        if (actions[i].coded_only && fault->target != TARGET_coded && !negated)
+            return false;
+        if (actions[i].action == STATUS && fault->target == TARGET_processed)
             return false;
         if (actions[i].argument == NO_ARGUMENT)
             return argument == NULL;
@@ -329,12 +333,12 @@ bool faults_enter(struct fault_display *display, enum fault_target entry, VAStat
     return goes_on;
 }
 
-void faults_coded(struct fault_display *display, struct coded_fault *coded)
+static void enter_picture(struct fault_display *display, enum fault_target target, struct coded_fault *coded)
 {
     *coded = (struct coded_fault){.hang = false};
     struct fault faults[MOST_FAULTS];
     uint64_t call;
-    size_t count = take_faults(display, TARGET_coded, faults, &call);
+    size_t count = take_faults(display, target, faults, &call);
     for (size_t i = 0; i < count; i++) {
         const struct fault *fault = &faults[i];
         journal_fault(fault, call);
@@ -354,4 +358,14 @@ void faults_coded(struct fault_display *display, struct coded_fault *coded)
             coded->status = (uint32_t)fault->value;
         }
     }
+}
+
+void faults_coded(struct fault_display *display, struct coded_fault *coded)
+{
+    enter_picture(display, TARGET_coded, coded);
+}
+
+void faults_processed(struct fault_display *display, struct coded_fault *fault)
+{
+    enter_picture(display, TARGET_processed, fault);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "driver.h"
+#include "faults.h"
 
 #include <string.h>
 
@@ -246,6 +247,8 @@ static VAStatus transfer_locked(struct driver *driver, struct transfer *transfer
                         "surface 0x%08x is used by %u pictures that are not coded yet", transfer->surface->object.id,
                         transfer->surface->reading + transfer->surface->coding);
     wait_for_surface(driver, transfer->surface, VA_TIMEOUT_INFINITE);
+    if (faults_device_lost(driver->faults)) /* meanwhile */
+        return VA_STATUS_ERROR_OPERATION_FAILED;
     pthread_mutex_unlock(&driver->lock);
     transfer_samples(transfer);
     pthread_mutex_lock(&driver->lock);

@@ -52,6 +52,8 @@ static const struct persona personas[] = {
         .syncs_buffers = true,
         .takes_pointers = true,
         .formats = ALL_FORMATS,
+        .processes_video = true,
+        .processes_wide_gamut = true,
         .reports_qp = true,
     },
     {
@@ -66,6 +68,7 @@ static const struct persona personas[] = {
             .minimum_width = 16, .minimum_height = 16, .maximum_width = 4096, .maximum_height = 2304,
         },
         .formats = ALL_FORMATS,
+        .processes_video = true,
     },
     {
         .name = "low-power",
@@ -84,6 +87,8 @@ static const struct persona personas[] = {
         .syncs_buffers = true,
         .takes_pointers = true,
         .formats = ALL_FORMATS,
+        .processes_video = true,
+        .processes_wide_gamut = true,
         .reports_qp = true,
     },
 };
@@ -219,6 +224,8 @@ static bool read_setting(struct persona *persona, const char *key, char *value)
         return read_switch(value, &persona->syncs_buffers);
     if (strcmp(key, "user-pointer") == 0)
         return read_switch(value, &persona->takes_pointers);
+    if (strcmp(key, "video-processing") == 0)
+        return read_switch(value, &persona->processes_video);
     if (strcmp(key, "formats") == 0)
         return read_formats(persona, value);
     if (strcmp(key, "entrypoints") == 0)
@@ -262,6 +269,13 @@ static void complete_entrypoints(struct persona *persona)
     }
 }
 
+static void list_formats(struct persona *persona)
+{
+    for (unsigned i = 0; i < PIXEL_SURFACES; i++)
+        if (persona->formats & 1u << i)
+            persona->format_list[persona->format_count++] = pixel_formats[i].image.fourcc;
+}
+
 bool persona_read(struct persona *persona, char *problem, size_t size)
 {
     const char *name = environment_text("REFERENCE_DRIVER_PERSONA");
@@ -278,6 +292,7 @@ bool persona_read(struct persona *persona, char *problem, size_t size)
     const char *limits = environment_text("REFERENCE_DRIVER_LIMITS");
     if (limits && !read_settings(persona, limits, problem, size))
         return false;
+    list_formats(persona);
     const char *vendor = environment_text("REFERENCE_DRIVER_VENDOR");
     if (vendor)
         snprintf(persona->vendor, sizeof(persona->vendor), "%s", vendor);
@@ -322,11 +337,20 @@ uint32_t persona_rt_formats(const struct persona *persona)
     return rt_formats;
 }
 
+void persona_largest(const struct persona *persona, uint32_t *width, uint32_t *height)
+{
+    const struct persona_limits *full = &persona->full, *low_power = &persona->low_power;
+    *width = full->maximum_width > low_power->maximum_width ? full->maximum_width : low_power->maximum_width;
+    *height = full->maximum_height > low_power->maximum_height ? full->maximum_height : low_power->maximum_height;
+}
+
 struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint)
 {
     struct persona_limits limits = entrypoint == VAEntrypointEncSliceLP ? persona->low_power : persona->full;
     if (profile == VAProfileH264ConstrainedBaseline)
         limits.maximum_references[1] = 0;
+    if (entrypoint == VAEntrypointVideoProc)
+        persona_largest(persona, &limits.maximum_width, &limits.maximum_height);
     return limits;
 }
 

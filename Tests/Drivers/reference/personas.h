@@ -19,6 +19,10 @@ struct persona {
     bool syncs_buffers;  /* false: vaSyncBuffer is unimplemented */
     bool takes_pointers; /* surfaces can be made of the client's memory (VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR) */
     uint32_t formats;    /* of surfaces: 1 << enum pixel_kind; images have those, I420 and YV12 */
+    uint32_t format_list[PIXEL_SURFACES]; /* the same as VA_FOURCC_* */
+    uint32_t format_count;
+    bool processes_video;      /* VAEntrypointVideoProc */
+    bool processes_wide_gamut; /* with BT.2020 and colours that are stated by their numbers */
     bool reports_qp;     /* average QP and number of passes in the coded buffer's status */
 };
 
@@ -36,6 +40,9 @@ uint32_t persona_rt_formats(const struct persona *persona);
 
 /* The limits for a profile: constrained baseline has no B slices (H.264 A.2.1.1). */
 struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint);
+
+/* Of all surfaces. */
+void persona_largest(const struct persona *persona, uint32_t *width, uint32_t *height);
 
 /* The value that vaGetConfigAttributes reports, or VA_ATTRIB_NOT_SUPPORTED. */
 uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribType type);

@@ -84,7 +84,8 @@ static VAStatus provide_memory(struct surface_memory *memory, const struct perso
                                const struct request *request, uint32_t index, uint32_t width, uint32_t height)
 {
     if (request->memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_VA)
-        return memory_allocate(memory, request->format, width, height) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
+        return memory_allocate(memory, request->format, width, height) ? VA_STATUS_SUCCESS
+                                                                       : VA_STATUS_ERROR_ALLOCATION_FAILED;
     if (!request->descriptor) {
         journal_finding(JOURNAL_NOWHERE, "import-descriptor", "va.h VASurfaceAttribExternalBufferDescriptor",
                         "memory type 0x%x without a descriptor", request->memory_type);
@@ -136,13 +137,8 @@ void surface_free(struct driver *driver, struct surface *surface)
 
 static VAStatus check_surface_size(const struct driver *driver, unsigned width, unsigned height)
 {
-    const struct persona *persona = &driver->persona;
-    uint32_t most_columns = persona->full.maximum_width > persona->low_power.maximum_width
-                                ? persona->full.maximum_width
-                                : persona->low_power.maximum_width;
-    uint32_t most_rows = persona->full.maximum_height > persona->low_power.maximum_height
-                             ? persona->full.maximum_height
-                             : persona->low_power.maximum_height;
+    uint32_t most_columns, most_rows;
+    persona_largest(&driver->persona, &most_columns, &most_rows);
     if (width > 0 && height > 0 && width <= most_columns && height <= most_rows)
         return VA_STATUS_SUCCESS;
     journal_finding(JOURNAL_NOWHERE, "surface-size", "va.h VASurfaceAttribMaxWidth, VASurfaceAttribMaxHeight",

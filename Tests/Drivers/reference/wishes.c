@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* memfd_create */
 #include "wishes.h"
+
+#include "application.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define CLAUSE_REGION "va.h VAEncROI"
 
@@ -36,17 +34,6 @@ static bool make_room(struct job *job)
     if (!job->wishes)
         job->wishes = calloc((size_t)job->width_in_mbs * job->height_in_mbs, sizeof(job->wishes[0]));
     return job->wishes != NULL;
-}
-
-/* Reads the application's memory by way of the kernel, which says so where there is none. */
-static bool read_application(const void *pointer, void *copy, size_t size)
-{
-    int file = memfd_create("regions", MFD_CLOEXEC);
-    bool whole = file >= 0 && syscall(SYS_write, file, pointer, size) == (long)size &&
-                 pread(file, copy, size, 0) == (ssize_t)size;
-    if (file >= 0)
-        close(file);
-    return whole;
 }
 
 static void judge(const struct job *job, bool right, const char *name, const char *detail, uint32_t region)
@@ -110,7 +97,7 @@ static bool gather_regions(struct job *job, const VAEncMiscParameterBufferROI *g
     uint32_t count = given->num_roi < MOST_REGIONS ? given->num_roi : MOST_REGIONS;
     if (count == 0 || !given->roi)
         return true;
-    if (!read_application(given->roi, regions, count * sizeof(regions[0]))) {
+    if (!application_read(given->roi, regions, count * sizeof(regions[0]))) {
         if (journal_judging())
             journal_finding(job->place, "roi-pointer-invalid", "va.h VAEncMiscParameterBufferROI.roi",
                             "there are no %u regions at %p", count, (void *)given->roi);

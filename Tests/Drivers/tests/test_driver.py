@@ -143,7 +143,8 @@ class ListingTest(DriverTest):
                 self.assertEqual((ended.output.count(full), ended.output.count(low_power)), expected[persona])
 
     def test_settings_that_are_not_understood_are_refused_with_a_message(self):
-        for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"), ("LIMITS", "formats=p010"), ("LIMITS", "formats=nv12,i420"),
+        for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"),
+                            ("LIMITS", "formats=p010"), ("LIMITS", "formats=nv12,i420"),
                             ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
                             ("EFFORT", "much"), ("JUDGE", "0ff"), ("JOURNAL", "/nowhere/journal")):
             with self.subTest(f"{name}={value}"):
