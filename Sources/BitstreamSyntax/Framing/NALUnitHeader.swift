@@ -125,6 +125,23 @@ public struct HEVCNALUnitHeader: NALUnitHeader {
         /// Names the type with this number.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
+        /// TRAIL_N: a slice segment of a picture to which none of its sub-layer refers.
+        public static let trailing = UnitType(rawValue: 0)
+        /// TRAIL_R: a slice segment of a picture to which others may refer.
+        public static let trailingReference = UnitType(rawValue: 1)
+        /// TSA_N: a slice segment of a picture at which decoders can go up to its temporal sub-layer; none of that refers
+        /// to it.
+        public static let temporalSubLayerAccess = UnitType(rawValue: 2)
+        /// TSA_R: the same, and others may refer to it.
+        public static let temporalSubLayerAccessReference = UnitType(rawValue: 3)
+        /// RADL_N: a leading picture that can be decoded after its random access point; none refers to it.
+        public static let decodableLeading = UnitType(rawValue: 6)
+        /// RADL_R: the same, and others may refer to it.
+        public static let decodableLeadingReference = UnitType(rawValue: 7)
+        /// RASL_N: a leading picture that is skipped when decoding begins at its random access point; none refers to it.
+        public static let skippedLeading = UnitType(rawValue: 8)
+        /// RASL_R: the same, and others may refer to it.
+        public static let skippedLeadingReference = UnitType(rawValue: 9)
         /// A slice segment of an IDR picture that may have leading pictures that can be decoded.
         public static let idrWithRADL = UnitType(rawValue: 19)
         /// A slice segment of an IDR picture without leading pictures.

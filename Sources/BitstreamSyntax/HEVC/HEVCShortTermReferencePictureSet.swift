@@ -85,25 +85,64 @@ extension HEVCShortTermReferencePictureSet {
     /// `MaxDpbSize`.
     private static let mostPictures: UInt32 = 16
 
-    /// Visits the set; `previous` holds the pictures of the set before it, nil for the first.
+    /// Visits a set of an SPS; `previous` holds the pictures of the set before it, nil for the first.
     // HEVC 7.3.7
     mutating func visit(
         _ visitor: inout some SyntaxVisitor,
         previous: [Reference]?
     ) throws(BitstreamError) {
-        var isPredicted = if case .predicted = coding { true } else { false }
-        if previous == nil {
-            try visitor.infer("inter_ref_pic_set_prediction_flag", &isPredicted, false)
+        try visitFlag(&visitor, canBePredicted: previous != nil)
+        try visitCoding(&visitor, base: previous ?? [])
+    }
+
+    /// Visits a set that a slice header has itself.
+    ///
+    /// - Parameters:
+    ///   - sets: what the sets of the SPS mean.
+    ///   - deltaIdxMinus1: which of them it is predicted from, counted from the end; 0 if it is not.
+    // HEVC 7.3.7
+    mutating func visit(
+        _ visitor: inout some SyntaxVisitor,
+        ofSliceAfter sets: [[Reference]],
+        _ deltaIdxMinus1: inout UInt32
+    ) throws(BitstreamError) {
+        try visitFlag(&visitor, canBePredicted: !sets.isEmpty)
+        if case .predicted = coding {
+            try visitor.ue("delta_idx_minus1", &deltaIdxMinus1, in: 0...UInt32(clamping: sets.count - 1))
         } else {
-            try visitor.flag("inter_ref_pic_set_prediction_flag", &isPredicted)
+            try visitor.infer("delta_idx_minus1", &deltaIdxMinus1, 0)
         }
-        if isPredicted {
-            try visitPredicted(&visitor, previousCount: previous?.count ?? 0)
+        let base = sets.count - 1 - Int(deltaIdxMinus1)
+        try visitCoding(&visitor, base: sets.indices.contains(base) ? sets[base] : [])
+    }
+
+    private mutating func visitFlag(
+        _ visitor: inout some SyntaxVisitor,
+        canBePredicted: Bool
+    ) throws(BitstreamError) {
+        var isPredicted = if case .predicted = coding { true } else { false }
+        if canBePredicted {
+            try visitor.flag("inter_ref_pic_set_prediction_flag", &isPredicted)
+        } else {
+            try visitor.infer("inter_ref_pic_set_prediction_flag", &isPredicted, false)
+        }
+        switch coding {
+        case .explicit where isPredicted: coding = .predicted(deltaRpsSign: false, absDeltaRpsMinus1: 0, [])
+        case .predicted where !isPredicted: coding = .explicit(negative: [], positive: [])
+        case .explicit, .predicted: break
+        }
+    }
+
+    private mutating func visitCoding(
+        _ visitor: inout some SyntaxVisitor,
+        base: [Reference]
+    ) throws(BitstreamError) {
+        if case .predicted = coding {
+            try visitPredicted(&visitor, previousCount: base.count)
         } else {
             try visitExplicit(&visitor)
         }
-        let count = references(after: previous ?? []).count
-        try visitor.check("NumDeltaPocs", count, in: 0...Int(Self.mostPictures))
+        try visitor.check("NumDeltaPocs", references(after: base).count, in: 0...Int(Self.mostPictures))
     }
 
     private mutating func visitPredicted(

@@ -175,6 +175,17 @@ extension SyntaxVisitor {
         part = nil
     }
 
+    /// A part that is always present here: reading makes it, a writer refuses to do without.
+    mutating func required<Part>(
+        _ name: @autoclosure () -> String,
+        _ part: inout Part?,
+        _ initial: @autoclosure () -> Part
+    ) throws(BitstreamError) {
+        var parts = part.map { [$0] } ?? []
+        try resize(name(), &parts, to: 1, with: initial())
+        part = parts.first
+    }
+
     /// Checks a value, such as a variable that is derived from elements already visited.
     func check<Value: BinaryInteger>(
         _ name: @autoclosure () -> String,

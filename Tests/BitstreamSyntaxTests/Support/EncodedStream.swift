@@ -39,7 +39,7 @@ struct EncodedStream {
     private init(bytes: [UInt8], log: String) throws {
         self.bytes = bytes
         tracedSets = Self.structures(in: log) { $0 == ["Parameter", "Set"] }
-        tracedSlices = Self.structures(in: log) { $0 == ["Slice", "Header"] }
+        tracedSlices = Self.structures(in: log) { [["Slice", "Header"], ["Segment", "Header"]].contains($0) }
         nalUnits = try NALUnitFraming.annexB.nalUnits(in: bytes).map { Array(bytes[$0]) }
     }
 
