@@ -340,9 +340,10 @@ void require_reference(struct checker *checker, uint32_t slice, uint32_t list, u
 /* The checks that codecs share; codec_checks.check_... lead them where parameter sets and headers are needed. */
 
 void check_surfaces(struct checker *checker);       /* surfaces.c */
-/* The picture in one direction: what is shown against the context. `alignment`: what coded sizes are multiples of. */
+/* The picture in one direction: what is shown against the context, which may be in whole blocks of that many samples.
+ * Less than `most` samples may be cut off. */
 void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped, uint32_t context,
-                  uint32_t alignment);
+                  uint32_t block, uint32_t most);
 void check_rate(struct checker *checker);           /* rate_checks.c */
 
 /* One schedule of a hypothetical reference decoder. */

@@ -189,7 +189,7 @@ void hevc_check_sequence_sps(struct checker *checker)
     check_pcm(checker);
     expect(checker, "sequence-vui-present", CLAUSE ".vui_parameters_present_flag",
            sequence->vui_parameters_present_flag, sps->vui_parameters_present_flag);
-    if (sps->vui_parameters_present_flag)
+    if (sps->vui_parameters_present_flag && sequence->vui_parameters_present_flag)
         hevc_check_sequence_vui(checker);
 }
 
@@ -204,10 +204,10 @@ void hevc_check_window(struct checker *checker)
     uint64_t columns = 2ull * ((uint64_t)sps->conf_win_left_offset + sps->conf_win_right_offset);
     uint64_t rows = 2ull * ((uint64_t)sps->conf_win_top_offset + sps->conf_win_bottom_offset);
     uint32_t smallest = 1u << hevc_min_cb_log2(sps);
-    check_window(checker, "width", sps->pic_width_in_luma_samples, columns, submission->context_width,
-                 limits->width_alignment > smallest ? limits->width_alignment : smallest);
-    check_window(checker, "height", sps->pic_height_in_luma_samples, rows, submission->context_height,
-                 limits->height_alignment > smallest ? limits->height_alignment : smallest);
+    check_window(checker, "width", sps->pic_width_in_luma_samples, columns, submission->context_width, smallest,
+                 limits->width_alignment > 16 ? limits->width_alignment : 16);
+    check_window(checker, "height", sps->pic_height_in_luma_samples, rows, submission->context_height, smallest,
+                 limits->height_alignment > 16 ? limits->height_alignment : 16);
     if (sps->conformance_window_flag && columns == 0 && rows == 0)
         finding(checker, "cropping-empty", "H.265 7.4.3.2.1 conformance_window_flag", "is 1, but nothing is cut off");
 }
