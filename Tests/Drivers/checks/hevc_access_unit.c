@@ -24,7 +24,7 @@ static void check_set_order(struct checker *checker, const struct packed_unit *u
     if (unit->class > UNIT_PPS)
         return;
     if (*named >> (unit->class + 1))
-        finding(checker, names[unit->class], "H.265 7.4.2.4.2", "nal_unit_type %u follows a set that refers to its kind",
+        finding(checker, names[unit->class], "H.265 7.4.2.4.2", "nal_unit_type %u follows a set that refers to it",
                 unit->type);
     *named |= 1u << unit->class;
 }
@@ -107,8 +107,8 @@ static void check_delimiter(struct checker *checker, const struct packed_unit *u
     uint32_t pic_type = unit->bytes[2] >> 5;
     for (uint32_t i = 0; i < checker->picture.slice_count; i++)
         if (pic_type > 2 || !(allowed[pic_type] >> checker->picture.slices[i].type & 1)) {
-            finding(checker, "access-unit-delimiter-type", "H.265 7.4.3.5", "pic_type %u, but a slice has slice_type %u",
-                    pic_type, checker->picture.slices[i].header.hevc.slice_type);
+            finding(checker, "access-unit-delimiter-type", "H.265 7.4.3.5",
+                    "pic_type %u, but a slice has slice_type %u", pic_type, checker->picture.slices[i].header.hevc.slice_type);
             break;
         }
     expect(checker, "access-unit-delimiter-temporal-id", "H.265 7.4.2.2", unit->bytes[1] & 7u,

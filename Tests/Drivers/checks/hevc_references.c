@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reference_frames and ref_pic_list0/1 against the reference picture set and the headers' lists (H.265 8.3.2, 8.3.4). */
+/* reference_frames and ref_pic_list0/1 against the reference picture set and the headers' lists (H.265 8.3.2 and
+ * 8.3.4). */
 #include "hevc_checks.h"
 
 #include <stdio.h>
