@@ -182,6 +182,22 @@ bool hevc_make_pps(struct checker *checker, void *pps)
     return read_back_set(checker, SET_PPS, &made, pps);
 }
 
+/* Whether the picture may refer to the entry: its flags say so, or a list of a slice has it. */
+static bool is_used(const struct checker *checker, const VAPictureHEVC *entry, uint32_t flags)
+{
+    if (entry->flags & flags)
+        return true;
+    for (uint32_t i = 0; i < checker->picture.slice_count; i++) {
+        const VAEncSliceParameterBufferHEVC *slice = &checker->picture.slices[i].parameters.hevc;
+        for (unsigned k = 0; k < 15; k++)
+            if ((!hevc_is_empty(&slice->ref_pic_list0[k]) &&
+                 slice->ref_pic_list0[k].picture_id == entry->picture_id) ||
+                (!hevc_is_empty(&slice->ref_pic_list1[k]) && slice->ref_pic_list1[k].picture_id == entry->picture_id))
+                return true;
+    }
+    return false;
+}
+
 /* 7.3.7: the set of the short-term pictures that reference_frames lists, nearest first; those that are not listed
  * are gone. Pictures of the same distance, or too many, make a header that cannot be read. */
 static void set_short_term(const struct checker *checker, struct hevc_short_term_rps *set)
@@ -207,8 +223,8 @@ static void set_short_term(const struct checker *checker, struct hevc_short_term
             if (!nearest)
                 break;
             deltas[*count] = (uint32_t)(next - last - 1);
-            used[(*count)++] = (nearest->flags & (VA_PICTURE_HEVC_RPS_ST_CURR_BEFORE |
-                                                  VA_PICTURE_HEVC_RPS_ST_CURR_AFTER)) != 0;
+            used[(*count)++] =
+                is_used(checker, nearest, VA_PICTURE_HEVC_RPS_ST_CURR_BEFORE | VA_PICTURE_HEVC_RPS_ST_CURR_AFTER);
         }
     }
 }
@@ -223,7 +239,7 @@ static void set_long_term(const struct checker *checker, struct hevc_slice_heade
             continue;
         header->long_term[header->num_long_term_pics++] = (struct hevc_long_term){
             .poc_lsb_lt = (uint32_t)entry->pic_order_cnt & ((1u << bits) - 1),
-            .used_by_curr_pic_lt_flag = (entry->flags & VA_PICTURE_HEVC_RPS_LT_CURR) != 0,
+            .used_by_curr_pic_lt_flag = is_used(checker, entry, VA_PICTURE_HEVC_RPS_LT_CURR),
         };
     }
 }

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import tempfile
+from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +24,7 @@ class Decoded:
     """What a decoder said."""
 
     decoder: str
-    frames: list = field(default_factory=list)  # MD5 of each frame as NV12, in the order of output
+    frames: list = field(default_factory=list)  # MD5 of each frame as NV12 or P010, in the order of output
     complaints: list = field(default_factory=list)  # every line that it wrote at level error or above
 
     @property
@@ -36,13 +37,13 @@ def frame_md5s(text):
     return [line.split(",")[-1].strip() for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def decode_with_ffmpeg(path, timeout=120):
+def decode_with_ffmpeg(path, timeout=120, pixel_format="nv12"):
     """Decodes strictly: any line at level error counts, and nothing is concealed in silence."""
     with tempfile.TemporaryDirectory() as folder:
         sums = Path(folder) / "frames.md5"
         ended = run(["ffmpeg", "-nostdin", "-hide_banner", "-v", "error", "-threads", "1", "-err_detect", "explode",
-                     "-i", str(path), "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt", "nv12",
-                     str(sums)], tool_environment(), timeout)
+                     "-i", str(path), "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt",
+                     pixel_format, str(sums)], tool_environment(), timeout)
         decoded = Decoded("ffmpeg", complaints=[line for line in ended.output.splitlines() if line.strip()])
         if ended.status != 0:
             decoded.complaints.append(f"ffmpeg: {ended.description}")
@@ -74,6 +75,55 @@ def decode_with_openh264(path, timeout=120):
     return decoded
 
 
+def has_libde265():
+    """Whether GStreamer's libde265dec is installed."""
+    return shutil.which("gst-inspect-1.0") is not None and run(["gst-inspect-1.0", "--exists", "libde265dec"],
+                                                               tool_environment(), 60).status == 0
+
+
+def decode_with_libde265(path, timeout=120, pixel_format="nv12"):
+    """Decodes an HEVC byte stream with GStreamer's libde265dec, which puts out planes as they are coded."""
+    decoded = Decoded("libde265")
+    size = stream_size(path)
+    planar = {"nv12": ("I420", "yuv420p"), "p010le": ("I420_10LE", "yuv420p10le")}[pixel_format]
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "frames.y4m"
+        ended = run(["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "h265parse", "!", "libde265dec", "!",
+                     f"video/x-raw,format={planar[0]}", "!", "filesink", f"location={raw}"], tool_environment(),
+                    timeout)
+        decoded.complaints = [line for line in ended.output.splitlines() if "ERROR" in line or "WARNING" in line]
+        if ended.status != 0:
+            decoded.complaints.append(f"gst-launch-1.0: {ended.description}")
+        if raw.exists():
+            decoded.frames = planar_md5s(raw, *size, 2 if pixel_format == "p010le" else 1)
+    return decoded
+
+
+def planar_md5s(path, width, height, bytes_per_sample):
+    """MD5s of the frames of a raw file of three planes, as their samples are in NV12 (or P010: in the upper bits of
+    words). Rows are padded to four bytes, as GStreamer has them."""
+    columns, rows = (width + 1) // 2, (height + 1) // 2
+    pitches = [(width * bytes_per_sample + 3) // 4 * 4] + [(columns * bytes_per_sample + 3) // 4 * 4] * 2
+    lengths = [pitches[0] * ((height + 1) // 2 * 2), pitches[1] * rows, pitches[2] * rows]
+    sums = []
+    with open(path, "rb") as file:
+        while len(frame := file.read(sum(lengths))) == sum(lengths):
+            luma, cb, cr = (samples(frame[sum(lengths[:k]):sum(lengths[:k + 1])], pitches[k], width if k == 0 else
+                                    columns, height if k == 0 else rows, bytes_per_sample) for k in range(3))
+            chroma = array(luma.typecode, bytes(2 * len(cb) * bytes_per_sample))
+            chroma[::2], chroma[1::2] = cb, cr
+            sums.append(hashlib.md5(luma.tobytes() + chroma.tobytes()).hexdigest())
+    return sums
+
+
+def samples(plane, pitch, width, height, bytes_per_sample):
+    """The samples of a plane without padding; those of ten bits as P010 has them."""
+    values = array("H" if bytes_per_sample == 2 else "B")
+    for row in range(height):
+        values.frombytes(plane[row * pitch:row * pitch + width * bytes_per_sample])
+    return array("H", (value << 6 for value in values)) if bytes_per_sample == 2 else values
+
+
 def stream_size(path):
     """Width and height of the first video stream, as ffprobe reads them."""
     ended = run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height", "-of",
@@ -100,13 +150,13 @@ def raw_md5s(path, width, height, stride=1):
     return sums
 
 
-def source_md5s(path, size=None):
-    """MD5s of the frames of a source as NV12: a file that says what it holds, or raw NV12 of the size given."""
+def source_md5s(path, size=None, pixel_format="nv12"):
+    """MD5s of the frames of a source as NV12 or P010: a file that says what it holds, or raw NV12 of the size given."""
     path = Path(path)
     if not path.exists():
         raise Problem(f"{path}: no such source")
     if path.suffix in (".y4m", ".mkv"):
-        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", "nv12", "-"],
+        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", pixel_format, "-"],
                     tool_environment(), 120)
         if ended.status != 0:
             raise Problem(f"{path}: {ended.output.strip()}")
