@@ -89,6 +89,12 @@ static uint32_t codable(uint32_t value)
     return value == UINT32_MAX ? UINT32_MAX - 1 : value;
 }
 
+/* Logarithms of sizes are shifted by: one beyond 15 is a mistake, and stays one. */
+static uint32_t shiftable(uint32_t value)
+{
+    return value > 15 ? 15 : value;
+}
+
 bool hevc_make_sps(struct checker *checker, void *sps)
 {
     const VAEncSequenceParameterBufferHEVC *sequence = &checker->picture.sequence.hevc;
@@ -103,10 +109,11 @@ bool hevc_make_sps(struct checker *checker, void *sps)
         .bit_depth_chroma_minus8 = sequence->seq_fields.bits.bit_depth_chroma_minus8,
         .log2_max_pic_order_cnt_lsb_minus4 = ORDER_COUNT_BITS - 4,
         .sps_sub_layer_ordering_info_present_flag = 1,
-        .log2_min_luma_coding_block_size_minus3 = sequence->log2_min_luma_coding_block_size_minus3,
-        .log2_diff_max_min_luma_coding_block_size = sequence->log2_diff_max_min_luma_coding_block_size,
-        .log2_min_luma_transform_block_size_minus2 = sequence->log2_min_transform_block_size_minus2,
-        .log2_diff_max_min_luma_transform_block_size = sequence->log2_diff_max_min_transform_block_size,
+        .log2_min_luma_coding_block_size_minus3 = shiftable(sequence->log2_min_luma_coding_block_size_minus3),
+        .log2_diff_max_min_luma_coding_block_size = shiftable(sequence->log2_diff_max_min_luma_coding_block_size),
+        .log2_min_luma_transform_block_size_minus2 = shiftable(sequence->log2_min_transform_block_size_minus2),
+        .log2_diff_max_min_luma_transform_block_size =
+            shiftable(sequence->log2_diff_max_min_transform_block_size),
         .max_transform_hierarchy_depth_inter = sequence->max_transform_hierarchy_depth_inter,
         .max_transform_hierarchy_depth_intra = sequence->max_transform_hierarchy_depth_intra,
         .scaling_list_enabled_flag = sequence->seq_fields.bits.scaling_list_enabled_flag,

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import tempfile
-from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,46 +81,21 @@ def has_libde265():
 
 
 def decode_with_libde265(path, timeout=120, pixel_format="nv12"):
-    """Decodes an HEVC byte stream with GStreamer's libde265dec, which puts out planes as they are coded."""
+    """Decodes an HEVC byte stream with GStreamer's libde265dec."""
     decoded = Decoded("libde265")
     size = stream_size(path)
-    planar = {"nv12": ("I420", "yuv420p"), "p010le": ("I420_10LE", "yuv420p10le")}[pixel_format]
+    name = {"nv12": "NV12", "p010le": "P010_10LE"}[pixel_format]
     with tempfile.TemporaryDirectory() as folder:
-        raw = Path(folder) / "frames.y4m"
+        raw = Path(folder) / "frames.raw"
         ended = run(["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "h265parse", "!", "libde265dec", "!",
-                     f"video/x-raw,format={planar[0]}", "!", "filesink", f"location={raw}"], tool_environment(),
-                    timeout)
+                     "videoconvert", "!", f"video/x-raw,format={name}", "!", "filesink", f"location={raw}"],
+                    tool_environment(), timeout)
         decoded.complaints = [line for line in ended.output.splitlines() if "ERROR" in line or "WARNING" in line]
         if ended.status != 0:
             decoded.complaints.append(f"gst-launch-1.0: {ended.description}")
         if raw.exists():
-            decoded.frames = planar_md5s(raw, *size, 2 if pixel_format == "p010le" else 1)
+            decoded.frames = raw_md5s(raw, *size, stride=4, sample=2 if name == "P010_10LE" else 1)
     return decoded
-
-
-def planar_md5s(path, width, height, bytes_per_sample):
-    """MD5s of the frames of a raw file of three planes, as their samples are in NV12 (or P010: in the upper bits of
-    words). Rows are padded to four bytes, as GStreamer has them."""
-    columns, rows = (width + 1) // 2, (height + 1) // 2
-    pitches = [(width * bytes_per_sample + 3) // 4 * 4] + [(columns * bytes_per_sample + 3) // 4 * 4] * 2
-    lengths = [pitches[0] * ((height + 1) // 2 * 2), pitches[1] * rows, pitches[2] * rows]
-    sums = []
-    with open(path, "rb") as file:
-        while len(frame := file.read(sum(lengths))) == sum(lengths):
-            luma, cb, cr = (samples(frame[sum(lengths[:k]):sum(lengths[:k + 1])], pitches[k], width if k == 0 else
-                                    columns, height if k == 0 else rows, bytes_per_sample) for k in range(3))
-            chroma = array(luma.typecode, bytes(2 * len(cb) * bytes_per_sample))
-            chroma[::2], chroma[1::2] = cb, cr
-            sums.append(hashlib.md5(luma.tobytes() + chroma.tobytes()).hexdigest())
-    return sums
-
-
-def samples(plane, pitch, width, height, bytes_per_sample):
-    """The samples of a plane without padding; those of ten bits as P010 has them."""
-    values = array("H" if bytes_per_sample == 2 else "B")
-    for row in range(height):
-        values.frombytes(plane[row * pitch:row * pitch + width * bytes_per_sample])
-    return array("H", (value << 6 for value in values)) if bytes_per_sample == 2 else values
 
 
 def stream_size(path):
@@ -135,17 +109,18 @@ def stream_size(path):
     return int(match[1]), int(match[2])
 
 
-def raw_md5s(path, width, height, stride=1):
-    """MD5s of the frames of a raw NV12 file. Rows may be padded to a multiple of `stride` bytes."""
-    pitch = (width + stride - 1) // stride * stride
+def raw_md5s(path, width, height, stride=1, sample=1):
+    """MD5s of the frames of a raw NV12 file, or P010 with samples of two bytes. Rows may be padded to a multiple of
+    `stride` bytes."""
+    pitch = (width * sample + stride - 1) // stride * stride
     rows = height + (height + 1) // 2
-    chroma = (width + 1) // 2 * 2
+    chroma = (width + 1) // 2 * 2 * sample
     sums = []
     with open(path, "rb") as file:
         while len(frame := file.read(pitch * rows)) == pitch * rows:
             digest = hashlib.md5()
             for row in range(rows):
-                digest.update(frame[row * pitch:row * pitch + (width if row < height else chroma)])
+                digest.update(frame[row * pitch:row * pitch + (width * sample if row < height else chroma)])
             sums.append(digest.hexdigest())
     return sums
 
