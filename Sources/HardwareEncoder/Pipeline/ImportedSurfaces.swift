@@ -93,7 +93,8 @@ struct ImportedSurfaces: ~Copyable {
             DMABufLayout.Object(descriptor: descriptor, size: UInt32(clamping: size), modifier: memory.modifier)
         }
         // A layer for each plane: radeonsi refuses the two in one, and iHD takes either.
-        let layers = zip(format.bytesPerSample > 1 ? [FourCC.r16, .gr1616] : [.r8, .gr88], memory.planes).map { format, plane in
+        let formats: [FourCC] = format.bytesPerSample > 1 ? [.r16, .gr1616] : [.r8, .gr88]
+        let layers = zip(formats, memory.planes).map { format, plane in
             let plane = DMABufLayout.Plane(
                 object: UInt32(clamping: plane.object),
                 offset: UInt32(clamping: plane.layout.offset),
