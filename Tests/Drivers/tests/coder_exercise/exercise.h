@@ -11,15 +11,7 @@
 #define DRIVERS_TESTS_EXERCISE_H
 
 #include "../../h264/coder.h"
-
-/* Everything follows from the seed. */
-struct random {
-    uint64_t state;
-};
-
-uint32_t random_below(struct random *random, uint32_t bound);             /* 0 to bound - 1 */
-int random_between(struct random *random, int lowest, int highest);       /* both included */
-bool random_chance(struct random *random, unsigned percent);
+#include "../support/random.h"
 
 #define EXERCISE_MAXIMUM_REFERENCES 16
 
