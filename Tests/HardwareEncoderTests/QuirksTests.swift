@@ -41,7 +41,10 @@ import Testing
         #expect(try setup(old, frames: nil).framesInFlight == 1 && setup(old, frames: 1).framesInFlight == 1)
         let asked = try setup(old, frames: 3)
         #expect(asked.framesInFlight == 1)
-        #expect(asked.adjustments.contains { $0.property == "frames in flight" && $0.used == "1" }, "\(asked.adjustments)")
+        #expect(
+            asked.adjustments.contains { $0.property == "frames in flight" && $0.used == "1" },
+            "\(asked.adjustments)"
+        )
         #expect(try !setup(old, frames: nil).adjustments.contains { $0.property == "frames in flight" })
         #expect(try setup(DriverNumbers.navi21.vendor, frames: 3).framesInFlight == 3)
     }

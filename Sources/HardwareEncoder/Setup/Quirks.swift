@@ -176,7 +176,8 @@ extension Quirks {
         Quirk(
             "Mesa Gallium driver",
             on: [
-                "tonga", "fiji", "carrizo", "stoney", "polaris10", "polaris11", "polaris12", "vegam", "vega10", "vega12",
+                "tonga", "fiji", "carrizo", "stoney", "polaris10", "polaris11", "polaris12", "vegam", "vega10",
+                "vega12",
                 "vega20",
             ],
             what: "With two VCE encoders every other picture is kept until the next one, or until it is waited for.",
