@@ -98,8 +98,7 @@ bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size)
 
 enum codec codec_of(VAProfile profile)
 {
-    (void)profile;
-    return CODEC_H264;
+    return profile == VAProfileHEVCMain || profile == VAProfileHEVCMain10 ? CODEC_HEVC : CODEC_H264;
 }
 
 struct checker *checker_create(const struct submitted_config *config, struct journal_place place)
@@ -109,8 +108,8 @@ struct checker *checker_create(const struct submitted_config *config, struct jou
         return NULL;
     checker->config = *config;
     checker->place = place;
-    checker->codec = &h264_checks;
     checker->picture.codec = codec_of(config->profile);
+    checker->codec = checker->picture.codec == CODEC_HEVC ? &hevc_checks : &h264_checks;
     if (!checker->config.rate_control)
         checker->config.rate_control = VA_RC_CQP;
     checker->rate.rate_control = checker->config.rate_control;
@@ -158,6 +157,7 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     checker->submission = submission;
     checker->place = submission->place;
     checker->judging = journal_judging();
+    checker->have_sets = checker->have_headers = false;
     resume_picture(checker);
     forget_replaced(checker, false);
     checker->serial++;
@@ -168,7 +168,6 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     checker->frame_rate_given_before = checker->frame_rate_given;
     checker->previous_sequence = picture->sequence;
     checker->had_sequence = checker->have_sequence;
-    checker->have_sets = checker->have_headers = false;
     memset(checker->sends_own, 0, sizeof checker->sends_own);
     picture->codable = true;
     picture->refusal = VA_STATUS_SUCCESS;

@@ -7,7 +7,11 @@
 #define DRIVERS_CHECKS_CHECKER_H
 
 #include "../h264/dpb.h"
+#include "../hevc/dpb.h"
 #include "checks.h"
+
+/* Why a picture cannot be coded: the first reason, for the journal. */
+#define CHECKS_REASON_SIZE 160
 
 /* What NAL units are for. UNIT_VPS to UNIT_PPS are in the order of enum set_kind. */
 enum unit_class { UNIT_VPS, UNIT_SPS, UNIT_PPS, UNIT_SLICE, UNIT_SEI, UNIT_AUD, UNIT_FILLER, UNIT_OTHER };
@@ -64,9 +68,6 @@ struct collected {
     bool out_of_memory;
 };
 
-/* Why a picture cannot be coded: the first reason, for the journal. */
-#define CHECKS_REASON_SIZE 160
-
 /* Columns or rows beyond these are not followed; H.264 A.3.1 allows 543. */
 #define CHECKS_WAVE_BLOCKS 1024
 
@@ -79,6 +80,13 @@ struct wave {
 
 /* What is remembered of the pictures before, for checks over several pictures. */
 #define CHECKS_ORDER_COUNTS 64
+
+/* What a picture that may still be referred to was, of HEVC. */
+struct kept_kind {
+    VASurfaceID surface;
+    uint32_t type; /* nal_unit_type */
+};
+
 struct history {
     bool previous_was_idr, previous_was_unused, end_of_sequence; /* unused: for reference */
     uint32_t previous_idr_pic_id; /* H.264 */
@@ -86,17 +94,35 @@ struct history {
     uint32_t since_intra, since_idr, since_anchor; /* pictures since the last I, IDR, and I or P picture */
     int32_t order_counts[CHECKS_ORDER_COUNTS];     /* of the coded video sequence, a ring */
     uint32_t order_count_count;
+    /* HEVC: the latest random access point, whether a picture came since that is shown after it, and the latest
+     * pictures, a ring. */
+    int32_t irap_order_count;
+    uint32_t irap_type;
+    bool had_trailing;
+    struct kept_kind kinds[HEVC_DPB_CAPACITY];
+    uint32_t kind_count;
     struct wave wave;
     VASurfaceID latest_reference; /* reconstruction of the reference picture coded last */
     bool has_active_sps;    /* an IDR picture came: `active` is its SPS */
     union {
         struct h264_sps h264;
+        uint64_t hevc; /* a digest of it */
     } active;
 };
 
 /* The model of the decoded picture buffer. */
 union decoded_pictures {
     struct h264_dpb h264;
+    struct hevc_dpb hevc;
+};
+
+/* An HEVC picture while it is decoded. */
+struct hevc_decoding {
+    struct hevc_dpb dpb; /* after the reference picture set was applied (H.265 8.3.2) */
+    struct hevc_reference_set set;
+    bool set_right;                  /* false: it names what is not there, as `reason` says */
+    char reason[CHECKS_REASON_SIZE];
+    bool skipped_leading;            /* a RASL picture that decoders do not put out */
 };
 
 /* What tells a picture from another one, by the VA parameters. */
@@ -153,6 +179,11 @@ struct sequence_rate {
     uint64_t numerator, denominator; /* pictures per second; 0: not given */
 };
 
+/* Macroblocks or coding tree blocks of a slice. */
+struct slice_extent {
+    uint32_t first, count;
+};
+
 /* What is different from codec to codec. */
 struct codec_checks {
     /* Clauses: "va_enc_h264.h VAEncSequenceParameterBufferH264" and so on. */
@@ -166,6 +197,8 @@ struct codec_checks {
     struct codec_sets sets[SET_KINDS];
     uint32_t (*unit_type)(const uint8_t *nal);
     enum unit_class (*unit_class)(uint32_t type);
+    const char *slice_address_finding, *slice_empty_finding, *slice_total_finding;
+    struct slice_extent (*slice_extent)(const union slice_parameters *slice);
     struct sequence_rate (*sequence_rate)(const union sequence_parameters *sequence);
     /* Tells checker->picture which surface is reconstructed and where the bits go, by its picture parameters. */
     void (*name_objects)(struct understood_picture *picture);
@@ -184,7 +217,7 @@ struct codec_checks {
     void (*check_headers)(struct checker *checker);
 };
 
-extern const struct codec_checks h264_checks;
+extern const struct codec_checks h264_checks, hevc_checks;
 
 struct checker {
     struct submitted_config config;
@@ -219,6 +252,7 @@ struct checker {
     struct replaced_set *replaced; /* in their order; owned */
     uint32_t replaced_count, replaced_capacity;
     struct h264_order_count h264_order_count;
+    struct hevc_decoding hevc;
     bool have_sets;    /* the picture's parameter sets are this picture's */
     bool have_headers; /* and so are all slice headers and the order count */
 };
@@ -306,8 +340,10 @@ void require_reference(struct checker *checker, uint32_t slice, uint32_t list, u
 /* The checks that codecs share; codec_checks.check_... lead them where parameter sets and headers are needed. */
 
 void check_surfaces(struct checker *checker);       /* surfaces.c */
-/* Of the picture in one direction: what is shown against the context. */
-void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped, uint32_t context);
+/* The picture in one direction: what is shown against the context, which may be in whole blocks of that many samples.
+ * Less than `most` samples may be cut off. */
+void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped, uint32_t context,
+                  uint32_t block, uint32_t most);
 void check_rate(struct checker *checker);           /* rate_checks.c */
 
 /* One schedule of a hypothetical reference decoder. */
@@ -326,6 +362,11 @@ void check_frame_rate(struct checker *checker, uint64_t time_scale, uint64_t uni
 /* The delay of a buffering period, of 90 kHz, for one schedule (the first one: `is_first`). */
 void check_initial_delay(struct checker *checker, const struct schedule *schedule, bool is_first, uint32_t delay,
                          const char *clause);
+
+/* slices.c: whether there are slice buffers at all, and not too many; and how they cover a picture of that many
+ * blocks. */
+bool check_slice_buffers(struct checker *checker);
+void check_slice_layout(struct checker *checker, uint32_t columns, uint32_t rows);
 
 /* order.c */
 /* No order count comes twice; returns how many pictures that came before are shown later than this one. */

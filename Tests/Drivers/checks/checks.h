@@ -9,11 +9,13 @@
 
 #include "../common/journal.h"
 #include "../h264/syntax.h"
+#include "../hevc/syntax.h"
 
 #include <va/va.h>
 #include <va/va_enc_h264.h>
+#include <va/va_enc_hevc.h>
 
-enum codec { CODEC_H264 };
+enum codec { CODEC_H264, CODEC_HEVC };
 
 /* Of a profile that is encoded here. */
 enum codec codec_of(VAProfile profile);
@@ -34,6 +36,12 @@ struct persona_limits {
     uint32_t maximum_roi_regions;
     uint32_t intra_refresh; /* VA_ENC_INTRA_REFRESH_* bits */
     bool maximum_frame_size, trellis;
+    uint32_t prediction_directions; /* VA_PREDICTION_DIRECTION_* bits */
+    uint32_t rt_formats;            /* VA_RT_FORMAT_* bits of surfaces */
+    /* HEVC only: */
+    VAConfigAttribValEncHEVCFeatures hevc_features;
+    VAConfigAttribValEncHEVCBlockSizes hevc_block_sizes;
+    uint32_t width_alignment, height_alignment; /* of the coded picture, luma samples; 0: that of coding blocks */
 };
 
 struct submitted_config {
@@ -91,26 +99,32 @@ struct understood_reference {
 
 union sequence_parameters {
     VAEncSequenceParameterBufferH264 h264;
+    VAEncSequenceParameterBufferHEVC hevc;
 };
 
 union picture_parameters {
     VAEncPictureParameterBufferH264 h264;
+    VAEncPictureParameterBufferHEVC hevc;
 };
 
 union slice_parameters {
     VAEncSliceParameterBufferH264 h264;
+    VAEncSliceParameterBufferHEVC hevc;
 };
 
 union sequence_set {
     struct h264_sps h264;
+    struct hevc_sps hevc;
 };
 
 union picture_set {
     struct h264_pps h264;
+    struct hevc_pps hevc;
 };
 
 union slice_header {
     struct h264_slice_header h264;
+    struct hevc_slice_header hevc;
 };
 
 struct understood_slice {
@@ -160,6 +174,7 @@ struct understood_picture {
     uint32_t left, top, shown_width, shown_height; /* what a decoder shows of it, likewise */
     union sequence_set sps; /* from the packed SPS, else made of the VA parameters */
     union picture_set pps;
+    struct hevc_vps vps; /* of HEVC */
     bool idr, reference;
     int32_t picture_order_count; /* of the frame (H.264 8.2.1), from the headers */
     bool long_term;              /* the picture becomes a long-term reference */

@@ -62,6 +62,11 @@ static struct sequence_rate sequence_rate(const union sequence_parameters *given
     return rate;
 }
 
+static struct slice_extent slice_extent(const union slice_parameters *slice)
+{
+    return (struct slice_extent){slice->h264.macroblock_address, slice->h264.num_macroblocks};
+}
+
 static void identify(const union picture_parameters *given, const union slice_parameters *slice,
                      struct picture_identity *identity)
 {
@@ -144,6 +149,10 @@ const struct codec_checks h264_checks = {
     },
     .unit_type = unit_type,
     .unit_class = unit_class,
+    .slice_address_finding = "slice-macroblock-address",
+    .slice_empty_finding = "slice-macroblocks-zero",
+    .slice_total_finding = "slice-macroblocks-total",
+    .slice_extent = slice_extent,
     .sequence_rate = sequence_rate,
     .name_objects = name_objects,
     .understand = h264_understand,

@@ -214,9 +214,9 @@ void h264_check_cropping(struct checker *checker)
     uint32_t fields = 2 - sps->frame_mbs_only_flag;
     uint64_t columns = 2ull * ((uint64_t)sps->frame_crop_left_offset + sps->frame_crop_right_offset);
     uint64_t rows = 2ull * fields * ((uint64_t)sps->frame_crop_top_offset + sps->frame_crop_bottom_offset);
-    check_window(checker, "width", (sps->pic_width_in_mbs_minus1 + 1) * 16, columns, submission->context_width);
+    check_window(checker, "width", (sps->pic_width_in_mbs_minus1 + 1) * 16, columns, submission->context_width, 16, 16);
     check_window(checker, "height", (sps->pic_height_in_map_units_minus1 + 1) * 16 * fields, rows,
-                 submission->context_height);
+                 submission->context_height, 16, 16);
     if (sps->frame_cropping_flag && columns == 0 && rows == 0)
         finding(checker, "cropping-empty", "H.264 7.4.2.1.1 frame_cropping_flag", "is 1, but nothing is cut off");
 }

@@ -24,74 +24,20 @@ static void check_alone(struct checker *checker, uint32_t index)
         }
 }
 
-/* Macroblocks follow each other from slice to slice, up to the picture's last. */
-static void check_coverage(struct checker *checker, uint32_t columns, uint32_t rows)
-{
-    uint64_t next = 0, total = (uint64_t)columns * rows;
-    for (uint32_t i = 0; i < checker->picture.slice_count; i++) {
-        const VAEncSliceParameterBufferH264 *slice = &checker->picture.slices[i].parameters.h264;
-        if (slice->macroblock_address != next)
-            slice_finding(checker, i, "slice-macroblock-address", CLAUSE ".macroblock_address",
-                          "given %u, the slices before end at %llu", slice->macroblock_address,
-                          (unsigned long long)next);
-        if (slice->num_macroblocks == 0)
-            slice_finding(checker, i, "slice-macroblocks-zero", CLAUSE ".num_macroblocks", "given 0");
-        next = (uint64_t)slice->macroblock_address + slice->num_macroblocks;
-    }
-    if (checker->picture.slice_count && next != total)
-        finding(checker, "slice-macroblocks-total", CLAUSE ".num_macroblocks",
-                "the last slice ends at macroblock %llu, the picture at %llu", (unsigned long long)next,
-                (unsigned long long)total);
-}
-
-/* Whether the slices are whole rows in one of the ways that the driver advertises. */
-static bool structure_allowed(const struct checker *checker, uint32_t columns)
-{
-    uint32_t allowed = checker->config.limits.slice_structures, count = checker->picture.slice_count;
-    uint32_t first = checker->picture.slices[0].parameters.h264.num_macroblocks;
-    bool equal = true;
-    if (count <= 1 || allowed & VA_ENC_SLICE_STRUCTURE_ARBITRARY_MACROBLOCKS)
-        return true;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t macroblocks = checker->picture.slices[i].parameters.h264.num_macroblocks;
-        if (columns == 0 || macroblocks % columns != 0)
-            return false;
-        equal = equal && (macroblocks == first || (i == count - 1 && macroblocks < first));
-    }
-    uint32_t rows = first / columns;
-    return allowed & VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS ||
-           (allowed & VA_ENC_SLICE_STRUCTURE_EQUAL_MULTI_ROWS && equal) ||
-           (allowed & VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS && equal) ||
-           (allowed & VA_ENC_SLICE_STRUCTURE_POWER_OF_TWO_ROWS && equal && (rows & (rows - 1)) == 0);
-}
-
 void h264_check_slice_parameters(struct checker *checker)
 {
     const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
     uint32_t columns = sequence->picture_width_in_mbs, rows = sequence->picture_height_in_mbs;
-    uint32_t count = checker->picture.slice_count;
     if (checker->have_sets) {
-        const struct h264_sps *sps = &checker->picture.sps.h264;
-        columns = sps->pic_width_in_mbs_minus1 + 1;
-        rows = (sps->pic_height_in_map_units_minus1 + 1) * (2 - sps->frame_mbs_only_flag);
+        columns = checker->picture.columns;
+        rows = checker->picture.rows;
     }
-    if (!checker->collected.picture)
-        finding(checker, "picture-buffer-missing", "va_enc_h264.h VAEncPictureParameterBufferH264", "none came");
-    if (count == 0) {
-        finding(checker, "slice-buffer-missing", CLAUSE, "none came");
+    if (!check_slice_buffers(checker))
         return;
-    }
-    if (count > checker->config.limits.maximum_slices || checker->collected.slices_ignored)
-        finding(checker, "slice-count-beyond-limit", "va.h VAConfigAttribEncMaxSlices", "%u slices, allowed are %u",
-                count, checker->config.limits.maximum_slices);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < checker->picture.slice_count; i++)
         check_alone(checker, i);
-    if (!checker->have_sequence)
-        return;
-    check_coverage(checker, columns, rows);
-    if (!structure_allowed(checker, columns))
-        finding(checker, "slice-structure", "va.h VAConfigAttribEncSliceStructure",
-                "the slices are none of the structures 0x%x", checker->config.limits.slice_structures);
+    if (checker->have_sequence)
+        check_slice_layout(checker, columns, rows);
 }
 
 /* H.264 7.4.1.2.4 and 7.4.3: what tells pictures apart must be the same in all slices of one. */

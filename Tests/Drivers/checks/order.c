@@ -14,6 +14,20 @@ enum coded_type picture_type(const struct checker *checker)
     return type;
 }
 
+/* A B picture of HEVC that refers to the past only stands for a P picture. */
+static bool is_anchor(const struct checker *checker)
+{
+    const struct understood_picture *picture = &checker->picture;
+    if (picture_type(checker) != CODED_B)
+        return true;
+    for (uint32_t i = 0; i < picture->slice_count; i++)
+        for (uint32_t list = 0; list < 2; list++)
+            for (uint32_t k = 0; k < picture->slices[i].reference_count[list]; k++)
+                if (picture->slices[i].references[list][k].picture_order_count > picture->picture_order_count)
+                    return false;
+    return picture->codec == CODEC_HEVC;
+}
+
 uint32_t check_order_count(struct checker *checker, const char *clause)
 {
     const struct history *history = &checker->history;
@@ -40,7 +54,7 @@ void check_periods(struct checker *checker, uint32_t intra_period, uint32_t intr
     if (type != CODED_I && intra_period && history->since_intra + 1 >= longest)
         finding(checker, "sequence-intra-period-exceeded", clause, "%u pictures since the last I picture, period %u",
                 history->since_intra + 1, intra_period);
-    if (type == CODED_B && ip_period && history->since_anchor + 1 > ip_period - 1)
+    if (!is_anchor(checker) && ip_period && history->since_anchor + 1 > ip_period - 1)
         finding(checker, "sequence-ip-period-exceeded", clause, "%u B pictures in a row, ip_period is %u",
                 history->since_anchor + 1, ip_period);
 }
@@ -52,7 +66,7 @@ void remember_picture(struct checker *checker, bool forgets_order_counts, int32_
     enum coded_type type = picture_type(checker);
     history->since_idr = picture->idr ? 0 : history->since_idr + 1;
     history->since_intra = type == CODED_I ? 0 : history->since_intra + 1;
-    history->since_anchor = type != CODED_B ? 0 : history->since_anchor + 1;
+    history->since_anchor = is_anchor(checker) ? 0 : history->since_anchor + 1;
     history->previous_was_idr = picture->idr;
     history->previous_was_unused = !picture->reference;
     if (forgets_order_counts)

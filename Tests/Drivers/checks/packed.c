@@ -67,7 +67,8 @@ static void check_escapes(struct checker *checker, const uint8_t *bytes, size_t 
             return;
         }
         if (bytes[i + 2] == 3 && i + 3 < size && bytes[i + 3] > 3) {
-            finding(checker, "packed-escape-unneeded", checker->codec->escapes, "00 00 03 %02x at byte %zu", bytes[i + 3], i);
+            finding(checker, "packed-escape-unneeded", checker->codec->escapes, "00 00 03 %02x at byte %zu",
+                    bytes[i + 3], i);
             return;
         }
     }

@@ -100,15 +100,15 @@ void check_surfaces(struct checker *checker)
     check_reconstruction(checker);
 }
 
-void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped,
-                         uint32_t context)
+void check_window(struct checker *checker, const char *direction, uint32_t coded, uint64_t cropped, uint32_t context,
+                  uint32_t block, uint32_t most)
 {
-    if (cropped >= 16)
+    if (cropped >= most)
         finding(checker, "cropping-beyond-macroblock", checker->codec->cropping,
-                "%s: %llu of %u samples are cut off, a macroblock or more", direction, (unsigned long long)cropped,
+                "%s: %llu of %u samples are cut off, a block or more", direction, (unsigned long long)cropped,
                 coded);
-    /* A context of whole macroblocks does not tell what is shown. */
-    if (context % 16 && coded - cropped != context && coded - cropped != context + context % 2)
+    /* A context of whole blocks does not tell what is shown. */
+    if (context % block && coded - cropped != context && coded - cropped != context + context % 2)
         finding(checker, "cropping-differs-from-context", "va.h vaCreateContext picture_width",
                 "%s: %llu samples are shown, the context has %u", direction, (unsigned long long)(coded - cropped),
                 context);

@@ -52,9 +52,10 @@ struct hevc_slice_request {
 
 /* What became of a picture's coding units. */
 struct hevc_figures {
-    uint32_t intra_samples;  /* luma samples in intra coding units */
-    uint32_t intra_ctbs;     /* coding tree blocks that are intra throughout */
-    int least_qp, most_qp;   /* the lowest and highest QP that a coding unit was decided and coded with */
+    uint32_t intra_samples;   /* luma samples in intra coding units */
+    uint32_t skipped_samples; /* in those that are skipped; the others are predicted from references */
+    uint32_t intra_ctbs;      /* coding tree blocks that are intra throughout */
+    int least_qp, most_qp;    /* the lowest and highest QP that a coding unit was decided and coded with */
 };
 
 struct hevc_coder; /* one picture at a time */

@@ -29,6 +29,6 @@ struct codec_coding {
 /* What codes pictures of the codec. */
 const struct codec_coding *coding_of(enum codec codec);
 
-extern const struct codec_coding h264_coding;
+extern const struct codec_coding h264_coding, hevc_coding;
 
 #endif

@@ -11,8 +11,7 @@
 
 const struct codec_coding *coding_of(enum codec codec)
 {
-    (void)codec;
-    return &h264_coding;
+    return codec == CODEC_HEVC ? &hevc_coding : &h264_coding;
 }
 
 static void copy_plane(uint8_t *to, size_t to_pitch, size_t to_rows, const struct surface *surface, unsigned plane)

@@ -6,14 +6,10 @@
 
 VAStatus entry_vaQueryConfigProfiles(VADriverContextP context, VAProfile *profile_list, int *num_profiles)
 {
-    if (driver_of(context)->persona.h264 == H264_NOT_LISTED) {
-        profile_list[0] = VAProfileMPEG2Main;
-        *num_profiles = 1;
-    } else {
-        for (unsigned i = 0; i < persona_profile_count; i++)
-            profile_list[i] = persona_profiles[i];
-        *num_profiles = (int)persona_profile_count;
-    }
+    *num_profiles = 0;
+    for (unsigned i = 0; i < persona_profile_count; i++)
+        if (persona_has_profile(&driver_of(context)->persona, persona_profiles[i]))
+            profile_list[(*num_profiles)++] = persona_profiles[i];
     if (driver_of(context)->persona.processes_video)
         profile_list[(*num_profiles)++] = VAProfileNone;
     return VA_STATUS_SUCCESS;
@@ -23,20 +19,20 @@ VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile prof
                                         int *num_entrypoints)
 {
     static const VAEntrypoint known[] = {VAEntrypointEncSlice, VAEntrypointEncSliceLP};
-    enum persona_h264 h264 = driver_of(context)->persona.h264;
+    const struct persona *persona = &driver_of(context)->persona;
     *num_entrypoints = 0;
-    if (profile == VAProfileNone && driver_of(context)->persona.processes_video) {
+    if (profile == VAProfileNone && persona->processes_video) {
         entrypoint_list[(*num_entrypoints)++] = VAEntrypointVideoProc;
         return VA_STATUS_SUCCESS;
     }
-    if (h264 == H264_NOT_LISTED ? profile != VAProfileMPEG2Main : !persona_has_profile(profile))
+    if (!persona_has_profile(persona, profile))
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (h264 != H264_ENCODED) {
+    if (!persona_encodes(persona, profile)) {
         entrypoint_list[(*num_entrypoints)++] = VAEntrypointVLD;
         return VA_STATUS_SUCCESS;
     }
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (persona_has_entrypoint(&driver_of(context)->persona, known[i]))
+        if (persona_has_entrypoint(persona, known[i]))
             entrypoint_list[(*num_entrypoints)++] = known[i];
     return VA_STATUS_SUCCESS;
 }
@@ -45,9 +41,9 @@ static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntr
 {
     if (profile == VAProfileNone && driver->persona.processes_video)
         return entrypoint == VAEntrypointVideoProc ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
-    if (!persona_has_profile(profile))
+    if (!persona_has_profile(&driver->persona, profile) || profile == VAProfileMPEG2Main)
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (driver->persona.h264 != H264_ENCODED || !persona_has_entrypoint(&driver->persona, entrypoint))
+    if (!persona_encodes(&driver->persona, profile) || !persona_has_entrypoint(&driver->persona, entrypoint))
         return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     return VA_STATUS_SUCCESS;
 }
@@ -229,7 +225,7 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
     };
     unsigned count = SURFACE_ATTRIBUTES;
     for (uint32_t i = 0; i < persona->format_count; i++)
-        if (processing || persona->format_list[i] == VA_FOURCC_NV12)
+        if (processing || pixel_format(persona->format_list[i])->rt_format == limits->rt_formats)
             attributes[count++] = surface_integer(VASurfaceAttribPixelFormat, both, persona->format_list[i]);
     object_release(driver, config);
     unsigned room = *num_attribs;

@@ -9,6 +9,7 @@
 
 #include "../checks/checks.h"
 #include "../h264/coder.h"
+#include "../hevc/coder.h"
 #include "entry_points.h"
 #include "personas.h"
 #include "pixels.h"
@@ -75,8 +76,9 @@ struct surface {
     struct object object;
     uint32_t width, height;
     struct surface_memory memory;
-    /* Of the reconstruction, where the format is NV12; its motion belongs to the context that codes into it. */
+    /* Of the reconstruction, by codec; its motion belongs to the context that codes into it. */
     struct h264_frame h264_frame;
+    struct hevc_frame hevc_frame;
     uint32_t coded_width, coded_height; /* of the picture reconstructed in it, luma samples; 0: none so far */
     uint32_t picture; /* number of that picture in its context (journal_place) */
     uint32_t reading;        /* pictures in flight that this is the input of */

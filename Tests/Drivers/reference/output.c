@@ -108,6 +108,12 @@ static uint32_t frame_num(const struct job *job)
     return job->codec == CODEC_H264 ? job->slices[0].header.h264.frame_num : 0;
 }
 
+static uint32_t nal_unit_type(const struct job *job)
+{
+    const union slice_header *header = &job->slices[0].header;
+    return job->codec == CODEC_H264 ? header->h264.nal_unit_type : header->hevc.nal.nal_unit_type;
+}
+
 void job_report(const struct driver *driver, const struct job *job, const struct job_result *result, uint32_t stored)
 {
     char hashes[160] = "", references[12 * 2 * CHECKS_MAXIMUM_REFERENCES];
@@ -130,14 +136,17 @@ void job_report(const struct driver *driver, const struct job *job, const struct
         journal_event("coding-failure", "\"context\":%u,\"picture\":%u,\"reason\":\"%s\"", job->place.context,
                       job->place.picture, result->failure ? result->failure : "");
     journal_event("picture",
-                  "\"process\":%d,\"context\":%u,\"picture\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
+                  "\"process\":%d,\"context\":%u,\"picture\":%u,\"codec\":\"%s\",\"bit_depth\":%u,"
+                  "\"nal_unit_type\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
                   "\"references\":[%s],\"frame_num\":%u,\"slices\":%u,\"width\":%u,\"height\":%u,\"qp\":%d,"
                   "\"qp_least\":%d,\"qp_most\":%d,\"intra_macroblocks\":%u,\"passes\":%u,"
                   "\"bits_per_second\":%u,\"size\":%u,\"filler\":%u,\"status\":%u,\"coded_buffer\":%u,"
                   "\"input\":%u,\"reconstruction\":%u%s,"
                   "\"submitted_us\":%llu,\"started_us\":%llu,\"ended_us\":%llu",
-                  (int)getpid(), job->place.context, job->place.picture, type_name(job), job->idr ? "true" : "false",
-                  job->reference ? "true" : "false", job->order_count, references, frame_num(job),
+                  (int)getpid(), job->place.context, job->place.picture,
+                  job->codec == CODEC_HEVC ? "HEVC" : "H.264", job->bit_depth, nal_unit_type(job), type_name(job),
+                  job->idr ? "true" : "false", job->reference ? "true" : "false", job->order_count,
+                  references, frame_num(job),
                   job->slice_count, job->width, job->height, result->qp, result->figures.least_qp,
                   result->figures.most_qp, result->figures.intra_macroblocks, result->passes,
                   job->rate.bits_per_second, stored, result->filler, job->coded->segment.status,

@@ -14,7 +14,8 @@
 
 #define ALL_FORMATS ((1u << PIXEL_SURFACES) - 1)
 
-const VAProfile persona_profiles[] = {VAProfileH264ConstrainedBaseline, VAProfileH264Main, VAProfileH264High};
+const VAProfile persona_profiles[] = {VAProfileH264ConstrainedBaseline, VAProfileH264Main, VAProfileH264High,
+                                      VAProfileHEVCMain, VAProfileHEVCMain10, VAProfileMPEG2Main};
 const unsigned persona_profile_count = sizeof(persona_profiles) / sizeof(persona_profiles[0]);
 
 static const struct persona personas[] = {
@@ -142,6 +143,28 @@ static bool read_references(char *text, uint32_t references[2])
     return read_uint32(text, 16, &references[0]) && (!second || read_uint32(second, 16, &references[1]));
 }
 
+/* The smallest and the largest coding tree block, of 16 to 64 samples; read for H.264 as well, which has none. */
+static bool read_tree_blocks(char *text, VAConfigAttribValEncHEVCBlockSizes *sizes)
+{
+    char *largest = environment_cut(text, ',');
+    uint32_t samples[2];
+    if (!largest || !read_uint32(text, 64, &samples[0]) || !read_uint32(largest, 64, &samples[1]) ||
+        samples[0] > samples[1])
+        return false;
+    uint32_t log2[2] = {0, 0};
+    for (unsigned i = 0; i < 2; i++) {
+        while (8u << log2[i] < samples[i])
+            log2[i]++;
+        if (log2[i] == 0 || 8u << log2[i] != samples[i])
+            return false;
+    }
+    if (!sizes->value)
+        return true;
+    sizes->bits.log2_min_coding_tree_block_size_minus3 = log2[0] & 3;
+    sizes->bits.log2_max_coding_tree_block_size_minus3 = log2[1] & 3;
+    return true;
+}
+
 /* One limit of one entrypoint. */
 static bool read_limit(struct persona_limits *limits, const char *key, char *value)
 {
@@ -163,6 +186,8 @@ static bool read_limit(struct persona_limits *limits, const char *key, char *val
         return read_uint32(value, ALL_PACKED_HEADERS, &limits->packed_headers);
     if (strcmp(key, "roi-regions") == 0)
         return read_uint32(value, 255, &limits->maximum_roi_regions);
+    if (strcmp(key, "ctb") == 0)
+        return read_tree_blocks(value, &limits->hevc_block_sizes);
     if (strcmp(key, "intra-refresh") == 0)
         return read_uint32(value, ROLLING_REFRESH, &limits->intra_refresh);
     return false;
@@ -181,6 +206,19 @@ static bool read_h264(struct persona *persona, const char *text)
         if (strcmp(text, names[i]) != 0)
             continue;
         persona->h264 = (enum persona_h264)i;
+        return true;
+    }
+    return false;
+}
+
+static bool read_hevc(struct persona *persona, const char *text)
+{
+    static const char *const names[] = {
+        [HEVC_NOT_LISTED] = "none", [HEVC_MAIN] = "main", [HEVC_MAIN_10] = "main10"};
+    for (unsigned i = HEVC_NOT_LISTED; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) != 0)
+            continue;
+        persona->hevc = (enum persona_hevc)i;
         return true;
     }
     return false;
@@ -232,9 +270,17 @@ static bool read_setting(struct persona *persona, const char *key, char *value)
         return read_entrypoints(persona, value);
     if (strcmp(key, "h264") == 0)
         return read_h264(persona, value);
-    char copy[128];
-    snprintf(copy, sizeof(copy), "%s", value);
-    return read_limit(&persona->full, key, value) && read_limit(&persona->low_power, key, copy);
+    if (strcmp(key, "hevc") == 0)
+        return read_hevc(persona, value);
+    struct persona_limits *const all[] = {&persona->full, &persona->low_power, &persona->hevc_full,
+                                          &persona->hevc_low_power};
+    bool read = true;
+    for (unsigned i = 0; read && i < sizeof(all) / sizeof(all[0]); i++) {
+        char copy[128]; /* which reading cuts up */
+        snprintf(copy, sizeof(copy), "%s", value);
+        read = read_limit(all[i], key, copy);
+    }
+    return read;
 }
 
 static bool read_settings(struct persona *persona, const char *text, char *problem, size_t size)
@@ -289,6 +335,7 @@ bool persona_read(struct persona *persona, char *problem, size_t size)
     }
     *persona = *found;
     complete_entrypoints(persona);
+    persona_add_hevc(persona);
     const char *limits = environment_text("REFERENCE_DRIVER_LIMITS");
     if (limits && !read_settings(persona, limits, problem, size))
         return false;
@@ -301,12 +348,30 @@ bool persona_read(struct persona *persona, char *problem, size_t size)
     return true;
 }
 
-bool persona_has_profile(VAProfile profile)
+bool persona_encodes(const struct persona *persona, VAProfile profile)
 {
-    for (unsigned i = 0; i < persona_profile_count; i++)
-        if (persona_profiles[i] == profile)
-            return true;
-    return false;
+    bool hevc = persona->hevc == HEVC_LIKE_H264 ? persona->h264 == H264_ENCODED : persona->hevc != HEVC_NOT_LISTED;
+    switch (profile) {
+    case VAProfileH264ConstrainedBaseline:
+    case VAProfileH264Main:
+    case VAProfileH264High:
+        return persona->h264 == H264_ENCODED;
+    case VAProfileHEVCMain:
+        return hevc;
+    case VAProfileHEVCMain10:
+        return hevc && persona->hevc != HEVC_MAIN && persona->formats & 1u << PIXEL_P010;
+    default:
+        return false;
+    }
+}
+
+bool persona_has_profile(const struct persona *persona, VAProfile profile)
+{
+    bool h264 = profile == VAProfileH264ConstrainedBaseline || profile == VAProfileH264Main ||
+                profile == VAProfileH264High;
+    if (profile == VAProfileMPEG2Main)
+        return persona->h264 == H264_NOT_LISTED;
+    return persona_encodes(persona, profile) || (h264 && persona->h264 == H264_DECODED);
 }
 
 bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoint)
@@ -346,9 +411,17 @@ void persona_largest(const struct persona *persona, uint32_t *width, uint32_t *h
 
 struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint)
 {
-    struct persona_limits limits = entrypoint == VAEntrypointEncSliceLP ? persona->low_power : persona->full;
+    bool low_power = entrypoint == VAEntrypointEncSliceLP;
+    struct persona_limits limits = low_power ? persona->low_power : persona->full;
+    if (codec_of(profile) == CODEC_HEVC)
+        limits = low_power ? persona->hevc_low_power : persona->hevc_full;
+    limits.rt_formats = profile == VAProfileHEVCMain10 ? VA_RT_FORMAT_YUV420_10 : VA_RT_FORMAT_YUV420;
     if (profile == VAProfileH264ConstrainedBaseline)
         limits.maximum_references[1] = 0;
+    if (limits.maximum_references[1] == 0)
+        limits.prediction_directions = VA_PREDICTION_DIRECTION_PREVIOUS;
+    else if (limits.prediction_directions == 0)
+        limits.prediction_directions = VA_PREDICTION_DIRECTION_PREVIOUS | VA_PREDICTION_DIRECTION_FUTURE;
     if (entrypoint == VAEntrypointVideoProc)
         persona_largest(persona, &limits.maximum_width, &limits.maximum_height);
     return limits;
@@ -368,7 +441,7 @@ uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribTy
 {
     switch ((int)type) {
     case VAConfigAttribRTFormat:
-        return VA_RT_FORMAT_YUV420;
+        return limits->rt_formats;
     case VAConfigAttribRateControl:
         return limits->rate_controls;
     case VAConfigAttribEncPackedHeaders:
@@ -396,8 +469,11 @@ uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribTy
     case VAConfigAttribMaxFrameSize:
         return limits->maximum_frame_size ? 1 : VA_ATTRIB_NOT_SUPPORTED;
     case VAConfigAttribPredictionDirection:
-        return VA_PREDICTION_DIRECTION_PREVIOUS |
-               (limits->maximum_references[1] ? VA_PREDICTION_DIRECTION_FUTURE : 0);
+        return limits->prediction_directions;
+    case VAConfigAttribEncHEVCFeatures:
+        return limits->hevc_features.value ? limits->hevc_features.value : VA_ATTRIB_NOT_SUPPORTED;
+    case VAConfigAttribEncHEVCBlockSizes:
+        return limits->hevc_block_sizes.value ? limits->hevc_block_sizes.value : VA_ATTRIB_NOT_SUPPORTED;
     default:
         return VA_ATTRIB_NOT_SUPPORTED;
     }

@@ -9,12 +9,16 @@
 /* What is listed of H.264; without it the driver lists a decoder of MPEG-2 instead. */
 enum persona_h264 { H264_ENCODED, H264_DECODED, H264_NOT_LISTED };
 
+/* What is encoded of HEVC: as REFERENCE_DRIVER_LIMITS says, else both profiles where H.264 is encoded. */
+enum persona_hevc { HEVC_LIKE_H264, HEVC_NOT_LISTED, HEVC_MAIN, HEVC_MAIN_10 };
+
 struct persona {
     const char *name;
     enum persona_h264 h264;
+    enum persona_hevc hevc;
     char vendor[128]; /* what vaQueryVendorString says */
     bool full_entrypoint, low_power_entrypoint; /* VAEntrypointEncSlice, VAEntrypointEncSliceLP */
-    struct persona_limits full, low_power;
+    struct persona_limits full, low_power, hevc_full, hevc_low_power;
     bool derives_images; /* false: vaDeriveImage is refused, as for tiled surfaces */
     bool syncs_buffers;  /* false: vaSyncBuffer is unimplemented */
     bool takes_pointers; /* surfaces can be made of the client's memory (VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR) */
@@ -29,7 +33,9 @@ struct persona {
 /* False when a variable cannot be understood: `problem` then says which and why. */
 bool persona_read(struct persona *persona, char *problem, size_t size);
 
-bool persona_has_profile(VAProfile profile);
+/* Whether the profile is listed, and whether it is for encoding. */
+bool persona_has_profile(const struct persona *persona, VAProfile profile);
+bool persona_encodes(const struct persona *persona, VAProfile profile);
 bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoint);
 
 bool persona_has_format(const struct persona *persona, const struct pixel_format *format);
@@ -37,6 +43,9 @@ bool persona_has_format(const struct persona *persona, const struct pixel_format
 const struct pixel_format *persona_format_for(const struct persona *persona, uint32_t rt_format);
 /* VA_RT_FORMAT_* bits of all formats. */
 uint32_t persona_rt_formats(const struct persona *persona);
+
+/* personas_hevc.c: what HEVC differs in from H.264, whose limits are there. */
+void persona_add_hevc(struct persona *persona);
 
 /* The limits for a profile: constrained baseline has no B slices (H.264 A.2.1.1). */
 struct persona_limits persona_limits_for(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint);

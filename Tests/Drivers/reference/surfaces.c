@@ -123,6 +123,12 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
         .luma_pitch = memory.plane_pitch[0],
         .chroma_pitch = memory.plane_pitch[1],
     };
+    surface->hevc_frame = (struct hevc_frame){
+        .luma = surface->h264_frame.luma,
+        .chroma = surface->h264_frame.chroma,
+        .luma_pitch = memory.plane_pitch[0],
+        .chroma_pitch = memory.plane_pitch[1],
+    };
     *id = surface->object.id;
     return VA_STATUS_SUCCESS;
 }
@@ -131,6 +137,7 @@ void surface_free(struct driver *driver, struct surface *surface)
 {
     (void)driver;
     h264_frame_release(&surface->h264_frame);
+    hevc_frame_release(&surface->hevc_frame);
     memory_release(&surface->memory);
     free(surface);
 }

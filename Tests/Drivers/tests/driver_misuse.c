@@ -172,7 +172,7 @@ static void unadvertised_attributes(struct client *client)
     VAConfigID config;
     for (unsigned i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
         REPORT(vaCreateConfig, client->display, VAProfileH264Main, client->entrypoint, &attributes[i], 1, &config);
-    REPORT(vaCreateConfig, client->display, VAProfileHEVCMain, client->entrypoint, NULL, 0, &config);
+    REPORT(vaCreateConfig, client->display, VAProfileHEVCMain12, client->entrypoint, NULL, 0, &config);
     REPORT(vaCreateConfig, client->display, VAProfileH264Main, VAEntrypointVLD, NULL, 0, &config);
 }
 

@@ -133,7 +133,7 @@ class ListingTest(DriverTest):
     @unittest.skipUnless(shutil.which("vainfo"), "vainfo is not installed")
     def test_vainfo_lists_what_the_persona_has(self):
         full, low_power = "VAEntrypointEncSlice\n", "VAEntrypointEncSliceLP\n"
-        expected = {"intel": (3, 3), "amd": (3, 0), "low-power": (0, 3)}
+        expected = {"intel": (5, 5), "amd": (5, 0), "low-power": (0, 5)}  # profiles of H.264 and HEVC
         for persona in PERSONAS:
             with self.subTest(persona):
                 environment = client_environment(self.built, persona=persona)
@@ -145,7 +145,7 @@ class ListingTest(DriverTest):
     def test_settings_that_are_not_understood_are_refused_with_a_message(self):
         for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"),
                             ("LIMITS", "formats=p010"), ("LIMITS", "formats=nv12,i420"),
-                            ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
+                            ("LIMITS", "hevc=yes"), ("LIMITS", "ctb=8,64"), ("LIMITS", "ctb=64,32"), ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
                             ("EFFORT", "much"), ("JUDGE", "0ff"), ("JOURNAL", "/nowhere/journal")):
             with self.subTest(f"{name}={value}"):
                 ended = self.client("driver_client", extra={f"REFERENCE_DRIVER_{name}": value})

@@ -124,7 +124,7 @@ static void draw_pps(struct exercise *exercise)
     pps->num_ref_idx_l0_default_active_minus1 = random_below(random, 3);
     pps->num_ref_idx_l1_default_active_minus1 = random_below(random, 3);
     pps->init_qp_minus26 = random_between(random, -10, 10);
-    pps->constrained_intra_pred_flag = random_chance(random, 30);
+    pps->constrained_intra_pred_flag = !exercise->plain && random_chance(random, 30);
     pps->transform_skip_enabled_flag = random_chance(random, 30);
     pps->cu_qp_delta_enabled_flag = random_chance(random, 70);
     if (pps->cu_qp_delta_enabled_flag)

@@ -23,9 +23,12 @@ uint8_t *exercise_allocate_frame(const struct hevc_sps *sps, struct hevc_frame *
     return samples;
 }
 
-void exercise_begin(struct exercise *exercise, uint64_t seed, unsigned depth, unsigned pictures)
+void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, unsigned depth,
+                    unsigned pictures)
 {
     memset(exercise, 0, sizeof *exercise);
+    exercise->plain = kind == EXERCISE_PLAIN;
+    exercise->skip = kind == EXERCISE_SKIP;
     struct random *random = &exercise->random;
     random->state = seed;
     exercise->b_pictures = random_chance(random, 50) ? 1 + random_below(random, 7) : 0;
@@ -158,7 +161,8 @@ static void draw_slice(struct work *work, struct hevc_slice_header *header)
     header->slice_deblocking_filter_disabled_flag = pps->pps_deblocking_filter_disabled_flag;
     header->slice_beta_offset_div2 = pps->pps_beta_offset_div2;
     header->slice_tc_offset_div2 = pps->pps_tc_offset_div2;
-    header->deblocking_filter_override_flag = pps->deblocking_filter_override_enabled_flag && random_chance(random, 50);
+    header->deblocking_filter_override_flag =
+        pps->deblocking_filter_override_enabled_flag && !exercise->plain && random_chance(random, 50);
     if (header->deblocking_filter_override_flag) {
         header->slice_deblocking_filter_disabled_flag = random_chance(random, 30);
         header->slice_beta_offset_div2 = random_between(random, -6, 6);
@@ -238,6 +242,7 @@ static bool code_slice(struct work *work, uint32_t count)
     struct exercise *exercise = work->exercise;
     struct hevc_slice_header header = work->header;
     draw_slice(work, &header);
+    exercise->types[header.slice_type]++;
     if (header.slice_type != HEVC_SLICE_I && header.slice_temporal_mvp_enabled_flag)
         choose_collocated(work, &header);
     header.slice_segment_header_extension_length =
@@ -275,8 +280,7 @@ static bool code_slices(struct work *work)
 {
     struct exercise *exercise = work->exercise;
     uint32_t ctbs = hevc_width_in_ctbs(&exercise->sps) * hevc_height_in_ctbs(&exercise->sps);
-    enum hevc_effort effort = random_chance(&exercise->random, exercise->skip_percent) ? HEVC_EFFORT_SKIP
-                                                                                       : HEVC_EFFORT_TRUTHFUL;
+    enum hevc_effort effort = exercise->skip ? HEVC_EFFORT_SKIP : HEVC_EFFORT_TRUTHFUL;
     if (!hevc_coder_begin(exercise->coder, &exercise->sps, &exercise->pps, &work->source, &work->picture->frame,
                           effort))
         return complain("hevc_coder_begin", hevc_coder_failure(exercise->coder));
@@ -288,7 +292,12 @@ static bool code_slices(struct work *work)
         if (!code_slice(work, count))
             return false;
     }
-    exercise->intra_samples += hevc_coder_figures(exercise->coder).intra_samples;
+    if (work->type != HEVC_SLICE_I) {
+        exercise->samples += (uint64_t)exercise->sps.pic_width_in_luma_samples *
+                             exercise->sps.pic_height_in_luma_samples;
+        exercise->intra_samples += hevc_coder_figures(exercise->coder).intra_samples;
+        exercise->skipped_samples += hevc_coder_figures(exercise->coder).skipped_samples;
+    }
     return hevc_coder_end(exercise->coder) || complain("hevc_coder_end", hevc_coder_failure(exercise->coder));
 }
 

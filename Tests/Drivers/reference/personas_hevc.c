@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the personas have of HEVC. Everything else is as for H.264. */
+#include "personas.h"
+
+#include <string.h>
+
+/* Block sizes of the persona `intel` beside its low-power entrypoint: any coding tree block but 8x8. */
+static const VAConfigAttribValEncHEVCBlockSizes all_sizes = {.bits = {
+    .log2_max_coding_tree_block_size_minus3 = 3,
+    .log2_min_coding_tree_block_size_minus3 = 1,
+    .log2_min_luma_coding_block_size_minus3 = 0,
+    .log2_max_luma_transform_block_size_minus2 = 3,
+    .log2_min_luma_transform_block_size_minus2 = 0,
+    .max_max_transform_hierarchy_depth_inter = 3,
+    .max_max_transform_hierarchy_depth_intra = 3,
+}};
+
+/* Fixed-function encoders have coding tree blocks of 64x64 only. */
+static const VAConfigAttribValEncHEVCBlockSizes fixed_sizes = {.bits = {
+    .log2_max_coding_tree_block_size_minus3 = 3,
+    .log2_min_coding_tree_block_size_minus3 = 3,
+    .log2_min_luma_coding_block_size_minus3 = 0,
+    .log2_max_luma_transform_block_size_minus2 = 3,
+    .log2_min_luma_transform_block_size_minus2 = 0,
+    .max_max_transform_hierarchy_depth_inter = 2,
+    .max_max_transform_hierarchy_depth_intra = 2,
+}};
+
+static const VAConfigAttribValEncHEVCFeatures all_features = {.bits = {
+    .amp = VA_FEATURE_SUPPORTED,
+    .sao = VA_FEATURE_SUPPORTED,
+    .temporal_mvp = VA_FEATURE_SUPPORTED,
+    .strong_intra_smoothing = VA_FEATURE_SUPPORTED,
+    .dependent_slices = VA_FEATURE_SUPPORTED,
+    .sign_data_hiding = VA_FEATURE_SUPPORTED,
+    .constrained_intra_pred = VA_FEATURE_SUPPORTED,
+    .transform_skip = VA_FEATURE_SUPPORTED,
+    .cu_qp_delta = VA_FEATURE_SUPPORTED,
+    .deblocking_filter_disable = VA_FEATURE_SUPPORTED,
+}};
+
+static const VAConfigAttribValEncHEVCFeatures low_power_features = {.bits = {
+    .amp = VA_FEATURE_SUPPORTED,
+    .sao = VA_FEATURE_SUPPORTED,
+    .temporal_mvp = VA_FEATURE_SUPPORTED,
+    .cu_qp_delta = VA_FEATURE_REQUIRED,
+    .deblocking_filter_disable = VA_FEATURE_SUPPORTED,
+}};
+
+static const VAConfigAttribValEncHEVCFeatures amd_features = {.bits = {
+    .strong_intra_smoothing = VA_FEATURE_SUPPORTED,
+    .constrained_intra_pred = VA_FEATURE_SUPPORTED,
+    .cu_qp_delta = VA_FEATURE_SUPPORTED,
+    .deblocking_filter_disable = VA_FEATURE_SUPPORTED,
+}};
+
+static void set_references(struct persona_limits *limits, uint32_t first, uint32_t second)
+{
+    limits->maximum_references[0] = first;
+    limits->maximum_references[1] = second;
+}
+
+/* No P slices: what would be one is a B slice whose lists both have pictures of the past. */
+static void make_low_delay(struct persona_limits *limits)
+{
+    set_references(limits, 3, 3);
+    limits->prediction_directions = VA_PREDICTION_DIRECTION_PREVIOUS | VA_PREDICTION_DIRECTION_BI_NOT_EMPTY;
+    limits->hevc_features = low_power_features;
+    limits->hevc_block_sizes = fixed_sizes;
+}
+
+void persona_add_hevc(struct persona *persona)
+{
+    persona->hevc_full = persona->full;
+    persona->hevc_low_power = persona->low_power;
+    persona->hevc_full.trellis = persona->hevc_low_power.trellis = false;
+    if (strcmp(persona->name, "amd") == 0) {
+        persona->hevc_full.packed_headers = VA_ENC_PACKED_HEADER_SEQUENCE;
+        persona->hevc_full.hevc_features = amd_features;
+        persona->hevc_full.hevc_block_sizes = fixed_sizes;
+        persona->hevc_full.width_alignment = 64;
+        persona->hevc_full.height_alignment = 16;
+        persona->hevc_full.minimum_width = persona->hevc_full.minimum_height = 64;
+        persona->hevc_low_power = persona->hevc_full;
+        return;
+    }
+    set_references(&persona->hevc_full, 4, 4);
+    persona->hevc_full.hevc_features = all_features;
+    persona->hevc_full.hevc_block_sizes = all_sizes;
+    make_low_delay(&persona->hevc_low_power);
+    if (!persona->full_entrypoint)
+        persona->hevc_full = persona->hevc_low_power;
+}
