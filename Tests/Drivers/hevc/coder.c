@@ -43,6 +43,7 @@ void hevc_coder_destroy(struct hevc_coder *coder)
     if (!coder)
         return;
     release_picture(coder);
+    skip_release(coder);
     free(coder->slices);
     free(coder);
 }
@@ -344,7 +345,12 @@ static void code_segment_data(struct hevc_coder *coder, struct slice *slice)
     const struct hevc_slice_request *request = slice->request;
     uint32_t end = coder->next + request->ctb_count;
     bits_append(&slice->bits, request->nal.bytes, 0, request->nal.count);
+    if (coder->effort == HEVC_EFFORT_SKIP && skip_recall(coder, slice)) {
+        coder->next = end;
+        return;
+    }
     write_begin_segment(coder, slice);
+    size_t start = slice->bits.count;
     for (; coder->next < end; coder->next++) {
         if (coder->effort == HEVC_EFFORT_SKIP)
             skip_ctb(coder, slice, coder->next);
@@ -352,6 +358,8 @@ static void code_segment_data(struct hevc_coder *coder, struct slice *slice)
             code_ctb(coder, slice, coder->next);
         write_end_of_segment_flag(coder, slice, coder->next + 1 == end);
     }
+    if (coder->effort == HEVC_EFFORT_SKIP)
+        skip_learn(coder, slice, start);
 }
 
 bool hevc_coder_slice(struct hevc_coder *coder, const struct hevc_slice_request *request, struct bits *out)

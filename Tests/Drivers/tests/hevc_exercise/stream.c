@@ -36,7 +36,8 @@ void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t
     exercise->low_delay = random_chance(random, 50);
     exercise->most_references = 2 + random_below(random, 4) + (exercise->pyramid ? 3 : 0);
     exercise->qp = random_between(random, depth == 10 ? -6 : 4, 46);
-    exercise->qp_spread = random_chance(random, 50) ? random_below(random, 8) : 0;
+    /* Slices of least effort are to repeat: the coder keeps their data. */
+    exercise->qp_spread = random_chance(random, 50) && !exercise->skip ? random_below(random, 8) : 0;
     exercise->wish_percent = random_chance(random, 60) ? random_below(random, 101) : 0;
     exercise->order_step = random_between(random, 1, 3);
     exercise->picture_limit = pictures;
