@@ -211,9 +211,9 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "BitstreamSyntax", "EncoderIPC", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder",
-                "TestSupport",
-                "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand", "VAToolboxHelper", arguments,
+                "BitstreamSyntax", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes", "RenderNodes",
+                "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
+                "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),
@@ -235,7 +235,7 @@ let package = Package(
         // Sessions on a GPU, which scripts/verify and the tests run under the shim.
         .executableTarget(
             name: "HardwareScenarios",
-            dependencies: ["CLinux", "EncoderIPC", "MediaTypes", "VAToolbox"],
+            dependencies: ["BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes", "VAToolbox"],
             path: "Tests/HardwareScenarios",
             swiftSettings: strict
         ),

@@ -68,6 +68,7 @@ extension EncodeOutcome {
             "device": JSON(encoder.identity.device),
             "isolation": .string((encoder.isInHelper ? EncoderIsolation.process : .inProcess).rawValue),
             "reason": .string(encoder.reason),
+            "proof": JSON(encoder.proof.name),
             "rejected": .array(
                 encoder.rejected.map { rejection in
                     .object([
@@ -181,6 +182,17 @@ extension MediaError {
             "cause": JSON(cause?.rawValue),
             "remedies": JSON(remedies),
         ]
+    }
+}
+
+extension EncoderDescription.Proof {
+    fileprivate var name: String? {
+        switch self {
+        case .notWanted: nil
+        case .decoded: "decoded"
+        case .read: "read"
+        case .impossible: "impossible"
+        }
     }
 }
 

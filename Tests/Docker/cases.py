@@ -191,8 +191,10 @@ def fake_gpu(containers):
 
 
 def failing_gpu(containers):
-    """a GPU whose driver crashes is named, and x264 takes over"""
+    """a GPU whose driver crashes is named, and x264 takes over: from the start, or where a test encode came out well"""
     ended = containers.run(*ENCODE, options=containers.fake_gpu(REFERENCE_DRIVER_FAULTS="vaEndPicture:5+=segv"))
+    encoded(containers, ended, f"{NODE}: not usable: test encode fails at submit")
+    ended = containers.run(*ENCODE, options=containers.fake_gpu(REFERENCE_DRIVER_FAULTS="vaEndPicture:20+=segv"))
     encoded(containers, ended, f"{NODE}: H.264 by ")
     ended = containers.run(*ENCODE, options=containers.fake_gpu("libfaulty", FAULTY_DRIVER="load=segv"))
     encoded(containers, ended, f"{NODE}: not usable: the driver libfaulty crashed")
@@ -200,7 +202,7 @@ def failing_gpu(containers):
 
 def vendor_drivers(containers):
     """libva finds the drivers of both vendors in the image by itself; Intel's is the free one, or the other"""
-    ended = containers.run("probe", "--brief", options=containers.shim("128=kbl,129=navi21"))
+    ended = containers.run("probe", "--brief", "--no-encode", options=containers.shim("128=kbl,129=navi21"))
     said = ended.output.decode().splitlines()
     hold(ended.status == 0 and ended.errors == "" and len(said) == 3, ended)
     entrypoints = "EncSlice and EncSliceLP" if containers.nonfree == "yes" else "EncSliceLP"

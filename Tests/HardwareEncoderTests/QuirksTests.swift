@@ -25,6 +25,30 @@ import Testing
         #expect(intel.unchangeableModes == [.avbr, .icq] && amd.unchangeableModes == [])
     }
 
+    /// Mesa's driver of the chips before VCN loses pictures when two of them are at it.
+    @Test func chipsThatLosePicturesGetThemOneByOne() throws {
+        func setup(_ vendor: String, frames: Int?) throws -> DeviceSetup {
+            var configuration = EncoderConfiguration(width: 640, height: 360)
+            configuration.hardware.framesInFlight = frames
+            return try H264Setup(
+                configuration,
+                capabilities: DriverNumbers.navi21.capabilities,
+                vendor: vendor,
+                maximumReorderDepth: nil
+            ).device
+        }
+        let old = "Mesa Gallium driver 22.3.6 for AMD Radeon RX 480 Graphics (polaris10, LLVM 15.0.6, DRM 3.49, 6.1.0)"
+        #expect(try setup(old, frames: nil).framesInFlight == 1 && setup(old, frames: 1).framesInFlight == 1)
+        let asked = try setup(old, frames: 3)
+        #expect(asked.framesInFlight == 1)
+        #expect(
+            asked.adjustments.contains { $0.property == "frames in flight" && $0.used == "1" },
+            "\(asked.adjustments)"
+        )
+        #expect(try !setup(old, frames: nil).adjustments.contains { $0.property == "frames in flight" })
+        #expect(try setup(DriverNumbers.navi21.vendor, frames: 3).framesInFlight == 3)
+    }
+
     @Test func aDriverThatAbortsIsRefusedWithTheReason() {
         let error = #expect(throws: MediaError.self) {
             try H264Setup(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import Foundation
 import Glibc
 import MediaTypes
@@ -10,6 +11,7 @@ import VAToolbox
 ///
 ///     HardwareScenarios encode OUTPUT [OPTION...]     one session; its samples and events, the stream in Annex B
 ///     HardwareScenarios sessions [OPTION...]          many sessions; says how far it is, and waits for a line
+///     HardwareScenarios support CODEC [OPTION...]     what the GPUs say to encoding and decoding a codec
 ///     HardwareScenarios rows                          sessions that its input asks for, one in each line of JSON
 @main enum HardwareScenarios {
     static func main() async {
@@ -20,9 +22,12 @@ import VAToolbox
                 try await RecordedSession(ScenarioOptions(Array(words[3...])), output: words[2]).run()
             case "sessions":
                 try await ManySessions(ScenarioOptions(Array(words[2...]))).run()
+            case "support" where words.count > 2:
+                guard let codec = VideoCodec(rawValue: words[2]) else { throw Wrong("no such codec: \(words[2])") }
+                await SupportAnswers(codec, try ScenarioOptions(Array(words[3...]))).report()
             case "rows": try await SessionRows().run()
             default:
-                throw Wrong("usage: HardwareScenarios encode OUTPUT|sessions|rows [OPTION...]")
+                throw Wrong("usage: HardwareScenarios encode OUTPUT|sessions|support CODEC|rows [OPTION...]")
             }
             // A driver that hangs, or crashes at its end, would keep the process or spoil its status.
             _exit(0)

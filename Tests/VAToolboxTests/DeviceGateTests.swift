@@ -111,6 +111,25 @@ import Testing
         ) throws(MediaError) {}
     }
 
+    /// Who relies on a GPU is told how far it is known to work.
+    @Test func whatIsProvedIsSaid() async throws {
+        func description(_ options: DeviceOptions, proving prover: Device) async throws -> EncoderDescription {
+            let selection = try selection([try Device(128)], options, proving: [prover])
+            let session = try await CompressionSession(configuration: Self.configuration, selection: selection)
+            try await session.finish()
+            return session.encoder
+        }
+        let read = try await description(options(), proving: try Device(128))
+        #expect(read.proof == .read && read.reason.contains("was not decoded"), "\(read.reason)")
+        let missing = MediaError(.unavailable, "there is no helper program", cause: .helperMissing)
+        let untried = try await description(options(), proving: try Device(128, missing))
+        #expect(untried.proof == .impossible(missing) && untried.reason.contains("there is no helper program"))
+        var other = options()
+        other.proof = .skipped
+        let skipped = try await description(other, proving: try Device(128))
+        #expect(skipped.proof == .notWanted && skipped.reason == "device 0", "\(skipped.reason)")
+    }
+
     @Test func aDeviceThatWasRefutedIsNotTriedAgain() throws {
         let options = options()
         let prover = try Device(128, MediaError(.creationFailed, "no", call: "vaCreateContext", status: 1))

@@ -154,10 +154,15 @@ extension DeviceSettlement {
         return quirks.qualityValues.map { $0[used - 1] } ?? used
     }
 
-    var framesInFlight: Int {
+    mutating func framesInFlight() -> Int {
         let frames = configuration.hardware.framesInFlight ?? (configuration.isLowLatency ? 1 : 4)
         let allowed = HardwareEncoderOptions.allowedFramesInFlight
-        return min(max(frames, allowed.lowerBound), allowed.upperBound)
+        let taken = min(max(frames, allowed.lowerBound), allowed.upperBound)
+        guard let limit = quirks.framesInFlightLimit, limit < taken else { return taken }
+        if configuration.hardware.framesInFlight != nil {
+            report("frames in flight", "\(taken)", "\(limit)", "with more the driver loses pictures on this GPU")
+        }
+        return limit
     }
 
     mutating func maximumFrameSize() -> Int? {

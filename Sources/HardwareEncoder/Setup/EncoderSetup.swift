@@ -140,6 +140,7 @@ extension EncoderSetup {
         rate = rate.keepingPeak(below: stream.levelLimit.bitsPerSecond)
         let qualityLevel = settlement.qualityLevel()
         let maximumFrameSize = settlement.maximumFrameSize()
+        let framesInFlight = settlement.framesInFlight()
         var device = DeviceSetup(
             profile: capabilities.profile,
             entrypoint: capabilities.entrypoint,
@@ -148,7 +149,7 @@ extension EncoderSetup {
             structure: structure,
             rate: rate,
             slices: slices,
-            framesInFlight: settlement.framesInFlight,
+            framesInFlight: framesInFlight,
             qualityLevel: qualityLevel,
             intraRefresh: refresh,
             maximumFrameSize: maximumFrameSize,
@@ -159,6 +160,8 @@ extension EncoderSetup {
             quirks: quirks
         )
         device.supportedProperties = settlement.supportedProperties(device)
+        // The other codec has CABAC only.
+        if Stream.codec != .h264 { device.supportedProperties.remove(.entropyMode) }
         self.init(device: device, stream: stream)
     }
 }

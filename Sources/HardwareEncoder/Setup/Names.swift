@@ -32,3 +32,8 @@ extension PixelFormat {
     /// How VA-API calls it; ``FourCC/p010`` for 10 bits, else ``FourCC/nv12``.
     var fourCC: FourCC { bitDepth > 8 ? .p010 : .nv12 }
 }
+
+extension FourCC {
+    /// Bytes of a sample: 2 for P010, 1 for NV12.
+    var bytesPerSample: Int { self == .p010 ? 2 : 1 }
+}

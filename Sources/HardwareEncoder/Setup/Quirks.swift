@@ -24,8 +24,13 @@ struct Quirks: Hashable, Sendable {
     var unchangeableModes: RateControlModes = []
     /// Whether a quality is not followed while rates stay as they are.
     var ignoresChangedQuality = false
+    /// How many pictures may be at the driver at a time; `nil` for as many as are wanted.
+    var framesInFlightLimit: Int?
     /// The highest `initial_buffer_fullness`, in bits.
     var fullnessLimit = Int(UInt32.max)
+
+    /// What coded pictures of HEVC are multiples of.
+    var hevcAlignment = PictureAlignment(width: 1, height: 1)
 
     /// A driver that does what `va.h` says.
     init() {}
@@ -49,6 +54,8 @@ extension RatePlan {
 struct Quirk: Sendable {
     /// A part of the vendor string by which the driver is known.
     let driver: String
+    /// Names of chips, as the vendor string has them, one of which it concerns; empty for all.
+    let chips: [String]
     /// The first version that it does not concern any more, as far as the vendor string tells it; `nil` for none yet.
     let firstWithout: [Int]?
     /// What the driver does.
@@ -62,6 +69,7 @@ struct Quirk: Sendable {
 
     init(
         _ driver: String,
+        on chips: [String] = [],
         before version: [Int]? = nil,
         what: String,
         why: String,
@@ -69,13 +77,14 @@ struct Quirk: Sendable {
         change: @escaping @Sendable (inout Quirks) -> Void
     ) {
         self.driver = driver
+        self.chips = chips
         firstWithout = version
         (self.what, self.why, self.source, self.change) = (what, why, source, change)
     }
 
     /// Whether it concerns a driver.
     func concerns(_ vendor: String) -> Bool {
-        guard vendor.contains(driver) else { return false }
+        guard vendor.contains(driver), chips.isEmpty || chips.contains(where: vendor.contains) else { return false }
         guard let firstWithout, let version = Self.version(in: vendor) else { return true }
         return version.lexicographicallyPrecedes(firstWithout)
     }
@@ -166,6 +175,30 @@ extension Quirks {
             source: "radeonsi of Mesa 22.3.6, seen with coded buffers that were used again"
         ) {
             $0.statusMask = 0
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "Its HEVC pictures are multiples of 64 in width and of 16 in height, whatever it is told.",
+            why: "What it is told, and what it writes itself or is given as headers, would differ.",
+            source: "Mesa's encoders of radeonsi, radeon_vcn_enc.c (aligned_picture_width, aligned_picture_height)"
+        ) {
+            $0.hevcAlignment = PictureAlignment(width: 64, height: 16)
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            on: [
+                "tonga", "fiji", "carrizo", "stoney", "polaris10", "polaris11", "polaris12", "vegam", "vega10",
+                "vega12",
+                "vega20",
+            ],
+            what: "With two VCE encoders every other picture is kept until the next one, or until it is waited for.",
+            why: """
+                A picture comes out empty that is waited for while the next one is submitted; so does every other one \
+                whose quantizer or rate differs from the one before it, unless that was waited for first.
+                """,
+            source: "Mesa, vlVaSyncSurface, vlVaEndPicture, rvce_begin_frame; 22.3.6 on an emulated polaris10"
+        ) {
+            $0.framesInFlightLimit = 1
         },
         Quirk(
             "Mesa Gallium driver",

@@ -24,6 +24,8 @@ public struct EncoderSelection: Sendable {
         var outcome: @Sendable (EncoderOutcome) -> Void = { _ in }
         /// Waits until what was told is noted.
         var settle: @Sendable () async -> Void = {}
+        /// What its device has proved by now.
+        var proof: @Sendable () -> EncoderDescription.Proof = { .notWanted }
         /// The node of its device, if it has one.
         var node: RenderNode?
 

@@ -63,7 +63,7 @@ public enum HardwareSupport {
                 try prove(configuration, codec, node, devices, helpers)
                 return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
             } catch {
-                return Answer(node, error)
+                return Answer(node, Diagnosis(error, on: DeviceFacts(node)))
             }
         }
     }
@@ -78,12 +78,12 @@ public enum HardwareSupport {
             options.helperPath = path
             switch RemoteDriver.inspect(path: node.path, options: options) {
             case .failed(let failure):
-                return Answer(node, MediaError(.unavailable, failure.text, cause: failure.diagnosedCause))
+                return Answer(node, Diagnosis(failure, on: DeviceFacts(node)))
             case .reported(let report, _, _):
                 if report.decodes(codec) {
                     return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
                 }
-                return Answer(node, MediaError(.unsupported, "its driver lists no decoder", given: codec.rawValue))
+                return Answer(node, Diagnosis(.driverWithoutCodec, "its driver lists no decoder of \(codec.rawValue)"))
             }
         }
     }
@@ -118,9 +118,7 @@ public enum HardwareSupport {
         guard let gated = selection.candidates[0].factory as? GatedFactory else { return }
         defer { gated.gate.leave() }
         try gated.gate.enter(valid)
-        if !gated.gate.isProved {
-            throw MediaError(.unavailable, "there is no helper program to try it in", cause: .helperMissing)
-        }
+        if case .impossible(let error) = gated.gate.proof { throw error }
     }
 
     /// Asks every node that opens, at the same time, each on a thread that may block.
@@ -141,16 +139,6 @@ public enum HardwareSupport {
 }
 
 extension HardwareSupport.Answer {
-    fileprivate init(_ node: RenderNode, _ error: MediaError) {
-        self.init(
-            device: node.path,
-            isSupported: false,
-            reason: error.readable,
-            cause: error.cause,
-            remedies: error.remedies
-        )
-    }
-
     fileprivate init(_ node: RenderNode, _ diagnosis: Diagnosis) {
         self.init(
             device: node.path,
@@ -178,24 +166,4 @@ extension DriverReport {
 
     /// `VAEntrypointVLD`.
     private static let bitstreamDecoder: UInt32 = 1
-}
-
-extension DriverFailure {
-    /// What happened, in words.
-    fileprivate var text: String {
-        switch cause {
-        case .refused(let error), .helper(let error): error.readable
-        case .killed(_, let name): "the driver's helper process was ended by \(name)"
-        case .exited(let status): "the driver's helper process ended with status \(status)"
-        case .deadline(let duration): "the driver did not answer in \(duration)"
-        }
-    }
-
-    fileprivate var diagnosedCause: MediaError.Cause {
-        switch cause {
-        case .refused(let error), .helper(let error): error.cause ?? .other
-        case .killed, .exited: .driverCrashed
-        case .deadline: .driverHung
-        }
-    }
 }

@@ -14,6 +14,20 @@ public struct EncoderDescription: Sendable {
     public var reason: String
     /// Those that would have come first, and why they were not taken or, in this session, given up.
     public var rejected: [Rejection]
+    /// How far its device has proved that it does what the session wants of it.
+    public var proof: Proof
+
+    /// What a device has proved by a short encode, before a session used it or in another session.
+    public enum Proof: Sendable, Hashable {
+        /// Nothing: the encoder works on the CPU, or ``DeviceOptions/proof`` is off.
+        case notWanted
+        /// The stream was whole, and showed the pictures that went in when it was decoded.
+        case decoded
+        /// The stream was whole, but nothing decoded it: the session has no ``DeviceOptions/verifier``.
+        case read
+        /// Nothing: it could not be tried, for lack of a helper program.
+        case impossible(MediaError)
+    }
 
     /// An encoder that was not taken.
     public struct Rejection: Sendable, Hashable, CustomStringConvertible {
@@ -46,6 +60,17 @@ public struct EncoderDescription: Sendable {
 
         /// For example `VA-API H.264: no render node`.
         public var description: String { "\(name): \(reason)" }
+    }
+}
+
+extension EncoderDescription.Proof {
+    /// What a person should know who relies on it; `nil` if it is as wanted.
+    var warning: String? {
+        switch self {
+        case .notWanted, .decoded: nil
+        case .read: "its test encode was not decoded, since the session has no verifier"
+        case .impossible(let error): "it was not tried before: \(error.readable)"
+        }
     }
 }
 

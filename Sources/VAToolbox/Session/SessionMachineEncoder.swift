@@ -91,13 +91,16 @@ extension SessionMachine {
     private mutating func describeEncoder(_ properties: EncoderProperties) {
         let chosen = selection.candidates[attempts.candidate]
         var reason = chosen.reason
+        let proof = chosen.proof()
+        if let words = proof.warning { reason += "; \(words)" }
         if let lastVerdict { reason += "; before it: \(lastVerdict)" }
         let description = EncoderDescription(
             identity: chosen.identity,
             isInHelper: chosen.isInHelper,
             properties: properties,
             reason: reason,
-            rejected: selection.rejected + givenUp
+            rejected: selection.rejected + givenUp,
+            proof: proof
         )
         encoder = description
         actions.append(.report(.encoderCreated(description)))

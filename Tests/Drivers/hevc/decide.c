@@ -5,7 +5,8 @@
  * - Merge skip is taken without looking further where its squared error is at most Qstep^2 / 12 per sample, what the
  *   quantiser would leave anyway.
  * - A unit that may be split is split unless the lowest frequencies of its transform units can give either the source
- *   or its difference from the best prediction, but for Qstep^2 / 6 per sample.
+ *   or its difference from the best prediction, but for Qstep^2 / 6 per sample; or if in the end it has more than
+ *   Qstep^2 / 3 of error.
  * - Else the candidate with the least error + bits * Qstep^2 / 8 is taken: skip, the best prediction from references
  *   with residual, intra 2Nx2N and, where units are smallest, NxN. Bits are estimated.
  * A unit that must be intra has the last two candidates only; the QP wished for takes the place of the slice's. */
@@ -24,6 +25,12 @@ struct block {
     bool may_split;
     int qp;
     uint64_t squared_step; /* times 16 */
+};
+
+/* The candidate for the unit that costs least so far. */
+struct choice {
+    uint64_t cost; /* UINT64_MAX: none yet */
+    uint64_t error;
 };
 
 /* The best prediction from references. */
@@ -245,12 +252,12 @@ static struct coding *begin_candidate(struct hevc_coder *coder, const struct blo
 
 /* Keeps the candidate, whose samples are in the frame, where it costs least so far. */
 static void end_candidate(struct hevc_coder *coder, const struct block *block, uint64_t error, uint32_t bits,
-                          uint64_t *least)
+                          struct choice *choice)
 {
     uint64_t cost = error * 128 + bits * block->squared_step;
-    if (cost >= *least)
+    if (cost >= choice->cost)
         return;
-    *least = cost;
+    *choice = (struct choice){.cost = cost, .error = error};
     memcpy(&coder->best, &coder->coding,
            offsetof(struct coding, nodes) + coder->coding.node_count * sizeof(struct node));
     for (unsigned component = LUMA; component <= CR; component++) {
@@ -270,7 +277,7 @@ static void store_samples(struct hevc_coder *coder, const struct block *block, s
 }
 
 static void try_skip(struct hevc_coder *coder, const struct slice *slice, const struct block *block,
-                     const struct found *found, uint64_t *least)
+                     const struct found *found, struct choice *choice)
 {
     struct samples prediction;
     struct coding *coding = begin_candidate(coder, block, UNIT_INTER);
@@ -279,11 +286,11 @@ static void try_skip(struct hevc_coder *coder, const struct slice *slice, const 
     coding->motion = found->candidates[found->merge_idx];
     predict_block(coder, slice, block, coding->motion, &prediction);
     store_samples(coder, block, &prediction);
-    end_candidate(coder, block, found->merge_error, 1 + found->merge_idx, least);
+    end_candidate(coder, block, found->merge_error, 1 + found->merge_idx, choice);
 }
 
 static void try_inter(struct hevc_coder *coder, struct slice *slice, const struct block *block,
-                      const struct found *found, uint64_t *least)
+                      const struct found *found, struct choice *choice)
 {
     struct samples prediction;
     uint32_t bits;
@@ -300,17 +307,17 @@ static void try_inter(struct hevc_coder *coder, struct slice *slice, const struc
     if (!coding->root_cbf)
         bits = 0;
     bits += coding->skip ? 1 + coding->merge_idx : coding->merge ? 4 + coding->merge_idx : 8;
-    end_candidate(coder, block, error, bits, least);
+    end_candidate(coder, block, error, bits, choice);
 }
 
 static void try_intra(struct hevc_coder *coder, struct slice *slice, const struct block *block, bool nxn,
-                      uint64_t *least)
+                      struct choice *choice)
 {
     uint32_t bits;
     struct coding *coding = begin_candidate(coder, block, UNIT_INTRA);
     coding->nxn = nxn;
     uint64_t error = transform_tree_code(coder, slice, NULL, &bits);
-    end_candidate(coder, block, error, bits + (nxn ? 16 : 7), least);
+    end_candidate(coder, block, error, bits + (nxn ? 16 : 7), choice);
 }
 
 /* Where transform units begin, and which have luma coefficients: the node's part of the records. */
@@ -370,6 +377,8 @@ static void finish_unit(struct hevc_coder *coder, struct slice *slice, const str
     record(coder, slice, best);
     if (best->kind == UNIT_INTRA)
         figures->intra_samples += 1u << (2 * best->log2_size);
+    if (best->skip)
+        figures->skipped_samples += 1u << (2 * best->log2_size);
     coder->ctb_intra &= best->kind == UNIT_INTRA;
     figures->least_qp = block->qp < figures->least_qp ? block->qp : figures->least_qp;
     figures->most_qp = block->qp > figures->most_qp ? block->qp : figures->most_qp;
@@ -379,12 +388,12 @@ static void finish_unit(struct hevc_coder *coder, struct slice *slice, const str
 static bool code_unit(struct hevc_coder *coder, struct slice *slice, const struct block *block, bool intra_only)
 {
     struct found found = {.error = UINT64_MAX, .merge_error = UINT64_MAX};
-    uint64_t least = UINT64_MAX;
+    struct choice choice = {.cost = UINT64_MAX};
     bool inter = slice->header->slice_type != HEVC_SLICE_I && !intra_only, intra = true;
     if (inter) {
         try_candidates(coder, slice, block, &found);
         if (is_within(block, found.merge_error, 12)) {
-            try_skip(coder, slice, block, &found, &least);
+            try_skip(coder, slice, block, &found, &choice);
             finish_unit(coder, slice, block);
             return true;
         }
@@ -401,13 +410,17 @@ static bool code_unit(struct hevc_coder *coder, struct slice *slice, const struc
             return false;
     }
     if (inter) {
-        try_skip(coder, slice, block, &found, &least);
-        try_inter(coder, slice, block, &found, &least);
+        try_skip(coder, slice, block, &found, &choice);
+        try_inter(coder, slice, block, &found, &choice);
     }
     if (intra)
-        try_intra(coder, slice, block, false, &least);
+        try_intra(coder, slice, block, false, &choice);
     if (intra && block->log2_size == coder->min_cb_log2)
-        try_intra(coder, slice, block, true, &least);
+        try_intra(coder, slice, block, true, &choice);
+    if (block->may_split && !is_within(block, choice.error, 3)) {
+        mark_reconstructed(coder, block->x, block->y, 1u << block->log2_size, 0);
+        return false;
+    }
     finish_unit(coder, slice, block);
     return true;
 }

@@ -2,8 +2,21 @@
 /* Writes random streams coded by the HEVC coder, with the samples that any decoder must give for them.
  *
  *   hevc_exercise stream SEED DEPTH PICTURES FILE.265 FILE.yuv
+ *   hevc_exercise plain ...
+ *     Likewise, without what libavcodec gets wrong.
+ *   hevc_exercise skip ...
+ *     Likewise with the least effort; the frames mean nothing then.
  *     DEPTH is 8, 10 or 0 for any. The second file has the frames as output: cropped, planar, 8-bit samples or 16-bit
- *     little-endian ones of ten bits, in output order. Prints one line of JSON. */
+ *     little-endian ones of ten bits, in output order. Prints one line of JSON: size, bit depth, frames, slices by
+ *     type, and how many luma samples of P and B pictures there are, and are intra or skipped.
+ *   hevc_exercise rate flat|textured
+ *     Prints bytes and squared error of one I picture at each QP.
+ *   hevc_exercise wishes
+ *     Prints what wishes for blocks come to.
+ *   hevc_exercise memory
+ *     Lets every allocation of the coder fail in turn; prints how many did.
+ *   hevc_exercise hostile SEED COUNT
+ *     Damages requests; prints how many the coder took. It must not crash. */
 #include "hevc_exercise/exercise.h"
 
 #include <inttypes.h>
@@ -55,10 +68,10 @@ static void write_frame(FILE *file, const struct hevc_sps *sps, const struct hev
     }
 }
 
-static int write_stream(char *const *arguments)
+static int write_stream(enum exercise_kind kind, char *const *arguments)
 {
     struct exercise exercise;
-    exercise_begin(&exercise, strtoull(arguments[0], NULL, 10), (unsigned)strtoul(arguments[1], NULL, 10),
+    exercise_begin(&exercise, kind, strtoull(arguments[0], NULL, 10), (unsigned)strtoul(arguments[1], NULL, 10),
                    (unsigned)strtoul(arguments[2], NULL, 10));
     bool coded = exercise_run(&exercise) && !exercise.stream.failed;
     if (coded) {
@@ -70,19 +83,57 @@ static int write_stream(char *const *arguments)
             write_frame(file, &exercise.sps, &exercise.pictures[exercise.outputs[index]].frame);
         close_file(file, arguments[4]);
         printf("{\"width\": %u, \"height\": %u, \"depth\": %u, \"ctb\": %u, \"frames\": %u, \"bytes\": %zu, "
-               "\"intra_samples\": %" PRIu64 "}\n",
+               "\"i_slices\": %u, \"p_slices\": %u, \"b_slices\": %u, \"samples\": %" PRIu64 ", \"intra\": %" PRIu64
+               ", \"skipped\": %" PRIu64 "}\n",
                cropped_width(&exercise.sps), cropped_height(&exercise.sps), 8 + exercise.sps.bit_depth_luma_minus8,
                1u << hevc_ctb_log2(&exercise.sps), exercise.output_count, exercise.stream.count / 8,
-               exercise.intra_samples);
+               exercise.types[HEVC_SLICE_I], exercise.types[HEVC_SLICE_P], exercise.types[HEVC_SLICE_B],
+               exercise.samples, exercise.intra_samples, exercise.skipped_samples);
     }
     exercise_end(&exercise);
     return coded ? 0 : 1;
 }
 
+static int print_rates(bool flat)
+{
+    for (int qp = 0; qp <= 51; qp++) {
+        struct exercise_rate rate = exercise_measure_rate(flat, qp);
+        printf("{\"qp\": %d, \"bytes\": %" PRIu64 ", \"squared_error\": %" PRIu64 "}\n", qp, rate.bytes,
+               rate.squared_error);
+    }
+    return 0;
+}
+
+static int print_wishes(void)
+{
+    struct exercise_wishes wishes = exercise_measure_wishes();
+    printf("{\"same\": %u, \"clipped\": %u, \"least_qp\": %d, \"most_qp\": %d, \"skipped_samples\": %u, "
+           "\"intra_ctbs\": %u, \"intra_samples\": %u}\n",
+           wishes.same, wishes.clipped, wishes.least_qp, wishes.most_qp, wishes.skipped_samples, wishes.intra_ctbs,
+           wishes.intra_samples);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc == 7 && strcmp(argv[1], "stream") == 0)
-        return write_stream(argv + 2);
-    fprintf(stderr, "usage: hevc_exercise stream SEED DEPTH PICTURES STREAM FRAMES\n");
+    static const char *const kinds[] = {"stream", "plain", "skip"};
+    for (int kind = 0; argc == 7 && kind < 3; kind++)
+        if (strcmp(argv[1], kinds[kind]) == 0)
+            return write_stream((enum exercise_kind)kind, argv + 2);
+    if (argc == 4 && strcmp(argv[1], "hostile") == 0) {
+        unsigned count = (unsigned)strtoul(argv[3], NULL, 10);
+        printf("{\"requests\": %u, \"taken\": %u}\n", count, exercise_hostile(strtoull(argv[2], NULL, 10), count));
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "memory") == 0) {
+        printf("{\"failures\": %u}\n", exercise_memory());
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "wishes") == 0)
+        return print_wishes();
+    if (argc == 3 && strcmp(argv[1], "rate") == 0)
+        return print_rates(strcmp(argv[2], "flat") == 0);
+    fprintf(stderr, "usage: hevc_exercise stream|plain|skip SEED DEPTH PICTURES STREAM FRAMES | rate flat|textured | "
+                    "wishes | memory | hostile SEED COUNT\n");
     return 2;
 }

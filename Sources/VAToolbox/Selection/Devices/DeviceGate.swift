@@ -17,8 +17,9 @@ final class DeviceGate: Sendable {
         var place: StateLock?
         /// What the one holds who tries a device that has failed.
         var trial: StateLock?
-        /// What the device has proved, if that was asked for.
-        var proof: ProofCache.Key?
+        /// What the device has proved, and under which key that is known.
+        var proof = EncoderDescription.Proof.notWanted
+        var key: ProofCache.Key?
         var hasFailed = false
     }
 
@@ -68,8 +69,8 @@ final class DeviceGate: Sendable {
         }
     }
 
-    /// Whether the device has proved what was wanted when the session came in.
-    var isProved: Bool { state.withLock { $0.proof != nil } }
+    /// What the device had proved when the session came in.
+    var proof: EncoderDescription.Proof { state.withLock { $0.proof } }
 
     private func passBreaker() throws(MediaError) {
         guard let times = options.breaker else { return }
@@ -122,15 +123,21 @@ final class DeviceGate: Sendable {
         )
         let verdict = prover.verdict(configuration, key, isTrial: isTrial)
         switch verdict {
-        case .proved:
-            state.withLock { $0.proof = key }
+        case .proved(let proof): isProved(key, proof)
         case .tried(let proof):
             note(proof, isTrial: isTrial)
             if !proof.isPassed { throw prover.refusal(proof, isKnown: false) }
-            state.withLock { $0.proof = key }
+            isProved(key, proof)
         case .refuted(let proof): throw prover.refusal(proof, isKnown: true)
         case .impossible(let error): throw error
-        case .unproved: break
+        case .unproved(let error): state.withLock { $0.proof = .impossible(error) }
+        }
+    }
+
+    private func isProved(_ key: ProofCache.Key, _ proof: ProofRecord) {
+        state.withLock { state in
+            state.key = key
+            state.proof = proof.isDecoded ? .decoded : .read
         }
     }
 
@@ -148,7 +155,7 @@ final class DeviceGate: Sendable {
 
     /// An encoder was made, by a driver of that name. A driver other than the one that has proved what it does has not.
     func created(by driver: String) {
-        guard let key = state.withLock({ $0.proof }) else { return }
+        guard let key = state.withLock({ $0.key }) else { return }
         let known = prover.cache.proof(key, at: WallClock.now)
         if let known, known.driver != driver { prover.cache.forget(key) }
     }
@@ -170,7 +177,7 @@ final class DeviceGate: Sendable {
             guard state.withLock({ $0.isIn }), error.speaksAgainstTheDevice else { return }
             let key = state.withLock { state in
                 state.hasFailed = true
-                return state.proof
+                return state.key
             }
             if let key { prover.cache.forget(key) }
             change { breaker, isTrial, times in

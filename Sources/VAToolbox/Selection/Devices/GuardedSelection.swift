@@ -57,6 +57,7 @@ extension EncoderSelection {
             // It may wait for somebody else who tries the same, and then try it.
             if options.proof == .required { candidate.preparation = options.proofDeadline * 4 }
             candidate.outcome = { gate.take($0) }
+            candidate.proof = { gate.proof }
             candidate.settle = { await gate.settle() }
             if options.placement == .spread { candidate.reason += "; it has the least to do" }
             guarded.append(candidate)

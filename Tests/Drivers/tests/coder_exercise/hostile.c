@@ -21,28 +21,6 @@ struct victim {
     struct bits out;
 };
 
-/* Values at which ranges end, and any other. */
-static uint32_t draw_value(struct random *random)
-{
-    static const uint32_t edges[] = {0,    1,    2,     3,          4,          7,          8,          15, 16, 31, 32,
-                                     51,   52,   127,   128,        255,        0x7fffffff, 0x80000000, ~0U,
-                                     ~1U,  ~11U, ~12U,  ~127U,      ~128U};
-    if (random_chance(random, 80))
-        return edges[random_below(random, sizeof edges / sizeof edges[0])];
-    return random_below(random, UINT32_MAX);
-}
-
-/* The parameter sets and headers consist of 32-bit values only. */
-static void damage_words(struct random *random, void *words, size_t size)
-{
-    uint32_t value = draw_value(random), count = (uint32_t)(size / sizeof value);
-    /* Most of the values are arrays; the first and last ones are not. */
-    uint32_t index = random_chance(random, 40)   ? random_below(random, count)
-                     : random_chance(random, 50) ? random_below(random, 32)
-                                                 : count - 1 - random_below(random, 16);
-    memcpy((uint8_t *)words + index * sizeof value, &value, sizeof value);
-}
-
 static void damage_reference(struct victim *victim)
 {
     const struct h264_frame *choices[] = {NULL, &victim->uncoded, &victim->frames[HOSTILE_FRAMES - 1]};
@@ -56,7 +34,7 @@ static void damage(struct victim *victim)
     uint32_t width = victim->sps.pic_width_in_mbs_minus1, height = victim->sps.pic_height_in_map_units_minus1;
     switch (random_below(random, 8)) {
     case 0:
-        damage_words(random, &victim->sps, sizeof victim->sps);
+        random_damage(random, &victim->sps, sizeof victim->sps);
         /* A size that fits the coder but not the frames would be the caller's fault. */
         if (victim->sps.pic_width_in_mbs_minus1 < 1024)
             victim->sps.pic_width_in_mbs_minus1 = width;
@@ -65,22 +43,22 @@ static void damage(struct victim *victim)
         break;
     case 1:
     case 2:
-        damage_words(random, &victim->pps, sizeof victim->pps);
+        random_damage(random, &victim->pps, sizeof victim->pps);
         break;
     case 3:
-        victim->request.macroblock_count = draw_value(random);
+        victim->request.macroblock_count = random_edge(random);
         break;
     case 4:
         *(random_chance(random, 50)   ? &victim->request.qp
           : random_chance(random, 50) ? &victim->request.least_qp
-                                      : &victim->request.most_qp) = (int)draw_value(random);
+                                      : &victim->request.most_qp) = (int)random_edge(random);
         break;
     case 5:
         damage_reference(victim);
-        victim->frames[random_below(random, HOSTILE_FRAMES)].picture_order_count = (int32_t)draw_value(random);
+        victim->frames[random_below(random, HOSTILE_FRAMES)].picture_order_count = (int32_t)random_edge(random);
         break;
     default:
-        damage_words(random, &victim->header, sizeof victim->header);
+        random_damage(random, &victim->header, sizeof victim->header);
         break;
     }
 }

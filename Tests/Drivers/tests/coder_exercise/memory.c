@@ -1,45 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Allocations that fail on demand: this program's own malloc, calloc and realloc stand before those of glibc.
- * Sanitizers have theirs; with them no allocation fails here. */
 #include "exercise.h"
+
+#include "../support/allocations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static unsigned allocations_left; /* until one fails; 0: none does */
-static bool allocation_failed;
-
-#if !__has_feature(address_sanitizer)
-
-static bool fails(void)
-{
-    if (allocations_left == 0 || --allocations_left > 0)
-        return false;
-    allocation_failed = true;
-    return true;
-}
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *memory, size_t size);
-
-__attribute__((visibility("default"))) void *malloc(size_t size)
-{
-    return fails() ? NULL : __libc_malloc(size);
-}
-
-__attribute__((visibility("default"))) void *calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __libc_calloc(count, size);
-}
-
-__attribute__((visibility("default"))) void *realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __libc_realloc(memory, size);
-}
-
-#endif
 
 /* One picture of 2 by 2 macroblocks in two slices, from creating the coder on. */
 static bool code_picture(const struct h264_frame *source, struct h264_frame *reconstruction,
@@ -75,11 +41,11 @@ unsigned exercise_memory(void)
     for (bool coded = false; !coded; failures += !coded) {
         struct bits out = {0};
         char failure[100] = "out of memory";
-        allocation_failed = false;
-        allocations_left = failures + 1;
+        allocations_fail(failures + 1);
         coded = code_picture(&source, &reconstruction, &sps, &nal, &out, failure);
-        allocations_left = 0;
-        if (coded == allocation_failed || strcmp(failure, coded ? "" : "out of memory") != 0) {
+        bool failed = allocations_failed();
+        allocations_fail(0);
+        if (coded == failed || strcmp(failure, coded ? "" : "out of memory") != 0) {
             fprintf(stderr, "allocation %u: \"%s\"\n", failures + 1, failure);
             exit(1);
         }

@@ -5,6 +5,7 @@
  * references.c  reference picture sets and lists, as syntax
  * stream.c      order of pictures, slice headers, coding
  * content.c     source pictures that make every kind of coding unit worthwhile
+ * rate.c        bits and error by QP
  * hostile.c     requests that no application should make, and allocations that fail */
 #ifndef DRIVERS_TESTS_HEVC_EXERCISE_H
 #define DRIVERS_TESTS_HEVC_EXERCISE_H
@@ -37,15 +38,21 @@ struct exercise {
     unsigned most_references; /* that a reference picture set keeps */
     int qp, qp_spread;        /* of slices */
     unsigned wish_percent;    /* pictures with wishes */
-    unsigned skip_percent;    /* pictures coded without looking at the source; only in streams of their own */
+    bool plain;               /* without what libavcodec gets wrong: constrained intra prediction, and slices of a
+                                 picture that differ in how they are deblocked */
+    bool skip;                /* coded without looking at the source: streams of which only the syntax is right */
     unsigned sequence;
     int32_t order_count, order_step; /* of the latest picture in output order; between neighbours */
     struct bits stream;
-    uint64_t intra_samples;
+    uint64_t samples, intra_samples, skipped_samples; /* of luma, in P and B pictures */
+    unsigned types[3];        /* slices by type */
 };
 
+enum exercise_kind { EXERCISE_STREAM, EXERCISE_PLAIN, EXERCISE_SKIP };
+
 /* Chooses all settings; `depth` is 8, 10 or 0 for any. */
-void exercise_begin(struct exercise *exercise, uint64_t seed, unsigned depth, unsigned pictures);
+void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, unsigned depth,
+                    unsigned pictures);
 void exercise_end(struct exercise *exercise);
 
 /* Draws the parameter sets. */
@@ -77,5 +84,23 @@ unsigned exercise_hostile(uint64_t seed, unsigned count);
 /* Codes a picture again and again, with the first, second, third allocation failing, until none does. Exits with a
  * message where that does more than make the coder fail. Returns how many failed. */
 unsigned exercise_memory(void);
+
+/* What an I picture of 128x96 costs, its blocks flat or textured, without deblocking. */
+struct exercise_rate {
+    uint64_t bytes, squared_error; /* over 18432 samples */
+};
+
+struct exercise_rate exercise_measure_rate(bool flat, int qp);
+
+/* What wishes make of the textured picture. */
+struct exercise_wishes {
+    unsigned same;          /* of 30 QPs: those that come to the same when they are reached by wishes for all blocks */
+    bool clipped;           /* a QP beyond the most that is allowed comes to that */
+    int least_qp, most_qp;  /* of QP 30 with an offset of -9 on the left */
+    uint32_t skipped_samples;             /* of 12288 in a P picture of the same source */
+    uint32_t intra_ctbs, intra_samples;   /* there, when one block of 32x32 is to be intra */
+};
+
+struct exercise_wishes exercise_measure_wishes(void);
 
 #endif

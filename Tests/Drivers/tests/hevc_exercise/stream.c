@@ -23,9 +23,12 @@ uint8_t *exercise_allocate_frame(const struct hevc_sps *sps, struct hevc_frame *
     return samples;
 }
 
-void exercise_begin(struct exercise *exercise, uint64_t seed, unsigned depth, unsigned pictures)
+void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, unsigned depth,
+                    unsigned pictures)
 {
     memset(exercise, 0, sizeof *exercise);
+    exercise->plain = kind == EXERCISE_PLAIN;
+    exercise->skip = kind == EXERCISE_SKIP;
     struct random *random = &exercise->random;
     random->state = seed;
     exercise->b_pictures = random_chance(random, 50) ? 1 + random_below(random, 7) : 0;
@@ -33,7 +36,8 @@ void exercise_begin(struct exercise *exercise, uint64_t seed, unsigned depth, un
     exercise->low_delay = random_chance(random, 50);
     exercise->most_references = 2 + random_below(random, 4) + (exercise->pyramid ? 3 : 0);
     exercise->qp = random_between(random, depth == 10 ? -6 : 4, 46);
-    exercise->qp_spread = random_chance(random, 50) ? random_below(random, 8) : 0;
+    /* Slices of least effort are to repeat: the coder keeps their data. */
+    exercise->qp_spread = random_chance(random, 50) && !exercise->skip ? random_below(random, 8) : 0;
     exercise->wish_percent = random_chance(random, 60) ? random_below(random, 101) : 0;
     exercise->order_step = random_between(random, 1, 3);
     exercise->picture_limit = pictures;
@@ -158,7 +162,8 @@ static void draw_slice(struct work *work, struct hevc_slice_header *header)
     header->slice_deblocking_filter_disabled_flag = pps->pps_deblocking_filter_disabled_flag;
     header->slice_beta_offset_div2 = pps->pps_beta_offset_div2;
     header->slice_tc_offset_div2 = pps->pps_tc_offset_div2;
-    header->deblocking_filter_override_flag = pps->deblocking_filter_override_enabled_flag && random_chance(random, 50);
+    header->deblocking_filter_override_flag =
+        pps->deblocking_filter_override_enabled_flag && !exercise->plain && random_chance(random, 50);
     if (header->deblocking_filter_override_flag) {
         header->slice_deblocking_filter_disabled_flag = random_chance(random, 30);
         header->slice_beta_offset_div2 = random_between(random, -6, 6);
@@ -189,9 +194,10 @@ static void choose_collocated(struct work *work, struct hevc_slice_header *heade
         }
 }
 
-/* The references of a request, from the DPB. */
+/* The references of a request, from the DPB: copies of their frames that are gone after the call. */
 static bool fill_references(struct work *work, const struct hevc_slice_header *header,
-                            struct hevc_slice_request *request)
+                            struct hevc_slice_request *request,
+                            struct hevc_frame copies[2][HEVC_MAXIMUM_REFERENCES])
 {
     struct exercise *exercise = work->exercise;
     for (unsigned list = 0; list < 2; list++) {
@@ -202,9 +208,9 @@ static bool fill_references(struct work *work, const struct hevc_slice_header *h
             if (entries.entries[index] < 0)
                 return complain("list", "an entry has no picture");
             const struct hevc_dpb_picture *entry = &exercise->dpb.pictures[entries.entries[index]];
-            struct hevc_frame *frame = &exercise->pictures[entry->surface].frame;
-            frame->long_term = entry->marking == HEVC_LONG_TERM;
-            request->references[list][index] = frame;
+            copies[list][index] = exercise->pictures[entry->surface].frame;
+            copies[list][index].long_term = entry->marking == HEVC_LONG_TERM;
+            request->references[list][index] = &copies[list][index];
         }
     }
     return true;
@@ -223,10 +229,12 @@ static bool code_segment(struct work *work, struct hevc_slice_header *header, ui
         qp += random_between(&exercise->random, -12, 12);
         request.qp = qp < least ? least : qp > 51 ? 51 : qp;
     }
-    if (!fill_references(work, header, &request))
+    struct hevc_frame copies[2][HEVC_MAXIMUM_REFERENCES];
+    if (!fill_references(work, header, &request, copies))
         return false;
     hevc_write_slice_header(&request.nal, header, &exercise->sps, &exercise->pps);
     bool coded = hevc_coder_slice(exercise->coder, &request, &exercise->stream);
+    memset(copies, 0xff, sizeof copies);
     bits_release(&request.nal);
     work->next += count;
     return coded || complain("hevc_coder_slice", hevc_coder_failure(exercise->coder));
@@ -238,6 +246,7 @@ static bool code_slice(struct work *work, uint32_t count)
     struct exercise *exercise = work->exercise;
     struct hevc_slice_header header = work->header;
     draw_slice(work, &header);
+    exercise->types[header.slice_type]++;
     if (header.slice_type != HEVC_SLICE_I && header.slice_temporal_mvp_enabled_flag)
         choose_collocated(work, &header);
     header.slice_segment_header_extension_length =
@@ -275,8 +284,7 @@ static bool code_slices(struct work *work)
 {
     struct exercise *exercise = work->exercise;
     uint32_t ctbs = hevc_width_in_ctbs(&exercise->sps) * hevc_height_in_ctbs(&exercise->sps);
-    enum hevc_effort effort = random_chance(&exercise->random, exercise->skip_percent) ? HEVC_EFFORT_SKIP
-                                                                                       : HEVC_EFFORT_TRUTHFUL;
+    enum hevc_effort effort = exercise->skip ? HEVC_EFFORT_SKIP : HEVC_EFFORT_TRUTHFUL;
     if (!hevc_coder_begin(exercise->coder, &exercise->sps, &exercise->pps, &work->source, &work->picture->frame,
                           effort))
         return complain("hevc_coder_begin", hevc_coder_failure(exercise->coder));
@@ -288,7 +296,12 @@ static bool code_slices(struct work *work)
         if (!code_slice(work, count))
             return false;
     }
-    exercise->intra_samples += hevc_coder_figures(exercise->coder).intra_samples;
+    if (work->type != HEVC_SLICE_I) {
+        exercise->samples += (uint64_t)exercise->sps.pic_width_in_luma_samples *
+                             exercise->sps.pic_height_in_luma_samples;
+        exercise->intra_samples += hevc_coder_figures(exercise->coder).intra_samples;
+        exercise->skipped_samples += hevc_coder_figures(exercise->coder).skipped_samples;
+    }
     return hevc_coder_end(exercise->coder) || complain("hevc_coder_end", hevc_coder_failure(exercise->coder));
 }
 
