@@ -79,7 +79,8 @@ static void check_referred(struct checker *checker, uint32_t type, uint32_t temp
             const struct kept_kind *kind = kind_of_surface(checker, picture->surface);
             if (picture->temporal_id > temporal_id)
                 finding(checker, "reference-temporal-id", "H.265 8.3.2",
-                        "surface 0x%x has TemporalId %u, the picture %u", picture->surface, picture->temporal_id, temporal_id);
+                        "surface 0x%x has TemporalId %u, the picture %u", picture->surface,
+                        picture->temporal_id, temporal_id);
             if (!kind)
                 continue;
             if (hevc_is_sub_layer_non_reference(kind->type) && picture->temporal_id == temporal_id)

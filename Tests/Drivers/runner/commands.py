@@ -14,16 +14,17 @@ DEVICE = "/dev/dri/renderD128"
 
 
 def make_source(folder, size, frames, rate=25, bits=8):
-    """A Y4M file of moving, coloured things with some noise; made once per folder. With 10 bits all of them vary."""
-    path = Path(folder) / f"source-{size[0]}x{size[1]}-{frames}-{bits}.y4m"
-    varied = ["-vf", "format=yuv420p10le,geq=lum='lum(X,Y)+mod(X+Y+N,4)':cb='cb(X,Y)+mod(X,3)':cr='cr(X,Y)+mod(Y,3)'",
-              "-pix_fmt", "yuv420p10le", "-strict", "-1"]
+    """A file of moving, coloured things with some noise, Y4M of 8 bits or FFV1 in Matroska of 10 bits, all of which
+    vary; made once per folder."""
+    path = Path(folder) / f"source-{size[0]}x{size[1]}-{frames}.{'mkv' if bits == 10 else 'y4m'}"
     if not path.exists():
         # Threads may want the same one at the same time.
-        made = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.y4m")
+        made = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}{path.suffix}")
+        planes = "lum='lum(X,Y)+mod(X+Y+N,4)':cb='cb(X,Y)+mod(X,3)':cr='cr(X,Y)+mod(Y,3)'"
+        form = ["-vf", f"format=yuv420p10le,geq={planes}", "-c:v", "ffv1"] if bits == 10 else ["-pix_fmt", "yuv420p"]
         ended = run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i",
-                     f"testsrc2=size={size[0]}x{size[1]}:rate={rate}", "-frames:v", str(frames),
-                     *(varied if bits == 10 else ["-pix_fmt", "yuv420p"]), str(made)], tool_environment(), 120)
+                     f"testsrc2=size={size[0]}x{size[1]}:rate={rate}", "-frames:v", str(frames), *form, str(made)],
+                    tool_environment(), 120)
         if ended.status != 0:
             raise Problem(f"ffmpeg makes no source: {ended.output}")
         made.rename(path)
@@ -78,7 +79,9 @@ def gstreamer_va_command(row, source, output, key_interval=6, extra=()):
     b_frames = {"0": ["b-frames=0"], "2": ["b-frames=2"], "2-pyramid": ["b-frames=3", "b-pyramid=true"]}[row.b_frames]
     encoder = "h264" if row.codec == "h264" else "h265"
     entropy = [f"cabac={str(row.entropy == 'cabac').lower()}"] if row.codec == "h264" else []
-    return ["gst-launch-1.0", "-q", "filesrc", f"location={source}", "!", "y4mdec", "!", "videoconvert", "!",
+    reader = ["matroskademux", "!", "avdec_ffv1"] if str(source).endswith(".mkv") else ["y4mdec"]
+    exact = ["chroma-mode=none", "matrix-mode=none", "dither=none"] if row.profile == "main-10" else []
+    return ["gst-launch-1.0", "-q", "filesrc", f"location={source}", "!", *reader, "!", "videoconvert", *exact, "!",
             f"video/x-raw,format={gstreamer_format(row)}", "!", f"va{encoder}{'lp' if row.low_power else ''}enc",
             f"rate-control={row.rate_control}", *control, *b_frames, *entropy,
             f"num-slices={row.slices}", f"key-int-max={key_interval}", *extra, "!",

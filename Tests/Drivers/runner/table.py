@@ -15,8 +15,7 @@ H264 = {
     "size": ((64, 64), (176, 144), (642, 358), (1920, 1080)),
     "profile": ("constrained-baseline", "main", "high"),
 }
-# GStreamer's HEVC encoder makes slices of whole rows, and leaves the last one empty where rows of 64x64 blocks do not
-# divide well: the sizes have one, three, six and seventeen. GStreamer's plug-in vaapi is not tried.
+# GStreamer's plug-in vaapi is not tried.
 HEVC = {
     "client": ("ffmpeg", "ffmpeg-lp", "gstreamer-va", "gstreamer-va-lp"),
     "persona": ("intel", "amd", "low-power"),
@@ -83,6 +82,9 @@ EXTRA_ROWS = (Row("ffmpeg", "intel", "vbr", "2", "cabac", 1, (64, 64), "high",
 def is_possible(row):
     """Whether the standard, the persona and the client allow the combination."""
     if row.low_power != (row.persona == "low-power") and row.persona != "intel":
+        return False
+    # GStreamer's HEVC encoder leaves the last slice empty where rows of blocks do not divide well.
+    if row.codec == "hevc" and row.program == "gstreamer-va" and row.slices > 1 and row.size[0] < 642:
         return False
     # The persona wants whole blocks of 64x16, which no client knows of.
     if row.codec == "hevc" and row.persona == "amd" and row.size != (128, 128):

@@ -158,7 +158,8 @@ static bool set_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(TEN, "vps-id-not-sent vps-max-dec-pic-buffering vps-max-num-reorder", END(0);
            PIC(0)->vps.vps_video_parameter_set_id = 1)
     CHANGE(TEN, "packed-vps-missing vps-max-dec-pic-buffering vps-max-num-reorder", PIC(0)->send_vps = false; END(0))
-    CHANGE(TEN, "packed-sequence-missing vps-max-dec-pic-buffering vps-max-num-reorder", PIC(0)->send_sps = false; END(0))
+    CHANGE(TEN, "packed-sequence-missing vps-max-dec-pic-buffering vps-max-num-reorder", END(0);
+           PIC(0)->send_sps = false)
     CHANGE(TEN, "packed-picture-missing", PIC(0)->send_pps = false; END(0))
     CHANGE(TEN, "poc-reorder-depth vps-max-num-reorder", PIC(0)->sps.ordering[0].max_num_reorder_pics = 0)
     CHANGE(TEN, "reference-set-wrong dpb-overfull vps-max-dec-pic-buffering",

@@ -342,7 +342,8 @@ static inline struct planned_sei plan_sei(const struct scene_options *options, b
 static inline void plan_scene(struct scene *scene, const struct scene_options *options)
 {
     static const struct { char type; uint32_t unit; } units[] = {{'i', HEVC_NAL_IDR_W_RADL}, {'c', HEVC_NAL_CRA},
-        {'P', HEVC_NAL_TRAIL_R}, {'L', HEVC_NAL_TRAIL_R}, {'b', HEVC_NAL_TRAIL_R}, {'B', HEVC_NAL_TRAIL_N}, {'r', HEVC_NAL_RASL_N}};
+        {'P', HEVC_NAL_TRAIL_R}, {'L', HEVC_NAL_TRAIL_R}, {'b', HEVC_NAL_TRAIL_R}, {'B', HEVC_NAL_TRAIL_N},
+        {'r', HEVC_NAL_RASL_N}};
     struct planned_references references = {.count = 0};
     int32_t order_counts[SCENE_PICTURES];
     uint32_t since = 0;

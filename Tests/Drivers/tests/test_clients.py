@@ -138,7 +138,7 @@ def main():
     allowed = read_allow_list(ALLOW_LIST)
     second = {codec for codec, has in (("h264", has_openh264()), ("hevc", has_libde265())) if has}
     for codec in set(table.DIMENSIONS) - second:
-        print(f"skipped: a second decoder of {codec}: GStreamer offers no openh264dec, or no libde265dec")
+        print(f"skipped: a second decoder of {codec}: there is no openh264dec of GStreamer's, or no libde265-dec265")
     start = time.monotonic()
     results = []
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(arguments.jobs) as pool:
