@@ -274,7 +274,8 @@ static bool accept_reference(struct hevc_coder *coder, const struct hevc_frame *
 {
     if (!reference)
         return fail(coder, "reference %u of list %u is missing", index, list);
-    if (reference == coder->reconstruction)
+    if (reference == coder->reconstruction ||
+        (reference->motion && reference->motion == coder->reconstruction->motion))
         return fail(coder, "reference %u of list %u is the picture itself", index, list);
     if (!reference->motion || reference->motion->columns != (coder->width + 15) / 16 ||
         reference->motion->rows != (coder->height + 15) / 16)
@@ -308,6 +309,14 @@ static bool accept_references(struct hevc_coder *coder, struct slice *slice)
     return true;
 }
 
+/* Requests and their frames are gone when the picture ends. */
+static void keep_reference(struct slice_record *record, unsigned list, unsigned index,
+                           const struct hevc_frame *reference)
+{
+    record->pictures[list][index] = reference->motion;
+    record->long_term[list] |= (uint16_t)(reference->long_term << index);
+}
+
 /* Gives the segment its slice's number, and remembers a new slice for the end of the picture. */
 static bool number_slice(struct hevc_coder *coder, struct slice *slice)
 {
@@ -333,7 +342,7 @@ static bool number_slice(struct hevc_coder *coder, struct slice *slice)
     };
     for (unsigned list = 0; list < 2; list++)
         for (unsigned index = 0; index < slice->active[list]; index++)
-            record->references[list][index] = slice->request->references[list][index];
+            keep_reference(record, list, index, slice->request->references[list][index]);
     slice->number = coder->slice_count;
     coder->quantization.previous = slice->slice_qp;
     return true;
@@ -390,7 +399,7 @@ static void keep_motion(const struct hevc_coder *coder)
             unsigned block = 0;
             for (unsigned list = 0; list < 2 && unit->kind == UNIT_INTER; list++)
                 if (unit->motion.ref_idx[list] >= 0)
-                    block |= (1u | slice->references[list][unit->motion.ref_idx[list]]->long_term << 2) << list;
+                    block |= (1u | (slice->long_term[list] >> unit->motion.ref_idx[list] & 1) << 2) << list;
             motion->blocks[row * motion->columns + column] = (uint8_t)block;
         }
 }

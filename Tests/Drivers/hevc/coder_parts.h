@@ -86,7 +86,8 @@ struct slice_record {
     uint32_t address; /* SliceAddrRs */
     bool deblocking_disabled, across_slices;
     int8_t beta_offset, tc_offset; /* not halved */
-    const struct hevc_frame *references[2][HEVC_MAXIMUM_REFERENCES];
+    const struct hevc_motion *pictures[2][HEVC_MAXIMUM_REFERENCES]; /* of the references: tells pictures apart */
+    uint16_t long_term[2];         /* bit n: entry n of the list */
 };
 
 /* The slice segment being coded. */

@@ -7,6 +7,7 @@
 Streams are random but follow from a seed (see hevc_exercise.c). --full tries a thousand of them, some under
 AddressSanitizer and UndefinedBehaviorSanitizer; --seeds chooses which."""
 
+import json
 import shutil
 import sys
 import unittest
@@ -124,6 +125,11 @@ class HEVCCoderTest(ExerciseCase):
         for finer, coarser in zip(rates, rates[3:]):
             self.assertLess(coarser["bytes"], finer["bytes"])
             self.assertGreater(coarser["squared_error"], finer["squared_error"])
+
+    def test_wishes_decide_on_qp_and_intra(self):
+        wishes = json.loads(run(self.program, "wishes").stdout)
+        self.assertEqual(wishes, {"same": 30, "clipped": 1, "least_qp": 21, "most_qp": 30, "skipped_samples": 12288,
+                                  "intra_ctbs": 1, "intra_samples": 1024})
 
     def test_flat_blocks_are_reproduced(self):
         samples = 128 * 96 * 3 // 2

@@ -92,4 +92,15 @@ struct exercise_rate {
 
 struct exercise_rate exercise_measure_rate(bool flat, int qp);
 
+/* What wishes make of the textured picture. */
+struct exercise_wishes {
+    unsigned same;          /* of 30 QPs: those that come to the same when they are reached by wishes for all blocks */
+    bool clipped;           /* a QP beyond the most that is allowed comes to that */
+    int least_qp, most_qp;  /* of QP 30 with an offset of -9 on the left */
+    uint32_t skipped_samples;             /* of 12288 in a P picture of the same source */
+    uint32_t intra_ctbs, intra_samples;   /* there, when one block of 32x32 is to be intra */
+};
+
+struct exercise_wishes exercise_measure_wishes(void);
+
 #endif

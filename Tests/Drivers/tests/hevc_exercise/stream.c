@@ -194,9 +194,10 @@ static void choose_collocated(struct work *work, struct hevc_slice_header *heade
         }
 }
 
-/* The references of a request, from the DPB. */
+/* The references of a request, from the DPB: copies of their frames that are gone after the call. */
 static bool fill_references(struct work *work, const struct hevc_slice_header *header,
-                            struct hevc_slice_request *request)
+                            struct hevc_slice_request *request,
+                            struct hevc_frame copies[2][HEVC_MAXIMUM_REFERENCES])
 {
     struct exercise *exercise = work->exercise;
     for (unsigned list = 0; list < 2; list++) {
@@ -207,9 +208,9 @@ static bool fill_references(struct work *work, const struct hevc_slice_header *h
             if (entries.entries[index] < 0)
                 return complain("list", "an entry has no picture");
             const struct hevc_dpb_picture *entry = &exercise->dpb.pictures[entries.entries[index]];
-            struct hevc_frame *frame = &exercise->pictures[entry->surface].frame;
-            frame->long_term = entry->marking == HEVC_LONG_TERM;
-            request->references[list][index] = frame;
+            copies[list][index] = exercise->pictures[entry->surface].frame;
+            copies[list][index].long_term = entry->marking == HEVC_LONG_TERM;
+            request->references[list][index] = &copies[list][index];
         }
     }
     return true;
@@ -228,10 +229,12 @@ static bool code_segment(struct work *work, struct hevc_slice_header *header, ui
         qp += random_between(&exercise->random, -12, 12);
         request.qp = qp < least ? least : qp > 51 ? 51 : qp;
     }
-    if (!fill_references(work, header, &request))
+    struct hevc_frame copies[2][HEVC_MAXIMUM_REFERENCES];
+    if (!fill_references(work, header, &request, copies))
         return false;
     hevc_write_slice_header(&request.nal, header, &exercise->sps, &exercise->pps);
     bool coded = hevc_coder_slice(exercise->coder, &request, &exercise->stream);
+    memset(copies, 0xff, sizeof copies);
     bits_release(&request.nal);
     work->next += count;
     return coded || complain("hevc_coder_slice", hevc_coder_failure(exercise->coder));
