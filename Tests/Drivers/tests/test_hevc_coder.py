@@ -128,8 +128,8 @@ class HEVCCoderTest(ExerciseCase):
 
     def test_wishes_decide_on_qp_and_intra(self):
         wishes = json.loads(run(self.program, "wishes").stdout)
-        self.assertEqual(wishes, {"same": 30, "clipped": 1, "least_qp": 21, "most_qp": 30, "skipped_samples": 12288,
-                                  "intra_ctbs": 1, "intra_samples": 1024})
+        self.assertEqual(wishes, {"same": 30, "clipped": 1, "least_qp": 21, "most_qp": 30, "last_qp": 25,
+                                  "skipped_samples": 12288, "intra_ctbs": 1, "intra_samples": 1024})
 
     def test_flat_blocks_are_reproduced(self):
         samples = 128 * 96 * 3 // 2
