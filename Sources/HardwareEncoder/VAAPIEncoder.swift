@@ -80,10 +80,12 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         self.setup = setup
         self.coder = coder
 
+        let pixelFormat = Stream.pixelFormat(stream.profile)
         let surfaces = SurfaceRequest(
             width: stream.codedSize.width,
             height: stream.codedSize.height,
-            format: Stream.pixelFormat(stream.profile).fourCC
+            renderTargetFormat: pixelFormat.renderTargetFormat,
+            format: pixelFormat.fourCC
         )
         let context = try calling(.creationFailed) { () throws(VAError) in
             try Context(

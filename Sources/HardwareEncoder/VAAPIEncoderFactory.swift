@@ -39,9 +39,9 @@ public struct VAAPIEncoderFactory: EncoderFactory {
     /// - Throws: `unavailable` if the device or its driver cannot be used, `unsupported` or `invalidArgument` for what the
     ///   driver does not encode, `creationFailed` with the call that the driver refused.
     public func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
-        guard codec == .h264 else {
-            throw MediaError(.unsupported, "this version has no VA-API encoder for the codec", given: codec.rawValue)
+        switch codec {
+        case .h264: try VAAPIEncoder<H264Stream>(request, device: device, logger: logger)
+        case .hevc: try VAAPIEncoder<HEVCStream>(request, device: device, logger: logger)
         }
-        return try VAAPIEncoder<H264Stream>(request, device: device, logger: logger)
     }
 }

@@ -47,6 +47,10 @@ public struct FourCC: RawRepresentable, Sendable, Hashable, CustomStringConverti
     public static let r8 = Self("R8  ")
     /// A plane of pairs of bytes, in DRM's naming: NV12's chroma as a layer of its own.
     public static let gr88 = Self("GR88")
+    /// A plane of single 16-bit words, in DRM's naming: P010's luma as a layer of its own.
+    public static let r16 = Self("R16 ")
+    /// A plane of pairs of 16-bit words, in DRM's naming: P010's chroma as a layer of its own.
+    public static let gr1616 = Self("GR32")
 
     private init(_ letters: StaticString) {
         rawValue = (0..<4).reduce(0) { $0 | UInt32(letters.utf8Start[$1]) << (8 * $1) }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import HardwareEncoder
+import MediaTypes
 import RenderNodes
 import VAAPI
 import VAToolbox
@@ -36,14 +38,18 @@ extension ProbeReport.Node {
 }
 
 extension ProbedDriver {
-    /// By what it lists H.264, and who it is.
+    /// By what it lists each codec, and who it is.
     fileprivate var verdict: String {
-        var entrypoints: [Entrypoint] = []
-        for encoder in encoders where encoder.profile.h264 != nil && encoder.entrypoint.codesSlices {
-            if !entrypoints.contains(encoder.entrypoint) { entrypoints.append(encoder.entrypoint) }
+        let codecs = [("H.264", VideoCodec.h264), ("HEVC", .hevc)].compactMap { name, codec -> String? in
+            var entrypoints: [Entrypoint] = []
+            for encoder in encoders where encoder.profile.coded?.codec == codec && encoder.entrypoint.codesSlices {
+                if !entrypoints.contains(encoder.entrypoint) { entrypoints.append(encoder.entrypoint) }
+            }
+            return entrypoints.isEmpty
+                ? nil : "\(name) by \(entrypoints.map(\.description).joined(separator: " and "))"
         }
         let vendor = Readable.shortened(description.vendor)
-        guard !entrypoints.isEmpty else { return "not usable: \(vendor) lists no encoder for H.264" }
-        return "H.264 by \(entrypoints.map(\.description).joined(separator: " and ")), \(vendor)"
+        guard !codecs.isEmpty else { return "not usable: \(vendor) lists no encoder for H.264 or HEVC" }
+        return "\(codecs.joined(separator: ", ")), \(vendor)"
     }
 }

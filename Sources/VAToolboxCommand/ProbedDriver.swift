@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import EncoderIPC
 import MediaTypes
 import VAAPI
@@ -107,7 +108,7 @@ extension EncodeCapabilities {
 
 extension ProbedDriver {
     /// Whether it lists a way to encode H.264 that this version knows.
-    var encodesH264: Bool { !Trial.listed(by: self).isEmpty }
+    var encodesH264: Bool { Trial.listed(by: self).contains { $0.codec == .h264 } }
 
     /// What it lists for encoding, in its order.
     var profiles: [(profile: Profile, entrypoints: [Entrypoint])] {

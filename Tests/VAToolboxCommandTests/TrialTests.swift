@@ -148,7 +148,7 @@ import Transcoding
 
     /// An encoder that is known to be good passes, and is found out where it does something else.
     @Test func aGoodEncoderPasses() {
-        let run = TrialRun(factory: GoodEncoder(), patience: .seconds(600))
+        let run = TrialRun(patience: .seconds(600)) { _ in GoodEncoder() }
         let result = run.result(of: Self.trial)
         // What x264 leaves out for speed it says.
         #expect([TrialResult.Status.passed, .altered].contains(result.status), "\(result)")

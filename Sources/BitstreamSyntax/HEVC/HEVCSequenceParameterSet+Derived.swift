@@ -36,4 +36,31 @@ extension HEVCSequenceParameterSet {
     public var maxNumReorderPics: Int { Int(subLayerOrdering.subLayers.last?.maxNumReorderPics ?? 0) }
     /// The size of the decoded picture buffer in pictures, with all sub-layers decoded.
     public var maxDecPicBuffering: Int { Int(subLayerOrdering.subLayers.last?.maxDecPicBufferingMinus1 ?? 0) + 1 }
+    /// The profile as people write it: `Main 10`; the number of one without a name here.
+    public var profileName: String {
+        switch profileTierLevel.general.profileIdc {
+        case 1: "Main"
+        case 2: "Main 10"
+        case 3: "Main Still Picture"
+        case 4: "Range Extensions"
+        case let other: "\(other)"
+        }
+    }
+
+    /// Sets the conformance window so that a picture of this size is output, from the upper left corner.
+    ///
+    /// - Throws: `BitstreamError` if the size is larger than the coded one, or no multiple of the chroma samples.
+    public mutating func setDisplaySize(_ size: PictureSize) throws(BitstreamError) {
+        let columns = codedSize.width - size.width
+        let rows = codedSize.height - size.height
+        let (unitX, unitY) = (chromaFormatIdc.horizontalSubsampling, chromaFormatIdc.verticalSubsampling)
+        guard size.width > 0, columns >= 0, columns.isMultiple(of: unitX) else {
+            throw .outOfRange("conf_win_right_offset", at: 0, value: columns, allowed: 0...max(codedSize.width - 1, 0))
+        }
+        guard size.height > 0, rows >= 0, rows.isMultiple(of: unitY) else {
+            throw .outOfRange("conf_win_bottom_offset", at: 0, value: rows, allowed: 0...max(codedSize.height - 1, 0))
+        }
+        let window = WindowOffsets(right: UInt32(columns / unitX), bottom: UInt32(rows / unitY))
+        conformanceWindow = columns > 0 || rows > 0 ? window : nil
+    }
 }

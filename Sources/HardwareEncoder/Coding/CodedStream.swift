@@ -79,6 +79,8 @@ protocol CodedStream: Sendable {
     /// When a picture leaves the coded picture buffer, in pictures since the last buffering period, and how many
     /// pictures later it is shown.
     func pictureTiming(removal: Int64, output: Int64) throws(BitstreamError) -> SEIMessage
+    /// Whether recovery points of open groups need a message to be known; else their slices tell.
+    static var marksRecoveryPoints: Bool { get }
     /// A recovery point, from which on everything is right after that many more pictures.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage
 }

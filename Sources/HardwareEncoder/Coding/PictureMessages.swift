@@ -94,7 +94,9 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
 
     private func recoveryPoint(_ picture: PlannedPicture) throws(BitstreamError) -> SEIMessage? {
         // What follows a recovery point of an open group in order of output refers to nothing before it.
-        if picture.kind == .recoveryPoint { return try stream.recoveryPoint(after: 0, isExact: true) }
+        if picture.kind == .recoveryPoint {
+            return Stream.marksRecoveryPoints ? try stream.recoveryPoint(after: 0, isExact: true) : nil
+        }
         // A wave is through with its last picture. Drivers may predict what is renewed from old samples beside it.
         guard let refreshPeriod, picture.refreshPosition == 0 else { return nil }
         return try stream.recoveryPoint(after: refreshPeriod - 1, isExact: false)

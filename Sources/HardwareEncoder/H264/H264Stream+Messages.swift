@@ -40,6 +40,8 @@ extension H264Stream {
         return try timing.message(for: sequence)
     }
 
+    static let marksRecoveryPoints = true
+
     /// H.264 D.2.8.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage {
         try H264RecoveryPoint(recoveryFrameCnt: UInt32(clamping: pictures), exactMatchFlag: isExact).message()

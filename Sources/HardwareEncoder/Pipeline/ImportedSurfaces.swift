@@ -36,6 +36,7 @@ struct ImportedSurfaces: ~Copyable {
     private let display: Display
     private let columns: Int
     private let rows: Int
+    private let format: FourCC
     /// More than a capture pool has. What is beyond it is imported again.
     private var entries = RecentValues<Key, Entry>(limit: 64)
 
@@ -45,6 +46,7 @@ struct ImportedSurfaces: ~Copyable {
     init(_ display: consuming Display, _ request: SurfaceRequest) {
         self.display = display
         (columns, rows) = (request.width, request.height)
+        format = request.format ?? .nv12
     }
 
     /// The surface of a picture in a DMA-BUF.
@@ -91,7 +93,8 @@ struct ImportedSurfaces: ~Copyable {
             DMABufLayout.Object(descriptor: descriptor, size: UInt32(clamping: size), modifier: memory.modifier)
         }
         // A layer for each plane: radeonsi refuses the two in one, and iHD takes either.
-        let layers = zip([FourCC.r8, .gr88], memory.planes).map { format, plane in
+        let formats: [FourCC] = format.bytesPerSample > 1 ? [.r16, .gr1616] : [.r8, .gr88]
+        let layers = zip(formats, memory.planes).map { format, plane in
             let plane = DMABufLayout.Plane(
                 object: UInt32(clamping: plane.object),
                 offset: UInt32(clamping: plane.layout.offset),
@@ -100,13 +103,13 @@ struct ImportedSurfaces: ~Copyable {
             return DMABufLayout.Layer(format: format, planes: [plane])
         }
         let layout = DMABufLayout(
-            format: .nv12,
+            format: format,
             width: hasRoom ? columns : buffer.width,
             height: hasRoom ? rows : buffer.height,
             objects: objects,
             layers: layers
         )
-        return try calling(.frameFailed) { () throws(VAError) in try display.importSurface(layout) }
+        return try calling(.frameFailed) { () throws(VAError) in try display.importSurface(layout, renderTargetFormat: format.renderTargetFormat) }
     }
 
     /// Whether no plane ends behind its memory, or behind the beginning of another one, if all of its macroblocks are
@@ -114,9 +117,10 @@ struct ImportedSurfaces: ~Copyable {
     private func hasRoom(_ planes: [DMABuffer.Plane], _ files: [File], _ sizes: [Int]) -> Bool {
         planes.enumerated().allSatisfy { index, plane in
             let (start, pitch) = (plane.layout.offset, plane.layout.bytesPerRow)
-            let end = start + pitch * ((rows >> index) - 1) + columns
+            let width = columns * format.bytesPerSample
+            let end = start + pitch * ((rows >> index) - 1) + width
             let others = planes.filter { files[$0.object] == files[plane.object] && $0.layout.offset > start }
-            return pitch >= columns && end <= sizes[plane.object] && others.allSatisfy { end <= $0.layout.offset }
+            return pitch >= width && end <= sizes[plane.object] && others.allSatisfy { end <= $0.layout.offset }
         }
     }
 

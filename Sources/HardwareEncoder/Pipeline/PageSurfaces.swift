@@ -12,6 +12,7 @@ struct PageSurfaces: ~Copyable {
     private let display: Display
     private let columns: Int
     private let rows: Int
+    private let format: FourCC
     /// More than a pool has in use at a time, and as much as that may be.
     private var surfaces = RecentValues<ObjectIdentifier, Surface>(limit: 64, byteLimit: 256 << 20)
 
@@ -21,16 +22,17 @@ struct PageSurfaces: ~Copyable {
     init(_ display: consuming Display, _ request: SurfaceRequest) {
         self.display = display
         (columns, rows) = (request.width, request.height)
+        format = request.format ?? .nv12
     }
 
-    /// The surface of a picture in NV12.
+    /// The surface of a picture.
     ///
     /// - Returns: `nil` for a picture that is in no pages of a pool.
     /// - Throws: if the driver does not take the pages.
     mutating func surface(_ buffer: PixelBuffer) throws(MediaError) -> Surface? {
         let pages = buffer.pages { pages in
             // Beyond the surface's last column, too, for other encoders may have larger blocks.
-            let columns = pages.planes.map(\.bytesPerRow).min() ?? 0
+            let columns = (pages.planes.map(\.bytesPerRow).min() ?? 0) / format.bytesPerSample
             writable(pages).extend(width: buffer.width, height: buffer.height, columns: columns, rows: rows)
         }
         guard let pages else { return nil }
@@ -38,21 +40,25 @@ struct PageSurfaces: ~Copyable {
         if let surface = surfaces.use(key) { return surface }
         surfaces.makeRoom(byteCount: pages.bytes.count)
         let memory = UserMemory(
-            format: .nv12,
+            format: format,
             width: columns,
             height: rows,
             bytes: pages.bytes,
             planes: pages.imagePlanes
         )
         let surface = try calling(.frameFailed) { () throws(VAError) in
-            try display.importSurface(memory, owner: pages.owner)
+            try display.importSurface(
+                memory,
+                owner: pages.owner,
+                renderTargetFormat: format.renderTargetFormat
+            )
         }
         surfaces.insert(surface, for: key, byteCount: pages.bytes.count)
         return surface
     }
 
     private func writable(_ pages: PicturePages) -> WritablePlanes {
-        WritablePlanes(format: .nv12, width: columns, height: rows, planes: pages.imagePlanes, bytes: pages.bytes)
+        WritablePlanes(format: format, width: columns, height: rows, planes: pages.imagePlanes, bytes: pages.bytes)
     }
 }
 

@@ -116,9 +116,10 @@ extension WritablePlanes {
     func extend(width: Int, height: Int, columns: Int, rows: Int) {
         guard columns > width || rows > height else { return }
         for (index, plane) in planes.prefix(2).enumerated() {
-            // Luma has samples of one byte, chroma pairs of two in half as many rows.
-            let unit = index + 1
-            let (used, all) = (height / unit, rows / unit)
+            // Chroma has pairs of samples in half as many rows.
+            let unit = (index + 1) * format.bytesPerSample
+            let (used, all) = (height / (index + 1), rows / (index + 1))
+            let (width, columns) = (width * format.bytesPerSample, columns * format.bytesPerSample)
             let end = plane.offset + (all - 1) * plane.pitch + columns
             guard let base = bytes.baseAddress, used > 0, width >= unit, end <= bytes.count else { return }
             for row in 0..<used {

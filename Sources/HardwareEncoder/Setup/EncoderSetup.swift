@@ -160,6 +160,8 @@ extension EncoderSetup {
             quirks: quirks
         )
         device.supportedProperties = settlement.supportedProperties(device)
+        // The other codec has CABAC only.
+        if Stream.codec != .h264 { device.supportedProperties.remove(.entropyMode) }
         self.init(device: device, stream: stream)
     }
 }

@@ -32,3 +32,11 @@ extension PixelFormat {
     /// How VA-API calls it; ``FourCC/p010`` for 10 bits, else ``FourCC/nv12``.
     var fourCC: FourCC { bitDepth > 8 ? .p010 : .nv12 }
 }
+
+extension FourCC {
+    /// Bytes of a sample: 2 for P010, 1 for NV12.
+    var bytesPerSample: Int { self == .p010 ? 2 : 1 }
+
+    /// The format of surfaces of 4:2:0 with such samples.
+    var renderTargetFormat: RTFormats { self == .p010 ? .yuv420Bits10 : .yuv420 }
+}

@@ -29,6 +29,9 @@ struct Quirks: Hashable, Sendable {
     /// The highest `initial_buffer_fullness`, in bits.
     var fullnessLimit = Int(UInt32.max)
 
+    /// What coded pictures of HEVC are multiples of.
+    var hevcAlignment = PictureAlignment(width: 1, height: 1)
+
     /// A driver that does what `va.h` says.
     init() {}
 
@@ -172,6 +175,14 @@ extension Quirks {
             source: "radeonsi of Mesa 22.3.6, seen with coded buffers that were used again"
         ) {
             $0.statusMask = 0
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "Its HEVC pictures are multiples of 64 in width and of 16 in height, whatever it is told.",
+            why: "What it is told, and what it writes itself or is given as headers, would differ.",
+            source: "Mesa's encoders of radeonsi, radeon_vcn_enc.c (aligned_picture_width, aligned_picture_height)"
+        ) {
+            $0.hevcAlignment = PictureAlignment(width: 64, height: 16)
         },
         Quirk(
             "Mesa Gallium driver",

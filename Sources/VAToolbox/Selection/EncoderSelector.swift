@@ -27,7 +27,7 @@ public struct EncoderSelector: Sendable {
 
     /// The encoder of a codec on the GPU of a render node; `nil` if this package has none.
     static func hardwareFactory(_ device: String, _ codec: VideoCodec) -> (any EncoderFactory)? {
-        codec == .h264 ? VAAPIEncoderFactory(device: device, codec: codec) : nil
+        VAAPIEncoderFactory(device: device, codec: codec)
     }
 
     /// - Parameters:

@@ -52,7 +52,7 @@ final class ExhaustiveProbe: Sendable {
     private func tryAll(_ trials: inout NodeTrials, of path: String, _ index: Int) {
         let run: TrialRun
         do throws(MediaError) {
-            run = try TrialRun(VAAPIEncoderFactory(device: path).identity, patience: patience)
+            run = try TrialRun(patience: patience) { VAAPIEncoderFactory(device: path, codec: $0).identity }
         } catch {
             return console.error(error.readable)
         }

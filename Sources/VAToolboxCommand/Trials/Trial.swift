@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaTypes
 import VAAPI
 
-/// One way to encode H.264 that a driver lists: what `probe --exhaustive` tries.
+/// One way to encode that a driver lists: what `probe --exhaustive` tries.
 struct Trial: Sendable, Hashable {
     /// The profile, as the driver calls it.
     var profile: Profile
@@ -36,11 +37,11 @@ struct UntriedCombination: Sendable, Hashable {
 // MARK: - What there is to try
 
 extension Trial {
-    /// Every combination of profile, entrypoint, rate control, B-frames and slices that a driver lists for H.264, in the
-    /// driver's order.
+    /// Every combination of profile, entrypoint, rate control, B-frames and slices that a driver lists for H.264 and
+    /// HEVC, in the driver's order.
     static func listed(by driver: ProbedDriver) -> [Trial] {
         driver.encoders.flatMap { encoder -> [Trial] in
-            guard let capabilities = encoder.answer.capabilities, encoder.profile.h264 != nil,
+            guard let capabilities = encoder.answer.capabilities, encoder.profile.coded != nil,
                 encoder.entrypoint.codesSlices
             else { return [] }
             return capabilities.triedModes.filter { configurable($0) }.flatMap { mode in
@@ -61,10 +62,11 @@ extension Trial {
         }
     }
 
-    /// What it lists for H.264 beyond that.
+    /// What it lists for these codecs beyond that.
     static func untried(of driver: ProbedDriver) -> [UntriedCombination] {
         driver.encoders.flatMap { encoder -> [UntriedCombination] in
-            guard encoder.profile.description.hasPrefix("H264") else { return [] }
+            let name = encoder.profile.description
+            guard name.hasPrefix("H264") || name.hasPrefix("HEVC") else { return [] }
             func untried(_ mode: RateControlModes, _ reason: String) -> UntriedCombination {
                 UntriedCombination(
                     profile: encoder.profile,
@@ -74,7 +76,7 @@ extension Trial {
                 )
             }
             guard let capabilities = encoder.answer.capabilities else { return [untried([], "the driver had failed")] }
-            guard encoder.profile.h264 != nil, encoder.entrypoint.codesSlices else {
+            guard encoder.profile.coded != nil, encoder.entrypoint.codesSlices else {
                 return [untried([], "this version does not encode that")]
             }
             return capabilities.triedModes.filter { !configurable($0) }.map {
@@ -100,7 +102,7 @@ extension EncodeCapabilities {
     }
 
     fileprivate var triedBFrames: [Int] {
-        hasBFrames && profile.h264?.isBaseline == false ? [0, Trial.someBFrames] : [0]
+        hasBFrames && profile.coded?.isBaseline == false ? [0, Trial.someBFrames] : [0]
     }
 
     /// A driver that states no way to divide pictures lists no pictures of several slices, whatever number it states.
@@ -111,18 +113,20 @@ extension EncodeCapabilities {
 }
 
 extension Entrypoint {
-    /// Whether it takes pictures slice by slice, as encoders of H.264 do.
+    /// Whether it takes pictures slice by slice, as encoders of H.264 and HEVC do.
     var codesSlices: Bool { description == "EncSlice" || isLowPower }
     fileprivate var isLowPower: Bool { description == "EncSliceLP" }
 }
 
 extension Profile {
-    /// The profile as configurations have it; `nil` if it is none of H.264, or one that is not encoded.
-    var h264: VideoProfile? {
+    /// The profile as configurations have it; `nil` if it is one that is not encoded.
+    var coded: VideoProfile? {
         switch description {
         case "H264ConstrainedBaseline": .h264Baseline
         case "H264Main": .h264Main
         case "H264High": .h264High
+        case "HEVCMain": .hevcMain
+        case "HEVCMain10": .hevcMain10
         default: nil
         }
     }
@@ -131,11 +135,15 @@ extension Profile {
 // MARK: - How it is asked for
 
 extension Trial {
+    /// The codec of its profile.
+    var codec: VideoCodec { profile.coded?.codec ?? .h264 }
+
     /// The configuration that asks for this combination and for nothing else.
     var configuration: EncoderConfiguration {
         var configuration = EncoderConfiguration(width: width, height: height)
-        configuration.codec = .h264
-        configuration.profile = profile.h264
+        configuration.codec = codec == .hevc ? .hevc : .h264
+        configuration.profile = profile.coded
+        configuration.bitDepth = profile.coded?.maximumBitDepth ?? 8
         configuration.rateControl = rateControl
         configuration.bFrames = bFrames == 0 ? .off : .maximum(bFrames)
         configuration.slices = slices

@@ -35,7 +35,8 @@ static uint32_t pps_id(const struct checker *checker)
     return id;
 }
 
-/* 7.3.6.1: byte_alignment(), a one and zeros, ends a slice segment header, but is not part of what is packed. */
+/* 7.3.6.1: byte_alignment(), a one and zeros, is the end of a slice segment header. Applications pack it (Intel's own,
+ * ffmpeg); one that does not leaves it to the driver. */
 static void check_after_header(struct checker *checker, uint32_t slice, const struct packed_unit *unit, size_t end)
 {
     if (unit->bit_count == end)
@@ -43,10 +44,7 @@ static void check_after_header(struct checker *checker, uint32_t slice, const st
     bool aligned = unit->bit_count == (end + 8) / 8 * 8 && unit->bytes[end / 8] >> (7 - end % 8) & 1;
     for (size_t bit = end + 1; aligned && bit < unit->bit_count; bit++)
         aligned = !(unit->bytes[bit / 8] >> (7 - bit % 8) & 1);
-    if (aligned)
-        slice_finding(checker, slice, "packed-slice-alignment-bits", checker->codec->packed_slice,
-                      "%zu bits of byte_alignment() follow slice_segment_header()", unit->bit_count - end);
-    else
+    if (!aligned)
         slice_finding(checker, slice, "packed-slice-bits-after-header", checker->codec->packed_slice,
                       "slice_segment_header() ends at bit %zu, the unit has %zu bits", end, unit->bit_count);
 }

@@ -43,6 +43,7 @@ void hevc_coder_destroy(struct hevc_coder *coder)
     if (!coder)
         return;
     release_picture(coder);
+    skip_release(coder);
     free(coder->slices);
     free(coder);
 }
@@ -273,7 +274,8 @@ static bool accept_reference(struct hevc_coder *coder, const struct hevc_frame *
 {
     if (!reference)
         return fail(coder, "reference %u of list %u is missing", index, list);
-    if (reference == coder->reconstruction)
+    if (reference == coder->reconstruction ||
+        (reference->motion && reference->motion == coder->reconstruction->motion))
         return fail(coder, "reference %u of list %u is the picture itself", index, list);
     if (!reference->motion || reference->motion->columns != (coder->width + 15) / 16 ||
         reference->motion->rows != (coder->height + 15) / 16)
@@ -307,6 +309,14 @@ static bool accept_references(struct hevc_coder *coder, struct slice *slice)
     return true;
 }
 
+/* Requests and their frames are gone when the picture ends. */
+static void keep_reference(struct slice_record *record, unsigned list, unsigned index,
+                           const struct hevc_frame *reference)
+{
+    record->pictures[list][index] = reference->motion;
+    record->long_term[list] |= (uint16_t)(reference->long_term << index);
+}
+
 /* Gives the segment its slice's number, and remembers a new slice for the end of the picture. */
 static bool number_slice(struct hevc_coder *coder, struct slice *slice)
 {
@@ -332,7 +342,7 @@ static bool number_slice(struct hevc_coder *coder, struct slice *slice)
     };
     for (unsigned list = 0; list < 2; list++)
         for (unsigned index = 0; index < slice->active[list]; index++)
-            record->references[list][index] = slice->request->references[list][index];
+            keep_reference(record, list, index, slice->request->references[list][index]);
     slice->number = coder->slice_count;
     coder->quantization.previous = slice->slice_qp;
     return true;
@@ -344,7 +354,12 @@ static void code_segment_data(struct hevc_coder *coder, struct slice *slice)
     const struct hevc_slice_request *request = slice->request;
     uint32_t end = coder->next + request->ctb_count;
     bits_append(&slice->bits, request->nal.bytes, 0, request->nal.count);
+    if (coder->effort == HEVC_EFFORT_SKIP && skip_recall(coder, slice)) {
+        coder->next = end;
+        return;
+    }
     write_begin_segment(coder, slice);
+    size_t start = slice->bits.count;
     for (; coder->next < end; coder->next++) {
         if (coder->effort == HEVC_EFFORT_SKIP)
             skip_ctb(coder, slice, coder->next);
@@ -352,6 +367,8 @@ static void code_segment_data(struct hevc_coder *coder, struct slice *slice)
             code_ctb(coder, slice, coder->next);
         write_end_of_segment_flag(coder, slice, coder->next + 1 == end);
     }
+    if (coder->effort == HEVC_EFFORT_SKIP)
+        skip_learn(coder, slice, start);
 }
 
 bool hevc_coder_slice(struct hevc_coder *coder, const struct hevc_slice_request *request, struct bits *out)
@@ -382,7 +399,7 @@ static void keep_motion(const struct hevc_coder *coder)
             unsigned block = 0;
             for (unsigned list = 0; list < 2 && unit->kind == UNIT_INTER; list++)
                 if (unit->motion.ref_idx[list] >= 0)
-                    block |= (1u | slice->references[list][unit->motion.ref_idx[list]]->long_term << 2) << list;
+                    block |= (1u | (slice->long_term[list] >> unit->motion.ref_idx[list] & 1) << 2) << list;
             motion->blocks[row * motion->columns + column] = (uint8_t)block;
         }
 }

@@ -86,7 +86,8 @@ struct slice_record {
     uint32_t address; /* SliceAddrRs */
     bool deblocking_disabled, across_slices;
     int8_t beta_offset, tc_offset; /* not halved */
-    const struct hevc_frame *references[2][HEVC_MAXIMUM_REFERENCES];
+    const struct hevc_motion *pictures[2][HEVC_MAXIMUM_REFERENCES]; /* of the references: tells pictures apart */
+    uint16_t long_term[2];         /* bit n: entry n of the list */
 };
 
 /* The slice segment being coded. */
@@ -112,6 +113,22 @@ struct quantization {
     int value;         /* CuQpDeltaVal */
     bool delta_coded;  /* IsCuQpDeltaCoded */
 };
+
+/* What the data of a slice of HEVC_EFFORT_SKIP depend on. Compared byte by byte: all words, no gaps. */
+struct skipped_key {
+    uint32_t width, height, ctb_log2, min_cb_log2, min_tb_log2, max_tb_log2, intra_depth;
+    uint32_t address, ctb_count, slice_type, cabac_init_flag, candidate_count;
+    uint32_t sao_luma, sao_chroma, transquant_bypass, pcm, pcm_least, pcm_difference;
+    int32_t slice_qp;
+};
+
+/* A slice that was coded before, with its data after the header and byte_alignment(). */
+struct skipped_slice {
+    struct skipped_key key;
+    struct bits data;
+};
+
+#define SKIPPED_KEPT 32
 
 struct hevc_coder {
     struct hevc_sps sps;
@@ -144,6 +161,8 @@ struct hevc_coder {
     struct samples best_samples;
     struct node kept_nodes[6];       /* transform_tree.c, by depth */
     struct samples kept_samples[6];
+    struct skipped_slice skipped[SKIPPED_KEPT]; /* skip.c */
+    unsigned skipped_count, next_skipped; /* `next_skipped` is replaced next once all are in use */
     char failure[160];
 };
 
@@ -183,6 +202,11 @@ void code_ctb(struct hevc_coder *coder, struct slice *slice, uint32_t address);
 
 /* skip.c: likewise for HEVC_EFFORT_SKIP, without samples and records. */
 void skip_ctb(struct hevc_coder *coder, struct slice *slice, uint32_t address);
+/* Appends the data of such a slice as they were coded before; false: they were not. */
+bool skip_recall(struct hevc_coder *coder, struct slice *slice);
+/* Keeps the data that begin at `start` (bits) of the slice's NAL unit. */
+void skip_learn(struct hevc_coder *coder, const struct slice *slice, size_t start);
+void skip_release(struct hevc_coder *coder);
 
 /* transform_tree.c. Codes source minus prediction of coder->coding, into its nodes and the frame. `prediction`, where
  * the unit is not intra, has the samples that are predicted, rows of the unit's size. Returns the squared error of all

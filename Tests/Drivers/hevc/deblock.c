@@ -131,11 +131,11 @@ static void filter_chroma(const struct edge *edge)
 }
 
 /* The pictures that a unit is predicted from. */
-static void pictures_of(const struct hevc_coder *coder, const struct unit *unit, const struct hevc_frame *pictures[2])
+static void pictures_of(const struct hevc_coder *coder, const struct unit *unit, const struct hevc_motion *pictures[2])
 {
     const struct slice_record *slice = &coder->slices[unit->slice - 1];
     for (unsigned list = 0; list < 2; list++)
-        pictures[list] = unit->motion.ref_idx[list] < 0 ? NULL : slice->references[list][unit->motion.ref_idx[list]];
+        pictures[list] = unit->motion.ref_idx[list] < 0 ? NULL : slice->pictures[list][unit->motion.ref_idx[list]];
 }
 
 /* 8.7.2.4: bS of a part of an edge; `p_bit` and `q_bit` choose the 4x4 luma blocks that touch it. */
@@ -146,7 +146,7 @@ static unsigned boundary_strength(const struct hevc_coder *coder, const struct u
         return 2;
     if ((p->coded >> p_bit & 1) || (q->coded >> q_bit & 1))
         return 1;
-    const struct hevc_frame *of_p[2], *of_q[2];
+    const struct hevc_motion *of_p[2], *of_q[2];
     pictures_of(coder, p, of_p);
     pictures_of(coder, q, of_q);
     return !(of_p[0] == of_q[0] && of_p[1] == of_q[1]) && !(of_p[0] == of_q[1] && of_p[1] == of_q[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libcoded_stand_in.so: preloaded before a program that encodes H.264 by libva on a device that codes nothing, as the
+/* libcoded_stand_in.so: preloaded before a program that encodes H.264 or HEVC by libva on a device that codes nothing, as the
  * fake render nodes are for the vendors' drivers. Where the driver gives zeros it puts what a device would have coded,
  * as far as that is known: the packed headers of the picture, each slice header with noise behind it; or, without
  * packed headers, slices of the right type with noise. No decoder makes pictures of that, but a client goes on beyond
@@ -8,6 +8,7 @@
  * It believes the client in everything: a picture's buffers are those that are created after its picture parameters. */
 #include <va/va.h>
 #include <va/va_enc_h264.h>
+#include <va/va_enc_hevc.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -22,8 +23,9 @@ enum { PICTURES = 64, ROOM = 4096, NOISE = 24 };
 /* A coded buffer, and what its picture is to look like. */
 struct picture {
     VABufferID output;
-    _Bool is_idr;
-    _Bool is_reference;
+    /* What the header of a slice's NAL unit is, where the client writes none. */
+    unsigned char unit[2];
+    size_t unit_length;
     size_t length;
     unsigned char bytes[ROOM];
 };
@@ -86,18 +88,33 @@ static void put_noise(void)
     put(0x80);
 }
 
-static void take_picture(const VAEncPictureParameterBufferH264 *parameters)
+static void take_picture(VABufferID output)
 {
-    current = picture_of(parameters->coded_buf);
+    current = picture_of(output);
     if (!current) {
         if (picture_count == PICTURES) fail("there are more coded buffers than there is room for");
         current = &pictures[picture_count++];
     }
-    current->output = parameters->coded_buf;
-    current->is_idr = parameters->pic_fields.bits.idr_pic_flag != 0;
-    current->is_reference = parameters->pic_fields.bits.reference_pic_flag != 0;
+    current->output = output;
     current->length = 0;
     has_slice_header = 0;
+}
+
+static void take_h264(const VAEncPictureParameterBufferH264 *parameters)
+{
+    take_picture(parameters->coded_buf);
+    current->unit_length = 1;
+    current->unit[0] = parameters->pic_fields.bits.idr_pic_flag        ? 0x65
+                       : parameters->pic_fields.bits.reference_pic_flag ? 0x41
+                                                                        : 0x01;
+}
+
+static void take_hevc(const VAEncPictureParameterBufferHEVC *parameters)
+{
+    take_picture(parameters->coded_buf);
+    current->unit_length = 2;
+    current->unit[0] = (unsigned char)(parameters->nal_unit_type << 1);
+    current->unit[1] = 1;
 }
 
 static void take_header(const unsigned char *bytes)
@@ -116,7 +133,7 @@ static void take_slices(unsigned int count)
     while (count-- > 0) {
         static const unsigned char start[] = {0, 0, 0, 1};
         for (size_t index = 0; index < sizeof start; index++) put(start[index]);
-        put(current->is_idr ? 0x65 : current->is_reference ? 0x41 : 0x01);
+        for (size_t index = 0; index < current->unit_length; index++) put(current->unit[index]);
         put_noise();
     }
 }
@@ -127,8 +144,10 @@ HOOK VAStatus vaCreateBuffer(VADisplay display, VAContextID context, VABufferTyp
     static __typeof__(&vaCreateBuffer) next;
     pthread_mutex_lock(&lock);
     if (!next) *(void **)&next = real("vaCreateBuffer");
-    if (data && type == VAEncPictureParameterBufferType && size == sizeof(VAEncPictureParameterBufferH264))
-        take_picture(data);
+    if (data && type == VAEncPictureParameterBufferType) {
+        if (size == sizeof(VAEncPictureParameterBufferH264)) take_h264(data);
+        if (size == sizeof(VAEncPictureParameterBufferHEVC)) take_hevc(data);
+    }
     if (data && current) {
         if (type == VAEncPackedHeaderParameterBufferType) header = *(VAEncPackedHeaderParameterBuffer *)data;
         if (type == VAEncPackedHeaderDataBufferType) take_header(data);

@@ -11,6 +11,8 @@
  *     type, and how many luma samples of P and B pictures there are, and are intra or skipped.
  *   hevc_exercise rate flat|textured
  *     Prints bytes and squared error of one I picture at each QP.
+ *   hevc_exercise wishes
+ *     Prints what wishes for blocks come to.
  *   hevc_exercise memory
  *     Lets every allocation of the coder fail in turn; prints how many did.
  *   hevc_exercise hostile SEED COUNT
@@ -102,6 +104,16 @@ static int print_rates(bool flat)
     return 0;
 }
 
+static int print_wishes(void)
+{
+    struct exercise_wishes wishes = exercise_measure_wishes();
+    printf("{\"same\": %u, \"clipped\": %u, \"least_qp\": %d, \"most_qp\": %d, \"last_qp\": %d, "
+           "\"skipped_samples\": %u, \"intra_ctbs\": %u, \"intra_samples\": %u}\n",
+           wishes.same, wishes.clipped, wishes.least_qp, wishes.most_qp, wishes.last_qp, wishes.skipped_samples,
+           wishes.intra_ctbs, wishes.intra_samples);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"stream", "plain", "skip"};
@@ -117,9 +129,11 @@ int main(int argc, char **argv)
         printf("{\"failures\": %u}\n", exercise_memory());
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "wishes") == 0)
+        return print_wishes();
     if (argc == 3 && strcmp(argv[1], "rate") == 0)
         return print_rates(strcmp(argv[2], "flat") == 0);
     fprintf(stderr, "usage: hevc_exercise stream|plain|skip SEED DEPTH PICTURES STREAM FRAMES | rate flat|textured | "
-                    "memory | hostile SEED COUNT\n");
+                    "wishes | memory | hostile SEED COUNT\n");
     return 2;
 }

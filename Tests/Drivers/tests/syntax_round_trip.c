@@ -2,17 +2,16 @@
 /* Reads every parameter set and slice header of an Annex B stream, writes it again and compares bit by bit; then
  * damages each in many ways and reads that (sanitizers watch). With "trace", prints each element instead.
  *
- *     syntax_round_trip check|trace FILE
+ *     syntax_round_trip check|trace FILE    HEVC where the name ends in .265, else H.264
  *     syntax_round_trip framing SEED */
-#include "../h264/syntax.h"
+#include "syntax_round_trip/codec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct h264_sps parameter_set_sps[32];
-static struct h264_pps parameter_set_pps[256];
+static const struct codec *codec;
 static unsigned read_units, damaged_units, damaged_accepted;
 static bool tracing;
 
@@ -40,41 +39,6 @@ static void follow_element(void *token, const char *name, size_t first_bit, size
     *next += bit_count;
 }
 
-/* Reads one unit of any known type and writes it; true when it could be read. */
-static bool visit(const uint8_t *nal, size_t bit_count, size_t *end, struct bits *again, struct syntax_error *error,
-                  const struct syntax_options *options, bool keep)
-{
-    unsigned type = bit_count < 8 ? 0 : nal[0] & 31;
-    if (type == H264_NAL_SPS) {
-        static struct h264_sps sps;
-        if (!h264_read_sps(&sps, nal, bit_count, end, options, error))
-            return false;
-        h264_write_sps(again, &sps);
-        if (keep)
-            parameter_set_sps[sps.seq_parameter_set_id] = sps;
-        return true;
-    }
-    if (type == H264_NAL_PPS) {
-        static struct h264_pps pps;
-        if (!h264_read_pps(&pps, nal, bit_count, end, options, error))
-            return false;
-        h264_write_pps(again, &pps);
-        if (keep)
-            parameter_set_pps[pps.pic_parameter_set_id] = pps;
-        return true;
-    }
-    uint32_t id;
-    if (!h264_read_slice_pps_id(nal, bit_count, &id))
-        return false;
-    const struct h264_pps *pps = &parameter_set_pps[id];
-    const struct h264_sps *sps = &parameter_set_sps[pps->seq_parameter_set_id];
-    static struct h264_slice_header header;
-    if (!h264_read_slice_header(&header, sps, pps, nal, bit_count, end, options, error))
-        return false;
-    h264_write_slice_header(again, &header, sps, pps);
-    return true;
-}
-
 static bool same_bits(const struct bits *bits, const uint8_t *bytes, size_t count)
 {
     if (bits->count != count || memcmp(bits->bytes, bytes, count / 8))
@@ -93,12 +57,12 @@ static void visit_damaged(const uint8_t *nal, size_t bit_count)
     struct syntax_error error;
     size_t end = 0, end_again = 0;
     damaged_units++;
-    if (visit(copy, bit_count, &end, &first, &error, NULL, false)) {
+    if (codec->visit(copy, bit_count, &end, &first, &error, NULL, false)) {
         damaged_accepted++;
         if (!same_bits(&first, copy, end))
             die("a damaged unit that could be read was not written as it was");
         bits_trail(&first);
-        if (!visit(first.bytes, first.count, &end_again, &second, &error, NULL, false) || end != end_again)
+        if (!codec->visit(first.bytes, first.count, &end_again, &second, &error, NULL, false) || end != end_again)
             die("a damaged unit that could be read was not read again");
     }
     bits_release(&first);
@@ -114,7 +78,7 @@ static void damage(const uint8_t *nal, size_t bit_count, size_t end)
         struct syntax_error error;
         struct bits again = {0};
         size_t stop;
-        if (visit(nal, count, &stop, &again, &error, NULL, false) && (nal[0] & 31) != H264_NAL_PPS)
+        if (codec->visit(nal, count, &stop, &again, &error, NULL, false) && !codec->may_be_cut(nal))
             die("a unit that was cut off could be read");
         bits_release(&again);
         visit_damaged(nal, count);
@@ -133,24 +97,23 @@ static void damage(const uint8_t *nal, size_t bit_count, size_t end)
 
 static void round_trip(uint8_t *nal, size_t size)
 {
-    unsigned type = nal[0] & 31;
-    if (type != H264_NAL_SLICE && type != H264_NAL_IDR_SLICE && type != H264_NAL_SPS && type != H264_NAL_PPS)
+    if (!codec->is_known(nal))
         return;
     struct bits again = {0};
     struct syntax_error error = {0};
     size_t end = 0, next = 0;
     struct syntax_options trace = {print_element, NULL}, follow = {follow_element, &next};
     if (tracing)
-        printf("unit %u\n", type);
-    if (!visit(nal, size * 8, &end, &again, &error, tracing ? &trace : &follow, true)) {
-        fprintf(stderr, "unit type %u: %s at bit %zu %s\n", type, error.element, error.bit, error.reason);
+        printf("unit %u\n", codec->type(nal));
+    if (!codec->visit(nal, size * 8, &end, &again, &error, tracing ? &trace : &follow, true)) {
+        fprintf(stderr, "unit type %u: %s at bit %zu %s\n", codec->type(nal), error.element, error.bit, error.reason);
         exit(1);
     }
     if (!tracing && next != end)
         die("the elements do not reach the end");
     if (!same_bits(&again, nal, end))
         die("what was written is not what was read");
-    if (type == H264_NAL_SPS || type == H264_NAL_PPS) {
+    if (codec->is_parameter_set(nal)) {
         bits_trail(&again);
         if (again.count != size * 8 || memcmp(again.bytes, nal, size))
             die("the trailing bits are not where the structure ends");
@@ -245,6 +208,8 @@ int main(int count, char **arguments)
         return 0;
     }
     tracing = !strcmp(arguments[1], "trace");
+    size_t length = strlen(arguments[2]);
+    codec = length > 4 && !strcmp(arguments[2] + length - 4, ".265") ? &hevc_codec : &h264_codec;
     check_stream(arguments[2]);
     if (!tracing)
         printf("%u %u %u\n", read_units, damaged_units, damaged_accepted);

@@ -7,6 +7,7 @@
 Streams are random but follow from a seed (see hevc_exercise.c). --full tries a thousand of them, some under
 AddressSanitizer and UndefinedBehaviorSanitizer; --seeds chooses which."""
 
+import json
 import shutil
 import sys
 import unittest
@@ -89,6 +90,23 @@ class HEVCCoderTest(ExerciseCase):
         for summary in self.exercise_all(cases, count_frames):
             self.assertEqual(summary["samples"] == 0, summary["p_slices"] + summary["b_slices"] == 0)
 
+    def test_headers_are_read_as_they_were_written(self):
+        # Slices, dependent slice segments and predicted reference picture sets, which x265's streams do not have.
+        seen = set()
+        for seed in range(1, 9):
+            stream = self.folder / f"headers-{seed}.265"
+            outcome = run(self.program, "stream", seed, 0, 4, stream, self.folder / "frames")
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            program = self.program.parent / "syntax_round_trip"
+            self.assertEqual(run(program, "check", stream).returncode, 0, seed)
+            for line in run(program, "trace", stream).stdout.decode().splitlines():
+                name, *numbers = line.split()
+                seen.add((name.split(".")[-1], numbers[-1]))
+        for element in ("dependent_slice_segment_flag", "inter_ref_pic_set_prediction_flag", "sps_temporal_mvp_enabled_flag",
+                        "ref_pic_list_modification_flag_l0", "collocated_from_l0_flag", "mvd_l1_zero_flag"):
+            self.assertIn((element, "1"), seen)
+            self.assertIn((element, "0"), seen)
+
     @unittest.skipUnless(FULL and LIBDE265, "only with --full")
     def test_sanitizers_find_nothing(self):
         self.check_with_sanitizers([("stream", seed, 0) for seed in range(10000, 10100)], decode_with_libde265)
@@ -107,6 +125,11 @@ class HEVCCoderTest(ExerciseCase):
         for finer, coarser in zip(rates, rates[3:]):
             self.assertLess(coarser["bytes"], finer["bytes"])
             self.assertGreater(coarser["squared_error"], finer["squared_error"])
+
+    def test_wishes_decide_on_qp_and_intra(self):
+        wishes = json.loads(run(self.program, "wishes").stdout)
+        self.assertEqual(wishes, {"same": 30, "clipped": 1, "least_qp": 21, "most_qp": 30, "last_qp": 25,
+                                  "skipped_samples": 12288, "intra_ctbs": 1, "intra_samples": 1024})
 
     def test_flat_blocks_are_reproduced(self):
         samples = 128 * 96 * 3 // 2

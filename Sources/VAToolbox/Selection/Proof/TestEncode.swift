@@ -94,9 +94,10 @@ package struct TestEncode: Sendable {
         let valid: EncoderConfiguration
         do throws(MediaError) {
             valid = try configuration.validated(for: codec).configuration
-            let description = PixelBuffer.Description(format: .nv12, width: valid.width, height: valid.height)
-            pool = try PixelBufferPool(description, memory: .shared)
             encoder = try factory.makeEncoder(EncoderRequest(configuration: valid, output: { output.take($0) }))
+            let format: PixelFormat = encoder.properties.pixelFormats.contains(.nv12) ? .nv12 : .p010
+            let description = PixelBuffer.Description(format: format, width: valid.width, height: valid.height)
+            pool = try PixelBufferPool(description, memory: .shared)
         } catch {
             return Ending(creationFailedBy: error)
         }

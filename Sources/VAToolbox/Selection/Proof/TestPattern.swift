@@ -23,7 +23,7 @@ struct TestPattern: Sendable {
 
     /// Draws a picture.
     ///
-    /// - Parameter buffer: NV12.
+    /// - Parameter buffer: NV12 or P010, whose samples have zeros behind those of NV12.
     static func draw(_ number: Int, into buffer: PixelBuffer) throws(MediaError) {
         try buffer.withPlanes { planes throws(MediaError) in
             for (index, plane) in planes.enumerated() {
@@ -33,7 +33,8 @@ struct TestPattern: Sendable {
                     if row % height == 0 {
                         samples = line(index, row: row / height, number: number, width: buffer.width)
                     }
-                    samples.withUnsafeBytes { bytes in
+                    let bytes = buffer.format == .p010 ? samples.flatMap { [0, $0] } : samples
+                    bytes.withUnsafeBytes { bytes in
                         UnsafeMutableRawBufferPointer(
                             start: plane.baseAddress + row * plane.bytesPerRow,
                             count: bytes.count
@@ -57,22 +58,24 @@ struct TestPattern: Sendable {
     /// How far a picture is off, in the row of squares and the plane where it is worst: the mean of the differences of
     /// samples, 0 to 255.
     ///
-    /// - Parameter buffer: NV12 or I420.
+    /// - Parameter buffer: NV12, P010 or I420.
     /// - Throws: `unsupported` for other formats.
     static func deviation(of buffer: PixelBuffer, from number: Int) throws(MediaError) -> Double {
-        guard [.nv12, .i420].contains(buffer.format) else {
-            throw MediaError(.unsupported, "the pattern is compared in 4:2:0 of 8 bits", given: buffer.format.rawValue)
+        guard [.nv12, .p010, .i420].contains(buffer.format) else {
+            throw MediaError(.unsupported, "the pattern is compared in 4:2:0", given: buffer.format.rawValue)
         }
         return try buffer.withPlanes { planes throws(MediaError) in
             var worst = 0.0
             for (index, plane) in planes.enumerated() {
-                let isInterleaved = index > 0 && buffer.format == .nv12
+                let isInterleaved = index > 0 && buffer.format != .i420
+                let bytes = buffer.format.bytesPerSample
                 for component in 0..<(isInterleaved ? 2 : 1) {
                     let view = PlaneView(
                         plane: plane,
                         component: isInterleaved ? 1 + component : index,
-                        offset: component,
-                        step: isInterleaved ? 2 : 1,
+                        // The upper byte of a sample is the second one.
+                        offset: component * bytes + bytes - 1,
+                        step: isInterleaved ? 2 * bytes : bytes,
                         width: index == 0 ? buffer.width : buffer.width / 2,
                         height: index == 0 ? buffer.height : buffer.height / 2,
                         square: index == 0 ? square : square / 2

@@ -66,35 +66,41 @@ package struct TestStream {
 
     private func parse() throws(MediaError) {
         var hasB = false
-        for (index, sample) in samples.enumerated() where codec == .h264 {
-            let kinds: [H264SliceHeaderStart.Kind]
+        for (index, sample) in samples.enumerated() {
+            let slices: [Slice]
             do {
-                kinds = try Self.slices(sample)
+                slices = try codec == .h264 ? Self.h264Slices(sample) : Self.hevcSlices(sample)
             } catch let error as MediaError {
                 throw error
             } catch {
                 throw MediaError(.malformedData, "sample \(index): \(error)")
             }
-            if let slices = expectation.slices, kinds.count != slices {
+            if let expected = expectation.slices, slices.count != expected {
                 throw MediaError(
                     .malformedData,
                     "sample \(index) has another number of slices",
-                    given: "\(kinds.count)",
-                    allowed: "\(slices)"
+                    given: "\(slices.count)",
+                    allowed: "\(expected)"
                 )
             }
-            hasB = hasB || kinds.contains(.b)
+            hasB = hasB || slices.contains(where: \.isOfBFrame)
         }
         guard samples.first?.isKeyFrame == true else {
             throw MediaError(.malformedData, "the stream does not begin with a key frame")
         }
-        if let expected = expectation.hasBFrames, hasB != expected, codec == .h264 {
+        if let expected = expectation.hasBFrames, hasB != expected {
             throw MediaError(.malformedData, hasB ? "there are B-frames" : "there are no B-frames")
         }
     }
 
-    /// The kinds of a sample's slices, whose headers can be read in full.
-    private static func slices(_ sample: SampleBuffer) throws -> [H264SliceHeaderStart.Kind] {
+    /// What is asked of a slice whose header can be read in full.
+    private struct Slice {
+        /// Whether it refers to pictures that are shown later, as those of B-frames do. B slices alone do not tell: where
+        /// drivers have no P slices those of P-frames are B slices.
+        var isOfBFrame: Bool
+    }
+
+    private static func h264Slices(_ sample: SampleBuffer) throws -> [Slice] {
         var sps: H264SequenceParameterSet?
         var pps: H264PictureParameterSet?
         for set in sample.formatDescription.parameterSets {
@@ -110,7 +116,31 @@ package struct TestStream {
             try units.compactMap { unit in
                 let type = try H264NALUnitHeader(nalUnit: bytes[unit]).nalUnitType
                 guard type == .slice || type == .idrSlice else { return nil }
-                return try H264SliceHeader(nalUnit: bytes[unit], sps: sps, pps: pps).start.kind
+                let header = try H264SliceHeader(nalUnit: bytes[unit], sps: sps, pps: pps)
+                return Slice(isOfBFrame: header.start.kind == .b)
+            }
+        }
+    }
+
+    private static func hevcSlices(_ sample: SampleBuffer) throws -> [Slice] {
+        var sps: HEVCSequenceParameterSet?
+        var pps: HEVCPictureParameterSet?
+        for set in sample.formatDescription.parameterSets {
+            switch try HEVCNALUnitHeader(nalUnit: set).nalUnitType {
+            case .sequenceParameterSet: sps = try HEVCSequenceParameterSet(nalUnit: set)
+            case .pictureParameterSet: pps = try HEVCPictureParameterSet(nalUnit: set)
+            default: break
+            }
+        }
+        guard let sps, let pps else { throw MediaError(.malformedData, "there are no parameter sets") }
+        let units = try sample.accessUnitLayout().units
+        return try sample.data.withUnsafeBytes { bytes in
+            try units.compactMap { unit in
+                guard try HEVCNALUnitHeader(nalUnit: bytes[unit]).isVideoCodingLayer else { return nil }
+                let header = try HEVCSliceSegmentHeader(nalUnit: bytes[unit], sps: sps, pps: pps)
+                let references = header.slice?.references?.shortTermReferences(sps) ?? []
+                let isB = header.slice?.sliceType == .b
+                return Slice(isOfBFrame: isB && references.contains { $0.isUsed && $0.deltaPoc > 0 })
             }
         }
     }

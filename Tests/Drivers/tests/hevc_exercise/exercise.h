@@ -92,4 +92,16 @@ struct exercise_rate {
 
 struct exercise_rate exercise_measure_rate(bool flat, int qp);
 
+/* What wishes make of the textured picture. */
+struct exercise_wishes {
+    unsigned same;          /* of 30 QPs: those that come to the same when they are reached by wishes for all blocks */
+    bool clipped;           /* a QP beyond the most that is allowed comes to that */
+    int least_qp, most_qp;  /* of QP 30 with an offset of -9 on the left */
+    int last_qp;            /* the highest of QP 20, the lower right 16x16 of the last 32x32 having an offset of 5 */
+    uint32_t skipped_samples;             /* of 12288 in a P picture of the same source */
+    uint32_t intra_ctbs, intra_samples;   /* there, when one block of 32x32 is to be intra */
+};
+
+struct exercise_wishes exercise_measure_wishes(void);
+
 #endif

@@ -15,7 +15,8 @@ static void draw_blocks(struct exercise *exercise)
 {
     struct random *random = &exercise->random;
     struct hevc_sps *sps = &exercise->sps;
-    uint32_t ctb = 4 + random_below(random, 3), min_cb = random_chance(random, 60) ? 3 : 3 + random_below(random, ctb - 2);
+    uint32_t ctb = 4 + random_below(random, 3);
+    uint32_t min_cb = random_chance(random, 60) ? 3 : 3 + random_below(random, ctb - 2);
     uint32_t min_tb = 2 + random_below(random, random_chance(random, 60) ? 1 : min_cb - 2);
     uint32_t most_tb = ctb < 5 ? ctb : 5;
     sps->log2_min_luma_coding_block_size_minus3 = min_cb - 3;
@@ -144,7 +145,8 @@ static void draw_pps(struct exercise *exercise)
         }
     }
     pps->lists_modification_present_flag = random_below(random, 2);
-    pps->log2_parallel_merge_level_minus2 = random_chance(random, 60) ? 0 : random_below(random, hevc_ctb_log2(sps) - 1);
+    if (random_chance(random, 40))
+        pps->log2_parallel_merge_level_minus2 = random_below(random, hevc_ctb_log2(sps) - 1);
     pps->slice_segment_header_extension_present_flag = random_chance(random, 20);
 }
 

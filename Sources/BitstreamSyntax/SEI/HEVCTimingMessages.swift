@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Buffering period of HEVC: clauses D.2.2 and D.3.2, for streams without decoding units and without parameters for the
+/// case that leading pictures are skipped.
+public struct HEVCBufferingPeriod: Hashable, Sendable {
+    /// How long a picture waits in the coded picture buffer, in units of 1/90000 s.
+    public struct InitialDelay: Hashable, Sendable {
+        /// `initial_cpb_removal_delay`, above 0.
+        public var removalDelay: UInt32
+        /// `initial_cpb_removal_offset`.
+        public var removalOffset: UInt32
+
+        /// Makes a delay.
+        public init(removalDelay: UInt32, removalOffset: UInt32 = 0) {
+            self.removalDelay = removalDelay
+            self.removalOffset = removalOffset
+        }
+    }
+
+    /// `bp_seq_parameter_set_id`, 0...15.
+    public var bpSeqParameterSetId: UInt32 = 0
+    /// `concatenation_flag`.
+    public var concatenationFlag = false
+    /// `au_cpb_removal_delay_delta_minus1`, which has a meaning where streams are joined.
+    public var auCpbRemovalDelayDeltaMinus1: UInt32 = 0
+    /// One for each schedule of the HRD for all NAL units; none without it.
+    public var nal: [InitialDelay] = []
+    /// One for each schedule of the HRD for VCL NAL units; none without it.
+    public var vcl: [InitialDelay] = []
+
+    /// Makes a message without delays.
+    public init() {}
+
+    /// Writes the message.
+    ///
+    /// - Parameter sps: The set that is activated; its HRD says how many delays there are, and how long they are coded.
+    /// - Throws: `BitstreamError` if they do not fit, or the HRD has decoding units.
+    public func message(for sps: HEVCSequenceParameterSet) throws(BitstreamError) -> SEIMessage {
+        try Coding(period: self, sps: sps).message(.bufferingPeriod)
+    }
+
+    /// Reads the payload of a message.
+    public init(payload: [UInt8], for sps: HEVCSequenceParameterSet) throws(BitstreamError) {
+        var coding = Coding(period: Self(), sps: sps)
+        try coding.read(payload)
+        self = coding.period
+    }
+
+    private struct Coding: SEIPayload {
+        var period: HEVCBufferingPeriod
+        let sps: HEVCSequenceParameterSet
+
+        mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
+            let common = sps.vui?.hrd?.common ?? HEVCReferenceDecoder.Common()
+            try visitor.ue("bp_seq_parameter_set_id", &period.bpSeqParameterSetId, in: 0...15)
+            try visitor.check("sub_pic_hrd_params_present_flag", common.subPicture == nil ? 0 : 1, in: 0...0)
+            try visitor.fixed("irap_cpb_params_present_flag", bits: 1, 0)
+            try visitor.flag("concatenation_flag", &period.concatenationFlag)
+            let deltaBits = Int(common.auCpbRemovalDelayLengthMinus1) + 1
+            let deltaName = "au_cpb_removal_delay_delta_minus1"
+            try visitor.u(deltaName, bits: deltaBits, &period.auCpbRemovalDelayDeltaMinus1)
+            let schedules = sps.vui?.hrd?.subLayers.last
+            let bits = Int(common.initialCpbRemovalDelayLengthMinus1) + 1
+            try Self.visit(&period.nal, "nal", schedules?.nalSchedules.count ?? 0, bits, &visitor)
+            try Self.visit(&period.vcl, "vcl", schedules?.vclSchedules.count ?? 0, bits, &visitor)
+        }
+
+        private static func visit(
+            _ delays: inout [InitialDelay],
+            _ kind: String,
+            _ count: Int,
+            _ bits: Int,
+            _ visitor: inout some SyntaxVisitor
+        ) throws(BitstreamError) {
+            let name = "\(kind)_initial_cpb_removal"
+            try visitor.resize("\(name)_delay", &delays, to: count, with: .init(removalDelay: 0))
+            for index in delays.indices {
+                try visitor.u("\(name)_delay[\(index)]", bits: bits, &delays[index].removalDelay)
+                try visitor.u("\(name)_offset[\(index)]", bits: bits, &delays[index].removalOffset)
+            }
+        }
+    }
+}
+
+/// Picture timing of HEVC: clauses D.2.3 and D.3.3, for streams without decoding units.
+public struct HEVCPictureTiming: Hashable, Sendable {
+    /// `pic_struct`, 0...12: a frame is 0; table D.2. Coded where the VUI says so.
+    public var picStruct: UInt32 = 0
+    /// `source_scan_type`, 0...2: progressive is 1. Coded where the VUI says so.
+    public var sourceScanType: UInt32 = 0
+    /// `duplicate_flag`. Coded where the VUI says so.
+    public var duplicateFlag = false
+    /// `au_cpb_removal_delay_minus1` in ticks since the picture with the last buffering period; coded with an HRD only.
+    public var auCpbRemovalDelayMinus1: UInt32 = 0
+    /// `pic_dpb_output_delay` in ticks from the removal to the output; coded with an HRD only.
+    public var picDpbOutputDelay: UInt32 = 0
+
+    /// Makes the timing of a frame without delay.
+    public init() {}
+
+    /// Writes the message.
+    ///
+    /// - Parameter sps: The active set; its VUI says what is coded.
+    /// - Throws: `BitstreamError` if a delay does not fit, or the HRD has decoding units.
+    public func message(for sps: HEVCSequenceParameterSet) throws(BitstreamError) -> SEIMessage {
+        try Coding(timing: self, sps: sps).message(.pictureTiming)
+    }
+
+    /// Reads the payload of a message.
+    public init(payload: [UInt8], for sps: HEVCSequenceParameterSet) throws(BitstreamError) {
+        var coding = Coding(timing: Self(), sps: sps)
+        try coding.read(payload)
+        self = coding.timing
+    }
+
+    private struct Coding: SEIPayload {
+        var timing: HEVCPictureTiming
+        let sps: HEVCSequenceParameterSet
+
+        mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
+            if sps.vui?.frameFieldInfoPresentFlag == true {
+                try visitor.u("pic_struct", bits: 4, &timing.picStruct, in: 0...12)
+                try visitor.u("source_scan_type", bits: 2, &timing.sourceScanType, in: 0...2)
+                try visitor.flag("duplicate_flag", &timing.duplicateFlag)
+            } else {
+                try visitor.infer("pic_struct", &timing.picStruct, 0)
+                try visitor.infer("source_scan_type", &timing.sourceScanType, 0)
+                try visitor.infer("duplicate_flag", &timing.duplicateFlag, false)
+            }
+            guard let common = sps.vui?.hrd?.common,
+                common.nalHrdParametersPresentFlag || common.vclHrdParametersPresentFlag
+            else {
+                try visitor.infer("au_cpb_removal_delay_minus1", &timing.auCpbRemovalDelayMinus1, 0)
+                return try visitor.infer("pic_dpb_output_delay", &timing.picDpbOutputDelay, 0)
+            }
+            try visitor.check("sub_pic_hrd_params_present_flag", common.subPicture == nil ? 0 : 1, in: 0...0)
+            let removalBits = Int(common.auCpbRemovalDelayLengthMinus1) + 1
+            try visitor.u("au_cpb_removal_delay_minus1", bits: removalBits, &timing.auCpbRemovalDelayMinus1)
+            let outputBits = Int(common.dpbOutputDelayLengthMinus1) + 1
+            try visitor.u("pic_dpb_output_delay", bits: outputBits, &timing.picDpbOutputDelay)
+        }
+    }
+}
+
+/// Recovery point of HEVC: clauses D.2.8 and D.3.8. Decoding can start here, with right pictures from a later one on.
+public struct HEVCRecoveryPoint: Hashable, Sendable, SEIPayload {
+    /// `recovery_poc_cnt`: how far in picture order count the first right picture is, -32768...32767.
+    public var recoveryPocCnt: Int32
+    /// `exact_match_flag`: whether pictures from there on are exactly those of decoding from the start.
+    public var exactMatchFlag: Bool
+    /// `broken_link_flag`: whether pictures before may be wrong since the stream was cut.
+    public var brokenLinkFlag: Bool
+
+    /// Makes a point.
+    public init(recoveryPocCnt: Int32 = 0, exactMatchFlag: Bool = true, brokenLinkFlag: Bool = false) {
+        self.recoveryPocCnt = recoveryPocCnt
+        self.exactMatchFlag = exactMatchFlag
+        self.brokenLinkFlag = brokenLinkFlag
+    }
+
+    /// Reads the payload of a message.
+    public init(payload: [UInt8]) throws(BitstreamError) {
+        self.init()
+        try read(payload)
+    }
+
+    /// Writes the message.
+    ///
+    /// - Throws: `BitstreamError` if a number is out of range.
+    public func message() throws(BitstreamError) -> SEIMessage { try message(.recoveryPoint) }
+
+    mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
+        try visitor.se("recovery_poc_cnt", &recoveryPocCnt, in: -32768...32767)
+        try visitor.flag("exact_match_flag", &exactMatchFlag)
+        try visitor.flag("broken_link_flag", &brokenLinkFlag)
+    }
+}

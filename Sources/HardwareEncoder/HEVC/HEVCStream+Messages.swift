@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import GOPPlanning
+internal import MediaTypes
+
+/// What stands in an HEVC stream beside its slices.
+extension HEVCStream {
+    var tellsTiming: Bool { sequence.vui?.hrd != nil }
+
+    var decoderSchedule: DecoderSchedule? {
+        guard let timing = sequence.vui?.timing, let common = sequence.vui?.hrd?.common,
+            let schedule = sequence.vui?.hrd?.subLayers.last?.nalSchedules.first, schedule.cbrFlag
+        else { return nil }
+        // HEVC E.3.3
+        return DecoderSchedule(
+            bitRate: Int(schedule.bitRateValueMinus1 + 1) << Int(6 + common.bitRateScale),
+            bufferSize: Int(schedule.cpbSizeValueMinus1 + 1) << Int(4 + common.cpbSizeScale),
+            tick: (Int(timing.numUnitsInTick), Int(timing.timeScale)),
+            ticksOfPicture: 1
+        )
+    }
+
+    /// HEVC 7.3.2.5: `pic_type` says of which types slices are at most, table 7-2.
+    func delimiter(_ kind: PlannedPicture.Kind) -> [UInt8] {
+        let type: UInt8 =
+            switch kind {
+            case .idr, .recoveryPoint: 0
+            case .p: tools.generalizedList1Limit > 0 ? 2 : 1
+            case .b: 2
+            }
+        return [UInt8(HEVCNALUnitHeader.UnitType.accessUnitDelimiter.rawValue << 1), 1, type << 5 | 0x10]
+    }
+
+    /// HEVC D.3.2.
+    func bufferingPeriod(initialDelay: UInt32) throws(BitstreamError) -> SEIMessage {
+        var period = HEVCBufferingPeriod()
+        period.bpSeqParameterSetId = sequence.spsSeqParameterSetId
+        period.nal = [HEVCBufferingPeriod.InitialDelay(removalDelay: initialDelay)]
+        return try period.message(for: sequence)
+    }
+
+    /// HEVC D.3.3. The first picture of all has no buffering period before it to count from.
+    func pictureTiming(removal: Int64, output: Int64) throws(BitstreamError) -> SEIMessage {
+        var timing = HEVCPictureTiming()
+        timing.auCpbRemovalDelayMinus1 = UInt32(clamping: max(removal, 1) - 1)
+        timing.picDpbOutputDelay = UInt32(clamping: output)
+        return try timing.message(for: sequence)
+    }
+
+    /// They are pictures of a type of their own (CRA).
+    static let marksRecoveryPoints = false
+
+    /// HEVC D.3.8.
+    func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage {
+        try HEVCRecoveryPoint(recoveryPocCnt: Int32(clamping: pictures), exactMatchFlag: isExact).message()
+    }
+
+    func completed(_ set: [UInt8]) throws(BitstreamError) -> [UInt8] {
+        let header = try HEVCNALUnitHeader(nalUnit: set)
+        guard header.nalUnitType == .sequenceParameterSet else { return set }
+        var written = try HEVCSequenceParameterSet(nalUnit: set)
+        var usability = sequence.vui
+        // The rates are those that the driver keeps to.
+        usability?.hrd = written.vui?.hrd
+        if let vui = written.vui {
+            usability?.frameFieldInfoPresentFlag = vui.frameFieldInfoPresentFlag
+            if usability?.hrd != nil { usability?.timing = vui.timing }
+        }
+        written.vui = usability
+        try written.setDisplaySize(PictureSize(width: configuration.width, height: configuration.height))
+        return try written.nalUnit()
+    }
+}
