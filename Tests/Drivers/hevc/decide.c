@@ -72,8 +72,6 @@ void begin_quantization_group(struct hevc_coder *coder, const struct slice *slic
     int left = x & mask ? unit_at(coder, x - 1, y)->qp : group->previous;
     int above = y & mask ? unit_at(coder, x, y - 1)->qp : group->previous;
     int offset = wished_offset(coder, slice, x, y);
-    group->x = x;
-    group->y = y;
     group->predicted = (left + above + 1) >> 1;
     group->value = 0;
     group->delta_coded = false;

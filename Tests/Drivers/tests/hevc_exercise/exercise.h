@@ -38,8 +38,8 @@ struct exercise {
     unsigned most_references; /* that a reference picture set keeps */
     int qp, qp_spread;        /* of slices */
     unsigned wish_percent;    /* pictures with wishes */
-    bool plain;               /* without what libavcodec gets wrong: constrained intra prediction, and slices of a
-                                 picture that differ in how they are deblocked */
+    bool plain;               /* without what libavcodec gets wrong: constrained intra prediction, slices of a picture
+                                 that differ in how they are deblocked, and deblocking of chroma with a QP above 57 */
     bool skip;                /* coded without looking at the source: streams of which only the syntax is right */
     unsigned sequence;
     int32_t order_count, order_step; /* of the latest picture in output order; between neighbours */
