@@ -109,7 +109,7 @@ struct ImportedSurfaces: ~Copyable {
             objects: objects,
             layers: layers
         )
-        return try calling(.frameFailed) { () throws(VAError) in try display.importSurface(layout) }
+        return try calling(.frameFailed) { () throws(VAError) in try display.importSurface(layout, renderTargetFormat: format.renderTargetFormat) }
     }
 
     /// Whether no plane ends behind its memory, or behind the beginning of another one, if all of its macroblocks are

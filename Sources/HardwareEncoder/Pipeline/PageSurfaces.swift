@@ -47,7 +47,11 @@ struct PageSurfaces: ~Copyable {
             planes: pages.imagePlanes
         )
         let surface = try calling(.frameFailed) { () throws(VAError) in
-            try display.importSurface(memory, owner: pages.owner)
+            try display.importSurface(
+                memory,
+                owner: pages.owner,
+                renderTargetFormat: format.renderTargetFormat
+            )
         }
         surfaces.insert(surface, for: key, byteCount: pages.bytes.count)
         return surface

@@ -36,4 +36,7 @@ extension PixelFormat {
 extension FourCC {
     /// Bytes of a sample: 2 for P010, 1 for NV12.
     var bytesPerSample: Int { self == .p010 ? 2 : 1 }
+
+    /// The format of surfaces of 4:2:0 with such samples.
+    var renderTargetFormat: RTFormats { self == .p010 ? .yuv420Bits10 : .yuv420 }
 }

@@ -53,13 +53,8 @@ class Journal:
         return sum(count for count in self.displays.values() if count > 0)
 
     @property
-    def pixel_format(self):
-        """What decoders are asked for, by the name that ffmpeg has for it: by the depth of the last picture, as a
-        client may try others first."""
-        return "p010le" if self.pictures and self.pictures[-1].bit_depth > 8 else "nv12"
-
-    @property
     def codec(self):
+        """Of the last picture: a client may try others first."""
         return self.pictures[-1].codec if self.pictures else "H.264"
 
     def without_test_encodes(self, sent):

@@ -23,7 +23,7 @@ class Decoded:
     """What a decoder said."""
 
     decoder: str
-    frames: list = field(default_factory=list)  # MD5 of each frame as NV12 or P010, in the order of output
+    frames: list = field(default_factory=list)  # MD5 of each frame, in the order of output
     complaints: list = field(default_factory=list)  # every line that it wrote at level error or above
 
     @property
@@ -36,13 +36,14 @@ def frame_md5s(text):
     return [line.split(",")[-1].strip() for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def decode_with_ffmpeg(path, timeout=120, pixel_format="nv12"):
-    """Decodes strictly: any line at level error counts, and nothing is concealed in silence."""
+def decode_with_ffmpeg(path, timeout=120):
+    """Decodes strictly: any line at level error counts, and nothing is concealed in silence. Frames are those of a
+    driver's surfaces: NV12, or P010 where the stream has 10 bits."""
     with tempfile.TemporaryDirectory() as folder:
         sums = Path(folder) / "frames.md5"
         ended = run(["ffmpeg", "-nostdin", "-hide_banner", "-v", "error", "-threads", "1", "-err_detect", "explode",
                      "-i", str(path), "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt",
-                     pixel_format, str(sums)], tool_environment(), timeout)
+                     surface_format(path), str(sums)], tool_environment(), timeout)
         decoded = Decoded("ffmpeg", complaints=[line for line in ended.output.splitlines() if line.strip()])
         if ended.status != 0:
             decoded.complaints.append(f"ffmpeg: {ended.description}")
@@ -82,22 +83,23 @@ def has_libde265():
     return shutil.which(LIBDE265) is not None
 
 
-def decode_with_libde265(path, timeout=120, pixel_format="nv12"):
+def decode_with_libde265(path, timeout=120):
     """Decodes an HEVC byte stream with libde265, which writes planes as they are coded. Its command ends with 1 where
-    all went well, and says what it warns of."""
+    all went well, and says what it warns of beside how fast it was."""
     decoded = Decoded("libde265")
     size = stream_size(path)
-    planar = {"nv12": "yuv420p", "p010le": "yuv420p10le"}[pixel_format]
+    packing = surface_format(path)
+    planar = {"nv12": "yuv420p", "p010le": "yuv420p10le"}[packing]
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "frames.yuv"
         ended = run([LIBDE265, "-q", "-o", str(raw), str(path)], tool_environment(), timeout)
-        decoded.complaints = [line for line in ended.output.splitlines() if line.strip()]
+        decoded.complaints = [line for line in ended.output.splitlines() if line and "nFrames decoded" not in line]
         if ended.status not in (0, 1):
             decoded.complaints.append(f"{LIBDE265}: {ended.description}")
         if raw.exists():
             # Another arrangement of the same samples.
             packed = run(["ffmpeg", "-nostdin", "-v", "error", "-f", "rawvideo", "-pix_fmt", planar, "-s",
-                          f"{size[0]}x{size[1]}", "-i", str(raw), "-f", "framemd5", "-pix_fmt", pixel_format, "-"],
+                          f"{size[0]}x{size[1]}", "-i", str(raw), "-f", "framemd5", "-pix_fmt", packing, "-"],
                          tool_environment(), timeout)
             decoded.frames = frame_md5s(packed.output)
     return decoded
@@ -112,6 +114,13 @@ def stream_size(path):
     if not match:
         raise Problem(f"{path}: no video stream: {ended.output.strip()}")
     return int(match[1]), int(match[2])
+
+
+def surface_format(path):
+    """The pixel format, in ffmpeg's words, of the surfaces that a stream was coded from."""
+    ended = run(["ffprobe", "-v", "quiet", "-select_streams", "v:0", "-show_entries", "stream=pix_fmt", "-of", "csv=p=0",
+                 str(path)], tool_environment(), 60)
+    return "p010le" if "10le" in ended.output else "nv12"
 
 
 def raw_md5s(path, width, height, stride=1):
@@ -129,13 +138,14 @@ def raw_md5s(path, width, height, stride=1):
     return sums
 
 
-def source_md5s(path, size=None, pixel_format="nv12"):
-    """MD5s of the frames of a source as NV12 or P010: a file that says what it holds, or raw NV12."""
+def source_md5s(path, size=None, pixels="nv12"):
+    """MD5s of the frames of a source as a surface has them: a file that says what it holds, converted to these pixels
+    where it has others, or raw NV12 of the size given."""
     path = Path(path)
     if not path.exists():
         raise Problem(f"{path}: no such source")
     if path.suffix in (".y4m", ".mkv"):
-        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", pixel_format, "-"],
+        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", pixels, "-"],
                     tool_environment(), 120)
         if ended.status != 0:
             raise Problem(f"{path}: {ended.output.strip()}")

@@ -116,13 +116,13 @@ def read_verdict(verdict, journal, request):
 
 def judge_stream(verdict, output, request):
     """Decodes what the client wrote and holds it against source and reconstruction."""
-    pixel_format = verdict.journal.pixel_format if verdict.journal else "nv12"
-    verdict.decoded = media.decode_with_ffmpeg(output, pixel_format=pixel_format)
+    verdict.decoded = media.decode_with_ffmpeg(output)
     if verdict.real:
         if request.source:
             judge_against_source(verdict, output, request)
         return
-    sent = media.source_md5s(request.source, request.source_size, pixel_format) if request.source else []
+    pixels = media.surface_format(output)
+    sent = media.source_md5s(request.source, request.source_size, pixels) if request.source else []
     if request.test_encodes and request.effort != "skip":
         verdict.journal = verdict.journal.without_test_encodes(set(sent))
     pictures = verdict.journal.in_presentation_order()
@@ -137,7 +137,7 @@ def judge_stream(verdict, output, request):
     if request.source:
         verdict.source = equal_count([picture.source for picture in pictures], sent)
     if request.second_decoder and verdict.journal.codec == "HEVC":
-        verdict.second = media.decode_with_libde265(output, pixel_format=pixel_format)
+        verdict.second = media.decode_with_libde265(output)
         compare_exactly(verdict.second, reconstructions)
     elif request.second_decoder:
         verdict.second = media.decode_with_openh264(output)
