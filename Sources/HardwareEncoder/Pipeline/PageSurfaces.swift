@@ -31,6 +31,7 @@ struct PageSurfaces: ~Copyable {
     /// - Throws: if the driver does not take the pages.
     mutating func surface(_ buffer: PixelBuffer) throws(MediaError) -> Surface? {
         let pages = buffer.pages { pages in
+            guard buffer.format.is420 else { return }
             // Beyond the surface's last column, too, for other encoders may have larger blocks.
             let columns = (pages.planes.map(\.bytesPerRow).min() ?? 0) / format.bytesPerSample
             writable(pages).extend(width: buffer.width, height: buffer.height, columns: columns, rows: rows)
@@ -47,7 +48,11 @@ struct PageSurfaces: ~Copyable {
             planes: pages.imagePlanes
         )
         let surface = try calling(.frameFailed) { () throws(VAError) in
-            try display.importSurface(memory, owner: pages.owner)
+            try display.importSurface(
+                memory,
+                owner: pages.owner,
+                renderTargetFormat: buffer.format.renderTargetFormat
+            )
         }
         surfaces.insert(surface, for: key, byteCount: pages.bytes.count)
         return surface
