@@ -73,7 +73,9 @@ public struct ProcessingCapabilities: Sendable, Hashable {
     }
 
     /// Whether it reads surfaces of that format.
-    public func reads(_ format: FourCC) -> Bool { (inputFormats.isEmpty ? surfaces.formats : inputFormats).contains(format) }
+    public func reads(_ format: FourCC) -> Bool {
+        (inputFormats.isEmpty ? surfaces.formats : inputFormats).contains(format)
+    }
 
     /// Whether it writes surfaces of that format.
     public func writes(_ format: FourCC) -> Bool {

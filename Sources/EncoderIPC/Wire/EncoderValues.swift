@@ -143,7 +143,8 @@ extension ConversionSupport: WireValue {
         let start = reader.position
         let formats: [PixelFormat] = try reader.list(atMost: WireLimits.pixelFormats)
         let matrices: [ColorDescription.Matrix] = try reader.list(atMost: WireLimits.matrices)
-        let isSorted = zip(formats, formats.dropFirst()).allSatisfy { $0.rawValue < $1.rawValue }
+        let isSorted =
+            zip(formats, formats.dropFirst()).allSatisfy { $0.rawValue < $1.rawValue }
             && zip(matrices, matrices.dropFirst()).allSatisfy { $0.rawValue < $1.rawValue }
         guard isSorted else {
             throw reader.error("ConversionSupport", at: start, .noSuchValue(given: "sets that are not sorted"))

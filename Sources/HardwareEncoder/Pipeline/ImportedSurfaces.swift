@@ -106,7 +106,7 @@ struct ImportedSurfaces: ~Copyable {
             objects: objects,
             layers: layers
         )
-        return try calling(.frameFailed) { () throws(VAError) in 
+        return try calling(.frameFailed) { () throws(VAError) in
             try display.importSurface(layout, renderTargetFormat: buffer.format.renderTargetFormat)
         }
     }
@@ -124,7 +124,8 @@ struct ImportedSurfaces: ~Copyable {
             let (start, pitch) = (plane.layout.offset, plane.layout.bytesPerRow)
             let end = start + pitch * (extent.rows - 1) + extent.bytesPerRow
             let others = planes.filter { files[$0.object] == files[plane.object] && $0.layout.offset > start }
-            return pitch >= extent.bytesPerRow && end <= sizes[plane.object] && others.allSatisfy { end <= $0.layout.offset }
+            return pitch >= extent.bytesPerRow && end <= sizes[plane.object]
+                && others.allSatisfy { end <= $0.layout.offset }
         }
     }
 

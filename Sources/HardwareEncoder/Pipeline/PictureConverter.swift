@@ -180,9 +180,12 @@ extension ProcessingCapabilities {
     ) throws(MediaError) -> ProcessingOrder {
         let result = conversion.result
         let target = try standard(result.color.matrix)
-        let source =
-            picture.format.isYCbCr ? (conversion.changesMatrix ? try standard(picture.color.matrix) : target)
-            : inputStandards.contains(.sRGB) ? .sRGB : .none
+        let source: ColorStandard =
+            switch (picture.format.isYCbCr, conversion.changesMatrix) {
+            case (true, true): try standard(picture.color.matrix)
+            case (true, false): target
+            case (false, _): inputStandards.contains(.sRGB) ? .sRGB : .none
+            }
         return ProcessingOrder(
             source: conversion.source.region,
             target: conversion.target.region,

@@ -26,20 +26,28 @@ final class EncoderInstance: Sendable {
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
+    private let conversions: ConversionTrial
     private let post: @Sendable (SessionMachine.InstanceEvent) -> Void
+    /// Whether the encoder has been given a picture to convert.
+    private let hasConverted = Atomic(false)
 
-    /// - Parameter post: Takes events on the instance's thread and on threads of the encoder; must not block.
-    init(post: @escaping @Sendable (SessionMachine.InstanceEvent) -> Void) {
+    /// - Parameters:
+    ///   - conversions: What the instances of a session know of encoders that convert pictures.
+    ///   - post: Takes events on the instance's thread and on threads of the encoder; must not block.
+    init(conversions: ConversionTrial, post: @escaping @Sendable (SessionMachine.InstanceEvent) -> Void) {
+        self.conversions = conversions
         self.post = post
     }
 
     /// Starts the thread, which makes the encoder and then waits for commands.
     func start(factory: any EncoderFactory, configuration: EncoderConfiguration, maximumReorderDepth: Int?) {
-        let post = post
         let request = EncoderRequest(
             configuration: configuration,
             maximumReorderDepth: maximumReorderDepth,
-            output: { post(.output($0)) }
+            output: { [weak self, post] output in
+                if case .failed = output { self?.noteFailure() }
+                post(.output(output))
+            }
         )
         do {
             try PlainThread.start(name: "vt-\(factory.identity.name)") { self.run(factory, request) }
@@ -66,6 +74,11 @@ final class EncoderInstance: Sendable {
             if isReleased { continuation.resume() }
         }
         timer.cancel()
+    }
+
+    /// Notes that the encoder has failed, with pictures that it was to convert if it was given any.
+    private func noteFailure() {
+        if hasConverted.load(ordering: .relaxed) { conversions.noteFailure() }
     }
 
     private func noteRelease() {
@@ -95,6 +108,7 @@ final class EncoderInstance: Sendable {
     /// - Parameter isHung: Whether that call is taken for lost. Then an encoder in this process is leaked, even if the
     ///   call returns.
     func close(isHung: Bool) {
+        if isHung { noteFailure() }
         let forgotten = state.withLock { state in
             state.isClosed = true
             state.isHung = isHung
@@ -119,11 +133,20 @@ final class EncoderInstance: Sendable {
         }
         defer { leakIfHung(encoder) }
         let memory: PixelBufferPool.Memory = encoder.isInOtherProcess ? .shared : .owned
-        let adapter = FrameAdapter(request.configuration, encoder.properties, memory: memory)
-        post(.created(encoder.properties))
+        var properties = encoder.properties
+        let isSuspect = properties.conversions != nil && conversions.hasFailed
+        if isSuspect {
+            properties.conversions = nil
+            properties.adjustments.append(
+                FrameAdapter.givenUp(properties, because: "an encoder has failed that was given pictures to convert")
+            )
+        }
+        let adapter = FrameAdapter(request.configuration, properties, memory: memory)
+        post(.created(properties))
         do {
             while let command = nextCommand() { try carryOut(command, encoder, adapter) }
         } catch {
+            noteFailure()
             // Told before the encoder is let go of, which may take as long as its device.
             post(.failed(error))
         }
@@ -167,6 +190,7 @@ final class EncoderInstance: Sendable {
         _ adapter: FrameAdapter
     ) throws(MediaError) -> Bool {
         let adapted = try adapter.adapt(frame)
+        if adapted.conversion != nil { hasConverted.store(true, ordering: .relaxed) }
         do throws(MediaError) {
             try encoder.encode(adapted)
             return adapted.conversion != nil

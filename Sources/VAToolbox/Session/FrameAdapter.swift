@@ -2,6 +2,19 @@
 
 import MediaTypes
 import PixelConversion
+import Synchronization
+
+/// What a session knows of encoders that convert pictures by themselves: once one has failed with such pictures, those after
+/// it are given pictures that are converted already.
+final class ConversionTrial: Sendable {
+    private let failed = Atomic(false)
+
+    /// Whether an encoder has failed that was given pictures to convert.
+    var hasFailed: Bool { failed.load(ordering: .relaxed) }
+
+    /// Notes such a failure.
+    func noteFailure() { failed.store(true, ordering: .relaxed) }
+}
 
 /// Makes pictures fit an encoder: its size, its pixel format, the configured colour. What the encoder converts by itself is
 /// left to it, with word of what is to be done. Used on the encoder's thread.
@@ -54,11 +67,16 @@ final class FrameAdapter {
     /// - Returns: what there is to tell of it.
     func giveUpConversions(of encoder: any EncoderBackend, because error: MediaError) -> Adjustment {
         conversions = nil
-        return Adjustment(
+        return Self.givenUp(encoder.properties, because: error.description)
+    }
+
+    /// What there is to tell of an encoder that is not asked to convert pictures.
+    static func givenUp(_ properties: EncoderProperties, because reason: String) -> Adjustment {
+        Adjustment(
             property: "conversion of pictures",
-            requested: "by \(encoder.properties.name)",
+            requested: "by \(properties.name)",
             used: "by the processor",
-            reason: error.description
+            reason: reason
         )
     }
 
