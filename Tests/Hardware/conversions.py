@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pictures that have another format or size than the video: converted by the GPU where it can, by the processor where it
-cannot, and alike."""
+"""Pictures that have another format or size than the video: converted by the GPU where it can, by the processor where
+it cannot, and alike."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from scenario import Scenario
 
 GIVEN_UP = "conversion of pictures"
 FRAMES = 10
-# Where what both paths make is compared: scaling filters differ at edges, rounding elsewhere. In dB, of luma and chroma.
+# Of what both paths make, of luma and chroma in dB: scaling filters differ at edges, rounding elsewhere.
 LEAST_PSNR = 40, 34
 
 
@@ -30,8 +30,8 @@ def hashes(path, length):
 
 def in_place(program, folder, memory, form, length, *options, copied=0, **driver):
     """Every picture is converted as it was made, and that is what is coded; it is copied as often as it must be."""
-    scenario = Scenario(program, folder, f"frames={FRAMES}", f"memory={memory}", f"format={form}", "b-frames=0", *options,
-                        **driver)
+    scenario = Scenario(program, folder, f"frames={FRAMES}", f"memory={memory}", f"format={form}", "b-frames=0",
+                        *options, **driver)
     scenario.check_whole(FRAMES)
     if scenario.complaints:
         return scenario.complaints
@@ -137,10 +137,10 @@ def all_conversions(full):
     for isolation in ("in-process", "process"):
         words = f"isolation={isolation}"
         found[f"wrong pictures, {isolation}"] = (given_up, [0], words, dict(faults="processed:*=negative"))
-        found[f"no processing context, {isolation}"] = (
-            given_up, [0], words, dict(faults="vaCreateContext:2=status:0x2"))
         # A test card, and then two pictures per frame: this one is to be converted.
         found[f"a refused picture, {isolation}"] = (given_up, [4], words, dict(faults="vaEndPicture:10=status:0x18"))
+    found["no processing context"] = (
+        given_up, [0], "isolation=process", dict(faults="vaCreateContext:2=status:0x2"))
     found["a lost device"] = (given_up, range(1, FRAMES), "isolation=process",
                               dict(faults="processed:6=device-lost", failed=1))
     found["a crash"] = (given_up, range(1, FRAMES), "isolation=process", dict(faults="processed:6=segv", failed=1))

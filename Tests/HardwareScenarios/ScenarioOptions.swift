@@ -123,7 +123,8 @@ struct ScenarioOptions: Sendable {
         case ("devices", _):
             let names = value.split(separator: ",").map(String.init)
             session.policy = .devices(names.filter { $0 != "software" }, software: names.contains("software"))
-        case ("format", _) where PixelFormat(rawValue: value) != nil: pictureFormat = PixelFormat(rawValue: value) ?? .nv12
+        case ("format", _) where PixelFormat(rawValue: value) != nil:
+            pictureFormat = PixelFormat(rawValue: value) ?? .nv12
         case ("scaling", _) where ScalingMode(rawValue: value) != nil:
             configuration.scaling = ScalingMode(rawValue: value) ?? .letterbox
         case ("size", _):
