@@ -51,10 +51,6 @@ public struct FourCC: RawRepresentable, Sendable, Hashable, CustomStringConverti
     public static let xrgb8888 = Self("XR24")
     /// ``yuy2`` in DRM's naming.
     public static let yuyv = Self("YUYV")
-    /// A plane of words of 16 bits, in DRM's naming: P010's luma as a layer of its own.
-    public static let r16 = Self("R16 ")
-    /// A plane of pairs of words of 16 bits, in DRM's naming: P010's chroma as a layer of its own.
-    public static let gr1616 = Self("GR32")
     /// A plane of single bytes, in DRM's naming: NV12's luma as a layer of its own.
     public static let r8 = Self("R8  ")
     /// A plane of pairs of bytes, in DRM's naming: NV12's chroma as a layer of its own.
