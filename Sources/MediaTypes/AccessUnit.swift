@@ -35,17 +35,18 @@ extension SampleBuffer {
     }
 
     /// Whether decoding can begin here though this is no key frame, with right pictures from a later one on: a recovery
-    /// point message of H.264 (D.2.8), as open GOPs and intra refresh have them. `false` if the data are damaged.
+    /// point message (H.264 D.2.8, HEVC D.3.8), as intra refresh and H.264's open GOPs have them, or a clean random access
+    /// picture of HEVC. `false` if the data are damaged.
     public var isRecoveryPoint: Bool {
-        guard formatDescription.codec == .h264, !isKeyFrame else { return false }
+        guard !isKeyFrame else { return false }
+        let codec = formatDescription.codec
         return data.withUnsafeBytes { bytes in
             guard let units = try? NALUnitFraming.lengthPrefixed(.four).nalUnits(in: bytes) else { return false }
             for unit in units {
-                guard let header = try? H264NALUnitHeader(nalUnit: bytes[unit]), !header.isVideoCodingLayer else {
-                    break
-                }
-                guard header.nalUnitType == .sei else { continue }
-                let messages = try? SEIMessage.messages(in: bytes[unit], codec: .h264)
+                guard let header = try? codec.nalUnitHeader(of: bytes[unit]) else { return false }
+                if header.isVideoCodingLayer { return header.isKeyFrame }
+                guard header.isPrefixSEI else { continue }
+                let messages = try? SEIMessage.messages(in: bytes[unit], codec: codec)
                 if messages?.contains(where: { $0.type == .recoveryPoint }) == true { return true }
             }
             return false

@@ -46,8 +46,9 @@ struct hevc_slice_request {
                cu_qp_delta; with cu_qp_delta_enabled_flag 0 it gives way to the header's. */
     const struct hevc_wish *wishes; /* for the whole picture in raster order, by blocks of 1 << wish_log2_size luma
                                        samples, those cut by the border included. Borrowed; NULL: none. A quantization
-                                       group takes the QP wished for where it begins. Not looked at with
-                                       HEVC_EFFORT_SKIP; QP offsets not with cu_qp_delta_enabled_flag 0. */
+                                       group takes the first offset in it that is not 0; a coding unit is intra where
+                                       one of its blocks is to be. Not looked at with HEVC_EFFORT_SKIP; offsets not with
+                                       cu_qp_delta_enabled_flag 0. */
     unsigned wish_log2_size;        /* 3 to 6 */
     int least_qp, most_qp; /* what a QP with an offset is clipped to, within the range of qp; both 0: the whole range */
 };

@@ -106,7 +106,6 @@ struct slice {
 
 /* Quantization groups (8.6.1). */
 struct quantization {
-    uint32_t x, y;     /* the group's first luma sample */
     int predicted;     /* qPY_PRED of the group */
     int previous;      /* QpY of the coding unit coded last */
     int wanted;        /* QpY that the group is to have */

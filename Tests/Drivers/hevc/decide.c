@@ -53,6 +53,17 @@ static const struct hevc_wish *wish_at(const struct hevc_coder *coder, const str
     return &slice->request->wishes[(y >> log2_size) * columns + (x >> log2_size)];
 }
 
+/* The first offset that is wished for in a quantization group, raster order; 0: none. */
+static int wished_offset(const struct hevc_coder *coder, const struct slice *slice, uint32_t x, uint32_t y)
+{
+    uint32_t step = 1u << slice->request->wish_log2_size, size = 1u << coder->group_log2;
+    int offset = 0;
+    for (uint32_t row = y; slice->request->wishes && row < y + size && row < coder->height; row += step)
+        for (uint32_t column = x; offset == 0 && column < x + size && column < coder->width; column += step)
+            offset = wish_at(coder, slice, column, row)->qp_offset;
+    return offset;
+}
+
 /* 8.6.1: qPY_PRED, and what the group is to have. */
 void begin_quantization_group(struct hevc_coder *coder, const struct slice *slice, uint32_t x, uint32_t y)
 {
@@ -60,15 +71,13 @@ void begin_quantization_group(struct hevc_coder *coder, const struct slice *slic
     uint32_t mask = (1u << coder->ctb_log2) - 1;
     int left = x & mask ? unit_at(coder, x - 1, y)->qp : group->previous;
     int above = y & mask ? unit_at(coder, x, y - 1)->qp : group->previous;
-    const struct hevc_wish *wish = wish_at(coder, slice, x, y);
-    group->x = x;
-    group->y = y;
+    int offset = wished_offset(coder, slice, x, y);
     group->predicted = (left + above + 1) >> 1;
     group->value = 0;
     group->delta_coded = false;
     group->wanted = slice->request->qp;
-    if (wish && wish->qp_offset)
-        group->wanted = clip3(slice->least_qp, slice->most_qp, group->wanted + wish->qp_offset);
+    if (offset)
+        group->wanted = clip3(slice->least_qp, slice->most_qp, group->wanted + offset);
     if (!coder->pps.cu_qp_delta_enabled_flag)
         group->wanted = slice->slice_qp;
 }

@@ -23,7 +23,7 @@ class Decoded:
     """What a decoder said."""
 
     decoder: str
-    frames: list = field(default_factory=list)  # MD5 of each frame as NV12, in the order of output
+    frames: list = field(default_factory=list)  # MD5 of each frame, in the order of output
     complaints: list = field(default_factory=list)  # every line that it wrote at level error or above
 
     @property
@@ -37,12 +37,13 @@ def frame_md5s(text):
 
 
 def decode_with_ffmpeg(path, timeout=120):
-    """Decodes strictly: any line at level error counts, and nothing is concealed in silence."""
+    """Decodes strictly: any line at level error counts, and nothing is concealed in silence. Frames are those of a
+    driver's surfaces: NV12, or P010 where the stream has 10 bits."""
     with tempfile.TemporaryDirectory() as folder:
         sums = Path(folder) / "frames.md5"
         ended = run(["ffmpeg", "-nostdin", "-hide_banner", "-v", "error", "-threads", "1", "-err_detect", "explode",
-                     "-i", str(path), "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt", "nv12",
-                     str(sums)], tool_environment(), timeout)
+                     "-i", str(path), "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt",
+                     surface_format(path), str(sums)], tool_environment(), timeout)
         decoded = Decoded("ffmpeg", complaints=[line for line in ended.output.splitlines() if line.strip()])
         if ended.status != 0:
             decoded.complaints.append(f"ffmpeg: {ended.description}")
@@ -85,6 +86,13 @@ def stream_size(path):
     return int(match[1]), int(match[2])
 
 
+def surface_format(path):
+    """The pixel format, in ffmpeg's words, of the surfaces that a stream was coded from."""
+    ended = run(["ffprobe", "-v", "quiet", "-select_streams", "v:0", "-show_entries", "stream=pix_fmt", "-of", "csv=p=0",
+                 str(path)], tool_environment(), 60)
+    return "p010le" if "10le" in ended.output else "nv12"
+
+
 def raw_md5s(path, width, height, stride=1):
     """MD5s of the frames of a raw NV12 file. Rows may be padded to a multiple of `stride` bytes."""
     pitch = (width + stride - 1) // stride * stride
@@ -100,13 +108,14 @@ def raw_md5s(path, width, height, stride=1):
     return sums
 
 
-def source_md5s(path, size=None):
-    """MD5s of the frames of a source as NV12: a file that says what it holds, or raw NV12 of the size given."""
+def source_md5s(path, size=None, pixels="nv12"):
+    """MD5s of the frames of a source as a surface has them: a file that says what it holds, converted to these pixels
+    where it has others, or raw NV12 of the size given."""
     path = Path(path)
     if not path.exists():
         raise Problem(f"{path}: no such source")
     if path.suffix in (".y4m", ".mkv"):
-        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", "nv12", "-"],
+        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", pixels, "-"],
                     tool_environment(), 120)
         if ended.status != 0:
             raise Problem(f"{path}: {ended.output.strip()}")

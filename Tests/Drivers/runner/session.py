@@ -121,7 +121,8 @@ def judge_stream(verdict, output, request):
         if request.source:
             judge_against_source(verdict, output, request)
         return
-    sent = media.source_md5s(request.source, request.source_size) if request.source else []
+    pixels = media.surface_format(output)
+    sent = media.source_md5s(request.source, request.source_size, pixels) if request.source else []
     if request.test_encodes and request.effort != "skip":
         verdict.journal = verdict.journal.without_test_encodes(set(sent))
     pictures = verdict.journal.in_presentation_order()

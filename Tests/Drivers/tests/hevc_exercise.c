@@ -107,10 +107,10 @@ static int print_rates(bool flat)
 static int print_wishes(void)
 {
     struct exercise_wishes wishes = exercise_measure_wishes();
-    printf("{\"same\": %u, \"clipped\": %u, \"least_qp\": %d, \"most_qp\": %d, \"skipped_samples\": %u, "
-           "\"intra_ctbs\": %u, \"intra_samples\": %u}\n",
-           wishes.same, wishes.clipped, wishes.least_qp, wishes.most_qp, wishes.skipped_samples, wishes.intra_ctbs,
-           wishes.intra_samples);
+    printf("{\"same\": %u, \"clipped\": %u, \"least_qp\": %d, \"most_qp\": %d, \"last_qp\": %d, "
+           "\"skipped_samples\": %u, \"intra_ctbs\": %u, \"intra_samples\": %u}\n",
+           wishes.same, wishes.clipped, wishes.least_qp, wishes.most_qp, wishes.last_qp, wishes.skipped_samples,
+           wishes.intra_ctbs, wishes.intra_samples);
     return 0;
 }
 

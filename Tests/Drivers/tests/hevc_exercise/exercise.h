@@ -38,8 +38,8 @@ struct exercise {
     unsigned most_references; /* that a reference picture set keeps */
     int qp, qp_spread;        /* of slices */
     unsigned wish_percent;    /* pictures with wishes */
-    bool plain;               /* without what libavcodec gets wrong: constrained intra prediction, and slices of a
-                                 picture that differ in how they are deblocked */
+    bool plain;               /* without what libavcodec gets wrong: constrained intra prediction, slices of a picture
+                                 that differ in how they are deblocked, and deblocking of chroma with a QP above 57 */
     bool skip;                /* coded without looking at the source: streams of which only the syntax is right */
     unsigned sequence;
     int32_t order_count, order_step; /* of the latest picture in output order; between neighbours */
@@ -97,6 +97,7 @@ struct exercise_wishes {
     unsigned same;          /* of 30 QPs: those that come to the same when they are reached by wishes for all blocks */
     bool clipped;           /* a QP beyond the most that is allowed comes to that */
     int least_qp, most_qp;  /* of QP 30 with an offset of -9 on the left */
+    int last_qp;            /* the highest of QP 20, the lower right 16x16 of the last 32x32 having an offset of 5 */
     uint32_t skipped_samples;             /* of 12288 in a P picture of the same source */
     uint32_t intra_ctbs, intra_samples;   /* there, when one block of 32x32 is to be intra */
 };

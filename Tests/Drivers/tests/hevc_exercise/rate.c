@@ -128,11 +128,12 @@ struct exercise_wishes exercise_measure_wishes(void)
 {
     struct studio *studio = open_studio(false);
     struct exercise_wishes result = {.same = 0};
-    struct hevc_wish everywhere[48], half[12] = {{0}}, one[12] = {{0}};
+    struct hevc_wish everywhere[48], half[12] = {{0}}, one[12] = {{0}}, last[48] = {{0}};
     for (unsigned i = 0; i < 48; i++)
         everywhere[i] = (struct hevc_wish){.qp_offset = 7};
     for (unsigned i = 0; i < 12; i++)
         half[i].qp_offset = i % 4 < 2 ? -9 : 0;
+    last[47].qp_offset = 5;
     one[6].intra = true;
     for (int qp = 10; qp < 40; qp++)
         result.same += same_stream(studio, (struct hevc_slice_request){.qp = qp},
@@ -145,6 +146,8 @@ struct exercise_wishes exercise_measure_wishes(void)
                                                                                         .wish_log2_size = 5});
     result.least_qp = figures.least_qp;
     result.most_qp = figures.most_qp;
+    figures = code(studio, HEVC_SLICE_I, (struct hevc_slice_request){.qp = 20, .wishes = last, .wish_log2_size = 4});
+    result.last_qp = figures.most_qp;
     code(studio, HEVC_SLICE_I, (struct hevc_slice_request){.qp = 20});
     figures = code(studio, HEVC_SLICE_P, (struct hevc_slice_request){.qp = 30});
     result.skipped_samples = figures.skipped_samples;

@@ -130,8 +130,9 @@ static void draw_pps(struct exercise *exercise)
     pps->cu_qp_delta_enabled_flag = random_chance(random, 70);
     if (pps->cu_qp_delta_enabled_flag)
         pps->diff_cu_qp_delta_depth = random_below(random, sps->log2_diff_max_min_luma_coding_block_size + 1);
-    pps->pps_cb_qp_offset = random_chance(random, 50) ? random_between(random, -8, 8) : 0;
-    pps->pps_cr_qp_offset = random_chance(random, 50) ? random_between(random, -8, 8) : 0;
+    int most_offset = exercise->plain ? 6 : 8;
+    pps->pps_cb_qp_offset = random_chance(random, 50) ? random_between(random, -8, most_offset) : 0;
+    pps->pps_cr_qp_offset = random_chance(random, 50) ? random_between(random, -8, most_offset) : 0;
     pps->pps_slice_chroma_qp_offsets_present_flag = random_chance(random, 30);
     pps->transquant_bypass_enabled_flag = random_chance(random, 20);
     pps->pps_loop_filter_across_slices_enabled_flag = random_below(random, 2);
