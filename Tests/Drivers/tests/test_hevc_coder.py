@@ -103,7 +103,8 @@ class HEVCCoderTest(ExerciseCase):
                 name, *numbers = line.split()
                 seen.add((name.split(".")[-1], numbers[-1]))
         for element in ("dependent_slice_segment_flag", "inter_ref_pic_set_prediction_flag",
-                        "sps_temporal_mvp_enabled_flag", "ref_pic_list_modification_flag_l0", "collocated_from_l0_flag", "mvd_l1_zero_flag"):
+                        "sps_temporal_mvp_enabled_flag", "ref_pic_list_modification_flag_l0",
+                        "collocated_from_l0_flag", "mvd_l1_zero_flag"):
             self.assertIn((element, "1"), seen)
             self.assertIn((element, "0"), seen)
 
