@@ -18,6 +18,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     private let setup: EncoderSetup<Stream>
     private let pipeline: Pipeline<PictureJob<Stream.Coder>>
     private let input: PictureInput
+    private let converter: PictureConverter
     private let reconstructions: SurfacePool
     private let pageTrial: PageTrial
 
@@ -73,6 +74,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
             reorderDepth: setup.device.structure.reorderDepth,
             maximumDelay: setup.device.structure.consecutiveBFrames + setup.device.framesInFlight,
             pixelFormats: [Stream.pixelFormat(stream.profile)],
+            conversions: PictureConverter.support(driver),
             supportedProperties: setup.device.supportedProperties,
             adjustments: setup.device.adjustments,
             formatDescription: format.format
@@ -87,6 +89,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
             renderTargetFormat: pixelFormat.renderTargetFormat,
             format: pixelFormat.fourCC
         )
+        let contextSize = stream.contextSize(hasPackedHeaders: !setup.device.packedHeaders.isEmpty)
         let context = try calling(.creationFailed) { () throws(VAError) in
             try Context(
                 config: try display.makeConfig(
@@ -94,13 +97,20 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
                     entrypoint: setup.device.entrypoint,
                     attributes: setup.device.attributes
                 ),
-                width: surfaces.width,
-                height: surfaces.height
+                width: contextSize.width,
+                height: contextSize.height
             )
         }
         let pageTrial = PageTrial(device: device)
         self.pageTrial = pageTrial
         input = PictureInput(
+            display,
+            surfaces,
+            takesPages: setup.device.takesPages,
+            trial: pageTrial,
+            logger: logger
+        )
+        converter = PictureConverter(
             display,
             surfaces,
             takesPages: setup.device.takesPages,
@@ -127,17 +137,18 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
 
     deinit { pipeline.close() }
 
-    var copiedPictures: Int { input.copies }
+    var copiedPictures: Int { input.copies + converter.copies }
 
     func encode(_ frame: EncoderFrame) throws(MediaError) {
         try check(frame)
+        let surface = try surface(frame)
         noteLosses(frame.options)
         shown.record(frame.number, at: frame.presentationTime)
         waiting[frame.number] = WaitingFrame(
-            surface: try input.surface(for: frame.buffer),
+            surface: surface,
             presentationTime: frame.presentationTime,
             options: frame.options,
-            attachments: frame.buffer.attachments,
+            attachments: frame.attachments,
             quantizer: rate.quantizer
         )
         let planned = try planner.add(
@@ -168,6 +179,11 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     }
 
     // MARK: - Pictures
+
+    private func surface(_ frame: EncoderFrame) throws(MediaError) -> InputSurface {
+        guard let conversion = frame.conversion else { return try input.surface(for: frame.buffer) }
+        return try converter.surface(for: frame.buffer, conversion)
+    }
 
     private func submit(_ planned: PlannedPicture) throws(MediaError) {
         guard let frame = waiting.removeValue(forKey: planned.number) else { return }
@@ -231,19 +247,20 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
 
     private func check(_ frame: EncoderFrame) throws(MediaError) {
         let (width, height) = (setup.stream.configuration.width, setup.stream.configuration.height)
-        guard frame.buffer.width == width, frame.buffer.height == height else {
+        let picture = frame.conversion?.result ?? frame.buffer.pictureDescription
+        guard picture.width == width, picture.height == height else {
             throw MediaError(
                 .invalidArgument,
                 "the picture has not the size of the video",
-                given: "\(frame.buffer.width)x\(frame.buffer.height)",
+                given: "\(picture.width)x\(picture.height)",
                 allowed: "\(width)x\(height)"
             )
         }
-        guard properties.pixelFormats.contains(frame.buffer.format) else {
+        guard properties.pixelFormats.contains(picture.format) else {
             throw MediaError(
                 .invalidArgument,
                 "the encoder does not take this pixel format",
-                given: frame.buffer.format.rawValue,
+                given: picture.format.rawValue,
                 allowed: properties.pixelFormats.map(\.rawValue).joined(separator: ", ")
             )
         }

@@ -75,6 +75,9 @@ public protocol EncoderBackend: AnyObject {
     var copiedPictures: Int { get }
 
     /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.
+    ///
+    /// - Throws: `conversionFailed` if it could not convert the picture as ``EncoderFrame/conversion`` says. Then it has not
+    ///   taken the frame and goes on: it can be given the same frame with a picture that needs no conversion.
     func encode(_ frame: EncoderFrame) throws(MediaError)
 
     /// Changes to another configuration for the frames that follow.
@@ -123,6 +126,8 @@ public struct EncoderProperties: Sendable {
     public var isFailureFinal: Bool
     /// Pixel formats that it takes without a conversion, the best first.
     public var pixelFormats: [PixelFormat]
+    /// What it converts by itself; `nil` if it takes only what needs no conversion.
+    public var conversions: ConversionSupport?
     /// What it does with the options of a configuration.
     public var supportedProperties: Set<EncoderOption>
     /// Options that it could not honour to the letter.
@@ -139,6 +144,7 @@ public struct EncoderProperties: Sendable {
         maximumDelay: Int,
         isFailureFinal: Bool = false,
         pixelFormats: [PixelFormat],
+        conversions: ConversionSupport? = nil,
         supportedProperties: Set<EncoderOption>,
         adjustments: [Adjustment] = [],
         formatDescription: FormatDescription
@@ -150,6 +156,7 @@ public struct EncoderProperties: Sendable {
         self.maximumDelay = maximumDelay
         self.isFailureFinal = isFailureFinal
         self.pixelFormats = pixelFormats
+        self.conversions = conversions
         self.supportedProperties = supportedProperties
         self.adjustments = adjustments
         self.formatDescription = formatDescription
@@ -225,8 +232,10 @@ public struct EncoderOption: Sendable, Hashable, RawRepresentable {
 public struct EncoderFrame: Sendable {
     /// The session's number of the frame, rising by one in presentation order; the encoder hands it back.
     public var number: Int64
-    /// The picture, of the configured size and in one of ``EncoderProperties/pixelFormats``.
+    /// The picture, of the configured size and in one of ``EncoderProperties/pixelFormats`` unless it is to be converted.
     public var buffer: PixelBuffer
+    /// What the encoder is to do to the picture first, one of ``EncoderProperties/conversions``; `nil` for nothing.
+    public var conversion: PictureConversion?
     /// When it is shown.
     public var presentationTime: MediaTime
     /// How long it is shown; invalid if not known.
@@ -238,16 +247,23 @@ public struct EncoderFrame: Sendable {
     public init(
         number: Int64,
         buffer: PixelBuffer,
+        conversion: PictureConversion? = nil,
         presentationTime: MediaTime,
         duration: MediaTime = .invalid,
         options: FrameOptions = .init()
     ) {
         self.number = number
         self.buffer = buffer
+        self.conversion = conversion
         self.presentationTime = presentationTime
         self.duration = duration
         self.options = options
     }
+}
+
+extension EncoderFrame {
+    /// What travels with the picture as it is encoded.
+    public var attachments: PixelAttachments { conversion?.result.attachments ?? buffer.attachments }
 }
 
 /// What a caller wants of one frame.

@@ -25,6 +25,8 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let creationFailed = Code(rawValue: "creation-failed")
         /// A frame could not be encoded.
         public static let frameFailed = Code(rawValue: "frame-failed")
+        /// An encoder could not convert a picture by itself; it goes on.
+        public static let conversionFailed = Code(rawValue: "conversion-failed")
         /// A call did not return, or a frame did not come back, in the time allowed.
         public static let deadlineExceeded = Code(rawValue: "deadline-exceeded")
         /// Memory, or a descriptor, could not be had.

@@ -3,26 +3,6 @@
 internal import CPixelKernels
 internal import MediaTypes
 
-/// The weights of red and blue in luma, `KR` and `KB` of H.273 8.3 (table 4); that of green is the rest to 1.
-struct LumaWeights: Hashable {
-    let red: Double
-    let blue: Double
-
-    var green: Double { 1 - red - blue }
-
-    /// `nil` for matrices which are not defined by two weights alone, and for those with constant luminance.
-    init?(_ matrix: ColorDescription.Matrix) {
-        switch matrix.rawValue {
-        case 1: (red, blue) = (0.2126, 0.0722)
-        case 4: (red, blue) = (0.30, 0.11)
-        case 5, 6: (red, blue) = (0.299, 0.114)
-        case 7: (red, blue) = (0.212, 0.087)
-        case 9: (red, blue) = (0.2627, 0.0593)
-        default: return nil
-        }
-    }
-}
-
 /// What the codes of a picture stand for, as far as it decides about arithmetic.
 struct SampleMeaning: Hashable {
     /// `nil` if the matrix plays no part: it is unspecified, or the same before and after.

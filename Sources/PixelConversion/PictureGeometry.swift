@@ -2,14 +2,6 @@
 
 internal import MediaTypes
 
-/// A rectangle in luma samples.
-struct PictureArea: Hashable {
-    var x = 0
-    var y = 0
-    var width: Int
-    var height: Int
-}
-
 /// The size of a picture and of its pixels. A pixel aspect ratio that is not positive counts as 1:1.
 struct PictureShape: Hashable {
     let width: Int

@@ -91,6 +91,33 @@ public final class PixelConverter {
         }
     }
 
+    /// What becomes of pictures like that, for somebody else who does it.
+    ///
+    /// - Returns: `nil` if they are as wanted.
+    /// - Throws: what ``refusal(of:for:)`` says.
+    public static func conversion(
+        of source: PixelBuffer.Description,
+        to output: PixelBuffer.Description,
+        scaling: ScalingMode
+    ) throws(MediaError) -> PictureConversion? {
+        let geometry = PictureGeometry(
+            source: PictureShape(source.width, source.height, source.pixelAspectRatio),
+            output: PictureShape(output.width, output.height, output.pixelAspectRatio),
+            scaling: scaling
+        )
+        let color = try ColorConversion(source: source, output: output)
+        if source.format == output.format, geometry.isIdentity, !color.changesSamples { return nil }
+        var result = output
+        result.color = color.result
+        result.attachments = geometry.moving(source.attachments)
+        return PictureConversion(
+            source: geometry.source,
+            target: geometry.target,
+            changesMatrix: color.target.weights != nil,
+            result: result
+        )
+    }
+
     /// Converts a picture, or returns it if format, size, pixel aspect ratio and colour are already as wanted.
     ///
     /// The source is read during the call only, and the result is the caller's.

@@ -43,6 +43,14 @@ public struct FourCC: RawRepresentable, Sendable, Hashable, CustomStringConverti
     public static let yuy2 = Self("YUY2")
     /// Packed blue, green, red, alpha; 8 bits.
     public static let bgra = Self("BGRA")
+    /// Packed blue, green, red and a byte without meaning; 8 bits.
+    public static let bgrx = Self("BGRX")
+    /// ``bgra`` in DRM's naming, by the letters of a little-endian word.
+    public static let argb8888 = Self("AR24")
+    /// ``bgrx`` in DRM's naming.
+    public static let xrgb8888 = Self("XR24")
+    /// ``yuy2`` in DRM's naming.
+    public static let yuyv = Self("YUYV")
     /// A plane of single bytes, in DRM's naming: NV12's luma as a layer of its own.
     public static let r8 = Self("R8  ")
     /// A plane of pairs of bytes, in DRM's naming: NV12's chroma as a layer of its own.

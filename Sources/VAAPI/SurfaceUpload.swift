@@ -107,6 +107,18 @@ extension Surface {
         return result
     }
 
+    /// Lends the surface's samples to be read: its own memory where the driver has that, else an image's, into which they are
+    /// copied. Wait for what writes to it first.
+    ///
+    /// - Parameter body: Reads the samples. The memory may be slow to read. It must not be used after the closure.
+    /// - Throws: ``VAError`` naming the call that failed.
+    public func withReadablePlanes<Result>(_ body: (WritablePlanes) -> Result) throws(VAError) -> Result {
+        if let image = try derivedImage() { return try image.withWritablePlanes(body) }
+        let image = try connection.makeImage(format: format ?? .nv12, width: width, height: height)
+        try get(into: image)
+        return try image.withWritablePlanes(body)
+    }
+
     /// The surface's own samples; nil if the driver does not give them away.
     private func derivedImage() throws(VAError) -> Image? {
         do throws(VAError) {

@@ -107,6 +107,7 @@ extension EncodeOutcome {
             "dropped": .integer(report.statistics.droppedFrames),
             "repeated": .integer(report.statistics.repeatedFrames),
             "copied": .integer(report.statistics.copiedPictures),
+            "convertedByEncoder": .integer(report.statistics.convertedByEncoder),
         ])
     }
 

@@ -2,6 +2,7 @@
 """What sessions do on a GPU beside encoding: changes of rate, forced key frames, temporal layers, lost frames; and how
 pictures come to it."""
 
+import conversions
 import memory
 import stream
 from scenario import Scenario
@@ -203,7 +204,7 @@ def lose_frames_of_waves(program, folder, lost, told, period, *options, frames=5
 
 def all_behaviours(full):
     """Names, and functions of a program and a folder."""
-    found = memory.all_memories(full)
+    found = memory.all_memories(full) | conversions.all_conversions(full)
     for isolation in ("in-process", "process"):
         words = f"isolation={isolation}"
         found[f"average rate goes down, {isolation}"] = (change_rate, 600_000, 250_000, "average=600000", words)

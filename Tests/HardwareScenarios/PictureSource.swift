@@ -28,9 +28,10 @@ final class PictureSource {
     ///   - path: A file that gets the samples of every picture, row after row, if there is a wish for memory.
     init(_ options: ScenarioOptions, _ pool: PixelBufferPool, copy path: String) throws {
         self.options = options
-        self.pool = pool
-        let (width, height) = (options.configuration.width, options.configuration.height)
-        description = PixelBuffer.Description(format: .nv12, width: width, height: height)
+        let size = options.pictureSize ?? (options.configuration.width, options.configuration.height)
+        description = PixelBuffer.Description(format: options.pictureFormat, width: size.width, height: size.height)
+        let fitsPool = description.format == .nv12 && options.pictureSize == nil
+        self.pool = fitsPool ? pool : try PixelBufferPool(description)
         captured = try CaptureBuffers(
             options.memory == .dmaBuf ? options.buffers : 0,
             description,
@@ -58,9 +59,10 @@ final class PictureSource {
     private func keep(_ buffer: PixelBuffer, in file: FileHandle) throws {
         var samples = Data()
         try buffer.withPlanes { planes in
-            for (index, plane) in planes.enumerated() {
-                for row in 0..<buffer.height >> index {
-                    samples.append(Data(bytes: plane.baseAddress + row * plane.bytesPerRow, count: buffer.width))
+            for (plane, extent) in zip(planes, buffer.pictureDescription.planeExtents) {
+                for row in 0..<extent.rows {
+                    let start = plane.baseAddress + row * plane.bytesPerRow
+                    samples.append(Data(bytes: start, count: extent.bytesPerRow))
                 }
             }
         }
@@ -71,6 +73,13 @@ final class PictureSource {
         guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path)
         else { throw Wrong("cannot write \(path)") }
         return file
+    }
+}
+
+extension PixelBuffer.Description {
+    /// What each plane holds.
+    var planeExtents: [PlaneExtent] {
+        (0..<format.planeCount).compactMap { format.planeExtent($0, width: width, height: height) }
     }
 }
 
@@ -89,12 +98,18 @@ private final class CaptureBuffers: Sendable {
 
     /// - Parameter rowUnit: Planes have a multiple of so many rows.
     init(_ count: Int, _ description: PixelBuffer.Description, rowUnit: Int) throws {
-        let pitch = (description.width + 255) & ~255
-        let rows = (description.height + rowUnit - 1) / rowUnit * rowUnit
         self.description = description
         self.count = count
-        layouts = [0, pitch * rows].map { PlaneLayout(offset: $0, bytesPerRow: pitch) }
-        let byteCount = pitch * rows * 3 / 2
+        let rows = (description.height + rowUnit - 1) / rowUnit * rowUnit
+        var padded = description
+        padded.height = rows
+        var layouts: [PlaneLayout] = []
+        var byteCount = 0
+        for extent in padded.planeExtents {
+            layouts.append(PlaneLayout(offset: byteCount, bytesPerRow: (extent.bytesPerRow + 255) & ~255))
+            byteCount += layouts[layouts.count - 1].bytesPerRow * extent.rows
+        }
+        self.layouts = layouts
         for number in 0..<count {
             let descriptor = linux_memfd_create("vatoolbox-capture")
             guard descriptor >= 0, ftruncate(descriptor, byteCount) == 0,

@@ -17,8 +17,8 @@ enum Pictures {
 
     /// Fills planes with frame `number`.
     static func fill(_ planes: [PixelPlane], _ picture: PixelBuffer.Description, _ number: Int) {
-        for (index, plane) in planes.enumerated() {
-            fill(plane, rows: picture.height >> index, columns: picture.width, number, index)
+        for (index, (plane, extent)) in zip(planes, picture.planeExtents).enumerated() {
+            fill(plane, rows: extent.rows, columns: extent.bytesPerRow, number, index)
         }
     }
 

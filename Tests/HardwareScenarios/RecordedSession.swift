@@ -39,6 +39,7 @@ struct RecordedSession {
                 "device": session.encoder.identity.device ?? "", "repeated": statistics.repeatedFrames,
                 "created": statistics.createdEncoders, "failed": statistics.failedEncoders,
                 "reorderDepth": session.encoder.properties.reorderDepth, "copied": statistics.copiedPictures,
+                "converted": statistics.convertedByEncoder,
             ]
         )
     }

@@ -34,6 +34,9 @@ struct ScenarioOptions: Sendable {
     var together = 1
     /// Frames or sessions after which the program says where it is and waits for a line of its input; 0 for never.
     var pause = 0
+    /// What pictures are: other formats and sizes than the session's are converted.
+    var pictureFormat = PixelFormat.nv12
+    var pictureSize: (width: Int, height: Int)?
     /// Where pictures lie; without a wish in the session's pool, and no copy of them is kept.
     var memory: PictureMemory?
     /// How many DMA-BUFs there are.
@@ -120,6 +123,14 @@ struct ScenarioOptions: Sendable {
         case ("devices", _):
             let names = value.split(separator: ",").map(String.init)
             session.policy = .devices(names.filter { $0 != "software" }, software: names.contains("software"))
+        case ("format", _) where PixelFormat(rawValue: value) != nil:
+            pictureFormat = PixelFormat(rawValue: value) ?? .nv12
+        case ("scaling", _) where ScalingMode(rawValue: value) != nil:
+            configuration.scaling = ScalingMode(rawValue: value) ?? .letterbox
+        case ("size", _):
+            let numbers = value.split(separator: "x").compactMap { Int($0) }
+            guard numbers.count == 2 else { throw Wrong("no such size: \(value)") }
+            pictureSize = (numbers[0], numbers[1])
         case ("pictures", "numbered"): isNumbered = true
         case ("memory", _) where PictureMemory(rawValue: value) != nil: memory = PictureMemory(rawValue: value)
         case ("end", "cancel"): isCancelled = true

@@ -7,7 +7,8 @@ import MediaTypes
 import VAToolbox
 
 /// What a frame costs the processor on its way to the first GPU: from buffers of the session's pool and from DMA-BUFs, with
-/// the encoder here and in a helper, beside the bare copy of a frame. All of them take turns.
+/// the encoder here and in a helper, beside the bare copy of a frame; and the same of frames in BGRA, from buffers of a pool
+/// and from DMA-BUFs, which the GPU converts. All of them take turns.
 struct HardwareTrial {
     private let options: MeterOptions
 
@@ -24,14 +25,19 @@ struct HardwareTrial {
         var sessions: [(name: String, session: MeteredSession)] = []
         for (place, isolation) in [("here", EncoderIsolation.inProcess), ("helper", .process)] {
             for memory in ["pool", "dma-buf"] {
-                sessions.append(("\(memory) \(place)", try await session(isolation, memory)))
+                sessions.append(("\(memory) \(place)", try await session(isolation, memory, .nv12)))
+                sessions.append(("bgra \(memory) \(place)", try await session(isolation, memory, .bgra)))
             }
         }
-        let copy = try BareCopy(width: options.width, height: options.height)
+        let pixels = options.width * options.height
+        let (copy, bgraCopy) = (BareCopy(byteCount: pixels * 3 / 2), BareCopy(byteCount: pixels * 4))
         for (_, session) in sessions { _ = try await session.full(options.frames) }
-        _ = copy.run(options.frames)
+        _ = (copy.run(options.frames), bgraCopy.run(options.frames))
         for round in 0..<options.pairs {
-            var costs: [String: Cost] = ["copy": Cost(processor: copy.run(options.frames), copies: 1)]
+            var costs: [String: Cost] = [
+                "copy": Cost(processor: copy.run(options.frames), copies: 1),
+                "bgra copy": Cost(processor: bgraCopy.run(options.frames), copies: 1),
+            ]
             for index in sessions.indices {
                 let (name, session) = sessions[(index + round) % sessions.count]
                 let before = await session.copies
@@ -47,7 +53,11 @@ struct HardwareTrial {
         for (_, session) in sessions { try await session.finish() }
     }
 
-    private func session(_ isolation: EncoderIsolation, _ memory: String) async throws -> MeteredSession {
+    private func session(
+        _ isolation: EncoderIsolation,
+        _ memory: String,
+        _ format: PixelFormat
+    ) async throws -> MeteredSession {
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
         configuration.rateControl = .constantQuantizer(26)
         configuration.bFrames = .off
@@ -57,8 +67,13 @@ struct HardwareTrial {
         sessionOptions.policy = .requireHardware
         sessionOptions.isolation = isolation
         let session = try await CompressionSession(configuration: configuration, options: sessionOptions)
+        let description = PixelBuffer.Description(format: format, width: options.width, height: options.height)
+        let pool =
+            try format == .nv12
+            ? session.pixelBufferPool
+            : PixelBufferPool(description, memory: isolation == .process ? .shared : .owned)
         let pictures = try (0..<12).map { index in
-            memory == "pool" ? try filled(session.pixelBufferPool.make(), index) : try dmaBuf(index)
+            memory == "pool" ? try filled(pool.make(), index) : try dmaBuf(description, index)
         }
         return MeteredSession(session, pictures: pictures)
     }
@@ -66,26 +81,33 @@ struct HardwareTrial {
     private func filled(_ buffer: PixelBuffer, _ index: Int) throws -> PixelBuffer {
         try buffer.withPlanes { planes in
             for (number, plane) in planes.enumerated() {
-                memset(plane.baseAddress, Int32(64 + index), plane.bytesPerRow * (buffer.height >> number))
+                let extent = buffer.format.planeExtent(number, width: buffer.width, height: buffer.height)
+                memset(plane.baseAddress, Int32(64 + index), plane.bytesPerRow * (extent?.rows ?? 0))
             }
         }
         return buffer
     }
 
     /// A picture in a memfd, which plays a DMA-BUF for a driver without a device.
-    private func dmaBuf(_ index: Int) throws -> PixelBuffer {
-        let (pitch, rows) = ((options.width + 255) & ~255, (options.height + 15) & ~15)
+    private func dmaBuf(_ description: PixelBuffer.Description, _ index: Int) throws -> PixelBuffer {
         let descriptor = linux_memfd_create("vatoolbox-meter")
-        guard descriptor >= 0, ftruncate(descriptor, pitch * rows * 3 / 2) == 0 else {
+        guard descriptor >= 0 else {
             throw MediaError(.outOfMemory, "no memory for a picture", call: "memfd_create", status: Int(errno))
         }
-        let row = [UInt8](repeating: UInt8(64 + index), count: pitch)
-        for number in 0..<rows * 3 / 2 { _ = pwrite(descriptor, row, pitch, number * pitch) }
-        let planes = [0, pitch * rows].map {
-            DMABuffer.Plane(object: 0, layout: PlaneLayout(offset: $0, bytesPerRow: pitch))
+        var planes: [DMABuffer.Plane] = []
+        var byteCount = 0
+        for number in 0..<description.format.planeCount {
+            let rows = (description.height + 15) & ~15
+            guard let extent = description.format.planeExtent(number, width: description.width, height: rows) else {
+                continue
+            }
+            let pitch = (extent.bytesPerRow + 255) & ~255
+            planes.append(.init(object: 0, layout: PlaneLayout(offset: byteCount, bytesPerRow: pitch)))
+            let row = [UInt8](repeating: UInt8(64 + index), count: pitch)
+            for _ in 0..<extent.rows { byteCount += max(pwrite(descriptor, row, pitch, byteCount), 0) }
         }
         return try PixelBuffer(
-            PixelBuffer.Description(format: .nv12, width: options.width, height: options.height),
+            description,
             dmaBuf: DMABuffer(fileDescriptors: [descriptor], planes: planes, modifier: 0)
         ) { close(descriptor) }
     }
@@ -97,8 +119,7 @@ private final class BareCopy {
     private let sources: [UnsafeMutableRawPointer]
     private let targets: [UnsafeMutableRawPointer]
 
-    init(width: Int, height: Int) throws {
-        let byteCount = width * height * 3 / 2
+    init(byteCount: Int) {
         func blocks(_ count: Int) -> [UnsafeMutableRawPointer] {
             (0..<count).map { index in
                 let block = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 4096)

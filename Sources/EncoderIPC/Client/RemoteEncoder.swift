@@ -138,6 +138,8 @@ final class RemoteEncoder: EncoderBackend {
             return try link.call(order, within: deadlines.call, to: purpose)
         } catch {
             if case .update = order, error.isPermanent { throw error }
+            // The frame was not taken, and comes again.
+            if case .frame = order, error.code == .conversionFailed { throw error }
             ledger.settle()
             throw error
         }
@@ -206,6 +208,7 @@ final class RemoteEncoder: EncoderBackend {
             number: frame.number,
             picture: frame.buffer.pictureDescription,
             place: place,
+            conversion: frame.conversion,
             presentationTime: frame.presentationTime,
             duration: frame.duration,
             options: frame.options

@@ -90,6 +90,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
             number: 0,
             picture: .blank,
             place: .memory(slot: 0, planes: []),
+            conversion: nil,
             presentationTime: .invalid,
             duration: .invalid,
             options: .blank
@@ -99,6 +100,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
     var number: Int64
     var picture: PixelBuffer.Description
     var place: PicturePlace
+    var conversion: PictureConversion?
     var presentationTime: MediaTime
     var duration: MediaTime
     var options: FrameOptions
@@ -107,6 +109,7 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
         try visitor.field(&number)
         try visitor.field(&picture)
         try visitor.field(&place)
+        try visitor.field(&conversion)
         try visitor.field(&presentationTime)
         try visitor.field(&duration)
         try visitor.field(&options)

@@ -124,6 +124,7 @@ final class OrderInbox: @unchecked Sendable {
         return EncoderFrame(
             number: number,
             buffer: buffer,
+            conversion: order.conversion,
             presentationTime: order.presentationTime,
             duration: order.duration,
             options: order.options

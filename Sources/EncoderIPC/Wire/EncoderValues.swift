@@ -101,6 +101,7 @@ extension EncoderProperties: WireValue {
             maximumDelay: try reader.integer(),
             isFailureFinal: try Bool(from: &reader),
             pixelFormats: try reader.list(atMost: WireLimits.pixelFormats),
+            conversions: try ConversionSupport?(from: &reader),
             supportedProperties: try Self.options(from: &reader),
             adjustments: try reader.list(atMost: WireLimits.adjustments),
             formatDescription: try FormatDescription(from: &reader)
@@ -130,9 +131,39 @@ extension EncoderProperties: WireValue {
         writer.integer(maximumDelay)
         isFailureFinal.write(to: &writer)
         try writer.list(pixelFormats, atMost: WireLimits.pixelFormats)
+        try conversions.write(to: &writer)
         try writer.list(supportedProperties.sorted { $0.precedes($1) }, atMost: WireLimits.encoderOptions)
         try writer.list(adjustments, atMost: WireLimits.adjustments)
         try formatDescription.write(to: &writer)
+    }
+}
+
+extension ConversionSupport: WireValue {
+    init(from reader: inout WireReader) throws(WireError) {
+        let start = reader.position
+        let formats: [PixelFormat] = try reader.list(atMost: WireLimits.pixelFormats)
+        let matrices: [ColorDescription.Matrix] = try reader.list(atMost: WireLimits.matrices)
+        let isSorted =
+            zip(formats, formats.dropFirst()).allSatisfy { $0.rawValue < $1.rawValue }
+            && zip(matrices, matrices.dropFirst()).allSatisfy { $0.rawValue < $1.rawValue }
+        guard isSorted else {
+            throw reader.error("ConversionSupport", at: start, .noSuchValue(given: "sets that are not sorted"))
+        }
+        self.init(
+            formats: Set(formats),
+            matrices: Set(matrices),
+            minimumSize: try reader.integer(),
+            maximumWidth: try reader.integer(),
+            maximumHeight: try reader.integer()
+        )
+    }
+
+    func write(to writer: inout WireWriter) throws(WireError) {
+        try writer.list(formats.sorted { $0.rawValue < $1.rawValue }, atMost: WireLimits.pixelFormats)
+        try writer.list(matrices.sorted { $0.rawValue < $1.rawValue }, atMost: WireLimits.matrices)
+        writer.integer(minimumSize)
+        writer.integer(maximumWidth)
+        writer.integer(maximumHeight)
     }
 }
 

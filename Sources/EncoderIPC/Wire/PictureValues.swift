@@ -14,6 +14,8 @@ enum WireLimits {
     static let parameterSets = 96
     static let parameterSetBytes = 32768
     static let pixelFormats = 16
+    /// H.273 has 18.
+    static let matrices = 32
     static let encoderOptions = 256
     static let adjustments = 64
     static let planes = 4
@@ -142,6 +144,30 @@ extension PixelBuffer.Description: WireStructure {
         try visitor.field(&color)
         try visitor.field(&pixelAspectRatio)
         try visitor.field(&attachments)
+    }
+}
+
+extension PictureArea: WireStructure {
+    static var blank: PictureArea { .init(width: 0, height: 0) }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&x)
+        try visitor.field(&y)
+        try visitor.field(&width)
+        try visitor.field(&height)
+    }
+}
+
+extension PictureConversion: WireStructure {
+    static var blank: PictureConversion {
+        .init(source: .blank, target: .blank, changesMatrix: false, result: .blank)
+    }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&source)
+        try visitor.field(&target)
+        try visitor.field(&changesMatrix)
+        try visitor.field(&result)
     }
 }
 

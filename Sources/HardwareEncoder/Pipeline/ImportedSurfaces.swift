@@ -36,7 +36,6 @@ struct ImportedSurfaces: ~Copyable {
     private let display: Display
     private let columns: Int
     private let rows: Int
-    private let format: FourCC
     /// More than a capture pool has. What is beyond it is imported again.
     private var entries = RecentValues<Key, Entry>(limit: 64)
 
@@ -46,7 +45,6 @@ struct ImportedSurfaces: ~Copyable {
     init(_ display: consuming Display, _ request: SurfaceRequest) {
         self.display = display
         (columns, rows) = (request.width, request.height)
-        format = request.format ?? .nv12
     }
 
     /// The surface of a picture in a DMA-BUF.
@@ -79,7 +77,7 @@ struct ImportedSurfaces: ~Copyable {
         _ buffer: PixelBuffer
     ) throws(MediaError) -> Surface {
         let sizes = memory.fileDescriptors.map { max(Int(lseek($0, 0, SEEK_END)), 0) }
-        let hasRoom = hasRoom(memory.planes, files, sizes)
+        let hasRoom = hasRoom(memory.planes, buffer.format, files, sizes)
         // A driver may read all of the macroblocks that it is told of, and so beyond the memory.
         if !hasRoom, buffer.isMapped {
             throw MediaError(
@@ -93,8 +91,7 @@ struct ImportedSurfaces: ~Copyable {
             DMABufLayout.Object(descriptor: descriptor, size: UInt32(clamping: size), modifier: memory.modifier)
         }
         // A layer for each plane: radeonsi refuses the two in one, and iHD takes either.
-        let formats: [FourCC] = format.bytesPerSample > 1 ? [.r16, .gr1616] : [.r8, .gr88]
-        let layers = zip(formats, memory.planes).map { format, plane in
+        let layers = zip(buffer.format.planeFormats, memory.planes).map { format, plane in
             let plane = DMABufLayout.Plane(
                 object: UInt32(clamping: plane.object),
                 offset: UInt32(clamping: plane.layout.offset),
@@ -103,24 +100,32 @@ struct ImportedSurfaces: ~Copyable {
             return DMABufLayout.Layer(format: format, planes: [plane])
         }
         let layout = DMABufLayout(
-            format: format,
+            format: buffer.format.fourCC,
             width: hasRoom ? columns : buffer.width,
             height: hasRoom ? rows : buffer.height,
             objects: objects,
             layers: layers
         )
-        return try calling(.frameFailed) { () throws(VAError) in try display.importSurface(layout, renderTargetFormat: format.renderTargetFormat) }
+        return try calling(.frameFailed) { () throws(VAError) in
+            try display.importSurface(layout, renderTargetFormat: buffer.format.renderTargetFormat)
+        }
     }
 
     /// Whether no plane ends behind its memory, or behind the beginning of another one, if all of its macroblocks are
     /// whole. What lies in the rows below the picture is coded then, and cut off by decoders.
-    private func hasRoom(_ planes: [DMABuffer.Plane], _ files: [File], _ sizes: [Int]) -> Bool {
+    private func hasRoom(
+        _ planes: [DMABuffer.Plane],
+        _ format: PixelFormat,
+        _ files: [File],
+        _ sizes: [Int]
+    ) -> Bool {
         planes.enumerated().allSatisfy { index, plane in
+            guard let extent = format.planeExtent(index, width: columns, height: rows) else { return false }
             let (start, pitch) = (plane.layout.offset, plane.layout.bytesPerRow)
-            let width = columns * format.bytesPerSample
-            let end = start + pitch * ((rows >> index) - 1) + width
+            let end = start + pitch * (extent.rows - 1) + extent.bytesPerRow
             let others = planes.filter { files[$0.object] == files[plane.object] && $0.layout.offset > start }
-            return pitch >= width && end <= sizes[plane.object] && others.allSatisfy { end <= $0.layout.offset }
+            return pitch >= extent.bytesPerRow && end <= sizes[plane.object]
+                && others.allSatisfy { end <= $0.layout.offset }
         }
     }
 

@@ -31,6 +31,7 @@ struct PageSurfaces: ~Copyable {
     /// - Throws: if the driver does not take the pages.
     mutating func surface(_ buffer: PixelBuffer) throws(MediaError) -> Surface? {
         let pages = buffer.pages { pages in
+            guard buffer.format.is420 else { return }
             // Beyond the surface's last column, too, for other encoders may have larger blocks.
             let columns = (pages.planes.map(\.bytesPerRow).min() ?? 0) / format.bytesPerSample
             writable(pages).extend(width: buffer.width, height: buffer.height, columns: columns, rows: rows)
@@ -50,7 +51,7 @@ struct PageSurfaces: ~Copyable {
             try display.importSurface(
                 memory,
                 owner: pages.owner,
-                renderTargetFormat: format.renderTargetFormat
+                renderTargetFormat: buffer.format.renderTargetFormat
             )
         }
         surfaces.insert(surface, for: key, byteCount: pages.bytes.count)

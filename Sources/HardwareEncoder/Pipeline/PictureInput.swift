@@ -11,7 +11,7 @@ final class InputSurface: Sendable {
     /// What the surface belongs to, or what its memory does.
     private let owner: any AnyObject & Sendable
 
-    fileprivate init(_ surface: Surface, _ owner: any AnyObject & Sendable) {
+    init(_ surface: Surface, _ owner: any AnyObject & Sendable) {
         self.surface = surface
         self.owner = owner
     }
@@ -114,23 +114,24 @@ extension WritablePlanes {
     ///   - columns: Samples in a row of the surface.
     ///   - rows: Rows of the surface.
     func extend(width: Int, height: Int, columns: Int, rows: Int) {
-        guard columns > width || rows > height else { return }
+        guard columns > width || rows > height, [FourCC.nv12, .p010].contains(format) else { return }
+        let sample = format.bytesPerSample
+        let (used, all) = (width * sample, columns * sample)
         for (index, plane) in planes.prefix(2).enumerated() {
-            // Chroma has pairs of samples in half as many rows.
-            let unit = (index + 1) * format.bytesPerSample
-            let (used, all) = (height / (index + 1), rows / (index + 1))
-            let (width, columns) = (width * format.bytesPerSample, columns * format.bytesPerSample)
-            let end = plane.offset + (all - 1) * plane.pitch + columns
-            guard let base = bytes.baseAddress, used > 0, width >= unit, end <= bytes.count else { return }
-            for row in 0..<used {
+            // Luma has single samples, chroma pairs of two in half as many rows.
+            let unit = (index + 1) * sample
+            let (usedRows, allRows) = (height / (index + 1), rows / (index + 1))
+            let end = plane.offset + (allRows - 1) * plane.pitch + all
+            guard let base = bytes.baseAddress, usedRows > 0, used >= unit, end <= bytes.count else { return }
+            for row in 0..<usedRows {
                 let start = base + plane.offset + row * plane.pitch
-                for column in stride(from: width, to: columns, by: unit) {
-                    (start + column).copyMemory(from: start + width - unit, byteCount: unit)
+                for byte in stride(from: used, to: all, by: unit) {
+                    (start + byte).copyMemory(from: start + used - unit, byteCount: unit)
                 }
             }
-            for row in used..<all {
+            for row in usedRows..<allRows {
                 let start = base + plane.offset + row * plane.pitch
-                start.copyMemory(from: base + plane.offset + (used - 1) * plane.pitch, byteCount: columns)
+                start.copyMemory(from: base + plane.offset + (usedRows - 1) * plane.pitch, byteCount: all)
             }
         }
     }

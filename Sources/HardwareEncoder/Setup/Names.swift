@@ -27,16 +27,39 @@ extension Entrypoint {
 
 extension PixelFormat {
     /// The format of surfaces with such samples; 4:2:0 is what drivers encode.
-    var renderTargetFormat: RTFormats { bitDepth > 8 ? .yuv420Bits10 : .yuv420 }
+    var renderTargetFormat: RTFormats {
+        switch self {
+        case .nv12, .i420: .yuv420
+        case .p010: .yuv420Bits10
+        case .yuy2: .yuv422
+        case .bgra: .rgb32
+        }
+    }
 
-    /// How VA-API calls it; ``FourCC/p010`` for 10 bits, else ``FourCC/nv12``.
-    var fourCC: FourCC { bitDepth > 8 ? .p010 : .nv12 }
+    /// How VA-API calls it. Alpha is no part of a picture: processing units would blend by it.
+    var fourCC: FourCC {
+        switch self {
+        case .nv12: .nv12
+        case .i420: .i420
+        case .p010: .p010
+        case .yuy2: .yuy2
+        case .bgra: .bgrx
+        }
+    }
+
+    /// How DRM calls each of its planes; empty for what is no surface.
+    var planeFormats: [FourCC] {
+        switch self {
+        case .nv12: [.r8, .gr88]
+        case .i420: []
+        case .p010: [.r16, .gr1616]
+        case .yuy2: [.yuyv]
+        case .bgra: [.xrgb8888]
+        }
+    }
 }
 
 extension FourCC {
     /// Bytes of a sample: 2 for P010, 1 for NV12.
     var bytesPerSample: Int { self == .p010 ? 2 : 1 }
-
-    /// The format of surfaces of 4:2:0 with such samples.
-    var renderTargetFormat: RTFormats { self == .p010 ? .yuv420Bits10 : .yuv420 }
 }

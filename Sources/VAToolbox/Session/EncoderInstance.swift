@@ -2,7 +2,6 @@
 
 import Dispatch
 import MediaTypes
-import PixelConversion
 import Synchronization
 
 /// One encoder on a thread of its own: commands go in and are carried out in order, events come out.
@@ -27,20 +26,28 @@ final class EncoderInstance: Sendable {
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
+    private let conversions: ConversionTrial
     private let post: @Sendable (SessionMachine.InstanceEvent) -> Void
+    /// Whether the encoder has been given a picture to convert.
+    private let hasConverted = Atomic(false)
 
-    /// - Parameter post: Takes events on the instance's thread and on threads of the encoder; must not block.
-    init(post: @escaping @Sendable (SessionMachine.InstanceEvent) -> Void) {
+    /// - Parameters:
+    ///   - conversions: What the instances of a session know of encoders that convert pictures.
+    ///   - post: Takes events on the instance's thread and on threads of the encoder; must not block.
+    init(conversions: ConversionTrial, post: @escaping @Sendable (SessionMachine.InstanceEvent) -> Void) {
+        self.conversions = conversions
         self.post = post
     }
 
     /// Starts the thread, which makes the encoder and then waits for commands.
     func start(factory: any EncoderFactory, configuration: EncoderConfiguration, maximumReorderDepth: Int?) {
-        let post = post
         let request = EncoderRequest(
             configuration: configuration,
             maximumReorderDepth: maximumReorderDepth,
-            output: { post(.output($0)) }
+            output: { [weak self, post] output in
+                if case .failed = output { self?.noteFailure() }
+                post(.output(output))
+            }
         )
         do {
             try PlainThread.start(name: "vt-\(factory.identity.name)") { self.run(factory, request) }
@@ -67,6 +74,11 @@ final class EncoderInstance: Sendable {
             if isReleased { continuation.resume() }
         }
         timer.cancel()
+    }
+
+    /// Notes that the encoder has failed, with pictures that it was to convert if it was given any.
+    private func noteFailure() {
+        if hasConverted.load(ordering: .relaxed) { conversions.noteFailure() }
     }
 
     private func noteRelease() {
@@ -96,6 +108,7 @@ final class EncoderInstance: Sendable {
     /// - Parameter isHung: Whether that call is taken for lost. Then an encoder in this process is leaked, even if the
     ///   call returns.
     func close(isHung: Bool) {
+        if isHung { noteFailure() }
         let forgotten = state.withLock { state in
             state.isClosed = true
             state.isHung = isHung
@@ -120,11 +133,20 @@ final class EncoderInstance: Sendable {
         }
         defer { leakIfHung(encoder) }
         let memory: PixelBufferPool.Memory = encoder.isInOtherProcess ? .shared : .owned
-        let adapter = FrameAdapter(request.configuration, encoder.properties, memory: memory)
-        post(.created(encoder.properties))
+        var properties = encoder.properties
+        let isSuspect = properties.conversions != nil && conversions.hasFailed
+        if isSuspect {
+            properties.conversions = nil
+            properties.adjustments.append(
+                FrameAdapter.givenUp(properties, because: "an encoder has failed that was given pictures to convert")
+            )
+        }
+        let adapter = FrameAdapter(request.configuration, properties, memory: memory)
+        post(.created(properties))
         do {
             while let command = nextCommand() { try carryOut(command, encoder, adapter) }
         } catch {
+            noteFailure()
             // Told before the encoder is let go of, which may take as long as its device.
             post(.failed(error))
         }
@@ -136,16 +158,17 @@ final class EncoderInstance: Sendable {
         _ adapter: FrameAdapter
     ) throws(MediaError) {
         switch command {
-        case .encode(var frame):
-            frame.buffer = try adapter.adapt(frame.buffer)
+        case .encode(let frame):
             let copies = encoder.copiedPictures
+            let isConverted: Bool
             do throws(MediaError) {
-                try encoder.encode(frame)
+                isConverted = try encode(frame, encoder, adapter)
             } catch {
                 reportCopies(since: copies, encoder)
                 throw error
             }
-            post(.frameDone(frame.number, copies: max(0, encoder.copiedPictures - copies)))
+            let more = max(0, encoder.copiedPictures - copies)
+            post(.frameDone(frame.number, copies: more, isConverted: isConverted))
         case .update(let configuration):
             do {
                 post(.updated(try encoder.update(configuration)))
@@ -155,6 +178,27 @@ final class EncoderInstance: Sendable {
         case .drain:
             try encoder.drain()
             post(.drained)
+        }
+    }
+
+    /// Has a frame encoded, whose picture is converted by the encoder if it can do that, else here.
+    ///
+    /// - Returns: whether the encoder has converted it.
+    private func encode(
+        _ frame: EncoderFrame,
+        _ encoder: any EncoderBackend,
+        _ adapter: FrameAdapter
+    ) throws(MediaError) -> Bool {
+        let adapted = try adapter.adapt(frame)
+        if adapted.conversion != nil { hasConverted.store(true, ordering: .relaxed) }
+        do throws(MediaError) {
+            try encoder.encode(adapted)
+            return adapted.conversion != nil
+        } catch {
+            guard adapted.conversion != nil, error.code == .conversionFailed else { throw error }
+            post(.adjusted(adapter.giveUpConversions(of: encoder, because: error)))
+            try encoder.encode(try adapter.adapt(frame))
+            return false
         }
     }
 
@@ -176,49 +220,5 @@ final class EncoderInstance: Sendable {
 
     private func leakIfHung(_ encoder: any EncoderBackend) {
         if state.withLock({ $0.isHung }), !encoder.isInOtherProcess { _ = Unmanaged.passRetained(encoder as AnyObject) }
-    }
-}
-
-/// Makes pictures fit an encoder: its size, its pixel format, the configured colour. Used on the encoder's thread.
-final class FrameAdapter {
-    private let configuration: EncoderConfiguration
-    private let formats: [PixelFormat]
-    private let memory: PixelBufferPool.Memory
-    private var converters: [PixelFormat: PixelConverter] = [:]
-
-    /// - Parameter memory: What converted pictures are made of: what the encoder reads without a copy.
-    init(
-        _ configuration: EncoderConfiguration,
-        _ properties: EncoderProperties,
-        memory: PixelBufferPool.Memory = .owned
-    ) {
-        self.configuration = configuration
-        self.memory = memory
-        formats = properties.pixelFormats
-    }
-
-    /// The same buffer if it fits, else a converted copy.
-    func adapt(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
-        guard let output = Self.target(for: buffer.format, configuration, formats) else { return buffer }
-        if let converter = converters[output.format] { return try converter.convert(buffer) }
-        let converter = try PixelConverter(output: output, scaling: configuration.scaling, memory: memory)
-        converters[output.format] = converter
-        return try converter.convert(buffer)
-    }
-
-    /// What pictures of a format become for an encoder that takes these formats; `nil` if it takes them as they are.
-    static func target(
-        for format: PixelFormat,
-        _ configuration: EncoderConfiguration,
-        _ formats: [PixelFormat]
-    ) -> PixelBuffer.Description? {
-        guard let preferred = formats.first else { return nil }
-        return PixelBuffer.Description(
-            format: formats.contains(format) ? format : preferred,
-            width: configuration.width,
-            height: configuration.height,
-            color: configuration.color ?? .unspecified,
-            pixelAspectRatio: configuration.pixelAspectRatio ?? .one
-        )
     }
 }

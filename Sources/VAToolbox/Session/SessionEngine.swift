@@ -73,6 +73,7 @@ final class SessionEngine: @unchecked Sendable {
     /// `nil` in a program without a metrics system.
     private var metrics: SessionMetrics?
 
+    private let conversions = ConversionTrial()
     private var instances: [SessionMachine.InstanceID: EncoderInstance] = [:]
     /// Closed, and perhaps not released yet; without those that hang.
     private var closing: [EncoderInstance] = []
@@ -209,7 +210,7 @@ final class SessionEngine: @unchecked Sendable {
         _ maximumReorderDepth: Int?
     ) {
         let mailbox = mailbox
-        let instance = EncoderInstance { mailbox.post(.instance(id, $0)) }
+        let instance = EncoderInstance(conversions: conversions) { mailbox.post(.instance(id, $0)) }
         instances[id] = instance
         instance.start(factory: factory, configuration: configuration, maximumReorderDepth: maximumReorderDepth)
     }

@@ -106,6 +106,8 @@ public struct SessionStatistics: Sendable, Hashable {
     /// helper for buffers of ``CompressionSession/pixelBufferPool``; a picture that is encoded again is copied again.
     /// Conversions do not count.
     public var copiedPictures = 0
+    /// Pictures that an encoder has brought to its size, format and colour by itself, as on a GPU, and not the processor.
+    public var convertedByEncoder = 0
     /// Encoders that were created.
     public var createdEncoders = 0
     /// Encoders that failed, in creation or later.

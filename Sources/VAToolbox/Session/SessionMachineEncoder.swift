@@ -38,11 +38,15 @@ extension SessionMachine {
         noteProgress()
         switch event {
         case .created(let properties): created(properties)
-        case .frameDone(let number, let copies):
+        case .frameDone(let number, let copies, let isConverted):
             statistics.copiedPictures += copies
+            if isConverted { statistics.convertedByEncoder += 1 }
             work.framesAtInstance -= 1
             work.framesDone += 1
             if isFailureFinal { window.releasePicture(of: number) }
+        case .adjusted(let adjustment):
+            encoder?.properties.adjustments.append(adjustment)
+            actions.append(.report(.adjusted(adjustment)))
         case .picturesCopied(let count): statistics.copiedPictures += count
         case .output(.coded(let frame)): take(frame)
         case .output(.failed(let error)), .failed(let error): fail(error)

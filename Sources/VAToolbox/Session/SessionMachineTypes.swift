@@ -21,10 +21,13 @@ extension SessionMachine {
     /// What happens to an encoder.
     enum InstanceEvent: Sendable {
         case created(EncoderProperties)
-        /// An encoder has taken the frame, and copied its picture so many times. One event, for each wakes a thread.
-        case frameDone(Int64, copies: Int = 0)
+        /// An encoder has taken the frame, copied its picture so many times, and converted it or had it converted before.
+        /// One event, for each wakes a thread.
+        case frameDone(Int64, copies: Int = 0, isConverted: Bool = false)
         /// So many pictures more were copied because of the memory that they lay in.
         case picturesCopied(Int)
+        /// Something is done differently from here on.
+        case adjusted(Adjustment)
         case output(EncoderOutput)
         case updated(EncoderUpdateOutcome)
         case updateRefused(MediaError)

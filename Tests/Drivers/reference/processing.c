@@ -24,6 +24,7 @@ struct processor {
     struct driver *driver;
     pthread_t worker;
     bool stopping, hung;
+    bool tried; /* a picture was converted */
     struct task *first, *last;
 };
 
@@ -127,19 +128,22 @@ static void negate(const struct conversion_picture *picture)
 }
 
 /* Without the lock. False: the conversion never comes to an end. */
-static bool work_on(struct driver *driver, struct task *task)
+static bool work_on(struct processor *processor, struct task *task)
 {
+    struct driver *driver = processor->driver;
     struct coded_fault fault;
     faults_processed(driver->faults, &fault);
     if (fault.hang)
         return false;
-    bool truthful = driver->effort != EFFORT_SKIP && !faults_device_lost(driver->faults);
+    bool wanted = driver->effort != EFFORT_SKIP || !processor->tried; /* clients try it out first */
+    bool truthful = wanted && !faults_device_lost(driver->faults);
     if (truthful) {
         truthful = conversion_run(&task->conversion);
         memory_poison_border(&task->target->memory, task->target->width, task->target->height);
         if (fault.negative)
             negate(&task->conversion.target);
     }
+    processor->tried = true;
     report(driver, task, truthful);
     return true;
 }
@@ -177,7 +181,7 @@ static void *work(void *token)
         if (!processor->first || processor->hung)
             break;
         pthread_mutex_unlock(&driver->lock);
-        bool completed = work_on(driver, processor->first);
+        bool completed = work_on(processor, processor->first);
         pthread_mutex_lock(&driver->lock);
         if (completed)
             finish_first(processor);

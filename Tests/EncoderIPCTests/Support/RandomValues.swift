@@ -94,6 +94,22 @@ extension SeededGenerator {
         )
     }
 
+    mutating func conversions() -> ConversionSupport {
+        ConversionSupport(
+            formats: Set(list { $0.one() }),
+            matrices: Set(list { ColorDescription.Matrix(rawValue: $0.integer()) }),
+            minimumSize: number(),
+            maximumWidth: number(),
+            maximumHeight: number()
+        )
+    }
+
+    mutating func area() -> PictureArea { PictureArea(x: number(), y: number(), width: number(), height: number()) }
+
+    mutating func conversion() -> PictureConversion {
+        PictureConversion(source: area(), target: area(), changesMatrix: flag(), result: picture())
+    }
+
     mutating func format() -> FormatDescription {
         FormatDescription(
             codec: one(),
@@ -190,6 +206,7 @@ extension SeededGenerator {
             maximumDelay: number(),
             isFailureFinal: flag(),
             pixelFormats: list { $0.one() },
+            conversions: maybe { $0.conversions() },
             supportedProperties: Set(list { EncoderOption(rawValue: $0.text()) }),
             adjustments: list { $0.adjustment() },
             formatDescription: format()
@@ -233,6 +250,7 @@ extension SeededGenerator {
             number: integer(),
             picture: picture(),
             place: place(),
+            conversion: maybe { $0.conversion() },
             presentationTime: time(),
             duration: time(),
             options: FrameOptions(

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The weights of red and blue in luma, `KR` and `KB` of H.273 8.3 (table 4); that of green is the rest to 1.
+public struct LumaWeights: Sendable, Hashable {
+    /// That of red.
+    public let red: Double
+    /// That of blue.
+    public let blue: Double
+
+    /// That of green.
+    public var green: Double { 1 - red - blue }
+
+    /// `nil` for matrices which are not defined by two weights alone, and for those with constant luminance.
+    public init?(_ matrix: ColorDescription.Matrix) {
+        switch matrix.rawValue {
+        case 1: (red, blue) = (0.2126, 0.0722)
+        case 4: (red, blue) = (0.30, 0.11)
+        case 5, 6: (red, blue) = (0.299, 0.114)
+        case 7: (red, blue) = (0.212, 0.087)
+        case 9: (red, blue) = (0.2627, 0.0593)
+        default: return nil
+        }
+    }
+}
