@@ -95,7 +95,7 @@ protocol CodingTools: Sendable {
     /// - Throws: `unsupported` if the driver's encoder is not one that can be used.
     init(_ capabilities: EncodeCapabilities, _ quirks: Quirks) throws(MediaError)
 
-    /// The side of the blocks that slices, and waves of intra refresh, consist of.
+    /// The side of the blocks that slices consist of.
     var blockSize: Int { get }
 }
 
