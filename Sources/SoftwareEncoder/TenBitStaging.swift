@@ -27,16 +27,18 @@ final class TenBitStaging {
     /// Copies the two planes of a P010 picture and moves their samples down.
     func fill(luma lumaPlane: PixelPlane, chroma chromaPlane: PixelPlane) {
         for row in 0..<height {
-            shiftRow(from: lumaPlane.baseAddress + row * lumaPlane.bytesPerRow, to: luma + row * bytesPerRow)
+            let source = lumaPlane.baseAddress + row * lumaPlane.bytesPerRow
+            Self.shiftRow(from: source, to: luma + row * bytesPerRow, samples: width)
         }
         for row in 0..<height / 2 {
-            shiftRow(from: chromaPlane.baseAddress + row * chromaPlane.bytesPerRow, to: chroma + row * bytesPerRow)
+            let source = chromaPlane.baseAddress + row * chromaPlane.bytesPerRow
+            Self.shiftRow(from: source, to: chroma + row * bytesPerRow, samples: width)
         }
     }
 
-    /// Four samples at a time in one word; the mask drops what comes down from the neighbour.
-    private func shiftRow(from source: UnsafeMutableRawPointer, to target: UnsafeMutableRawPointer) {
-        let end = width * MemoryLayout<UInt16>.size
+    /// Moves the samples of a row down. Four at a time in one word; the mask drops what comes down from the neighbour.
+    static func shiftRow(from source: UnsafeMutableRawPointer, to target: UnsafeMutableRawPointer, samples: Int) {
+        let end = samples * MemoryLayout<UInt16>.size
         var offset = 0
         while offset + MemoryLayout<UInt64>.size <= end {
             let samples = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)

@@ -23,25 +23,10 @@ struct X264AccessUnit {
     /// Whether other pictures may refer to it: `nal_ref_idc` of its slices.
     var isReference: Bool { units.contains { $0.isSlice && $0.i_ref_idc != 0 } }
 
-    /// Copies the units, each behind its length as a 32-bit big-endian number, without SPS and PPS.
+    /// Copies the units, each behind its length, without SPS and PPS.
     func coded() -> CodedData {
-        let kept = units.lazy.filter { !$0.isParameterSet }
-        let capacity = kept.reduce(0) { $0 + lengthSize + $1.bytes.count }
-        return CodedData(capacity: capacity) { memory in
-            var offset = 0
-            for unit in kept {
-                let bytes = unit.bytes
-                let length = UInt32(truncatingIfNeeded: bytes.count).bigEndian
-                memory.storeBytes(of: length, toByteOffset: offset, as: UInt32.self)
-                offset += lengthSize
-                UnsafeMutableRawBufferPointer(rebasing: memory[offset...]).copyMemory(from: bytes)
-                offset += bytes.count
-            }
-            return offset
-        }
+        CodedData(lengthPrefixing: units.lazy.filter { !$0.isParameterSet }.map(\.bytes))
     }
-
-    private var lengthSize: Int { MemoryLayout<UInt32>.size }
 }
 
 extension x264_nal_t {

@@ -59,7 +59,12 @@ final class X264Encoder: EncoderBackend {
     }
 
     func encode(_ frame: EncoderFrame) throws(MediaError) {
-        try check(frame)
+        try frame.check(
+            settings.configuration,
+            library: X264Settings.library,
+            formats: properties.pixelFormats,
+            quantizers: quantizers
+        )
         let instance = try openInstance()
         var picture = x264_picture_t()
         x264_picture_init(&picture)
@@ -132,52 +137,9 @@ final class X264Encoder: EncoderBackend {
     }
 }
 
-extension FormatDescription {
-    fileprivate func with(parameterSets: [[UInt8]]) -> FormatDescription {
-        FormatDescription(
-            codec: codec,
-            width: width,
-            height: height,
-            parameterSets: parameterSets,
-            color: color,
-            pixelAspectRatio: pixelAspectRatio,
-            attachments: attachments
-        )
-    }
-}
-
 // MARK: - Frames
 
 extension X264Encoder {
-    private func check(_ frame: EncoderFrame) throws(MediaError) {
-        let buffer = frame.buffer
-        guard properties.pixelFormats.contains(buffer.format) else {
-            throw MediaError(
-                .invalidArgument,
-                "x264 does not take this pixel format with \(settings.configuration.bitDepth) bits",
-                given: buffer.format.rawValue,
-                allowed: properties.pixelFormats.map(\.rawValue).joined(separator: ", ")
-            )
-        }
-        let (width, height) = (settings.configuration.width, settings.configuration.height)
-        guard buffer.width == width, buffer.height == height else {
-            throw MediaError(
-                .invalidArgument,
-                "the picture has not the size of the video",
-                given: "\(buffer.width)x\(buffer.height)",
-                allowed: "\(width)x\(height)"
-            )
-        }
-        if let quantizer = frame.options.quantizer, !quantizers.contains(quantizer) {
-            throw MediaError(
-                .invalidArgument,
-                "quantizer is out of range",
-                given: "\(quantizer)",
-                allowed: "\(quantizers.lowerBound)...\(quantizers.upperBound)"
-            )
-        }
-    }
-
     /// The planes where they are, for x264 to copy from; ten-bit ones from ``staging``.
     private func image(of format: PixelFormat, _ planes: [PixelPlane]) -> x264_image_t {
         var image = x264_image_t()

@@ -30,7 +30,7 @@ struct X264Outcome {
             width: sequence.displaySize.width,
             height: sequence.displaySize.height,
             parameterSets: parameterSets,
-            color: sequence.color,
+            color: ColorDescription(sequence.vui?.signal),
             pixelAspectRatio: sequence.pixelAspectRatio ?? .one,
             attachments: PixelAttachments(
                 masteringDisplay: configuration.masteringDisplay,
@@ -107,20 +107,5 @@ extension VideoProfile {
 }
 
 extension H264SequenceParameterSet {
-    fileprivate var pixelAspectRatio: Rational? {
-        sampleAspectRatio.map { Rational(Int32(clamping: $0.numerator), Int32(clamping: $0.denominator)) }
-    }
-
-    fileprivate var color: ColorDescription {
-        let signal = vui?.signal
-        var color = ColorDescription()
-        if let type = signal?.signalType { color.range = type.videoFullRangeFlag ? .full : .limited }
-        if let description = signal?.signalType?.colourDescription {
-            color.primaries = .init(rawValue: UInt8(clamping: description.colourPrimaries))
-            color.transfer = .init(rawValue: UInt8(clamping: description.transferCharacteristics))
-            color.matrix = .init(rawValue: UInt8(clamping: description.matrixCoefficients))
-        }
-        color.chromaLocation = signal?.chromaLocation.map { .init(rawValue: UInt8(clamping: $0.topField)) }
-        return color
-    }
+    fileprivate var pixelAspectRatio: Rational? { sampleAspectRatio.map(Rational.init) }
 }

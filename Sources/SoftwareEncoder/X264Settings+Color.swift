@@ -6,52 +6,14 @@ internal import MediaTypes
 // What the stream says about its colours.
 
 extension X264Settings {
-    /// The code points of H.273 that x264 writes; it drops others without a word.
-    private static let writtenPrimaries: ClosedRange<UInt8> = 0...12
-    private static let writtenTransfers: ClosedRange<UInt8> = 0...18
-    private static let writtenMatrices: ClosedRange<UInt8> = 0...14
-
-    /// The colour that the stream will tell.
-    var writtenColor: ColorDescription {
-        var color = configuration.color ?? .unspecified
-        if !Self.writtenPrimaries.contains(color.primaries.rawValue) { color.primaries = .unspecified }
-        if !Self.writtenTransfers.contains(color.transfer.rawValue) { color.transfer = .unspecified }
-        if !Self.writtenMatrices.contains(color.matrix.rawValue) { color.matrix = .unspecified }
-        return color
-    }
-
     mutating func setColor() throws(MediaError) {
-        guard let asked = configuration.color else { return }
-        let color = writtenColor
-        guard asked.matrix != .rgb else {
-            throw MediaError(
-                .invalidArgument,
-                "4:2:0 video has no RGB matrix",
-                given: "matrix 0",
-                allowed: "1...\(Self.writtenMatrices.upperBound)"
-            )
-        }
-        if let location = asked.chromaLocation, location.rawValue > 5 {
-            throw MediaError(
-                .invalidArgument,
-                "chroma location is out of range",
-                given: "\(location.rawValue)",
-                allowed: "0...5"
-            )
-        }
-        reportColor("primaries", asked.primaries.rawValue, color.primaries.rawValue)
-        reportColor("transfer", asked.transfer.rawValue, color.transfer.rawValue)
-        reportColor("matrix", asked.matrix.rawValue, color.matrix.rawValue)
+        let known = WrittenCodePoints(primaries: 0...12, transfers: 0...18, matrices: 0...14)
+        guard let color = try writtenColor(known) else { return }
         parameters.vui.i_colorprim = Int32(color.primaries.rawValue)
         parameters.vui.i_transfer = Int32(color.transfer.rawValue)
         parameters.vui.i_colmatrix = Int32(color.matrix.rawValue)
         parameters.vui.b_fullrange = color.range == .full ? 1 : 0
         if let location = color.chromaLocation { parameters.vui.i_chroma_loc = Int32(location.rawValue) }
-    }
-
-    private mutating func reportColor(_ property: String, _ asked: UInt8, _ written: UInt8) {
-        guard asked != written else { return }
-        adjust("colour \(property)", from: "\(asked)", to: "unspecified", "x264 does not know the code point")
     }
 
     mutating func setMetadata() {

@@ -37,17 +37,4 @@ extension X264Settings {
             adjust("initial buffer fullness", from: "\(fullness)", to: "none", "the rate has no limit and no buffer")
         }
     }
-
-    mutating func reportWhatIsMissing() {
-        if configuration.temporalLayers > 1 {
-            adjust("temporal layers", from: "\(configuration.temporalLayers)", to: "1", "x264 has none")
-        }
-        if configuration.longTermReferences > 0 {
-            adjust("long-term references", from: "\(configuration.longTermReferences)", to: "0", "x264 has none")
-        }
-        if let size = configuration.maximumFrameSize {
-            let reason = "x264 bounds frames by a limit on peaks and its buffer only"
-            adjust("maximum frame size", from: "\(size) bytes", to: "none", reason)
-        }
-    }
 }

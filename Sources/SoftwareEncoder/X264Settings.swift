@@ -6,11 +6,13 @@ internal import MediaTypes
 
 /// The parameters of x264 for a configuration, set in the order in which the `x264` command line sets them: preset and
 /// tuning, options, profile, and at last what a level demands.
-struct X264Settings {
+struct X264Settings: SoftwareSettings {
+    static let library = "x264"
+
     /// What a new encoder is opened with.
     var parameters = x264_param_t()
     /// What had to be changed on the way.
-    private(set) var adjustments: [Adjustment] = []
+    var adjustments: [Adjustment] = []
     /// The validated configuration, with an even size.
     let configuration: EncoderConfiguration
 
@@ -59,14 +61,7 @@ struct X264Settings {
     var quantizerOffset: Int { 6 * (configuration.bitDepth - 8) }
 
     private func checkLibraryLimits() throws(MediaError) {
-        guard X264EncoderFactory.bitDepths.contains(configuration.bitDepth) else {
-            throw MediaError(
-                .unsupported,
-                "\(X264EncoderFactory.libraryName) was not built for \(configuration.bitDepth) bits",
-                given: "\(configuration.bitDepth)",
-                allowed: X264EncoderFactory.bitDepths.map(String.init).joined(separator: ", ")
-            )
-        }
+        try refuseMissingDepth(X264EncoderFactory.libraryName, X264EncoderFactory.bitDepths)
         if isLossless, let profile = configuration.profile {
             throw MediaError(
                 .invalidArgument,
@@ -133,8 +128,6 @@ extension X264Settings {
     /// Whether x264 gets presentation times. They cost a frame of delay, which low latency does not allow.
     var usesPresentationTimes: Bool { configuration.isFrameRateVariable && !isZeroLatency }
 
-    var isZeroLatency: Bool { configuration.isLowLatency || configuration.software.tuning == .zerolatency }
-
     private mutating func setTiming() {
         let rate = configuration.frameRate.reduced
         parameters.i_fps_num = UInt32(clamping: rate.numerator)
@@ -176,15 +169,6 @@ extension X264Settings {
         }
     }
 
-    /// x264 counts in thousands of bits. Rounded down, so that a limit stays one and a peak stays above its average.
-    private mutating func kilobits(_ bits: Int, _ property: String, isReported: Bool = true) -> Int32 {
-        let result = max(1, bits / 1000)
-        if isReported, result * 1000 != bits {
-            adjust(property, from: "\(bits) bit/s", to: "\(result * 1000) bit/s", "x264 counts in thousands")
-        }
-        return Int32(clamping: result)
-    }
-
     /// Copies what an encoder at work can change: see `x264_encoder_reconfig`.
     func copyRate(to target: inout x264_param_t) {
         target.rc.i_bitrate = parameters.rc.i_bitrate
@@ -203,10 +187,7 @@ extension X264Settings {
         case .cavlc: parameters.b_cabac = 0
         case .cabac: parameters.b_cabac = 1
         }
-        let interval = configuration.keyFrameInterval
-        let frames =
-            configuration.isFrameRateVariable ? interval.frames : interval.frameCount(at: configuration.frameRate)
-        parameters.i_keyint_max = frames.map { Int32(clamping: $0) } ?? X264_KEYINT_MAX_INFINITE
+        parameters.i_keyint_max = keyFrameDistance ?? X264_KEYINT_MAX_INFINITE
         parameters.b_open_gop = configuration.allowsOpenGOP ? 1 : 0
         if !configuration.allowsBPyramid { parameters.i_bframe_pyramid = X264_B_PYRAMID_NONE }
         switch configuration.bFrames {
@@ -224,19 +205,14 @@ extension X264Settings {
         return frames < 2 ? 0 : frames < 4 ? 1 : .max
     }
 
-    private mutating func limitReordering(to depth: Int) {
-        let reason = "frames are reordered by at most \(depth)"
-        if depth < 1 { turnOffBFrames(reason) }
-        if depth < 2, parameters.i_bframe > 1, parameters.i_bframe_pyramid != X264_B_PYRAMID_NONE {
-            parameters.i_bframe_pyramid = X264_B_PYRAMID_NONE
-            adjust("b-pyramid", from: "on", to: "off", reason)
-        }
+    var bFrameCount: Int32 {
+        get { parameters.i_bframe }
+        set { parameters.i_bframe = newValue }
     }
 
-    private mutating func turnOffBFrames(_ reason: String) {
-        guard parameters.i_bframe > 0 else { return }
-        adjust("b-frames", from: "\(parameters.i_bframe)", to: "0", reason)
-        parameters.i_bframe = 0
+    var usesBPyramid: Bool {
+        get { parameters.i_bframe_pyramid != X264_B_PYRAMID_NONE }
+        set { parameters.i_bframe_pyramid = newValue ? X264_B_PYRAMID_NORMAL : X264_B_PYRAMID_NONE }
     }
 
     private mutating func applyProfile() throws(MediaError) {
@@ -258,13 +234,5 @@ extension X264Settings {
         guard let level = configuration.level else { return }
         let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
         parameters.i_frame_reference = min(parameters.i_frame_reference, Int32(clamping: max(1, frames)))
-    }
-}
-
-// MARK: - Reports
-
-extension X264Settings {
-    mutating func adjust(_ property: String, from requested: String, to used: String, _ reason: String) {
-        adjustments.append(Adjustment(property: property, requested: requested, used: used, reason: reason))
     }
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+
+extension EncoderFrame {
+    /// Refuses what a library must not be given.
+    ///
+    /// - Parameters:
+    ///   - configuration: Of the encoder.
+    ///   - library: The library as messages name it.
+    ///   - formats: What it takes.
+    ///   - quantizers: What a single frame can be coded with.
+    /// - Throws: `invalidArgument`.
+    func check(
+        _ configuration: EncoderConfiguration,
+        library: String,
+        formats: [PixelFormat],
+        quantizers: ClosedRange<Int>
+    ) throws(MediaError) {
+        guard formats.contains(buffer.format) else {
+            throw MediaError(
+                .invalidArgument,
+                "\(library) does not take this pixel format with \(configuration.bitDepth) bits",
+                given: buffer.format.rawValue,
+                allowed: formats.map(\.rawValue).joined(separator: ", ")
+            )
+        }
+        guard buffer.width == configuration.width, buffer.height == configuration.height else {
+            throw MediaError(
+                .invalidArgument,
+                "the picture has not the size of the video",
+                given: "\(buffer.width)x\(buffer.height)",
+                allowed: "\(configuration.width)x\(configuration.height)"
+            )
+        }
+        if let quantizer = options.quantizer, !quantizers.contains(quantizer) {
+            throw MediaError(
+                .invalidArgument,
+                "quantizer is out of range",
+                given: "\(quantizer)",
+                allowed: "\(quantizers.lowerBound)...\(quantizers.upperBound)"
+            )
+        }
+    }
+}
