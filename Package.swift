@@ -70,7 +70,7 @@ let package = Package(
         // Encoders, and the session that uses them.
         .target(
             name: "SoftwareEncoder",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "CX264", logging],
+            dependencies: ["BitstreamSyntax", "MediaTypes", "CX264", "CX265", logging],
             swiftSettings: strict
         ),
         .target(
@@ -118,6 +118,7 @@ let package = Package(
         .target(name: "CLinux"),
         .target(name: "CPixelKernels"),
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
+        .systemLibrary(name: "CX265", providers: [.apt(["libx265-dev"])]),
 
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
         // A helper for tests, whose encoders crash, abort and hang.

@@ -77,7 +77,12 @@ struct ProbeReport {
                     codec: "H.264",
                     name: X264EncoderFactory.libraryName,
                     bitDepths: X264EncoderFactory.bitDepths
-                )
+                ),
+                SoftwareEncoder(
+                    codec: "HEVC",
+                    name: X265EncoderFactory.libraryName,
+                    bitDepths: X265EncoderFactory.bitDepths
+                ),
             ],
             ffmpegVersion: MediaLibraries.version
         )

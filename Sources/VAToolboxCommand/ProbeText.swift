@@ -32,7 +32,6 @@ extension ProbeReport {
             let depths = encoder.bitDepths.map(String.init).joined(separator: " and ")
             page.entry(encoder.codec, "\(encoder.name), \(depths) bits", indentation: 2)
         }
-        page.entry("HEVC", "no encoder in this version", indentation: 2)
         page.entry("files", "FFmpeg \(ffmpegVersion)", indentation: 2)
         return page.text
     }

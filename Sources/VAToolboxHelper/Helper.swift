@@ -33,7 +33,7 @@ import Synchronization
         let server = HelperServer(
             socket: socket,
             limitations: report.degradations.map(\.description),
-            factories: [X264EncoderFactory()],
+            factories: [X264EncoderFactory(), X265EncoderFactory()],
             others: { VAAPIEncoderFactory($0) },
             inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) }
         )

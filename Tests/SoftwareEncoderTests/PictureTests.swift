@@ -259,6 +259,31 @@ func psnr(_ left: [UInt8], _ right: [UInt8]) -> Double {
         #expect(grown < 300_000_000, "\(grown) bytes; others run beside, so the bound is wide")
     }
 
+    /// x265 starts threads with each encoder.
+    @Test func x265GivesMemoryAndThreadsBack() throws {
+        var configuration = EncoderConfiguration(width: 320, height: 240)
+        configuration.software.preset = .ultrafast
+        configuration.software.threads = 3
+        let buffer = try PixelBuffer(.init(format: .nv12, width: 320, height: 240))
+        func useOne() throws {
+            let recording = try Recording(configuration, factory: X265EncoderFactory())
+            for _ in 0..<3 { try recording.encode(buffer) }
+            try recording.encoder.drain()
+            try recording.encode(buffer)
+        }
+        for _ in 0..<5 { try useOne() }
+        let before = (try residentBytes(), try threads())
+        for _ in 0..<50 { try useOne() }
+        let grown = try residentBytes() - before.0
+        #expect(grown < 300_000_000, "\(grown) bytes; others run beside, so the bound is wide")
+        // At least four for each of a hundred encoders, had they stayed; others come and go meanwhile.
+        #expect(try threads() < before.1 + 200)
+    }
+
+    private func threads() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+    }
+
     private func residentBytes() throws -> Int {
         let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         return try #require(fields.count > 1 ? Int(fields[1]) : nil) * Int(getpagesize())

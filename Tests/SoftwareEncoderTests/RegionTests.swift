@@ -72,29 +72,6 @@ import Testing
         #expect(abs(favoured.outside - plain.outside) < 2, "\(favoured), \(plain)")
     }
 
-    /// The quality of luma in a region and around it.
-    private func compare(
-        _ pictures: [UInt8],
-        _ clip: TestClip,
-        _ region: RegionOfInterest
-    ) -> (inside: Double, outside: Double) {
-        var samples: [Bool: (decoded: [UInt8], source: [UInt8])] = [true: ([], []), false: ([], [])]
-        let size = clip.frames[0].count
-        for (index, frame) in clip.frames.enumerated() where (index + 1) * size <= pictures.count {
-            for y in 0..<clip.height {
-                for x in 0..<clip.width {
-                    let isInside =
-                        (region.x..<region.x + region.width).contains(x)
-                        && (region.y..<region.y + region.height).contains(y)
-                    samples[isInside]?.decoded.append(pictures[index * size + y * clip.width + x])
-                    samples[isInside]?.source.append(frame[y * clip.width + x])
-                }
-            }
-        }
-        func quality(_ isInside: Bool) -> Double { samples[isInside].map { psnr($0.decoded, $0.source) } ?? 0 }
-        return (quality(true), quality(false))
-    }
-
     /// Without adaptive quantization x264 takes no regions; the session reports it.
     @Test func whereTheyHaveNoEffectTheyAreNotSupported() throws {
         let changes: [(inout EncoderConfiguration) -> Void] = [
@@ -112,4 +89,27 @@ import Testing
             #expect(!recording.properties.supportedProperties.contains(.regionsOfInterest))
         }
     }
+}
+
+/// The quality of luma in a region and around it.
+func compare(
+    _ pictures: [UInt8],
+    _ clip: TestClip,
+    _ region: RegionOfInterest
+) -> (inside: Double, outside: Double) {
+    var samples: [Bool: (decoded: [UInt8], source: [UInt8])] = [true: ([], []), false: ([], [])]
+    let size = clip.frames[0].count
+    for (index, frame) in clip.frames.enumerated() where (index + 1) * size <= pictures.count {
+        for y in 0..<clip.height {
+            for x in 0..<clip.width {
+                let isInside =
+                    (region.x..<region.x + region.width).contains(x)
+                    && (region.y..<region.y + region.height).contains(y)
+                samples[isInside]?.decoded.append(pictures[index * size + y * clip.width + x])
+                samples[isInside]?.source.append(frame[y * clip.width + x])
+            }
+        }
+    }
+    func quality(_ isInside: Bool) -> Double { samples[isInside].map { psnr($0.decoded, $0.source) } ?? 0 }
+    return (quality(true), quality(false))
 }

@@ -19,7 +19,7 @@ final class Recording {
     init(
         _ configuration: EncoderConfiguration,
         maximumReorderDepth: Int? = nil,
-        factory: X264EncoderFactory = X264EncoderFactory()
+        factory: any EncoderFactory = X264EncoderFactory()
     ) throws {
         let sink = Sink()
         self.sink = sink
@@ -36,13 +36,14 @@ final class Recording {
         _ clip: TestClip,
         format: PixelFormat = .i420,
         padding: Int = 0,
-        options: [Int: FrameOptions] = [:]
+        options: [Int: FrameOptions] = [:],
+        factory: any EncoderFactory = X264EncoderFactory()
     ) throws {
         var configuration = configuration
         configuration.width = clip.width
         configuration.height = clip.height
         configuration.frameRate = clip.frameRate
-        try self.init(configuration)
+        try self.init(configuration, factory: factory)
         for index in clip.frames.indices {
             let buffer = try clip.buffer(index, format: format, padding: padding)
             try encode(buffer, options: options[index] ?? .init())
@@ -90,16 +91,17 @@ final class Recording {
         return data
     }
 
-    /// `SliceQPY` of each slice, H.264 7-30, as ffmpeg's reader of headers sees it.
+    /// `SliceQPY` of each slice, H.264 7-30 and HEVC 7-54, as ffmpeg's reader of headers sees it.
     func sliceQuantizers() throws -> [Int] {
         let scratch = try Scratch()
-        let input = try scratch.write(annexB, to: "input.h264")
+        let codec = properties.formatDescription.codec
+        let input = try scratch.write(annexB, to: "input.\(codec.rawValue)")
         let trace = try scratch.run(["ffmpeg", "-i", input, "-c", "copy", "-bsf:v", "trace_headers", "-f", "null", "-"])
         var base = 0
         var quantizers: [Int] = []
         for line in trace.split(separator: "\n") {
             guard let value = line.split(separator: " ").last.flatMap({ Int($0) }) else { continue }
-            if line.contains(" pic_init_qp_minus26 ") { base = 26 + value }
+            if line.contains(" pic_init_qp_minus26 ") || line.contains(" init_qp_minus26 ") { base = 26 + value }
             if line.contains(" slice_qp_delta ") { quantizers.append(base + value) }
         }
         return quantizers
@@ -144,9 +146,12 @@ func annexBUnits(_ stream: [UInt8]) -> [[UInt8]] {
 
 func unitType(_ unit: [UInt8]) -> UInt8 { (unit.first ?? 0) & 31 }
 
-/// The settings that x264 writes into its SEI message, by name.
+/// The type of an HEVC unit.
+func hevcUnitType(_ unit: [UInt8]) -> UInt8 { (unit.first ?? 0) >> 1 & 63 }
+
+/// The settings that x264 and x265 write into an SEI message, by name.
 func seiOptions(_ units: [[UInt8]]) -> [String: String] {
-    for unit in units where unitType(unit) == 6 {
+    for unit in units where unitType(unit) == 6 || hevcUnitType(unit) == 39 {
         let text = String(decoding: unit.filter { $0 != 0 }, as: UTF8.self)
         guard let range = text.range(of: "options: ") else { continue }
         let words = text[range.upperBound...].prefix { $0.isASCII && $0 >= " " }.split(separator: " ")

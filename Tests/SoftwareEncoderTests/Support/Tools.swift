@@ -25,16 +25,17 @@ final class Scratch: Sendable {
         try Array(Data(contentsOf: folder.appendingPathComponent(name)))
     }
 
-    /// Runs a program to its end and returns what it wrote to standard error and output.
+    /// Runs a program to its end, with a file as standard input if one is named, and returns what it wrote to standard error and output.
     @discardableResult
-    func run(_ arguments: [String]) throws -> String {
+    func run(_ arguments: [String], input: String? = nil) throws -> String {
         let log = path("log-\(UUID().uuidString)")
         try Data().write(to: URL(fileURLWithPath: log))
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput =
+            try input.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) } ?? .nullDevice
         process.standardOutput = handle
         process.standardError = handle
         try process.run()
@@ -44,9 +45,9 @@ final class Scratch: Sendable {
         return text
     }
 
-    /// What ffmpeg decodes of an H.264 stream, as raw samples.
-    func decode(_ stream: Data, pixelFormat: String = "yuv420p") throws -> [UInt8] {
-        let input = try write(stream, to: "\(UUID().uuidString).h264")
+    /// What ffmpeg decodes of a stream, as raw samples.
+    func decode(_ stream: Data, pixelFormat: String = "yuv420p", codec: String = "h264") throws -> [UInt8] {
+        let input = try write(stream, to: "\(UUID().uuidString).\(codec)")
         let name = "\(UUID().uuidString).raw"
         try run([
             "ffmpeg", "-v", "error", "-xerror", "-i", input, "-fps_mode", "passthrough", "-pix_fmt", pixelFormat, "-f",
@@ -66,6 +67,22 @@ final class Scratch: Sendable {
             ["x264", "--quiet", "--no-progress", "--asm", Self.reproducible.rawValue] + options + [
                 "-o", path(name), input,
             ]
+        )
+        return try read(name)
+    }
+}
+
+extension Scratch {
+    /// The stream that the `x265` command line makes of a clip. It reads the clip from standard input, where it cannot
+    /// count the frames, which it would write into its message.
+    func x265CommandLine(_ y4m: Data, _ options: [String]) throws -> [UInt8] {
+        let input = try write(y4m, to: "input.y4m")
+        let name = "\(UUID().uuidString).hevc"
+        try run(
+            ["x265", "--log-level", "none", "--no-progress", "--y4m", "--input", "-", "--repeat-headers"] + options + [
+                "-o", path(name),
+            ],
+            input: input
         )
         return try read(name)
     }

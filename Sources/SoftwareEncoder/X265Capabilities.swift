@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CX265
+internal import MediaTypes
+
+extension X265Settings {
+    /// What x265 takes; I420 first, which it copies as it is, while chroma that is interleaved has to be taken apart.
+    var pixelFormats: [PixelFormat] { configuration.bitDepth == 10 ? [.p010] : [.i420, .nv12] }
+
+    /// - Parameter actual: The parameters in force.
+    func supportedProperties(_ actual: x265_param) -> Set<EncoderOption> {
+        var options: Set<EncoderOption> = [
+            .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
+            .openGOP, .forceKeyFrame, .frameQuantizer, .accessUnitDelimiters, .hdrMetadata, .captions, .lowLatency,
+            .softwareOptions, .intraRefresh, .initialBufferFullness,
+        ]
+        if X265EncoderFactory.bitDepths.contains(10) { options.insert(.tenBit) }
+        if parameters.rc.rateControlMode != Int32(X265_RC_CQP.rawValue) { options.insert(.quantizerRange) }
+        if actual.rc.aqMode != X265_AQ_NONE { options.insert(.regionsOfInterest) }
+        if !isZeroLatency { options.insert(.slices) }
+        return options
+    }
+
+    /// What a single frame can be coded with.
+    func frameQuantizers(_ actual: x265_param) -> ClosedRange<Int> {
+        let lowest = min(max(Int(actual.rc.qpMin), 0), 51)
+        return lowest...min(max(Int(actual.rc.qpMax), lowest), 51)
+    }
+
+    /// Whether an encoder with these settings needs no change for `new` ones. `x265_encoder_reconfig` takes other rates
+    /// and qualities, and x265 3.5 then goes on with the old ones.
+    func serves(_ new: X265Settings) -> Bool {
+        new.configuration.isUpdate(of: configuration) && new.configuration.frameRate == configuration.frameRate
+            && new.configuration.rateControl == configuration.rateControl
+    }
+}

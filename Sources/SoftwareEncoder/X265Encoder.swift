@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CX265
+internal import MediaTypes
+
+/// An x265 encoder at work. All of it happens in the calls of the session: x265's own threads never call out.
+final class X265Encoder: EncoderBackend {
+    let properties: EncoderProperties
+
+    private let maximumReorderDepth: Int?
+    private let output: @Sendable (EncoderOutput) -> Void
+    private let staging: PlanarStaging
+    /// `nil` without adaptive quantization. With it every frame gets offsets, zero if nothing else: x265 makes room for
+    /// them with its first use of a frame's memory, and uses what is left there when it is used again.
+    private let regions: RegionOffsets?
+    /// What a single frame can be coded with.
+    private let quantizers: ClosedRange<Int>
+
+    private var settings: X265Settings
+    /// `nil` from a drain that had something to finish to the next frame: x265 takes no frames after it was flushed.
+    private var instance: X265Instance?
+    /// The SEI units with the captions of frames in x265, by the numbers of the frames. They are put in afterwards: x265
+    /// copies messages into memory that was made for an earlier frame's, which may have been shorter.
+    private var captions: [Int64: [UInt8]] = [:]
+    /// Frames in x265 that have to be key frames. In open groups it makes CRA pictures of them, with none before them in
+    /// presentation and after them in decoding.
+    private var askedKeyFrames: Set<Int64> = []
+    private var format: FormatDescription
+    private var hasToldSettings = false
+
+    init(_ request: EncoderRequest) throws(MediaError) {
+        let settings = try X265Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
+        let instance = try X265Instance(settings)
+        let outcome = try X265Outcome(settings, instance)
+        let (configuration, actual) = (settings.configuration, instance.parameters)
+        properties = EncoderProperties(
+            name: X265EncoderFactory.libraryName,
+            profile: outcome.profile,
+            level: outcome.level,
+            reorderDepth: outcome.reorderDepth,
+            maximumDelay: instance.maximumDelayedFrames,
+            isFailureFinal: true,
+            pixelFormats: settings.pixelFormats,
+            supportedProperties: settings.supportedProperties(actual),
+            adjustments: settings.adjustments + outcome.adjustments,
+            formatDescription: outcome.formatDescription
+        )
+        quantizers = settings.frameQuantizers(actual)
+        maximumReorderDepth = request.maximumReorderDepth
+        output = request.output
+        regions =
+            actual.rc.aqMode == X265_AQ_NONE
+            ? nil : RegionOffsets(width: outcome.codedSize.width, height: outcome.codedSize.height)
+        staging = PlanarStaging(
+            width: configuration.width,
+            height: configuration.height,
+            bytesPerSample: configuration.bitDepth == 10 ? 2 : 1
+        )
+        self.settings = settings
+        self.instance = instance
+        format = outcome.formatDescription
+    }
+
+    func encode(_ frame: EncoderFrame) throws(MediaError) {
+        try frame.check(
+            settings.configuration,
+            library: X265Settings.library,
+            formats: properties.pixelFormats,
+            quantizers: quantizers
+        )
+        let instance = try openInstance()
+        var picture = instance.makePicture()
+        picture.pts = frame.number
+        picture.userData = UnsafeMutableRawPointer(bitPattern: Int(truncatingIfNeeded: frame.number))
+        if frame.options.forceKeyFrame {
+            picture.sliceType = X265_TYPE_IDR
+            askedKeyFrames.insert(frame.number)
+        }
+        // One more than the quantizer, as 0 stands for none.
+        if let quantizer = frame.options.quantizer { picture.forceqp = Int32(clamping: quantizer + 1) }
+        let attachments = frame.buffer.attachments
+        let messages = CaptionMessage.messages(attachments.captions)
+        if !messages.isEmpty { captions[frame.number] = SEIMessage.nalUnit(messages, codec: .hevc) }
+        if let regions {
+            regions.fill(attachments.regionsOfInterest)
+            picture.quantOffsets = regions.baseAddress
+        }
+        try frame.buffer.withPlanes { (planes) throws(MediaError) in
+            setPlanes(of: &picture, frame.buffer.format, planes)
+            try instance.encode(&picture, deliver)
+        }
+    }
+
+    func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
+        let new = try X265Settings(configuration, maximumReorderDepth: maximumReorderDepth)
+        guard settings.serves(new) else { return .needsNewEncoder }
+        let adjustments = new.adjustments.filter { !settings.adjustments.contains($0) }
+        settings = new
+        return .done(adjustments: adjustments)
+    }
+
+    func drain() throws(MediaError) {
+        guard let instance, instance.delayedFrames > 0 else { return }
+        while instance.delayedFrames > 0 {
+            guard try instance.encode(nil, deliver) else {
+                let reason = "x265 finished without \(instance.delayedFrames) of its frames"
+                throw MediaError(.frameFailed, reason, call: "x265_encoder_encode")
+            }
+        }
+        self.instance = nil
+    }
+
+    private func openInstance() throws(MediaError) -> X265Instance {
+        if let instance { return instance }
+        let instance = try X265Instance(settings)
+        self.instance = instance
+        return instance
+    }
+
+    private func deliver(_ access: X265AccessUnit, number: Int64) {
+        let wasAsked = askedKeyFrames.remove(number) != nil
+        let isKeyFrame = access.isIDR || wasAsked && access.isCRA
+        var frame = CodedFrame(
+            number: number,
+            data: access.coded(
+                withLibraryInformation: !hasToldSettings,
+                inserting: captions.removeValue(forKey: number)
+            ),
+            isKeyFrame: isKeyFrame,
+            isReference: access.isReference
+        )
+        hasToldSettings = true
+        // After a drain at another rate the level may be another.
+        if isKeyFrame, !access.parameterSets.elementsEqual(format.parameterSets, by: { $0.elementsEqual($1) }) {
+            format = format.with(parameterSets: access.parameterSets.map { Array($0) })
+            frame.formatDescription = format
+        }
+        output(.coded(frame))
+    }
+
+    /// The planes where they are, for x265 to copy from, or from ``staging`` if they are not as x265 reads them.
+    private func setPlanes(of picture: inout x265_picture, _ format: PixelFormat, _ planes: [PixelPlane]) {
+        picture.bitDepth = Int32(clamping: format.bitDepth)
+        picture.colorSpace = X265_CSP_I420
+        if format == .i420 {
+            picture.planes = (planes[0].baseAddress, planes[1].baseAddress, planes[2].baseAddress)
+            picture.stride.0 = Int32(clamping: planes[0].bytesPerRow)
+            picture.stride.1 = Int32(clamping: planes[1].bytesPerRow)
+            picture.stride.2 = Int32(clamping: planes[2].bytesPerRow)
+            return
+        }
+        if format == .p010 {
+            staging.fill(p010Luma: planes[0], chroma: planes[1])
+            picture.planes.0 = staging.luma
+            picture.stride.0 = Int32(clamping: staging.lumaBytesPerRow)
+        } else {
+            staging.fill(interleavedChroma: planes[1])
+            picture.planes.0 = planes[0].baseAddress
+            picture.stride.0 = Int32(clamping: planes[0].bytesPerRow)
+        }
+        (picture.planes.1, picture.planes.2) = (staging.cb, staging.cr)
+        picture.stride.1 = Int32(clamping: staging.chromaBytesPerRow)
+        picture.stride.2 = picture.stride.1
+    }
+}

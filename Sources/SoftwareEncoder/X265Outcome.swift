@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CX265
+internal import MediaTypes
+
+/// What x265 made of its settings, as its parameters and its parameter sets tell it.
+struct X265Outcome {
+    let profile: String
+    let level: String
+    /// `sps_max_num_reorder_pics`.
+    let reorderDepth: Int
+    /// The size of the coded picture, of which the video is a part.
+    let codedSize: PictureSize
+    let formatDescription: FormatDescription
+    /// Where the outcome is not what was asked for.
+    let adjustments: [Adjustment]
+
+    init(_ settings: X265Settings, _ instance: X265Instance) throws(MediaError) {
+        let parameterSets = try instance.parameterSets()
+        guard parameterSets.count == 3 else {
+            throw MediaError(.creationFailed, "x265 made \(parameterSets.count) parameter sets", allowed: "3")
+        }
+        let sequence: HEVCSequenceParameterSet
+        do {
+            sequence = try HEVCSequenceParameterSet(nalUnit: parameterSets[1])
+        } catch {
+            throw MediaError(.creationFailed, "x265 made a sequence parameter set that is none: \(error)")
+        }
+        profile = sequence.profileTierLevel.general.name
+        level = sequence.profileTierLevel.level
+        reorderDepth = sequence.maxNumReorderPics
+        codedSize = sequence.codedSize
+        formatDescription = FormatDescription(
+            codec: .hevc,
+            width: sequence.displaySize.width,
+            height: sequence.displaySize.height,
+            parameterSets: parameterSets,
+            color: ColorDescription(sequence.vui?.signal),
+            pixelAspectRatio: sequence.sampleAspectRatio.map(Rational.init) ?? .one,
+            attachments: PixelAttachments(
+                masteringDisplay: settings.configuration.masteringDisplay,
+                contentLight: settings.configuration.contentLight
+            )
+        )
+        adjustments = Self.adjustments(settings, instance, sequence)
+    }
+
+    private static func adjustments(
+        _ settings: X265Settings,
+        _ instance: X265Instance,
+        _ sequence: HEVCSequenceParameterSet
+    ) -> [Adjustment] {
+        let (configuration, asked, actual) = (settings.configuration, settings.parameters, instance.parameters)
+        var adjustments: [Adjustment] = []
+        func report<Value: Equatable>(_ property: String, _ requested: Value, _ used: Value, _ reason: String) {
+            guard requested != used else { return }
+            adjustments.append(
+                Adjustment(property: property, requested: "\(requested)", used: "\(used)", reason: reason)
+            )
+        }
+        if case .maximum = configuration.bFrames {
+            report("b-frames", asked.bframes, actual.bframes, "a stream of key frames has none")
+        }
+        if !settings.isZeroLatency, asked.maxSlices > 1 {
+            let reason = "x265 codes at most one slice for each row of blocks"
+            report("slices", configuration.slices, Int(actual.maxSlices), reason)
+        }
+        if let range = configuration.quantizerRange, case .constantQuantizer = configuration.rateControl {
+            report("quantizer range", "\(range)", "none", "x265 derives those of I- and B-frames from the constant one")
+        }
+        if configuration.software.instructionSet != .automatic, asked.cpuid != instance.instructions {
+            let reason = "x265 keeps to the instructions of the first encoder of the process"
+            report("instructions", configuration.software.instructionSet.rawValue, "those of the first encoder", reason)
+        }
+        if asked.rc.vbvBufferSize > 0 {
+            report(
+                "rate buffer",
+                "\(asked.rc.vbvBufferSize) kbit",
+                "\(actual.rc.vbvBufferSize) kbit",
+                "x265 takes from one frame at the peak rate to 2000000 kbit"
+            )
+        } else {
+            let reason = "x265 keeps to a level by a limit on peaks"
+            report(
+                "peak bitrate",
+                "none",
+                actual.rc.vbvMaxBitrate == 0 ? "none" : "\(actual.rc.vbvMaxBitrate) kbit/s",
+                reason
+            )
+        }
+        if let ratio = configuration.pixelAspectRatio, let used = sequence.sampleAspectRatio.map(Rational.init) {
+            report("pixel aspect ratio", ratio.reduced, used, "its terms have 16 bits")
+        }
+        if let profile = configuration.profile, sequence.profileTierLevel.general.profileIdc != profile.profileIdc {
+            let reason = "the other settings decide it"
+            report("profile", profile.rawValue, sequence.profileTierLevel.general.name, reason)
+        }
+        return adjustments
+    }
+}
+
+extension VideoProfile {
+    fileprivate var profileIdc: UInt32? {
+        switch self {
+        case .hevcMain: 1
+        case .hevcMain10: 2
+        case .h264Baseline, .h264Main, .h264High, .h264High10: nil
+        }
+    }
+}
+
+extension HEVCProfile {
+    /// The name in the field; profiles beyond version 1 are told apart by their constraints.
+    fileprivate var name: String {
+        switch profileIdc {
+        case 1: "Main"
+        case 2: "Main 10"
+        case 3: "Main Still Picture"
+        case 4 where constraints.intra && constraints.max8bit: "Main Intra"
+        case 4 where constraints.intra && constraints.max10bit: "Main 10 Intra"
+        default: "profile \(profileIdc)"
+        }
+    }
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import CX265
+internal import MediaTypes
+
+/// The parameters of x265 for a configuration, set in the order in which the `x265` command line sets them: preset and
+/// tuning, options, profile.
+struct X265Settings: SoftwareSettings {
+    static let library = "x265"
+    /// Sides of coding tree blocks that x265 has; a picture has at least one block.
+    static let blockSizes: [UInt32] = [64, 32, 16]
+
+    /// The functions for the configured bit depth.
+    let library: X265Library
+    /// What a new encoder is opened with, but for strings: see ``withParameters(_:)``.
+    var parameters = x265_param()
+    /// What had to be changed on the way.
+    var adjustments: [Adjustment] = []
+    /// The validated configuration, with an even size.
+    let configuration: EncoderConfiguration
+
+    /// - Parameter maximumReorderDepth: As in ``EncoderRequest/maximumReorderDepth``.
+    /// - Throws: `invalidArgument` or `unsupported`, with the value given and the values allowed.
+    init(_ configuration: EncoderConfiguration, maximumReorderDepth: Int?) throws(MediaError) {
+        guard configuration.codec != .h264 else {
+            throw MediaError(.invalidArgument, "x265 encodes no H.264", given: "h264", allowed: "auto, hevc")
+        }
+        (self.configuration, adjustments) = try configuration.validated(for: .hevc)
+        guard let library = X265Library(bitDepth: self.configuration.bitDepth) else {
+            throw MediaError(
+                .unsupported,
+                "\(X265EncoderFactory.libraryName) was not built for \(self.configuration.bitDepth) bits",
+                given: "\(self.configuration.bitDepth)",
+                allowed: X265EncoderFactory.bitDepths.map(String.init).joined(separator: ", ")
+            )
+        }
+        self.library = library
+        try applyPreset()
+        try limitInstructions()
+        try setPicture()
+        setTiming()
+        setRateControl()
+        setRateLimits()
+        setLevel()
+        setStructure()
+        setSlices()
+        setIntraRefresh()
+        reportWhatIsMissing()
+        try setColor()
+        setMetadata()
+        try applyProfile()
+        limitReordering(to: maximumReorderDepth ?? .max)
+        deepenLookahead()
+    }
+
+    /// Calls `body` with the parameters and the strings that they point to, which are valid inside of it only.
+    func withParameters<Result>(_ body: (inout x265_param) -> Result) -> Result {
+        withOptionalString(pools) { pools in
+            withOptionalString(masteringDisplay) { display in
+                var copy = parameters
+                copy.numaPools = pools
+                copy.masteringDisplayColorVolume = display
+                return body(&copy)
+            }
+        }
+    }
+
+    /// The threads of each pool: `nil` leaves it to x265.
+    private var pools: String? { configuration.software.threads > 0 ? "\(configuration.software.threads)" : nil }
+
+    private func withOptionalString<Result>(_ string: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
+        guard let string else { return body(nil) }
+        return string.withCString { body($0) }
+    }
+}
+
+// MARK: - Preset, picture and time
+
+extension X265Settings {
+    /// Tunings that x265 has. It takes one; that for no delay is set by hand if it is wanted besides another.
+    private static let tunings: Set<SoftwareEncoderOptions.Tuning> = [
+        .psnr, .ssim, .grain, .fastdecode, .animation, .zerolatency,
+    ]
+
+    private mutating func applyPreset() throws(MediaError) {
+        let preset = configuration.software.preset.rawValue
+        var tuning = configuration.software.tuning
+        if let asked = tuning, !Self.tunings.contains(asked) {
+            adjust("tuning", from: asked.rawValue, to: "none", "x265 has none for that")
+            tuning = nil
+        }
+        if tuning == nil, configuration.isLowLatency { tuning = .zerolatency }
+        let status = library.api.param_default_preset(&parameters, preset, tuning?.rawValue)
+        guard status >= 0 else {
+            throw MediaError(
+                .unsupported,
+                "\(X265EncoderFactory.libraryName) does not know the preset or tuning",
+                given: preset + (tuning.map { ", \($0.rawValue)" } ?? ""),
+                call: "x265_param_default_preset",
+                status: Int(status)
+            )
+        }
+        // x265 can only write to standard error.
+        parameters.logLevel = X265_LOG_NONE
+        if isZeroLatency { removeDelay() }
+    }
+
+    /// What the tuning `zerolatency` sets.
+    private mutating func removeDelay() {
+        parameters.bFrameAdaptive = 0
+        parameters.bframes = 0
+        parameters.lookaheadDepth = 0
+        parameters.scenecutThreshold = 0
+        parameters.rc.cuTree = 0
+        parameters.frameNumThreads = 1
+    }
+
+    private mutating func limitInstructions() throws(MediaError) {
+        let limit = configuration.software.instructionSet
+        if limit == .automatic { return }
+        let available = parameters.cpuid
+        let status = library.parse(&parameters, "asm", limit.rawValue)
+        guard status == 0 else {
+            throw MediaError(
+                .unsupported,
+                "x265 does not know these instructions on this processor",
+                given: limit.rawValue,
+                allowed: SoftwareEncoderOptions.InstructionSet.automatic.rawValue,
+                call: "x265_param_parse",
+                status: Int(status)
+            )
+        }
+        parameters.cpuid &= available
+    }
+
+    private mutating func setPicture() throws(MediaError) {
+        parameters.sourceWidth = Int32(clamping: configuration.width)
+        parameters.sourceHeight = Int32(clamping: configuration.height)
+        parameters.internalCsp = X265_CSP_I420
+        parameters.internalBitDepth = Int32(clamping: configuration.bitDepth)
+        parameters.sourceBitDepth = parameters.internalBitDepth
+        parameters.bEnableAccessUnitDelimiters = configuration.accessUnitDelimiters ? 1 : 0
+        // Messages about HDR stand before every key frame then, where they belong; parameter sets are taken out again.
+        parameters.bRepeatHeaders = 1
+        if configuration.software.threads == 1 { parameters.frameNumThreads = 1 }
+        let side = UInt32(clamping: min(configuration.width, configuration.height))
+        guard let largest = Self.blockSizes.first(where: { $0 <= side }) else {
+            throw MediaError(
+                .unsupported,
+                "x265 encodes no picture that is smaller than a block",
+                given: "\(configuration.width)x\(configuration.height)",
+                allowed: "16x16 or larger"
+            )
+        }
+        parameters.maxCUSize = min(parameters.maxCUSize, largest)
+        parameters.minCUSize = min(parameters.minCUSize, parameters.maxCUSize)
+        // Below four columns of 16 the instructions that x265 3.5 has for it write beyond their row, into other memory.
+        if configuration.width <= 48 { parameters.rc.cuTree = 0 }
+    }
+
+    private mutating func setTiming() {
+        let rate = configuration.frameRate.reduced
+        parameters.fpsNum = UInt32(clamping: rate.numerator)
+        parameters.fpsDenom = UInt32(clamping: rate.denominator)
+        if configuration.isFrameRateVariable {
+            adjust("frame rate", from: "variable", to: "nominal", "x265 counts frames, not time")
+        }
+    }
+}
+
+// MARK: - Rate control
+
+extension X265Settings {
+    private mutating func setRateControl() {
+        switch configuration.rateControl {
+        case .averageBitRate(let rate, _):
+            parameters.rc.rateControlMode = Int32(X265_RC_ABR.rawValue)
+            parameters.rc.bitrate = kilobits(rate, "bitrate")
+        case .constantBitRate(let rate, _):
+            parameters.rc.rateControlMode = Int32(X265_RC_ABR.rawValue)
+            parameters.rc.bitrate = kilobits(rate, "bitrate")
+            parameters.rc.bStrictCbr = 1
+            parameters.rc.pbFactor = 1
+            parameters.bEmitHRDSEI = 1
+        case .constantQuality(let quality, _):
+            parameters.rc.rateControlMode = Int32(X265_RC_CRF.rawValue)
+            parameters.rc.rfConstant = quality
+        case .constantQuantizer(let quantizer):
+            parameters.rc.rateControlMode = Int32(X265_RC_CQP.rawValue)
+            parameters.rc.qp = Int32(clamping: quantizer)
+        }
+        if let limit = configuration.rateLimit(codec: .hevc) {
+            let isConstant = parameters.rc.bStrictCbr != 0
+            parameters.rc.vbvMaxBitrate =
+                isConstant ? parameters.rc.bitrate : kilobits(limit.bitsPerSecond, "peak bitrate")
+            parameters.rc.vbvBufferSize = kilobits(limit.bufferSize, "rate buffer", isReported: false)
+        }
+    }
+
+    private mutating func setRateLimits() {
+        if let range = configuration.quantizerRange {
+            parameters.rc.qpMin = Int32(clamping: range.lowerBound)
+            parameters.rc.qpMax = Int32(clamping: range.upperBound)
+        }
+        guard let fullness = configuration.initialBufferFullness else { return }
+        parameters.rc.vbvBufferInit = fullness
+        if parameters.rc.vbvBufferSize == 0 {
+            adjust("initial buffer fullness", from: "\(fullness)", to: "none", "the rate has no limit and no buffer")
+        }
+    }
+}
+
+// MARK: - Level
+
+extension X265Settings {
+    private mutating func setLevel() {
+        guard let level = configuration.hevcLevel else { return }
+        if case .constantQuantizer = configuration.rateControl {
+            let reason = "x265 promises no level at a constant quantizer"
+            adjust("level", from: level.name, to: "automatic", reason)
+            return
+        }
+        parameters.levelIdc = Int32(level.levelIDC) / 3
+        parameters.bHighTier = level.isHighTier ? 1 : 0
+    }
+}
+
+// MARK: - Structure of the stream
+
+extension X265Settings {
+    var bFrameCount: Int32 {
+        get { parameters.bframes }
+        set { parameters.bframes = newValue }
+    }
+
+    var usesBPyramid: Bool {
+        get { parameters.bBPyramid != 0 }
+        set { parameters.bBPyramid = newValue ? 1 : 0 }
+    }
+
+    private mutating func setStructure() {
+        if configuration.entropyMode == .cavlc {
+            adjust("entropy mode", from: "cavlc", to: "cabac", "HEVC has no other")
+        }
+        parameters.keyframeMax = keyFrameDistance ?? -1
+        parameters.bOpenGOP = configuration.allowsOpenGOP ? 1 : 0
+        if !configuration.allowsBPyramid { parameters.bBPyramid = 0 }
+        switch configuration.bFrames {
+        case .maximum(let count): parameters.bframes = Int32(clamping: count)
+        case .off: parameters.bframes = 0
+        case .automatic: break
+        }
+    }
+
+    /// x265 looks further ahead than it has B-frames in a row, or refuses.
+    private mutating func deepenLookahead() {
+        guard parameters.bframes > 0 else { return }
+        parameters.lookaheadDepth = max(parameters.lookaheadDepth, parameters.bframes + 1)
+    }
+
+    /// x265 codes slices in wavefronts, for which it wants two rows of blocks and three columns.
+    private mutating func setSlices() {
+        guard configuration.slices > 1 else { return }
+        let block = Int(parameters.maxCUSize)
+        let (columns, rows) = ((configuration.width + block - 1) / block, (configuration.height + block - 1) / block)
+        if isZeroLatency {
+            adjust("slices", from: "\(configuration.slices)", to: "1", "x265 delays pictures of several slices")
+        } else if rows < 2 || columns < 3 {
+            let reason = "x265 divides pictures of 2 rows and 3 columns of \(block)x\(block) blocks or more"
+            adjust("slices", from: "\(configuration.slices)", to: "1", reason)
+        } else {
+            parameters.maxSlices = UInt32(clamping: min(configuration.slices, rows))
+        }
+    }
+
+    /// x265 makes waves with one reference only. A scene cut would begin a group of its own.
+    private mutating func setIntraRefresh() {
+        guard let period = configuration.intraRefreshPeriod else { return }
+        parameters.bIntraRefresh = 1
+        parameters.keyframeMax = Int32(clamping: period)
+        parameters.scenecutThreshold = 0
+        parameters.maxNumReferences = 1
+        parameters.bframes = 0
+        parameters.bBPyramid = 0
+    }
+
+    private mutating func applyProfile() throws(MediaError) {
+        guard let profile = configuration.profile else { return }
+        let name = profile == .hevcMain10 ? "main10" : "main"
+        let status = library.api.param_apply_profile(&parameters, name)
+        guard status >= 0 else {
+            throw MediaError(
+                .unsupported,
+                "x265 refuses the profile",
+                given: profile.rawValue,
+                call: "x265_param_apply_profile",
+                status: Int(status)
+            )
+        }
+    }
+}
