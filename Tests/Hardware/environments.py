@@ -419,7 +419,8 @@ def judge_probe(environment, runs):
 
 
 def judge_encode(environment, runs, source):
-    options = ["encode", str(source), "-o", "null", "--format", "null", *environment.options]
+    options = ["encode", str(source), "-o", "null", "--format", "null", "--codec", "h264",
+               *environment.options]
     ended = runs(*options, "--require-hardware", "--json")
     error = document_in(ended).get("error")
     if ended.status != 1 or not error:

@@ -44,10 +44,11 @@ class Row(NamedTuple):
     isolation: str
     b_frames: int
     limits: str  # of the driver
+    codec: str = "h264"
 
     def __str__(self):
         return (f"{self.target} {self.occurrence}={self.action} {self.isolation} b={self.b_frames} {self.survivor}" +
-                (" images" if self.limits else ""))
+                (" images" if self.limits else "") + ("" if self.codec == "h264" else f" {self.codec}"))
 
     @property
     def fault(self):
@@ -81,7 +82,8 @@ class Row(NamedTuple):
         """What HardwareScenarios is asked for; `patience` multiplies the deadlines."""
         devices = {"same": [FIRST], "second": [FIRST, SECOND], "software": [FIRST, "software"]}[self.survivor]
         return [f"width={SIZE}", f"height={SIZE}", f"frames={FRAMES}", "pictures=numbered", "interval=30",
-                f"b-frames={self.b_frames}", f"isolation={self.isolation}", f"devices={','.join(devices)}",
+                f"codec={self.codec}", f"b-frames={self.b_frames}", f"isolation={self.isolation}",
+                f"devices={','.join(devices)}",
                 f"frame-deadline={100 * patience}", f"creation-deadline={2000 * patience}"]
 
 
@@ -91,7 +93,7 @@ class Result:
 
     row: Row
     complaints: list = field(default_factory=list)
-    finisher: str = ""  # 128, 129 or x264
+    finisher: str = ""  # 128, 129, x264 or x265
     failed: int = 0  # encoders
     missed: int = 0  # deadlines
     seconds: float = 0.0
@@ -113,7 +115,7 @@ class Runner:
     def run(self, rows, patience=1):
         """Results of rows that one process runs, in order."""
         work = Path(tempfile.mkdtemp(dir=self.folder))
-        results = [Result(row, output=work / f"{index}.h264") for index, row in enumerate(rows)]
+        results = [Result(row, output=work / f"{index}.{row.codec}") for index, row in enumerate(rows)]
         # The driver reads its limits when a display opens, the list of nodes stays.
         environment = client_environment(build(), journal=work / "journal",
                                          extra={"RENDER_NODES": "128=generic,129=generic",
@@ -199,7 +201,8 @@ def judge(result, entries, status):
     # What fails before any encoder has a frame is told as a failure only.
     result.require(len(events["switched"]) >= (1 if end["repeated"] else 0), "frames were repeated without a switch")
     result.require(result.finisher == "128" or result.failed > 0, "a switch without a failure")
-    allowed = {"same": "128", "second": "129", "software": "x264"}[row.survivor]
+    software = {"h264": "x264", "hevc": "x265"}[row.codec]
+    allowed = {"same": "128", "second": "129", "software": software}[row.survivor]
     result.require(result.finisher in ("128", allowed), f"{result.finisher} finished")
     if not of["rest"]:
         result.complaints.append(f"the program ended with {status} after the session")
@@ -211,7 +214,7 @@ def judge(result, entries, status):
         return
     # An earlier session may have left a thread, and been told for it. The first opens what a process opens once.
     for name in ("threads", "mappings", "descriptors"):
-        if name != "descriptors" or result.output.name != "0.h264":
+        if name != "descriptors" or result.output.stem != "0":
             result.require(after[name] <= before[name], f"{after[name] - before[name]} {name} are left")
 
 
@@ -286,16 +289,16 @@ def entry_points():
     return ["vaInitialize", "coded", *re.findall(r"^ *ENTRY\((\w+),", text, re.M)]
 
 
-def reached(program, folder, isolation, b_frames, limits):
+def reached(program, folder, isolation, b_frames, limits, codec):
     """How often an undisturbed encode calls each target, by the journal."""
     counts = defaultdict(int)
     targets = entry_points()
     for start in range(0, len(targets), 50):  # the driver takes 64 faults at a time
         work = Path(tempfile.mkdtemp(dir=folder))
-        row = Row("coded", "none", "every", "same", isolation, b_frames, limits)
+        row = Row("coded", "none", "every", "same", isolation, b_frames, limits, codec)
         environment = client_environment(build(), journal=work / "journal", limits=limits, faults=";".join(
             f"{target}:*=delay:1us" for target in targets[start:start + 50]))
-        ended = run([str(program), "encode", str(work / "stream.h264"), *row.words(100)], environment, 120)
+        ended = run([str(program), "encode", str(work / f"stream.{codec}"), *row.words(100)], environment, 120)
         if ended.status != 0:
             raise RuntimeError(f"an encode without a fault fails: {ended.output[-400:]}")
         for fault in read_journal(work / "journal").faults:
@@ -303,22 +306,22 @@ def reached(program, folder, isolation, b_frames, limits):
     return counts
 
 
-def table(program, folder):
-    """Every row that there is, and how often each entry point is reached."""
+def table(program, folder, codec):
+    """Every row that there is for a codec, and how often each entry point is reached."""
     rows, most = [], {}
     for isolation in ("in-process", "process"):
         for b_frames in (0, 2):
-            plain = reached(program, folder, isolation, b_frames, "")
-            by_images = reached(program, folder, isolation, b_frames, BY_IMAGES)
+            plain = reached(program, folder, isolation, b_frames, "", codec)
+            by_images = reached(program, folder, isolation, b_frames, BY_IMAGES, codec)
             counts = {**{target: (count, BY_IMAGES) for target, count in by_images.items()},
                       **{target: (count, "") for target, count in plain.items()}}
             for target in sorted(counts):
                 most[target] = max(most.get(target, 0), counts[target][0])
-                rows += rows_of(target, *counts[target], isolation, b_frames)
+                rows += rows_of(target, *counts[target], isolation, b_frames, codec)
     return rows, most
 
 
-def rows_of(target, count, limits, isolation, b_frames):
+def rows_of(target, count, limits, isolation, b_frames, codec):
     actions = CODED_ACTIONS if target == "coded" else ACTIONS
     if target == "vaMapBuffer":
         actions = (*ACTIONS, "overflow")  # by 0x25, as Intel's driver tells it
@@ -330,7 +333,7 @@ def rows_of(target, count, limits, isolation, b_frames):
             if count < {"1st": 1, "5th": 5, "every": 2}[occurrence]:
                 continue
             for survivor in SURVIVORS:
-                yield Row(target, action, occurrence, survivor, isolation, b_frames, limits)
+                yield Row(target, action, occurrence, survivor, isolation, b_frames, limits, codec)
 
 
 def groups_of(rows, size=24):

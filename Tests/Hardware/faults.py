@@ -66,7 +66,8 @@ class FaultyEncode:
         with tempfile.TemporaryDirectory() as scratch:
             self.output, journal = Path(scratch) / "output.mp4", Path(scratch) / "journal"
             command = [str(program), "encode", str(self.source), "-o", str(self.output), "--json", "--isolation",
-                       isolation, "--bitrate", "300k", "--keyframe-interval", "12", "--b-frames", "2", *options]
+                       isolation, "--bitrate", "300k", "--keyframe-interval", "12", "--b-frames", "2", "--codec", "h264",
+                       *options]
             environment = client_environment(build(), faults=fault.fault, journal=journal)
             self.ended = run(command, environment, 240)
             self.document = document_in(self.ended.output)

@@ -123,7 +123,8 @@ class Outcome:
         }
         if not self.case.has_two_drivers:
             environment["LIBVA_DRIVER_NAME"] = "libref"
-        command = [str(program), "encode", str(source), "-o", target, "--bitrate", "500k", *self.case.options, *options]
+        command = [str(program), "encode", str(source), "-o", target, "--bitrate", "500k", "--codec", "h264",
+                   *self.case.options, *options]
         with open(self.path if target == "-" else os.devnull, "wb") as output:
             ended = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.PIPE, timeout=300)

@@ -51,6 +51,7 @@ struct ScenarioOptions: Sendable {
 
     init(_ words: [String]) throws {
         configuration.frameRate = Rational(25)
+        configuration.codec = .h264
         session.policy = .requireHardware
         for word in words { try take(word) }
         if configuration.rateControl == EncoderConfiguration().rateControl {
@@ -116,6 +117,9 @@ struct ScenarioOptions: Sendable {
 
     private mutating func takeName(_ name: String, _ value: String) throws {
         switch (name, value) {
+        case ("codec", _):
+            guard let codec = CodecSelection(rawValue: value) else { throw Wrong("no such codec: \(value)") }
+            configuration.codec = codec
         case ("isolation", "in-process"): session.isolation = .inProcess
         case ("isolation", "process"): session.isolation = .process
         case ("policy", "hardware"): session.policy = .requireHardware

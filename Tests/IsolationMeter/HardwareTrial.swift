@@ -59,6 +59,7 @@ struct HardwareTrial {
         _ format: PixelFormat
     ) async throws -> MeteredSession {
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
+        configuration.codec = .h264
         configuration.rateControl = .constantQuantizer(26)
         configuration.bFrames = .off
         configuration.keyFrameInterval = KeyFrameInterval()

@@ -41,6 +41,7 @@ final class MeteredSession {
 
     init(_ options: MeterOptions, isolation: EncoderIsolation) async throws {
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
+        configuration.codec = .h264
         configuration.isLowLatency = true
         configuration.rateControl = .constantQuality(23)
         configuration.software.preset = .ultrafast

@@ -84,6 +84,7 @@ struct SessionTrial {
     private func play(_ index: Int, _ pool: HelperPool) async throws {
         let ending = Ending.allCases[(options.ending ?? index / options.together) % Ending.allCases.count]
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
+        configuration.codec = .h264
         configuration.isLowLatency = true
         configuration.software.preset = .ultrafast
         configuration.software.threads = 1

@@ -49,6 +49,7 @@ struct StartTrial {
 
     private func time(_ factory: any EncoderFactory) throws -> Double {
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
+        configuration.codec = .h264
         configuration.software.preset = .ultrafast
         let request = EncoderRequest(configuration: configuration) { _ in }
         let start = Clocks.now
