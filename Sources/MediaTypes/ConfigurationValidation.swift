@@ -25,6 +25,15 @@ public struct Adjustment: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(property) \(requested) becomes \(used): \(reason)" }
 }
 
+extension Adjustment {
+    /// A source's bits of which a codec keeps fewer.
+    package init(bitDepth: Int, becoming used: Int, in codec: VideoCodec) {
+        let profile = codec == .h264 ? "high10" : "main10"
+        let reason = used < 10 ? "the profile has \(used) bits; \(profile) keeps ten" : "no profile has more"
+        self.init(property: "bit depth", requested: "\(bitDepth)", used: "\(used)", reason: reason)
+    }
+}
+
 extension EncoderConfiguration {
     /// Frame rates that are accepted, in frames per second.
     public static let allowedFrameRates = 0.01...1000.0
@@ -52,6 +61,10 @@ extension EncoderConfiguration {
                     reason: "4:2:0 video has even sizes"
                 )
             )
+        }
+        if prefersBitDepth, codec == .h264, bitDepth == 10, profile == nil {
+            result.bitDepth = 8
+            adjustments.append(Adjustment(bitDepth: 10, becoming: 8, in: .h264))
         }
         try checkTiming()
         try rateControl.validate()

@@ -21,6 +21,9 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var hevcLevel: HEVCLevel?
     /// Bits of a sample: 8 or 10.
     public var bitDepth = 8
+    /// Whether ten bits are a wish, as of a source that has them: encoders of HEVC fulfil it, those of H.264 code eight bits
+    /// and report it.
+    public var prefersBitDepth = false
     /// Frames per second. For variable frame rate it is the nominal rate, on which rate control and levels are based.
     public var frameRate = Rational(30)
     /// Whether the time between frames differs.

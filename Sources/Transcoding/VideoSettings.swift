@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaIO
 public import MediaTypes
 
@@ -11,6 +12,9 @@ public struct VideoSettings: Sendable {
     public var size: (width: Int, height: Int)?
     /// A constant frame rate; `nil` for the track's timing as it is.
     public var frameRate: Rational?
+    /// Whether a track of more than eight bits is coded with ten where the codec is HEVC; else ``EncoderConfiguration/bitDepth``
+    /// of the base counts. A profile decides before both.
+    public var keepsBitDepth = true
     /// Regions of interest of every picture, in pixels of the track's pictures as they are shown: scaled with them. They
     /// take the place of those that pictures bring along; none for those.
     public var regionsOfInterest: [RegionOfInterest] = []
@@ -41,15 +45,13 @@ public struct VideoSettings: Sendable {
             ?? base.scaling.pixelAspectRatio(scaling: picture(of: track), toWidth: result.width, height: result.height)
         result.masteringDisplay = base.masteringDisplay ?? track.attachments.masteringDisplay
         result.contentLight = base.contentLight ?? track.attachments.contentLight
+        if keepsBitDepth, base.profile == nil, track.bitDepth > 8, base.fixedCodec != .h264 {
+            result.bitDepth = 10
+            result.prefersBitDepth = base.fixedCodec == nil
+        }
         if track.bitDepth > result.bitDepth {
-            adjustments.append(
-                Adjustment(
-                    property: "bit depth",
-                    requested: "\(track.bitDepth)",
-                    used: "\(result.bitDepth)",
-                    reason: "the profile has \(result.bitDepth) bits; high10 keeps ten"
-                )
-            )
+            let codec = base.fixedCodec ?? .hevc
+            adjustments.append(Adjustment(bitDepth: track.bitDepth, becoming: result.bitDepth, in: codec))
         }
         if !track.fitsChroma420 {
             adjustments.append(

@@ -53,13 +53,27 @@ extension SoftwareEncoderOptions.Preset: ArgumentValue {}
 extension SoftwareEncoderOptions.Tuning: ArgumentValue {}
 extension SoftwareEncoderOptions.InstructionSet: ArgumentValue {}
 extension VideoProfile: ArgumentValue {
-    static var allowedText: String { allCases.filter { $0.codec == .h264 }.map(\.rawValue).joined(separator: ", ") }
+    /// `main` is H.264's until the codec is known to be HEVC.
+    init?(argument text: String) { self.init(rawValue: text == "main10" ? Self.hevcMain10.rawValue : text) }
+
+    static var allowedText: String {
+        (allCases.filter { $0.codec == .h264 }.map(\.rawValue) + ["main10"]).joined(separator: ", ")
+    }
 }
 
-extension H264Level: ArgumentValue {
-    init?(argument text: String) { self.init(name: text) }
+/// A level by its name, which may be one of either codec.
+struct StreamLevel: ArgumentValue {
+    let h264: H264Level?
+    let hevc: HEVCLevel?
 
-    static var allowedText: String { all.map(\.name).joined(separator: ", ") }
+    init?(argument text: String) {
+        (h264, hevc) = (H264Level(name: text), HEVCLevel(name: text))
+        if h264 == nil, hevc == nil { return nil }
+    }
+
+    static var h264Names: String { H264Level.all.map(\.name).joined(separator: ", ") }
+    static var hevcNames: String { HEVCLevel.all.map(\.name).joined(separator: ", ") }
+    static var allowedText: String { "\(h264Names); of HEVC \(hevcNames)" }
 }
 
 // MARK: - Numbers

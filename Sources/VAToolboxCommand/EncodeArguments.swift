@@ -168,7 +168,10 @@ struct PictureArguments: ParsableArguments, Sendable {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Bits per sample: 8 or 10 (default: 8; 10 with --profile high10).", valueName: "bits")
+        help: ArgumentHelp(
+            "Bits per sample: 8 or 10 (default: the profile's; HEVC keeps ten bits of the input, else 8).",
+            valueName: "bits"
+        )
     )
     var bitDepth: ArgumentText<WholeNumber>?
 
@@ -188,11 +191,17 @@ struct StreamArguments: ParsableArguments, Sendable {
     @Option(parsing: .unconditional, help: "auto, h264 or hevc (default: auto: HEVC on a GPU that has it, else H.264).")
     var codec: ArgumentText<CodecSelection>?
 
-    @Option(parsing: .unconditional, help: "baseline, main, high or high10 (default: what suits the other options).")
+    @Option(
+        parsing: .unconditional,
+        help: "baseline, main, high or high10; main or main10 of HEVC (default: what suits the other options)."
+    )
     var profile: ArgumentText<VideoProfile>?
 
-    @Option(parsing: .unconditional, help: "1, 1b, 1.1 to 6.2 (default: the lowest that the stream keeps to).")
-    var level: ArgumentText<H264Level>?
+    @Option(
+        parsing: .unconditional,
+        help: "1, 1b, 1.1 to 6.2; of HEVC also 4-high to 6.2-high (default: the lowest that the stream keeps to)."
+    )
+    var level: ArgumentText<StreamLevel>?
 
     @Option(
         name: .customLong("keyframe-interval"),

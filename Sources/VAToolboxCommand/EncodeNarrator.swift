@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaIO
 import MediaTypes
 import Synchronization
@@ -81,6 +82,12 @@ final class EncodeNarrator: Sendable {
         while let first = rest.first {
             if told.insert(first.encoder).inserted {
                 let own = failures.filter { $0.encoder == first.encoder }
+                // Where the codec is open, a GPU without HEVC is no trouble.
+                if first.encoder.codec == .hevc, own.allSatisfy({ $0.error.isLackOfEncoder }) {
+                    console.note("\(first.encoder) is not used: \(own.readable)")
+                    rest.removeFirst()
+                    continue
+                }
                 let isTried = own.contains { ![.busy, .proofFailed, .suspended].contains($0.error.code) }
                 console.warning("\(first.encoder) \(isTried ? "failed" : "is not used"): \(own.readable)")
             }
@@ -97,6 +104,11 @@ final class EncodeNarrator: Sendable {
         if let text = outcome.damage { console.warning(text) }
         console.summary(outcome.summary(width: console.width))
     }
+}
+
+extension MediaError {
+    /// Whether a driver does not list the codec.
+    fileprivate var isLackOfEncoder: Bool { cause == .gpuWithoutEncoder || cause == .driverWithoutCodec }
 }
 
 /// Brings dropped frames together, so that a slow machine tells of them once a second and not for each.

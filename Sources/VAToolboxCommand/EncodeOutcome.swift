@@ -90,7 +90,11 @@ extension EncodeOutcome {
     /// What is likeliest to bring back the encoders before this one, each once; `--json` has all of it.
     private var remedies: [String] {
         var known: Set<String> = []
-        return report.encoder.rejected.flatMap { $0.remedies.prefix(2) }.map(Readable.oneLine)
+        // That this GPU, or another one, lacks HEVC is nothing to mend once one encodes.
+        let lacks: [MediaError.Cause] = [.gpuWithoutEncoder, .driverWithoutCodec]
+        let isOnGPU = report.encoder.identity.isHardware
+        let mendable = report.encoder.rejected.filter { !isOnGPU || !($0.cause.map(lacks.contains) ?? false) }
+        return mendable.flatMap { $0.remedies.prefix(2) }.map(Readable.oneLine)
             .filter { known.insert($0).inserted }
     }
 

@@ -31,6 +31,7 @@ extension EncodeCommand {
             }
             request.video.base.codec = codec == .hevc ? .hevc : .h264
         }
+        try stream.settle(&request.video.base)
         request.session.policy = try encoder.policy()
         try encoder.apply(to: &request.session.devices)
         if let isolation = encoder.isolation { request.session.isolation = try isolation.value(of: "--isolation") }
@@ -132,6 +133,7 @@ extension PictureArguments {
         settings.frameRate = try fps?.value(of: "--fps")
         if let bitDepth {
             settings.base.bitDepth = try bitDepth.value(of: "--bit-depth").value
+            settings.keepsBitDepth = false
         } else if let profile = settings.base.profile {
             settings.base.bitDepth = profile.maximumBitDepth
         }
@@ -142,7 +144,6 @@ extension StreamArguments {
     func apply(to configuration: inout EncoderConfiguration) throws(MediaError) {
         if let codec { configuration.codec = try codec.value(of: "--codec") }
         configuration.profile = try profile?.value(of: "--profile")
-        configuration.level = try level?.value(of: "--level")
         if let keyFrameInterval {
             configuration.keyFrameInterval = try keyFrameInterval.value(of: "--keyframe-interval")
         }
@@ -156,6 +157,24 @@ extension StreamArguments {
             configuration.temporalLayers = try temporalLayers.value(of: "--temporal-layers").value
         }
         configuration.accessUnitDelimiters = aud
+    }
+}
+
+extension StreamArguments {
+    /// Gives names that both codecs have their meaning, now that the output has had its say about the codec.
+    func settle(_ configuration: inout EncoderConfiguration) throws(MediaError) {
+        if configuration.codec == .hevc, configuration.profile == .h264Main { configuration.profile = .hevcMain }
+        guard let level else { return }
+        let named = try level.value(of: "--level")
+        let isHEVC = configuration.fixedCodec.map { $0 == .hevc } ?? (named.h264 == nil)
+        if isHEVC { configuration.hevcLevel = named.hevc } else { configuration.level = named.h264 }
+        guard configuration.hevcLevel == nil, configuration.level == nil else { return }
+        throw MediaError(
+            .invalidArgument,
+            "the codec has no such level",
+            given: level.text,
+            allowed: isHEVC ? StreamLevel.hevcNames : StreamLevel.h264Names
+        )
     }
 }
 

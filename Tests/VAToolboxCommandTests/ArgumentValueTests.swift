@@ -78,7 +78,8 @@ import Testing
         #expect(BFrames(argument: "some") == nil)
         #expect(DeviceChoice(argument: "/dev/dri/renderD129") == .renderNode("/dev/dri/renderD129"))
         #expect(DeviceChoice(argument: "software") == .software && DeviceChoice(argument: "renderD128") == nil)
-        #expect(H264Level(argument: "4.0")?.name == "4")
+        #expect(StreamLevel(argument: "4.0")?.h264?.name == "4" && StreamLevel(argument: "4.0")?.hevc?.name == "4")
+        #expect(StreamLevel(argument: "1b")?.hevc == nil && StreamLevel(argument: "7") == nil)
     }
 
     @Test func errorNamesOptionGivenAndAllowed() {

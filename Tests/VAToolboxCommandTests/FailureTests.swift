@@ -97,7 +97,8 @@ import Testing
         Case(arguments: ["--quiet", "--verbose"], given: "--quiet and --verbose", allowed: "one of them"),
         Case(arguments: ["--format", "avi"], given: "avi", allowed: "mp4, mov, mkv, ts"),
         Case(arguments: ["--codec", "vp9"], given: "vp9", allowed: "auto, h264, hevc"),
-        Case(arguments: ["--codec", "hevc"], status: 1, given: "hevc", allowed: "auto, h264"),
+        Case(arguments: ["--codec", "hevc", "--profile", "high"], given: "high", allowed: "hevc-main, hevc-main10"),
+        Case(arguments: ["--codec", "hevc", "--level", "1b"], given: "1b", allowed: "6.2-high"),
         Case(arguments: ["--codec", "hevc", "--format", "h264"], given: "hevc", allowed: "auto, h264"),
         Case(arguments: ["--fragmented", "--format", "mkv"], given: "mkv", allowed: "mp4, mov"),
     ]

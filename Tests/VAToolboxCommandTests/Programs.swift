@@ -149,6 +149,11 @@ final class Scratch {
     /// Runs `vatoolbox`, which must succeed.
     @discardableResult
     func encode(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) throws -> ProgramResult {
+        try encode(arguments, sourceLocation: sourceLocation)
+    }
+
+    @discardableResult
+    func encode(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) throws -> ProgramResult {
         let result = try run([Self.vatoolbox, "encode"] + arguments)
         try #require(result.status == 0, "\(arguments): \(result.errors)", sourceLocation: sourceLocation)
         return result

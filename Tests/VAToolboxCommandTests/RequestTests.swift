@@ -227,8 +227,22 @@ import VAToolbox
     @Test func outputFixesTheCodec() throws {
         let command = try EncodeCommand.parse(["in.mkv", "-o", "out.h264"])
         #expect(try command.request(inputIsLive: false).video.base.codec == .h264)
+        let hevc = try EncodeCommand.parse(["in.mkv", "-o", "out.h265", "--profile", "main", "--level", "4.1-high"])
+        let configuration = try hevc.request(inputIsLive: false).video.base
+        #expect(configuration.codec == .hevc && configuration.profile == .hevcMain && configuration.level == nil)
+        #expect(configuration.hevcLevel == HEVCLevel(name: "4.1-high"))
         let contradiction = try EncodeCommand.parse(["in.mkv", "-o", "out.h264", "--codec", "hevc"])
         #expect(throws: MediaError.self) { try contradiction.request(inputIsLive: false) }
+    }
+
+    @Test func namesOfBothCodecsMeanThoseOfTheOneThatIsUsed() throws {
+        #expect(try request("--level", "4.1").video.base.level == H264Level(name: "4.1"))
+        #expect(try request("--level", "4.1-high").video.base.hevcLevel == HEVCLevel(name: "4.1-high"))
+        let main10 = try request("--profile", "main10", "--level", "4").video.base
+        #expect(main10.profile == .hevcMain10 && main10.bitDepth == 10 && main10.hevcLevel == HEVCLevel(name: "4"))
+        #expect(try request("--profile", "main").video.base.profile == .h264Main)
+        #expect(try request("--codec", "hevc", "--profile", "main").video.base.profile == .hevcMain)
+        #expect(throws: MediaError.self) { try request("--codec", "h264", "--level", "4-high") }
     }
 
     @Test func devices() throws {

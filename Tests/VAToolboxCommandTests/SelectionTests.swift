@@ -46,9 +46,13 @@ import Testing
             var errorCode: String { (document["error"] as? [String: Any])?["code"] as? String ?? "" }
         }
 
-        func encode(_ arguments: [String] = [], _ settings: [String] = [], input: String = "clip.y4m") throws -> Encode
-        {
-            let name = "program-\(UUID().uuidString).h264"
+        func encode(
+            _ arguments: [String] = [],
+            _ settings: [String] = [],
+            input: String = "clip.y4m",
+            output: String? = nil
+        ) throws -> Encode {
+            let name = output ?? "program-\(UUID().uuidString).h264"
             let result = try scratch.run(
                 base + settings + [Scratch.vatoolbox, "encode", input, "-o", name, "--json"] + arguments
             )
@@ -138,6 +142,31 @@ import Testing
             #expect(try machine.encode(arguments).document["exitStatus"] as? Int == 2)
         }
         #expect(try machine.encode(["--max-sessions", "0"]).document["exitStatus"] as? Int == 2)
+    }
+
+    /// What an open codec becomes, and why: on a GPU that has HEVC, on one that has not, and without any.
+    @Test(arguments: [
+        ("128=generic", "", "vaapi-hevc"), ("128=generic", "hevc=none", "vaapi-h264"), ("", "", "x264"),
+    ]) func anOpenCodecIsWhatTheMachineDoesBest(nodes: String, limits: String, name: String) throws {
+        let machine = try Machine(nodes: nodes, ["REFERENCE_DRIVER_LIMITS=\(limits)"])
+        let encode = try machine.encode(["--codec", "auto"], output: "out.mp4")
+        let encoder = try #require(encode.document["encoder"] as? [String: Any], "\(encode.result)")
+        #expect(encode.device == (name == "x264" ? 0 : 128) && encode.frames == 5, "\(encode.result)")
+        #expect(try machine.scratch.decodedFrameCount("out.mp4") == 5)
+        let codec = name == "vaapi-hevc" ? "hevc" : "h264"
+        #expect(encoder["codec"] as? String == codec)
+        #expect(try machine.scratch.probe("out.mp4", "v", "stream=codec_name") == [codec])
+        let reason = try #require(encoder["reason"] as? String)
+        switch name {
+        case "vaapi-hevc":
+            #expect(reason == "a GPU comes before the CPU, and HEVC before H.264" && encode.rejected.isEmpty)
+        case "vaapi-h264":
+            #expect(reason.hasPrefix("a GPU comes before the CPU; before it: "), "\(reason)")
+            #expect(encode.rejected.map { $0["name"] as? String } == ["vaapi-hevc on \(Machine.path(128))"])
+            #expect(encode.reasons.contains("HEVC"), "\(encode.reasons)")
+        default:
+            #expect(encode.rejected.map { $0["name"] as? String } == ["GPU"] && reason.hasPrefix("GPU: "), "\(reason)")
+        }
     }
 
     // MARK: - Other processes

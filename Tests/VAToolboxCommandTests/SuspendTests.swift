@@ -105,7 +105,8 @@ import Testing
                 "LD_PRELOAD=\(folder)/librender_node.so:\(folder)/libsleeping_clock.so", "RENDER_NODES=128=generic",
                 "SLEEPING_CLOCK=\(scratch.path("asleep"))", "DBUS_SYSTEM_BUS_ADDRESS=\(bus)",
             ] + (try Scratch.driver("libref"))
-        let command = [Scratch.vatoolbox, "encode", "-", "-o", output, "--require-hardware", "--b-frames", "2"]
+        let options = ["--codec", "h264", "--require-hardware", "--b-frames", "2"]
+        let command = [Scratch.vatoolbox, "encode", "-", "-o", output] + options
         return try RunningProgram(["env"] + variables + command + arguments, input: scratch.path("pipe"), in: scratch)
     }
 

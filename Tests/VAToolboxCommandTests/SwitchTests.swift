@@ -12,7 +12,8 @@ import Testing
         try scratch.makeClip("clip.y4m", seconds: 2, size: "64x64")
         let shim = try FakeGPU.folder() + "/librender_node.so"
         let environment = try ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=128=generic"] + Scratch.driver("libref")
-        let command = [Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4"]
+        let codec = arguments.contains("--codec") ? [] : ["--codec", "h264"]
+        let command = [Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4"] + codec
         return try scratch.run(environment + ["REFERENCE_DRIVER_FAULTS=\(faults)"] + command + arguments)
     }
 
@@ -83,6 +84,19 @@ import Testing
         #expect(line.contains("(vaCreateContext returned 18)"), "\(line)")
         #expect(result.errors.contains("encoder   x264 core"))
         try expectAll(in: scratch)
+    }
+
+    /// A stream that a GPU has begun as HEVC goes on as HEVC, though `auto` would be H.264 on this CPU.
+    @Test(arguments: ["auto", "hevc"]) func hevcGoesOnInSoftware(codec: String) throws {
+        let scratch = try Scratch()
+        let result = try encode(Self.lostForGood, "--isolation", "in-process", "--codec", codec, in: scratch)
+        #expect(result.status == 0, "\(result.errors)")
+        let lines = result.errorLines.filter { $0.hasPrefix("vatoolbox: ") }
+        let start = "vatoolbox: warning: x265 takes over from vaapi-hevc on /dev/dri/renderD128 at 1."
+        #expect(lines.contains { $0.hasPrefix(start) }, "\(result.errors)")
+        #expect(result.errors.contains("encoder   x265 "), "\(result.errors)")
+        try expectAll(in: scratch)
+        #expect(try scratch.probe("out.mp4", "v", "stream=codec_tag_string") == ["hev1"])
     }
 
     @Test func programsAreToldOfTheCPUWithEveryFailure() throws {

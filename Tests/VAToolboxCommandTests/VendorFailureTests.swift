@@ -53,7 +53,8 @@ import Testing
                 "LD_PRELOAD=\(try FakeGPU.folder())/librender_node.so", "RENDER_NODES=128=\(trouble.chip)",
                 trouble.setting, "VATOOLBOX_PROOF=\(isProved ? "on" : "off")", "TMPDIR=\(scratch.folder)",
                 "HOME=\(scratch.folder)", "MESA_SHADER_CACHE_DISABLE=1",
-                Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4", "--b-frames", "2", "--timeout", "4",
+                Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4", "--codec", "h264", "--b-frames", "2",
+                "--timeout", "4",
             ]
         )
         #expect(result.status == 0, "\(result.errors)")

@@ -17,7 +17,12 @@ import Testing
     }
 
     /// A machine with these nodes; those that are refused exist and cannot be opened.
-    private func selector(nodes: [UInt32], refused: Set<UInt32> = []) -> EncoderSelector {
+    private func selector(
+        nodes: [UInt32],
+        refused: Set<UInt32> = [],
+        software: [VideoCodec] = [.h264, .hevc],
+        hardware: [VideoCodec] = [.h264, .hevc]
+    ) -> EncoderSelector {
         var system = SystemCalls()
         system.names = { folder throws(SystemError) in
             if folder == "/dev/dri", !nodes.isEmpty { return nodes.map { "renderD\($0)" } }
@@ -43,9 +48,12 @@ import Testing
         system.groups = { [1000] }
         let survey = RenderNodeSurvey(examiner: NodeExaminer(root: "/", system: system))
         return EncoderSelector(
-            software: [.h264: NoFactory(identity: .init(name: "cpu", codec: .h264))],
+            software: Dictionary(
+                uniqueKeysWithValues: software.map { ($0, NoFactory(identity: .init(name: "cpu", codec: $0))) }
+            ),
             hardware: { device, codec in
-                codec == .h264 ? NoFactory(identity: .init(name: "gpu", codec: codec, device: device)) : nil
+                hardware.contains(codec)
+                    ? NoFactory(identity: .init(name: "gpu", codec: codec, device: device)) : nil
             },
             survey: { survey }
         )
@@ -59,19 +67,19 @@ import Testing
 
     private static func path(_ node: UInt32) -> String { "/dev/dri/renderD\(node)" }
 
-    @Test(arguments: [CodecSelection.automatic, .h264])
+    @Test(arguments: [CodecSelection.hevc, .h264])
     func everyGPUThatOpensComesBeforeTheCPU(codec: CodecSelection) throws {
         let selector = selector(nodes: [130, 128, 129], refused: [129])
         let selection = try selector.select(for: configuration(codec), policy: .preferHardware)
         #expect(selection.candidates.map(\.identity.device) == [Self.path(128), Self.path(130), nil])
-        #expect(selection.candidates.allSatisfy { $0.codec == .h264 && !$0.reason.isEmpty })
+        #expect(selection.candidates.allSatisfy { $0.codec.rawValue == codec.rawValue && !$0.reason.isEmpty })
         #expect(selection.rejected.map(\.name) == [Self.path(129)])
         #expect(selection.rejected[0].reason.contains("render"))
     }
 
     @Test func hardwareAloneOrSoftwareAlone() throws {
         let selector = selector(nodes: [128])
-        let hardware = try selector.select(for: configuration(), policy: .requireHardware)
+        let hardware = try selector.select(for: configuration(.h264), policy: .requireHardware)
         #expect(hardware.candidates.map(\.identity.device) == [Self.path(128)])
         let software = try selector.select(for: configuration(), policy: .requireSoftware)
         #expect(software.candidates.map(\.identity.name) == ["cpu"] && software.rejected.isEmpty)
@@ -81,7 +89,7 @@ import Testing
     @Test func devicesInTheOrderThatWasAskedFor() throws {
         let selector = selector(nodes: [128, 129])
         let paths = [Self.path(129), "/dev/dri/none", Self.path(128)]
-        let selection = try selector.select(for: configuration(), policy: .devices(paths, software: true))
+        let selection = try selector.select(for: configuration(.h264), policy: .devices(paths, software: true))
         #expect(selection.candidates.map(\.identity.device) == [Self.path(129), Self.path(128), nil])
         #expect(selection.rejected.map(\.name) == ["/dev/dri/none"])
         #expect(selection.rejected[0].reason.contains("\(Self.path(128)), \(Self.path(129))"))
@@ -101,15 +109,78 @@ import Testing
         #expect(error?.code == .unavailable && error?.message.contains(selection.rejected[0].reason) == true)
     }
 
-    @Test func noHEVC() throws {
+    // MARK: - Codecs
+
+    /// Each candidate as codec and node, 0 for the CPU; one that only goes on with streams in brackets.
+    private func order(_ selection: EncoderSelection) -> [String] {
+        selection.candidates.map { candidate in
+            let text = "\(candidate.codec.rawValue) \(candidate.identity.device?.suffix(3) ?? "0")"
+            return candidate.onlyContinues ? "(\(text))" : text
+        }
+    }
+
+    @Test func anOpenCodecIsHEVCOnGPUsAndH264Elsewhere() throws {
+        let selector = selector(nodes: [128, 129, 130], refused: [130])
+        let selection = try selector.select(for: configuration(), policy: .preferHardware)
+        #expect(order(selection) == ["hevc 128", "hevc 129", "h264 128", "h264 129", "h264 0", "(hevc 0)"])
+        #expect(selection.rejected.map(\.name) == [Self.path(130)])
+        #expect(selection.candidates[0].reason == "a GPU comes before the CPU, and HEVC before H.264")
+        #expect(selection.candidates[2].reason == "a GPU comes before the CPU")
+        #expect(order(try selector.select(for: configuration(), policy: .requireSoftware)) == ["h264 0"])
+        let required = try selector.select(for: configuration(), policy: .requireHardware)
+        #expect(order(required) == ["hevc 128", "hevc 129", "h264 128", "h264 129"])
+        let device = try selector.select(for: configuration(), policy: .devices([Self.path(129)], software: true))
+        #expect(order(device) == ["hevc 129", "h264 129", "h264 0", "(hevc 0)"])
+        #expect(order(try self.selector(nodes: []).select(for: configuration(), policy: .preferHardware)) == ["h264 0"])
+    }
+
+    @Test func aFixedCodecStaysOnTheCPU() throws {
         let selector = selector(nodes: [128])
+        let hevc = try selector.select(for: configuration(.hevc), policy: .preferHardware)
+        #expect(order(hevc) == ["hevc 128", "hevc 0"])
+        #expect(order(try selector.select(for: configuration(.hevc), policy: .requireSoftware)) == ["hevc 0"])
+        #expect(
+            order(try selector.select(for: configuration(.h264), policy: .preferHardware)) == ["h264 128", "h264 0"]
+        )
+    }
+
+    @Test func optionsOfOneCodecFixIt() throws {
+        let selector = selector(nodes: [128])
+        let changes: [(String, (inout EncoderConfiguration) -> Void)] = [
+            ("h264", { $0.profile = .h264Main }), ("hevc", { $0.profile = .hevcMain10 }),
+            ("h264", { $0.level = H264Level(name: "4") }), ("hevc", { $0.hevcLevel = HEVCLevel(name: "4") }),
+            ("h264", { $0.entropyMode = .cavlc }),
+        ]
+        for (codec, change) in changes {
+            var configuration = configuration()
+            change(&configuration)
+            let selection = try selector.select(for: configuration, policy: .preferHardware)
+            #expect(order(selection) == ["\(codec) 128", "\(codec) 0"])
+        }
+    }
+
+    /// Level 6.2 of HEVC takes more samples of a second than that of H.264 does, and the other way about in a picture.
+    @Test func aCodecThatCannotDoItIsLeftOut() throws {
+        var configuration = configuration()
+        (configuration.width, configuration.height, configuration.frameRate) = (8192, 8192, Rational(1))
         let error = #expect(throws: MediaError.self) {
-            try selector.select(for: configuration(.hevc), policy: .preferHardware)
+            try selector(nodes: [128]).select(for: configuration, policy: .preferHardware)
         }
-        #expect(error?.code == .unsupported && error?.given == "hevc")
-        let required = #expect(throws: MediaError.self) {
-            try selector.select(for: configuration(.hevc), policy: .requireHardware)
+        #expect(error?.code == .invalidArgument)
+        (configuration.width, configuration.height, configuration.frameRate) = (128, 16200, Rational(30))
+        let selection = try selector(nodes: [128]).select(for: configuration, policy: .preferHardware)
+        #expect(Set(selection.candidates.map(\.codec)).count + selection.rejected.count == 2)
+    }
+
+    @Test func whereNoGPUHasHEVCNothingIsSaidOfIt() throws {
+        let selector = selector(nodes: [128], hardware: [.h264])
+        let open = try selector.select(for: configuration(), policy: .preferHardware)
+        #expect(order(open) == ["h264 128", "h264 0"] && open.rejected.isEmpty)
+        let fixed = try selector.select(for: configuration(.hevc), policy: .preferHardware)
+        #expect(order(fixed) == ["hevc 0"] && fixed.rejected.map(\.cause) == [.codecNotInThisVersion])
+        let error = #expect(throws: MediaError.self) {
+            try self.selector(nodes: [], software: [.h264]).select(for: configuration(.hevc), policy: .requireSoftware)
         }
-        #expect(required?.code == .unavailable && required?.message.contains(Self.path(128)) == true)
+        #expect(error?.code == .unsupported && error?.given == "hevc" && error?.allowed == "h264")
     }
 }

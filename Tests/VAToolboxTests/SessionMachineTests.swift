@@ -68,8 +68,11 @@ import Testing
                 "configuration phase encoder statistics window waiting attempts nextInstance lastVerdict work assembler "
                 + "updateInProgress waitingUpdates startWaiter flushes finishWaiters refreshReason pendingSwitch "
                 + "finishRequested isConsumerSlow lastAcceptedTime lastProgress",
-            // Fixed; for words; with a variable rate, losses or colours, which no world has; the input's own.
-            other: "selection options givenUp lastForcedKeyFrame lastColorimetry reportedLosses now actions"
+            // Fixed; for words; with a variable rate, losses, colours or a second codec, which no world has; the input's
+            // own.
+            other:
+                "selection options givenUp lastForcedKeyFrame lastColorimetry reportedLosses reportedAdjustments "
+                + "streamCodec now actions"
         )
         expectFields(machine.window, told: "entries coded highestCoded firstNumber")
         let entry = try #require(machine.window.entries.first)

@@ -129,6 +129,11 @@ final class SessionRig: Sendable {
         )
     }
 
+    /// - Parameter session: A session on encoders of that stage.
+    init(_ shape: Shape, _ stage: Stage, _ session: CompressionSession) {
+        (self.shape, self.stage, self.session) = (shape, stage, session)
+    }
+
     static func selection(
         _ scripts: [@Sendable (Int) -> InstanceScript],
         _ stage: Stage,

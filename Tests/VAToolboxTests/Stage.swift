@@ -164,13 +164,14 @@ final class ScriptedFactory: EncoderFactory {
     ///   - script: The script of the nth encoder, from 0, that this factory is asked for.
     init(
         _ name: String,
+        codec: VideoCodec = .h264,
         device: String? = nil,
         on stage: Stage,
         _ stagehand: Stagehand,
         _ limits: SessionLimits,
         script: @escaping @Sendable (Int) -> InstanceScript
     ) {
-        identity = EncoderIdentity(name: name, codec: .h264, device: device)
+        identity = EncoderIdentity(name: name, codec: codec, device: device)
         self.stage = stage
         self.script = script
         helpers = stagehand.pool.map { ($0, RemoteEncoderFactory.Deadlines(within: limits)) }

@@ -162,6 +162,7 @@ extension EncoderConfiguration: WireStructure {
         try visitor.field(&level)
         try visitor.field(&hevcLevel)
         try visitor.field(&bitDepth)
+        try visitor.field(&prefersBitDepth)
         try visitor.field(&frameRate)
         try visitor.field(&isFrameRateVariable)
         try visitor.field(&rateControl)

@@ -12,6 +12,8 @@ public struct EncoderSelection: Sendable {
         public var factory: any EncoderFactory
         /// Why it stands where it stands, in words for a person.
         public var reason: String
+        /// Whether it only goes on with a stream of its codec, which another encoder has begun.
+        var onlyContinues = false
         /// What is known of its GPU, to say why it fails; `nil` for the CPU, or where nothing is.
         package var facts: DeviceFacts?
         /// How much longer the creation of its first encoder may take than the session's limit, because the device is tried

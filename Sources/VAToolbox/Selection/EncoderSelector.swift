@@ -8,7 +8,9 @@ import SoftwareEncoder
 
 /// Decides which encoders a session may use for a configuration, in which order, and says why.
 ///
-/// GPUs come before the CPU, in the order of their render nodes. What the kernel lets this process open counts as usable:
+/// GPUs come before the CPU, in the order of their render nodes. Where the codec is open, HEVC on any GPU comes before H.264
+/// on any, and H.264 on the CPU is the last: HEVC on the CPU only goes on with a stream that a GPU has begun, for a stream
+/// keeps its codec. What the kernel lets this process open counts as usable:
 /// whether a GPU's driver encodes what is wanted is found when its encoder is made, and the session goes on to the next one
 /// if it does not.
 public struct EncoderSelector: Sendable {
@@ -22,7 +24,7 @@ public struct EncoderSelector: Sendable {
 
     /// Makes a selector of the encoders that this package has, on this machine.
     public init() {
-        self.init(software: [.h264: X264EncoderFactory()]) { Self.hardwareFactory($0, $1) }
+        self.init(software: [.h264: X264EncoderFactory(), .hevc: X265EncoderFactory()]) { Self.hardwareFactory($0, $1) }
     }
 
     /// The encoder of a codec on the GPU of a render node; `nil` if this package has none.
@@ -51,24 +53,61 @@ public struct EncoderSelector: Sendable {
         for configuration: EncoderConfiguration,
         policy: EncoderPolicy
     ) throws(MediaError) -> EncoderSelection {
-        let codec: VideoCodec = configuration.codec == .hevc ? .hevc : .h264
         var selection = EncoderSelection(candidates: [])
-        if policy != .requireSoftware { selection = selectHardware(codec, policy) }
-        if allowsSoftware(policy) {
-            if let factory = software[codec] {
-                let reason = softwareReason(policy, selection)
-                selection.candidates.append(EncoderSelection.Candidate(factory: factory, reason: reason))
-            } else if selection.candidates.isEmpty {
-                throw MediaError(
-                    .unsupported,
-                    "this version encodes no HEVC",
-                    given: configuration.codec.rawValue,
-                    allowed: "auto, h264"
-                )
-            }
-        }
+        let codecs = try codecs(for: configuration, &selection)
+        if policy != .requireSoftware { selectHardware(codecs, policy, &selection) }
+        if allowsSoftware(policy) { try selectSoftware(configuration, codecs, policy, &selection) }
         if selection.candidates.isEmpty { throw selection.emptyError }
         return selection
+    }
+
+    /// The codecs that may be used, the best first. One that cannot do what was asked for is left out.
+    private func codecs(
+        for configuration: EncoderConfiguration,
+        _ selection: inout EncoderSelection
+    ) throws(MediaError) -> [VideoCodec] {
+        if let codec = configuration.fixedCodec { return [codec] }
+        var (codecs, refusal): ([VideoCodec], MediaError?) = ([], nil)
+        for codec in [VideoCodec.hevc, .h264] {
+            do {
+                _ = try configuration.validated(for: codec)
+                codecs.append(codec)
+            } catch {
+                refusal = error
+                selection.rejected.append(EncoderDescription.Rejection(name: codec.name, reason: error.readable))
+            }
+        }
+        if codecs.isEmpty, let refusal { throw refusal }
+        return codecs
+    }
+
+    private func selectSoftware(
+        _ configuration: EncoderConfiguration,
+        _ codecs: [VideoCodec],
+        _ policy: EncoderPolicy,
+        _ selection: inout EncoderSelection
+    ) throws(MediaError) {
+        // Where the codec is open: HEVC costs a CPU several times what H.264 does.
+        let codec = codecs.last ?? .h264
+        guard let factory = software[codec] else {
+            if !selection.candidates.isEmpty { return }
+            throw MediaError(
+                .unsupported,
+                "this version has no encoder of that codec for CPUs",
+                given: configuration.codec.rawValue,
+                allowed: software.keys.map(\.rawValue).sorted().joined(separator: ", ")
+            )
+        }
+        let reason = softwareReason(policy, selection)
+        let begun = Set(selection.candidates.map(\.codec))
+        selection.candidates.append(EncoderSelection.Candidate(factory: factory, reason: reason))
+        for other in codecs where other != codec && begun.contains(other) {
+            guard let factory = software[other] else { continue }
+            let reason = "the stream is \(other.name), and keeps its codec"
+            var candidate = EncoderSelection.Candidate(factory: factory, reason: reason)
+            candidate.onlyContinues = true
+            selection.candidates.append(candidate)
+        }
     }
 
     private func allowsSoftware(_ policy: EncoderPolicy) -> Bool {
@@ -87,14 +126,20 @@ public struct EncoderSelector: Sendable {
 
     // MARK: - GPUs
 
-    private func selectHardware(_ codec: VideoCodec, _ policy: EncoderPolicy) -> EncoderSelection {
+    private func selectHardware(
+        _ codecs: [VideoCodec],
+        _ policy: EncoderPolicy,
+        _ selection: inout EncoderSelection
+    ) {
         let survey = survey()
-        var selection = EncoderSelection(candidates: [])
+        var nodes: [RenderNode] = []
+        var reason = policy == .requireHardware ? "a GPU was asked for" : "a GPU comes before the CPU"
         switch policy {
         case .devices(let paths, _):
+            reason = "this render node was asked for"
             for path in paths {
                 if let node = survey.nodes.first(where: { $0.path == path }) {
-                    add(node, codec, "this render node was asked for", to: &selection)
+                    nodes.append(node)
                 } else {
                     selection.rejected.append(missing(path, survey))
                 }
@@ -103,26 +148,37 @@ public struct EncoderSelector: Sendable {
             if let absence = survey.absence {
                 selection.rejected.append(EncoderDescription.Rejection(name: "GPU", Diagnosis(absence)))
             }
-            let reason = policy == .requireHardware ? "a GPU was asked for" : "a GPU comes before the CPU"
-            for node in survey.nodes { add(node, codec, reason, to: &selection) }
+            nodes = survey.nodes
         }
-        return selection
+        for node in nodes {
+            guard case .refused(let error) = node.access else { continue }
+            selection.rejected.append(EncoderDescription.Rejection(name: node.path, Diagnosis(error)))
+        }
+        for codec in codecs {
+            let isPreferred = codecs.count > 1 && codec == codecs[0]
+            let preference = isPreferred ? "\(reason), and \(codec.name) before \(codecs[1].name)" : reason
+            for node in nodes where node.access == .accessible {
+                add(node, codec, preference, isOnlyCodec: codecs.count == 1, to: &selection)
+            }
+        }
     }
 
-    private func add(_ node: RenderNode, _ codec: VideoCodec, _ reason: String, to selection: inout EncoderSelection) {
-        let refusal: Diagnosis
-        switch node.access {
-        case .accessible:
-            if let factory = hardware(node.path, codec) {
-                var candidate = EncoderSelection.Candidate(factory: factory, reason: reason)
-                candidate.node = node
-                candidate.facts = DeviceFacts(node)
-                return selection.candidates.append(candidate)
-            }
-            refusal = Diagnosis(.codecNotInThisVersion, "this version has no encoder of that codec for GPUs")
-        case .refused(let error): refusal = Diagnosis(error)
+    private func add(
+        _ node: RenderNode,
+        _ codec: VideoCodec,
+        _ reason: String,
+        isOnlyCodec: Bool,
+        to selection: inout EncoderSelection
+    ) {
+        if let factory = hardware(node.path, codec) {
+            var candidate = EncoderSelection.Candidate(factory: factory, reason: reason)
+            candidate.node = node
+            candidate.facts = DeviceFacts(node)
+            selection.candidates.append(candidate)
+        } else if isOnlyCodec {
+            let refusal = Diagnosis(.codecNotInThisVersion, "this version has no encoder of that codec for GPUs")
+            selection.rejected.append(EncoderDescription.Rejection(name: node.path, refusal))
         }
-        selection.rejected.append(EncoderDescription.Rejection(name: node.path, refusal))
     }
 
     private func missing(_ path: String, _ survey: RenderNodeSurvey) -> EncoderDescription.Rejection {
@@ -130,5 +186,15 @@ public struct EncoderSelector: Sendable {
         let found = "no such render node; there " + (known.isEmpty ? "is none" : "are \(known)")
         let remedies = ["see which there are: vatoolbox probe"]
         return EncoderDescription.Rejection(name: path, Diagnosis(.unknownDevice, found, remedies: remedies))
+    }
+}
+
+extension VideoCodec {
+    /// For a person.
+    var name: String {
+        switch self {
+        case .h264: "H.264"
+        case .hevc: "HEVC"
+        }
     }
 }

@@ -33,7 +33,8 @@ public enum HardwareSupport {
         await isEncodeSupported(configuration(codec), devices: devices)
     }
 
-    /// Whether a GPU of this machine encodes that: size, profile, rate control, B-frames and all the rest.
+    /// Whether a GPU of this machine encodes that: size, profile, rate control, B-frames and all the rest; to either codec
+    /// where it is open.
     public static func isEncodeSupported(
         _ configuration: EncoderConfiguration,
         devices: DeviceOptions = .init()
@@ -57,14 +58,19 @@ public enum HardwareSupport {
         devices: DeviceOptions = .init(),
         helpers: HelperPool = .standard
     ) async -> [Answer] {
-        let codec: VideoCodec = configuration.codec == .hevc ? .hevc : .h264
+        let codecs = configuration.fixedCodec.map { [$0] } ?? [.hevc, .h264]
         return await ofEachNode { node in
-            do throws(MediaError) {
-                try prove(configuration, codec, node, devices, helpers)
-                return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
-            } catch {
-                return Answer(node, Diagnosis(error, on: DeviceFacts(node)))
+            var refusal: MediaError?
+            for codec in codecs {
+                do throws(MediaError) {
+                    try prove(configuration, codec, node, devices, helpers)
+                    return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
+                } catch {
+                    refusal = error
+                }
             }
+            let error = refusal ?? MediaError(.unsupported, "no codec was asked for")
+            return Answer(node, Diagnosis(error, on: DeviceFacts(node)))
         }
     }
 

@@ -18,6 +18,13 @@ struct CandidateAttempts {
 
     mutating func created() { failedCreations = 0 }
 
+    /// Goes to the next candidate, as the present one may not be used.
+    mutating func skip() {
+        let next = candidate + 1
+        self = CandidateAttempts(limits: limits)
+        candidate = next
+    }
+
     /// So many frames have come out: earlier failures are forgotten, missed deadlines when it were enough frames.
     ///
     /// - Parameter isLast: Whether no candidate comes after this one. Then any frame is enough, for slow is better than over.
@@ -58,9 +65,7 @@ struct CandidateAttempts {
             } else {
                 "\(failedFrames) failed frames in a row"
             }
-        let next = candidate + 1
-        self = CandidateAttempts(limits: limits)
-        candidate = next
+        skip()
         if isPermanent { return error }
         var verdict = error
         verdict.message = "\(identity) is given up after \(count); the last: \(error.message)"

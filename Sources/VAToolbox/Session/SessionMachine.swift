@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaTypes
 
 /// The state of a session as a pure value: inputs go in, actions come out, nothing happens here.
@@ -32,6 +33,8 @@ struct SessionMachine {
     var lastVerdict: MediaError?
     /// Every candidate that was given up, in order.
     var givenUp: [EncoderDescription.Rejection] = []
+    /// What the samples that have left are coded with; `nil` until some have.
+    var streamCodec: VideoCodec?
     var work = InstanceWork()
     var assembler: SampleAssembler?
 
@@ -52,6 +55,8 @@ struct SessionMachine {
     /// What the last accepted picture said of its colour, and which attachments were reported as lost.
     var lastColorimetry: Colorimetry?
     var reportedLosses: Set<EncoderOption> = []
+    /// What candidates of one codec do differently from what was asked for, as far as it was reported.
+    var reportedAdjustments: Set<Adjustment> = []
 
     private var now: Instant
     /// When the encoder last returned anything, or was given work after it had none.

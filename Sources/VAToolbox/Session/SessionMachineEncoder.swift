@@ -6,6 +6,7 @@ import MediaTypes
 
 extension SessionMachine {
     mutating func create() {
+        passOverOtherCodecs()
         guard selection.candidates.indices.contains(attempts.candidate) else {
             return end(with: finalError, SamplesEnd.failed)
         }
@@ -17,9 +18,12 @@ extension SessionMachine {
         noteProgress()
         do {
             let candidate = attempts.candidate
-            let valid = try configuration.validated(for: selection.candidates[candidate].codec).configuration
+            let valid = try configuration.validated(for: selection.candidates[candidate].codec)
+            for adjustment in valid.adjustments where reportedAdjustments.insert(adjustment).inserted {
+                actions.append(.report(.adjusted(adjustment)))
+            }
             let depth = assembler?.reorderDepth
-            actions.append(.create(id, candidate: candidate, valid, maximumReorderDepth: depth))
+            actions.append(.create(id, candidate: candidate, valid.configuration, maximumReorderDepth: depth))
         } catch {
             fail(error)
         }
@@ -58,7 +62,7 @@ extension SessionMachine {
 
     /// Whether nobody would encode a frame again if the encoder failed now.
     private var isFailureFinal: Bool {
-        encoder?.properties.isFailureFinal == true && attempts.candidate == selection.candidates.count - 1
+        encoder?.properties.isFailureFinal == true && isLastCandidate
     }
 
     private mutating func created(_ properties: EncoderProperties) {
@@ -141,7 +145,8 @@ extension SessionMachine {
         guard let samples = try assembler?.samples(of: group, format: &format) else { return }
         work.format = format
         window.removeCompleteGroup()
-        attempts.coded(samples.count, isLast: attempts.candidate == selection.candidates.count - 1)
+        streamCodec = selection.candidates[attempts.candidate].codec
+        attempts.coded(samples.count, isLast: isLastCandidate)
         if !work.hasProduced { tell(.produced) }
         work.hasProduced = true
         statistics.codedFrames += samples.count

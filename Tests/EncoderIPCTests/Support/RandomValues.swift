@@ -146,6 +146,7 @@ extension SeededGenerator {
         value.level = maybe { $0.one(of: H264Level.all) }
         value.hevcLevel = maybe { $0.one(of: HEVCLevel.all) }
         value.bitDepth = number()
+        value.prefersBitDepth = flag()
         value.frameRate = ratio()
         value.isFrameRateVariable = flag()
         value.rateControl = rateControl()

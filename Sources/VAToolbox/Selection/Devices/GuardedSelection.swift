@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import EncoderIPC
 import MediaTypes
 
@@ -27,23 +28,15 @@ extension EncoderSelection {
         for configuration: EncoderConfiguration,
         prover: (Candidate) throws(MediaError) -> Prover
     ) throws(MediaError) -> EncoderSelection {
-        var devices = candidates.indices.compactMap { index -> (index: Int, fingerprint: DeviceFingerprint)? in
+        let devices = candidates.indices.compactMap { index -> Device? in
             guard let node = candidates[index].node else { return nil }
             return (index, DeviceFingerprint(node, helperPath: helperPath))
         }
         guard let first = devices.first else { return self }
         let use = DeviceBoard.Use(configuration, candidates[first.index].codec)
-        var places: [Int: StateLock] = [:]
-        if options.placement == .spread {
-            let board = DeviceBoard(state: options.state)
-            let names = devices.map(\.fingerprint.device)
-            let (order, taken) = board.spread(over: names, limit: options.sessionsPerDevice, use)
-            let best = (taken.map { [$0.index] } ?? []) + order.filter { $0 != taken?.index }
-            if let taken { places[devices[taken.index].index] = taken.place }
-            devices = best.map { devices[$0] }
-        }
+        let (ordered, places) = options.placement == .spread ? spread(devices, options, use) : (devices, [:])
         var guarded: [Candidate] = []
-        for (index, fingerprint) in devices {
+        for (index, fingerprint) in ordered {
             var candidate = candidates[index]
             let gate = DeviceGate(
                 fingerprint,
@@ -65,5 +58,34 @@ extension EncoderSelection {
         var selection = self
         selection.candidates = guarded + candidates.filter { $0.node == nil }
         return selection
+    }
+
+    /// A candidate by its index, and its device.
+    private typealias Device = (index: Int, fingerprint: DeviceFingerprint)
+
+    /// The devices of each codec in the order of what they have to do, the codecs as they are; and a place on the first that
+    /// had one, if it is one for the first codec.
+    private func spread(
+        _ devices: [Device],
+        _ options: DeviceOptions,
+        _ use: DeviceBoard.Use
+    ) -> ([Device], places: [Int: StateLock]) {
+        let board = DeviceBoard(state: options.state)
+        var (ordered, places): ([Device], [Int: StateLock]) = ([], [:])
+        var codecs: [VideoCodec] = []
+        for device in devices where !codecs.contains(candidates[device.index].codec) {
+            codecs.append(candidates[device.index].codec)
+        }
+        for codec in codecs {
+            let group = devices.filter { candidates[$0.index].codec == codec }
+            let names = group.map(\.fingerprint.device)
+            let (order, taken) = board.spread(over: names, limit: options.sessionsPerDevice, use)
+            let best = (taken.map { [$0.index] } ?? []) + order.filter { $0 != taken?.index }
+            if let taken {
+                if codec == codecs[0] { places[group[taken.index].index] = taken.place } else { taken.place.release() }
+            }
+            ordered += best.map { group[$0] }
+        }
+        return (ordered, places)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+package import BitstreamSyntax
 import HardwareEncoder
 package import MediaTypes
 import RenderNodes
@@ -37,7 +38,13 @@ extension Diagnosis {
         case .driverCallFailed?:
             self.init(.driverCallFailed, error.message, remedies: device.remediesForMisbehaviour(of: nil))
         case .driverWithoutCodec?, .gpuWithoutEncoder?:
-            self.init(lackOfEncoder: error.cause == .gpuWithoutEncoder, vendor: error.given ?? "", on: device)
+            let codec: VideoCodec = error.message.contains(VideoCodec.hevc.name) ? .hevc : .h264
+            self.init(
+                lackOfEncoder: error.cause == .gpuWithoutEncoder,
+                of: codec,
+                vendor: error.given ?? "",
+                on: device
+            )
         case .firmwareMissing?, .rateControlMissing?:
             self.init(rateControl: error, on: device)
         case let cause?:
@@ -107,9 +114,11 @@ extension Diagnosis {
     ///
     /// - Parameters:
     ///   - decodes: Whether it lists the codec for decoding.
+    ///   - codec: Which one. What is known of builds without it is about H.264, which every GPU that encodes has.
     ///   - vendor: What the driver says of itself.
-    package init(lackOfEncoder decodes: Bool, vendor: String, on device: DeviceFacts) {
-        let found = "the driver (\(vendor)) lists " + (decodes ? "H.264 for decoding only" : "nothing of H.264")
+    package init(lackOfEncoder decodes: Bool, of codec: VideoCodec = .h264, vendor: String, on device: DeviceFacts) {
+        let found =
+            "the driver (\(vendor)) lists " + (decodes ? "\(codec.name) for decoding only" : "nothing of \(codec.name)")
         let isMesa = vendor.contains("Mesa")
         if let kernelDriver = device.kernelDriver, let reason = KernelDriversWithoutEncoder.reason(kernelDriver) {
             self.init(
@@ -122,6 +131,12 @@ extension Diagnosis {
                 .gpuWithoutEncoder,
                 "\(found), and the GPU, \(device.gpuName) (Navi 24), has no encoder",
                 remedies: Self.anotherEncoder
+            )
+        } else if codec == .hevc {
+            self.init(
+                .gpuWithoutEncoder,
+                "\(found): the GPU has no encoder of it, or this build of the driver leaves it out",
+                remedies: (device.isIntel ? device.fullBuild : []) + Self.anotherEncoder
             )
         } else if isMesa, !decodes || device.isAMD {
             self.init(

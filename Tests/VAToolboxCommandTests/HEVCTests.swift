@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import Testing
+
+/// HEVC from the command line to files, in software.
+@Suite struct HEVCTests {
+    private static let fast = ["--device", "software", "--preset", "ultrafast"]
+
+    /// The same frames as the `x265` command line gives.
+    @Test(arguments: [["--crf", "24"], ["--qp", "27"]], [8, 10])
+    func givesTheFramesOfX265(rateControl: [String], bitDepth: Int) throws {
+        let scratch = try Scratch()
+        let format = bitDepth == 10 ? "yuv420p10le" : "yuv420p"
+        try scratch.tool(
+            "ffmpeg",
+            "-v",
+            "error",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=size=320x180:rate=25:duration=2",
+            "-pix_fmt",
+            format,
+            "-strict",
+            "-1",
+            scratch.path("clip.y4m")
+        )
+        let reference = try scratch.run(
+            [
+                "x265", "--log-level", "none", "--no-progress", "--preset", "veryfast", "--pools", "2", "--keyint",
+                "125",
+                "--no-open-gop", "--output-depth", "\(bitDepth)",
+            ]
+                + rateControl + ["-o", "x265.hevc", "clip.y4m"]
+        )
+        try #require(reference.status == 0, "\(reference.errors)")
+        try scratch.encode(
+            ["clip.y4m", "-o", "out.h265", "--device", "software", "--preset", "veryfast", "--threads", "2"]
+                + rateControl
+        )
+        let hashes = try scratch.frameHashes("out.h265")
+        #expect(hashes.count == 50)
+        #expect(try hashes == scratch.frameHashes("x265.hevc"))
+    }
+
+    @Test(arguments: [
+        ("out.h265", ""), ("out.mp4", "hvc1"), ("out.mov", "hvc1"), ("out.mkv", ""), ("out.ts", "HEVC"),
+        ("fragments.mp4", "hev1"),
+    ])
+    func everyContainerHoldsIt(name: String, tag: String) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.mkv")
+        let fragments = name.hasPrefix("fragments") ? ["--fragmented"] : []
+        let codec = name.hasSuffix(".h265") ? [] : ["--codec", "hevc"]
+        try scratch.encode(["clip.mkv", "-o", name] + Self.fast + codec + fragments)
+        #expect(try scratch.decodedFrameCount(name) == 25)
+        let stream = try scratch.tool(
+            "ffprobe",
+            "-v",
+            "error",
+            "-select_streams",
+            "v",
+            "-show_entries",
+            "stream=codec_name,profile,codec_tag_string",
+            "-of",
+            "compact=p=0",
+            scratch.path(name)
+        )
+        #expect(stream.contains("codec_name=hevc") && stream.contains("profile=Main|"), "\(stream)")
+        if !tag.isEmpty { #expect(stream.contains("codec_tag_string=\(tag)"), "\(stream)") }
+        if !name.hasSuffix(".h265") {
+            let times = try scratch.presentationTimes(name)
+            #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 0.04) < 0.002 })
+        }
+    }
+
+    // MARK: - HDR10
+
+    private static let primaries = "G(8500,39850)B(6550,2300)R(35400,14600)WP(15635,16450)L(10000000,1)"
+
+    /// A clip of ten bits in BT.2020 with PQ, the display that it was made on and its light.
+    private func makeHDRClip(_ scratch: Scratch, _ name: String) throws {
+        let settings = "log-level=none:crf=14:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited"
+        try scratch.tool(
+            "ffmpeg",
+            "-v",
+            "error",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=size=192x128:rate=25:duration=1",
+            "-pix_fmt",
+            "yuv420p10le",
+            "-c:v",
+            "libx265",
+            "-preset",
+            "ultrafast",
+            "-x265-params",
+            "\(settings):master-display=\(Self.primaries):max-cll=1234,321",
+            scratch.path(name)
+        )
+    }
+
+    /// What ffprobe says of colours, display and light, of the stream and of the first frame.
+    private func colours(_ scratch: Scratch, _ name: String) throws -> Set<String> {
+        let text = try scratch.tool(
+            "ffprobe",
+            "-v",
+            "error",
+            "-select_streams",
+            "v",
+            "-read_intervals",
+            "%+#1",
+            "-show_frames",
+            "-show_streams",
+            "-of",
+            "default",
+            scratch.path(name)
+        )
+        let wanted = [
+            "profile=", "pix_fmt=", "color_", "red_", "green_", "blue_", "white_", "min_lum", "max_lum", "max_content",
+            "max_average",
+        ]
+        let lines = text.split(separator: "\n").map(String.init)
+        return Set(lines.filter { line in wanted.contains { line.hasPrefix($0) } })
+    }
+
+    @Test(arguments: ["hdr.mp4", "hdr.mkv", "hdr.hevc"], ["out.mp4", "out.mkv", "out.ts", "out.h265"])
+    func hdr10StaysHDR10(input: String, output: String) throws {
+        let scratch = try Scratch()
+        try makeHDRClip(scratch, input)
+        let codec = output.hasSuffix(".h265") ? [] : ["--codec", "hevc"]
+        try scratch.encode([input, "-o", output] + Self.fast + codec)
+        #expect(try scratch.decodedFrameCount(output) == 25)
+        let found = try colours(scratch, output)
+        let expected: Set = [
+            "profile=Main 10", "pix_fmt=yuv420p10le", "color_space=bt2020nc", "color_transfer=smpte2084",
+            "color_primaries=bt2020", "color_range=tv", "red_x=35400/50000", "red_y=14600/50000", "green_x=8500/50000",
+            "green_y=39850/50000", "blue_x=6550/50000", "blue_y=2300/50000", "white_point_x=15635/50000",
+            "white_point_y=16450/50000", "min_luminance=1/10000", "max_luminance=10000000/10000", "max_content=1234",
+            "max_average=321",
+        ]
+        #expect(expected.isSubset(of: found), "\(expected.subtracting(found)) of \(found)")
+        // MP4 tells them beside the stream as well.
+        if output == "out.mp4" {
+            let boxes = try scratch.data(output)
+            for name in ["mdcv", "clli", "hvc1"] { #expect(boxes.range(of: Data(name.utf8)) != nil, "\(name)") }
+        }
+    }
+
+    @Test func tenBitsAreKeptByHEVCAndToldOfOtherwise() throws {
+        let scratch = try Scratch()
+        try makeHDRClip(scratch, "hdr.mp4")
+        let open = try scratch.encode(["hdr.mp4", "-o", "open.mp4"] + Self.fast)
+        #expect(open.errors.contains("note: bit depth 10 becomes 8: the profile has 8 bits; high10 keeps ten"))
+        #expect(try scratch.probe("open.mp4", "v", "stream=codec_name") == ["h264"])
+        let eight = try scratch.encode(["hdr.mp4", "-o", "eight.h265", "--bit-depth", "8"] + Self.fast)
+        #expect(eight.errors.contains("note: bit depth 10 becomes 8: the profile has 8 bits; main10 keeps ten"))
+        #expect(try scratch.probe("eight.h265", "v", "stream=pix_fmt") == ["yuv420p"])
+        let ten = try scratch.encode(["hdr.mp4", "-o", "ten.h265"] + Self.fast)
+        #expect(!ten.errors.contains("bit depth"))
+        try scratch.makeClip("clip.mkv")
+        try scratch.encode(["clip.mkv", "-o", "deep.h265", "--profile", "main10"] + Self.fast)
+        #expect(try scratch.probe("deep.h265", "v", "stream=profile") == ["Main 10"])
+    }
+}
