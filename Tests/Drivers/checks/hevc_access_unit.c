@@ -108,7 +108,8 @@ static void check_delimiter(struct checker *checker, const struct packed_unit *u
     for (uint32_t i = 0; i < checker->picture.slice_count; i++)
         if (pic_type > 2 || !(allowed[pic_type] >> checker->picture.slices[i].type & 1)) {
             finding(checker, "access-unit-delimiter-type", "H.265 7.4.3.5",
-                    "pic_type %u, but a slice has slice_type %u", pic_type, checker->picture.slices[i].header.hevc.slice_type);
+                    "pic_type %u, but a slice has slice_type %u", pic_type,
+                    checker->picture.slices[i].header.hevc.slice_type);
             break;
         }
     expect(checker, "access-unit-delimiter-temporal-id", "H.265 7.4.2.2", unit->bytes[1] & 7u,

@@ -57,9 +57,6 @@ static void check_buffering(struct checker *checker, const struct level *level, 
         if (ordering->max_dec_pic_buffering_minus1 + 1 > largest_dpb(level, samples))
             finding(checker, "level-max-dec-pic-buffering", "H.265 A.4.2 MaxDpbSize", "%u, level_idc %u allows %u",
                     ordering->max_dec_pic_buffering_minus1 + 1, level->level_idc, largest_dpb(level, samples));
-        if (ordering->max_num_reorder_pics > ordering->max_dec_pic_buffering_minus1)
-            finding(checker, "sps-max-num-reorder", "H.265 7.4.3.2.1", "%u is above max_dec_pic_buffering_minus1 %u",
-                    ordering->max_num_reorder_pics, ordering->max_dec_pic_buffering_minus1);
         if (i && (ordering->max_dec_pic_buffering_minus1 < ordering[-1].max_dec_pic_buffering_minus1 ||
                   ordering->max_num_reorder_pics < ordering[-1].max_num_reorder_pics))
             finding(checker, "sps-sub-layer-order", "H.265 7.4.3.2.1", "sub-layer %u needs less than the one below", i);

@@ -33,9 +33,6 @@ static void check_random_access(struct checker *checker)
 {
     const struct hevc_slice_header *header = &checker->picture.slices[0].header.hevc;
     const char *clause = "H.265 7.4.2.2 nal_unit_type";
-    if (picture_type(checker) != CODED_I)
-        finding(checker, "nal-type-irap-inter", clause, "nal_unit_type %u, but a slice is not I",
-                header->nal.nal_unit_type);
     expect(checker, "nal-type-irap-temporal-id", clause, header->nal.nuh_temporal_id_plus1, 1);
     for (uint32_t i = 0; i < checker->history.order_count_count && i < CHECKS_ORDER_COUNTS; i++)
         if (!checker->hevc.dpb.no_rasl_output &&
@@ -82,7 +79,8 @@ static void check_referred(struct checker *checker, uint32_t type, uint32_t temp
             const struct kept_kind *kind = kind_of_surface(checker, picture->surface);
             if (picture->temporal_id > temporal_id)
                 finding(checker, "reference-temporal-id", "H.265 8.3.2",
-                        "surface 0x%x has TemporalId %u, the picture %u", picture->surface, picture->temporal_id, temporal_id);
+                        "surface 0x%x has TemporalId %u, the picture %u", picture->surface,
+                        picture->temporal_id, temporal_id);
             if (!kind)
                 continue;
             if (hevc_is_sub_layer_non_reference(kind->type) && picture->temporal_id == temporal_id)

@@ -89,6 +89,12 @@ static uint32_t codable(uint32_t value)
     return value == UINT32_MAX ? UINT32_MAX - 1 : value;
 }
 
+/* Logarithms of sizes are shifted by: one beyond 15 is a mistake, and stays one. */
+static uint32_t shiftable(uint32_t value)
+{
+    return value > 15 ? 15 : value;
+}
+
 bool hevc_make_sps(struct checker *checker, void *sps)
 {
     const VAEncSequenceParameterBufferHEVC *sequence = &checker->picture.sequence.hevc;
@@ -103,10 +109,11 @@ bool hevc_make_sps(struct checker *checker, void *sps)
         .bit_depth_chroma_minus8 = sequence->seq_fields.bits.bit_depth_chroma_minus8,
         .log2_max_pic_order_cnt_lsb_minus4 = ORDER_COUNT_BITS - 4,
         .sps_sub_layer_ordering_info_present_flag = 1,
-        .log2_min_luma_coding_block_size_minus3 = sequence->log2_min_luma_coding_block_size_minus3,
-        .log2_diff_max_min_luma_coding_block_size = sequence->log2_diff_max_min_luma_coding_block_size,
-        .log2_min_luma_transform_block_size_minus2 = sequence->log2_min_transform_block_size_minus2,
-        .log2_diff_max_min_luma_transform_block_size = sequence->log2_diff_max_min_transform_block_size,
+        .log2_min_luma_coding_block_size_minus3 = shiftable(sequence->log2_min_luma_coding_block_size_minus3),
+        .log2_diff_max_min_luma_coding_block_size = shiftable(sequence->log2_diff_max_min_luma_coding_block_size),
+        .log2_min_luma_transform_block_size_minus2 = shiftable(sequence->log2_min_transform_block_size_minus2),
+        .log2_diff_max_min_luma_transform_block_size =
+            shiftable(sequence->log2_diff_max_min_transform_block_size),
         .max_transform_hierarchy_depth_inter = sequence->max_transform_hierarchy_depth_inter,
         .max_transform_hierarchy_depth_intra = sequence->max_transform_hierarchy_depth_intra,
         .scaling_list_enabled_flag = sequence->seq_fields.bits.scaling_list_enabled_flag,
@@ -182,6 +189,22 @@ bool hevc_make_pps(struct checker *checker, void *pps)
     return read_back_set(checker, SET_PPS, &made, pps);
 }
 
+/* Whether the picture may refer to the entry: its flags say so, or a list of a slice has it. */
+static bool is_used(const struct checker *checker, const VAPictureHEVC *entry, uint32_t flags)
+{
+    if (entry->flags & flags)
+        return true;
+    for (uint32_t i = 0; i < checker->picture.slice_count; i++) {
+        const VAEncSliceParameterBufferHEVC *slice = &checker->picture.slices[i].parameters.hevc;
+        for (unsigned k = 0; k < 15; k++)
+            if ((!hevc_is_empty(&slice->ref_pic_list0[k]) &&
+                 slice->ref_pic_list0[k].picture_id == entry->picture_id) ||
+                (!hevc_is_empty(&slice->ref_pic_list1[k]) && slice->ref_pic_list1[k].picture_id == entry->picture_id))
+                return true;
+    }
+    return false;
+}
+
 /* 7.3.7: the set of the short-term pictures that reference_frames lists, nearest first; those that are not listed
  * are gone. Pictures of the same distance, or too many, make a header that cannot be read. */
 static void set_short_term(const struct checker *checker, struct hevc_short_term_rps *set)
@@ -207,8 +230,8 @@ static void set_short_term(const struct checker *checker, struct hevc_short_term
             if (!nearest)
                 break;
             deltas[*count] = (uint32_t)(next - last - 1);
-            used[(*count)++] = (nearest->flags & (VA_PICTURE_HEVC_RPS_ST_CURR_BEFORE |
-                                                  VA_PICTURE_HEVC_RPS_ST_CURR_AFTER)) != 0;
+            used[(*count)++] =
+                is_used(checker, nearest, VA_PICTURE_HEVC_RPS_ST_CURR_BEFORE | VA_PICTURE_HEVC_RPS_ST_CURR_AFTER);
         }
     }
 }
@@ -223,7 +246,7 @@ static void set_long_term(const struct checker *checker, struct hevc_slice_heade
             continue;
         header->long_term[header->num_long_term_pics++] = (struct hevc_long_term){
             .poc_lsb_lt = (uint32_t)entry->pic_order_cnt & ((1u << bits) - 1),
-            .used_by_curr_pic_lt_flag = (entry->flags & VA_PICTURE_HEVC_RPS_LT_CURR) != 0,
+            .used_by_curr_pic_lt_flag = is_used(checker, entry, VA_PICTURE_HEVC_RPS_LT_CURR),
         };
     }
 }

@@ -57,8 +57,9 @@ static void check_quantisation(struct checker *checker)
     expect(checker, "picture-init-qp", CLAUSE ".pic_init_qp", picture->pic_init_qp, pps->init_qp_minus26 + 26);
     expect(checker, "picture-cu-qp-delta", CLAUSE ".cu_qp_delta_enabled_flag",
            picture->pic_fields.bits.cu_qp_delta_enabled_flag, pps->cu_qp_delta_enabled_flag);
-    expect(checker, "picture-cu-qp-delta-depth", CLAUSE ".diff_cu_qp_delta_depth", picture->diff_cu_qp_delta_depth,
-           pps->cu_qp_delta_enabled_flag ? pps->diff_cu_qp_delta_depth : 0);
+    if (pps->cu_qp_delta_enabled_flag)
+        expect(checker, "picture-cu-qp-delta-depth", CLAUSE ".diff_cu_qp_delta_depth", picture->diff_cu_qp_delta_depth,
+               pps->diff_cu_qp_delta_depth);
     expect(checker, "picture-cb-qp-offset", CLAUSE ".pps_cb_qp_offset", picture->pps_cb_qp_offset,
            pps->pps_cb_qp_offset);
     expect(checker, "picture-cr-qp-offset", CLAUSE ".pps_cr_qp_offset", picture->pps_cr_qp_offset,

@@ -150,18 +150,13 @@ static void check_filters(struct checker *checker, uint32_t index)
                  header->slice_loop_filter_across_slices_enabled_flag);
 }
 
-/* H.265 7-54: the QP of the slice, and what its chroma makes of it. */
+/* What the chroma makes of the slice's QP. */
 static void check_ranges(struct checker *checker, uint32_t index)
 {
     const struct hevc_slice_header *header = &checker->picture.slices[index].header.hevc;
     const struct hevc_pps *pps = &checker->picture.pps.hevc;
-    int32_t qp = 26 + pps->init_qp_minus26 + header->slice_qp_delta;
-    int32_t least = -6 * (int32_t)(checker->picture.bit_depth - 8);
     int32_t offsets[2] = {pps->pps_cb_qp_offset + header->slice_cb_qp_offset,
                           pps->pps_cr_qp_offset + header->slice_cr_qp_offset};
-    if (qp < least || qp > 51)
-        slice_finding(checker, index, "slice-qp-range", "H.265 7.4.7.1 slice_qp_delta", "SliceQpY is %d, from %d to 51",
-                      qp, least);
     for (unsigned i = 0; i < 2; i++)
         if (offsets[i] < -12 || offsets[i] > 12)
             slice_finding(checker, index, "slice-chroma-qp-offset-range", "H.265 7.4.7.1 slice_cb_qp_offset",

@@ -20,12 +20,6 @@ void hevc_check_vps(struct checker *checker)
                 vps->vps_max_sub_layers_minus1);
     if (vps->vps_temporal_id_nesting_flag && !sps->sps_temporal_id_nesting_flag)
         finding(checker, "sps-temporal-nesting", clause, "is 0, vps_temporal_id_nesting_flag is 1");
-    if (vps->vps_max_sub_layers_minus1 == 0)
-        expect(checker, "vps-temporal-nesting", "H.265 7.4.3.1 vps_temporal_id_nesting_flag",
-               vps->vps_temporal_id_nesting_flag, 1);
-    if (sps->sps_max_sub_layers_minus1 == 0)
-        expect(checker, "sps-temporal-nesting", "H.265 7.4.3.2.1 sps_temporal_id_nesting_flag",
-               sps->sps_temporal_id_nesting_flag, 1);
     if (memcmp(&vps->profile_tier_level.general, &sps->profile_tier_level.general, sizeof(struct hevc_profile)) != 0)
         finding(checker, "vps-profile-tier-level", "H.265 7.4.4", "general profile, tier and level are not the SPS's");
     for (uint32_t i = 0; i <= sps->sps_max_sub_layers_minus1 && i <= vps->vps_max_sub_layers_minus1; i++) {

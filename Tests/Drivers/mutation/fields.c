@@ -4,6 +4,7 @@
 #include "trace.h"
 
 #include <va/va.h>
+#include <va/va_enc_hevc.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +27,25 @@ static const struct {
 
 #define MISC_TABLE_COUNT (sizeof(misc_tables) / sizeof(*misc_tables))
 
-const struct field_table *fields_of_buffer(uint32_t type, uint32_t misc_type)
+bool is_hevc_buffer(uint32_t type, size_t size)
 {
+    const struct field_table *h264, *hevc;
     switch (type) {
-    case VAEncSequenceParameterBufferType: return &fields_sequence;
-    case VAEncPictureParameterBufferType: return &fields_picture;
-    case VAEncSliceParameterBufferType: return &fields_slice;
+    case VAEncSequenceParameterBufferType: h264 = &fields_sequence, hevc = &fields_hevc_sequence; break;
+    case VAEncPictureParameterBufferType: h264 = &fields_picture, hevc = &fields_hevc_picture; break;
+    case VAEncSliceParameterBufferType: h264 = &fields_slice, hevc = &fields_hevc_slice; break;
+    default: return false;
+    }
+    return size < (h264->size + hevc->size) / 2; /* HEVC's are the smaller ones */
+}
+
+const struct field_table *fields_of_buffer(uint32_t type, size_t size, uint32_t misc_type)
+{
+    bool hevc = is_hevc_buffer(type, size);
+    switch (type) {
+    case VAEncSequenceParameterBufferType: return hevc ? &fields_hevc_sequence : &fields_sequence;
+    case VAEncPictureParameterBufferType: return hevc ? &fields_hevc_picture : &fields_picture;
+    case VAEncSliceParameterBufferType: return hevc ? &fields_hevc_slice : &fields_slice;
     case VAEncPackedHeaderParameterBufferType: return &fields_packed;
     case VAEncMiscParameterBufferType: break;
     default: return NULL;
@@ -68,6 +82,20 @@ static unsigned reference_frames(const VAEncPictureParameterBufferH264 *picture)
     return count;
 }
 
+static unsigned in_hevc_list(const VAEncSliceParameterBufferHEVC *slice, unsigned list)
+{
+    if (slice->slice_type == 2 || (slice->slice_type == 1 && list == 1)) return 0;
+    return (list ? slice->num_ref_idx_l1_active_minus1 : slice->num_ref_idx_l0_active_minus1) + 1u;
+}
+
+static unsigned hevc_reference_frames(const VAEncPictureParameterBufferHEVC *picture)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < 15; i++)
+        if (picture->reference_frames[i].picture_id != VA_INVALID_SURFACE) count = i + 1;
+    return count;
+}
+
 unsigned field_used(const struct field *field, const void *structure)
 {
     const VAEncSliceParameterBufferH264 *slice = structure;
@@ -83,6 +111,10 @@ unsigned field_used(const struct field *field, const void *structure)
     case USE_CYCLE:
         used = ((const VAEncSequenceParameterBufferH264 *)structure)->num_ref_frames_in_pic_order_cnt_cycle;
         break;
+    case USE_HEVC_REFERENCE_FRAMES: used = hevc_reference_frames(structure); break;
+    case USE_HEVC_LIST_0: used = in_hevc_list(structure, 0); break;
+    case USE_HEVC_LIST_1: used = in_hevc_list(structure, 1); break;
+    case USE_NONE: used = 0; break;
     case USE_ONE:
     case USE_ALL: break;
     }
@@ -100,6 +132,9 @@ static unsigned padding_bits(const struct field_table *table)
         {&fields_picture, 1 + 1},
         {&fields_slice, 2 + 4 + 1},
         {&fields_packed, 3},
+        {&fields_hevc_sequence, 1 + 2 + 3 + 3},
+        {&fields_hevc_picture, 2},
+        {&fields_hevc_slice, 0},
         {&fields_intra_refresh, 3},
         {&fields_skip_frame, 2},
     };
@@ -145,7 +180,8 @@ static bool check_table(const struct field_table *table, size_t *field_count)
 bool fields_check(void)
 {
     const struct field_table *fixed[] = {&fields_misc_header, &fields_sequence, &fields_picture, &fields_slice,
-                                         &fields_packed};
+                                         &fields_packed, &fields_hevc_sequence, &fields_hevc_picture,
+                                         &fields_hevc_slice};
     size_t count = 0;
     bool complete = true;
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) complete = check_table(fixed[i], &count) && complete;

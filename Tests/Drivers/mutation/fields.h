@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every field of the VA buffers of an H.264 encode, by name, so that it can be read and changed alone. */
+/* Every field of the VA buffers of an H.264 or HEVC encode, by name, so that it can be read and changed alone. */
 #ifndef DRIVERS_MUTATION_FIELDS_H
 #define DRIVERS_MUTATION_FIELDS_H
 
@@ -26,6 +26,10 @@ enum field_use {
     USE_CHROMA_WEIGHTS_0,
     USE_CHROMA_WEIGHTS_1,
     USE_CYCLE, /* num_ref_frames_in_pic_order_cnt_cycle */
+    USE_HEVC_REFERENCE_FRAMES,
+    USE_HEVC_LIST_0,
+    USE_HEVC_LIST_1,
+    USE_NONE, /* tiles, which no client has */
     USE_ALL,   /* reserved words */
 };
 
@@ -46,13 +50,17 @@ struct field_table {
 };
 
 extern const struct field_table fields_misc_header, fields_sequence, fields_picture, fields_slice, fields_packed;
+extern const struct field_table fields_hevc_sequence, fields_hevc_picture, fields_hevc_slice;
 extern const struct field_table fields_rate_control, fields_frame_rate, fields_hrd, fields_maximum_frame_size,
     fields_quality_level, fields_quantization, fields_maximum_slice_size, fields_intra_refresh, fields_skip_frame;
 
-/* The table of a buffer: `type` is its VABufferType, `misc_type` its VAEncMiscParameterType when that is
+/* Whether a buffer of sequence, picture or slice parameters with elements of that size, or one near it, is HEVC's. */
+bool is_hevc_buffer(uint32_t type, size_t size);
+
+/* The table of a buffer: `type` is its VABufferType, `size` that of its elements, `misc_type` its VAEncMiscParameterType when that is
  * VAEncMiscParameterBufferType. Fields of a misc parameter start after VAEncMiscParameterBuffer.type, which has a
  * table of its own (fields_misc_header). NULL when none is known. */
-const struct field_table *fields_of_buffer(uint32_t type, uint32_t misc_type);
+const struct field_table *fields_of_buffer(uint32_t type, size_t size, uint32_t misc_type);
 
 /* Bits that each of the field's elements has. */
 unsigned field_width(const struct field *field, size_t structure_size);

@@ -113,10 +113,10 @@ void mutate_fields(struct walk *walk, const struct walked_buffer *buffer)
         if (filled->size < sizeof(misc)) return;
         memcpy(&misc, filled->data, sizeof(misc));
         mutate_table(walk, buffer, &fields_misc_header, 0, stride, 1);
-        const struct field_table *table = fields_of_buffer(buffer->type, (uint32_t)misc.type);
+        const struct field_table *table = fields_of_buffer(buffer->type, stride, (uint32_t)misc.type);
         if (table) mutate_table(walk, buffer, table, sizeof(misc), stride, 1);
         return;
     }
-    const struct field_table *table = fields_of_buffer(buffer->type, 0);
+    const struct field_table *table = fields_of_buffer(buffer->type, stride, 0);
     if (table) mutate_table(walk, buffer, table, 0, stride, elements);
 }

@@ -42,6 +42,21 @@ static const char *unit_name(unsigned type)
     }
 }
 
+static const char *hevc_unit_name(unsigned type)
+{
+    if (hevc_is_slice(type)) return "slice";
+    switch (type) {
+    case HEVC_NAL_VPS: return "vps";
+    case HEVC_NAL_SPS: return "sps";
+    case HEVC_NAL_PPS: return "pps";
+    case HEVC_NAL_AUD: return "aud";
+    case HEVC_NAL_FILLER: return "filler";
+    case HEVC_NAL_PREFIX_SEI:
+    case HEVC_NAL_SUFFIX_SEI: return "sei";
+    default: return "unit";
+    }
+}
+
 /* Where the next start code's three bytes begin; `size` when there is none. */
 static size_t next_start(const uint8_t *data, size_t size, size_t from)
 {
@@ -50,11 +65,13 @@ static size_t next_start(const uint8_t *data, size_t size, size_t from)
     return size;
 }
 
-static void add_unit(struct packed *packed, size_t start, size_t end, bool last)
+static void add_unit(struct packed *packed, bool hevc, size_t start, size_t end, bool last)
 {
     if (packed->count == MOST_UNITS || start >= end) return;
     struct unit *unit = &packed->units[packed->count++];
-    *unit = (struct unit){.start = start, .size = end - start, .name = unit_name(packed->data[start] & 31u)};
+    uint8_t first = packed->data[start];
+    *unit = (struct unit){.start = start, .size = end - start,
+                          .name = hevc ? hevc_unit_name(first >> 1 & 63u) : unit_name(first & 31u)};
     unit->slice = strcmp(unit->name, "slice") == 0;
     unit->bytes = memcpy(trace_allocate(unit->size, 1), packed->data + start, unit->size);
     size_t bytes = packed->escaped ? bits_remove_emulation(unit->bytes, unit->bytes, unit->size) : unit->size;
@@ -73,11 +90,11 @@ static bool take_apart(const struct walk *walk, const struct walked_buffer *data
     *packed = (struct packed){.data = call->data, .escaped = header.has_emulation_bytes};
     packed->bits = header.bit_length < 8 * call->size ? header.bit_length : 8 * call->size;
     size_t size = (packed->bits + 7) / 8, start = next_start(call->data, size, 0);
-    if (start == size) add_unit(packed, 0, size, true);
+    if (start == size) add_unit(packed, walk->hevc, 0, size, true);
     while (start < size) {
         size_t next = next_start(call->data, size, start + 3), end = next;
         while (next < size && end > start + 3 && call->data[end - 1] == 0) end--; /* the longer start code's zero */
-        add_unit(packed, start + 3, end, next == size);
+        add_unit(packed, walk->hevc, start + 3, end, next == size);
         start = next;
     }
     return packed->count > 0;
@@ -88,16 +105,41 @@ static void release(struct packed *packed)
     for (size_t i = 0; i < packed->count; i++) free(packed->units[i].bytes);
 }
 
+/* What a unit turns out to be. */
+union read_set {
+    struct h264_sps h264_sps;
+    struct h264_pps h264_pps;
+    struct hevc_vps hevc_vps;
+    struct hevc_sps hevc_sps;
+    struct hevc_pps hevc_pps;
+};
+
+static bool read_hevc_unit(const struct walk *walk, const struct unit *unit, const struct syntax_options *options,
+                           union read_set *set, size_t *end)
+{
+    static struct hevc_slice_header header;
+    const uint8_t *bytes = unit->bytes;
+    if (strcmp(unit->name, "vps") == 0) return hevc_read_vps(&set->hevc_vps, bytes, unit->bits, end, options, NULL);
+    if (strcmp(unit->name, "sps") == 0) return hevc_read_sps(&set->hevc_sps, bytes, unit->bits, end, options, NULL);
+    if (strcmp(unit->name, "pps") == 0) return hevc_read_pps(&set->hevc_pps, bytes, unit->bits, end, options, NULL);
+    if (!unit->slice || !walk->have_sps || !walk->have_pps) return false;
+    return hevc_read_slice_header(&header, &walk->sps.hevc, &walk->pps.hevc, NULL, bytes, unit->bits, end, options,
+                                  NULL);
+}
+
 /* Reads a unit, with or without a tracer. `end` is the bit after its last element. */
 static bool read_unit(const struct walk *walk, const struct unit *unit, const struct syntax_options *options,
-                      struct h264_sps *sps, struct h264_pps *pps, size_t *end)
+                      union read_set *set, size_t *end)
 {
+    if (walk->hevc) return read_hevc_unit(walk, unit, options, set, end);
+    struct h264_sps *sps = &set->h264_sps;
+    struct h264_pps *pps = &set->h264_pps;
     struct syntax_error error;
     static struct h264_slice_header header;
     if (strcmp(unit->name, "sps") == 0) return h264_read_sps(sps, unit->bytes, unit->bits, end, options, &error);
     if (strcmp(unit->name, "pps") == 0) return h264_read_pps(pps, unit->bytes, unit->bits, end, options, &error);
     if (!unit->slice || !walk->have_sps || !walk->have_pps) return false;
-    return h264_read_slice_header(&header, &walk->sps, &walk->pps, unit->bytes, unit->bits, end, options, &error);
+    return h264_read_slice_header(&header, &walk->sps.h264, &walk->pps.h264, unit->bytes, unit->bits, end, options, &error);
 }
 
 void walk_parameter_sets(struct walk *walk, const struct walked_buffer *data)
@@ -105,16 +147,17 @@ void walk_parameter_sets(struct walk *walk, const struct walked_buffer *data)
     struct packed packed;
     if (!take_apart(walk, data, &packed)) return;
     for (size_t i = 0; i < packed.count; i++) {
-        static struct h264_sps sps;
-        static struct h264_pps pps;
+        static union read_set set;
         size_t end;
         const struct unit *unit = &packed.units[i];
-        if (unit->slice || !read_unit(walk, unit, NULL, &sps, &pps, &end)) continue;
-        bool is_sps = strcmp(unit->name, "sps") == 0;
-        if (is_sps) walk->sps = sps;
-        else walk->pps = pps;
+        if (unit->slice || !read_unit(walk, unit, NULL, &set, &end)) continue;
+        bool is_sps = strcmp(unit->name, "sps") == 0, is_pps = strcmp(unit->name, "pps") == 0;
+        if (is_sps && walk->hevc) walk->sps.hevc = set.hevc_sps;
+        else if (is_sps) walk->sps.h264 = set.h264_sps;
+        if (is_pps && walk->hevc) walk->pps.hevc = set.hevc_pps;
+        else if (is_pps) walk->pps.h264 = set.h264_pps;
         walk->have_sps |= is_sps;
-        walk->have_pps |= !is_sps;
+        walk->have_pps |= is_pps;
     }
     release(&packed);
 }
@@ -266,14 +309,13 @@ void mutate_packed(struct walk *walk, const struct walked_buffer *data)
     for (size_t i = 0; i < packed.count; i++) {
         const struct unit *unit = &packed.units[i];
         struct mutator mutator = {walk, data, &packed, unit, unit->bits, false};
-        static struct h264_sps sps;
-        static struct h264_pps pps;
+        static union read_set set;
         const struct syntax_options options = {mutate_element, &mutator};
         size_t end;
-        if (read_unit(walk, unit, NULL, &sps, &pps, &end)) {
+        if (read_unit(walk, unit, NULL, &set, &end)) {
             mutator.trail = !unit->slice;
             if (mutator.trail) mutator.end = end;
-            read_unit(walk, unit, &options, &sps, &pps, &end);
+            read_unit(walk, unit, &options, &set, &end);
         } else {
             flip_all(&mutator);
         }

@@ -4,6 +4,7 @@
 #include "fields.h"
 
 #include <va/va.h>
+#include <va/va_enc_hevc.h>
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -89,7 +90,8 @@ const char *walk_buffer_name(const struct walk *walk, const struct walked_buffer
     if (buffer->type == VAEncCodedBufferType) return "coded";
     const VAEncMiscParameterBuffer *misc =
         buffer->type == VAEncMiscParameterBufferType ? bytes_of(walk, buffer, sizeof(*misc)) : NULL;
-    const struct field_table *table = fields_of_buffer(buffer->type, misc ? (uint32_t)misc->type : 0);
+    size_t size = (size_t)walk->trace->calls[buffer->created].in[2];
+    const struct field_table *table = fields_of_buffer(buffer->type, size, misc ? (uint32_t)misc->type : 0);
     if (table) return table->name;
     snprintf(text, 32, misc ? "misc.%u" : "buffer-%u", misc ? (uint32_t)misc->type : buffer->type);
     return text;
@@ -137,10 +139,37 @@ struct pictures {
     size_t count;
 };
 
+static void note_hevc_buffer(const struct walk *walk, struct picture *picture, const struct walked_buffer *buffer)
+{
+    static const unsigned types[] = {[HEVC_SLICE_B] = 1, [HEVC_SLICE_P] = 0, [HEVC_SLICE_I] = 2};
+    const VAEncPictureParameterBufferHEVC *parameters = bytes_of(walk, buffer, sizeof(*parameters));
+    const VAEncSliceParameterBufferHEVC *slice = bytes_of(walk, buffer, sizeof(*slice));
+    if (parameters && buffer->type == VAEncPictureParameterBufferType) {
+        picture->idr = parameters->pic_fields.bits.idr_pic_flag;
+        picture->reference = parameters->pic_fields.bits.reference_pic_flag;
+    }
+    if (slice && buffer->type == VAEncSliceParameterBufferType) picture->slice_type = types[slice->slice_type % 3];
+}
+
+/* Whether the trace is of an HEVC encode. */
+static bool is_hevc(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct trace_call *call = &trace->calls[i];
+        if (call->function == TRACE_CREATE_BUFFER && is_hevc_buffer((uint32_t)call->in[1], (size_t)call->in[2]))
+            return true;
+    }
+    return false;
+}
+
 static void note_picture_buffer(const struct walk *walk, struct picture *picture, uint64_t id)
 {
     const struct walked_buffer *buffer = walk_buffer(walk, id);
     if (!buffer) return;
+    if (walk->hevc) {
+        note_hevc_buffer(walk, picture, buffer);
+        return;
+    }
     const VAEncPictureParameterBufferH264 *parameters = bytes_of(walk, buffer, sizeof(*parameters));
     const VAEncSliceParameterBufferH264 *slice = bytes_of(walk, buffer, sizeof(*slice));
     if (parameters && buffer->type == VAEncPictureParameterBufferType) {
@@ -153,7 +182,7 @@ static void note_picture_buffer(const struct walk *walk, struct picture *picture
 static struct pictures find_pictures(const struct trace *trace)
 {
     struct pictures pictures = {NULL, 0};
-    struct walk walk = {.trace = trace};
+    struct walk walk = {.trace = trace, .hevc = is_hevc(trace)};
     for (size_t i = 0; i < trace->count; i++) {
         const struct trace_call *call = &trace->calls[i];
         note_call(&walk, i);
@@ -212,7 +241,7 @@ void mutations_make(struct mutation_list *list, const struct trace *trace, bool 
     *list = (struct mutation_list){NULL, 0, 0};
     struct pictures pictures = find_pictures(trace);
     want_pictures(&pictures, all_pictures);
-    struct walk walk = {.trace = trace, .list = list, .wanted = true, .picture = "setup"};
+    struct walk walk = {.trace = trace, .list = list, .wanted = true, .picture = "setup", .hevc = is_hevc(trace)};
     size_t next = 0;
     for (size_t i = 0; i < trace->count; i++) {
         const struct trace_call *call = &trace->calls[i];

@@ -4,6 +4,7 @@
 #define DRIVERS_MUTATION_MUTATIONS_STATE_H
 
 #include "../h264/syntax.h"
+#include "../hevc/syntax.h"
 #include "mutations.h"
 
 #define NO_CALL SIZE_MAX
@@ -26,8 +27,15 @@ struct walk {
     bool wanted; /* changes of this picture are made */
     struct walked_buffer packed; /* the last packed header's parameters */
     bool have_packed;
-    struct h264_sps sps;
-    struct h264_pps pps;
+    bool hevc; /* the trace is of an HEVC encode */
+    union {
+        struct h264_sps h264;
+        struct hevc_sps hevc;
+    } sps;
+    union {
+        struct h264_pps h264;
+        struct hevc_pps hevc;
+    } pps;
     bool have_sps, have_pps;
 };
 

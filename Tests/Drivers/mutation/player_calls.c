@@ -108,7 +108,7 @@ static VAStatus create_context(struct player *player, const struct trace_call *c
 /* Puts this play's ids in the place of the trace's. `bytes` holds elements of `size` bytes. */
 static void translate(const struct player *player, uint32_t type, uint8_t *bytes, size_t total, size_t size)
 {
-    const struct field_table *table = fields_of_buffer(type, 0);
+    const struct field_table *table = fields_of_buffer(type, size, 0);
     if (!table || type == VAEncMiscParameterBufferType || size < table->size) return;
     for (size_t start = 0; start + table->size <= total; start += size)
         for (size_t f = 0; f < table->field_count; f++) {

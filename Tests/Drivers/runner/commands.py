@@ -13,15 +13,18 @@ from .places import Problem
 DEVICE = "/dev/dri/renderD128"
 
 
-def make_source(folder, size, frames, rate=25):
-    """A Y4M file of moving, coloured things with some noise; made once per folder."""
-    path = Path(folder) / f"source-{size[0]}x{size[1]}-{frames}.y4m"
+def make_source(folder, size, frames, rate=25, bits=8):
+    """A file of moving, coloured things with some noise, Y4M of 8 bits or FFV1 in Matroska of 10 bits, all of which
+    vary; made once per folder."""
+    path = Path(folder) / f"source-{size[0]}x{size[1]}-{frames}.{'mkv' if bits == 10 else 'y4m'}"
     if not path.exists():
         # Threads may want the same one at the same time.
-        made = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.y4m")
+        made = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}{path.suffix}")
+        planes = "lum='lum(X,Y)+mod(X+Y+N,4)':cb='cb(X,Y)+mod(X,3)':cr='cr(X,Y)+mod(Y,3)'"
+        form = ["-vf", f"format=yuv420p10le,geq={planes}", "-c:v", "ffv1"] if bits == 10 else ["-pix_fmt", "yuv420p"]
         ended = run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i",
-                     f"testsrc2=size={size[0]}x{size[1]}:rate={rate}", "-frames:v", str(frames), "-pix_fmt", "yuv420p",
-                     str(made)], tool_environment(), 120)
+                     f"testsrc2=size={size[0]}x{size[1]}:rate={rate}", "-frames:v", str(frames), *form, str(made)],
+                    tool_environment(), 120)
         if ended.status != 0:
             raise Problem(f"ffmpeg makes no source: {ended.output}")
         made.rename(path)
@@ -31,6 +34,18 @@ def make_source(folder, size, frames, rate=25):
 def bit_rate(size):
     """A rate in bits per second that suits the size and stays below every level's limit for it."""
     return max(100_000, size[0] * size[1] * 2)
+
+
+FFMPEG_PROFILES = {"constrained-baseline": "constrained_baseline", "main-10": "main10"}
+
+
+def pixel_format(row):
+    """What the row's surfaces hold, by the name that ffmpeg has for it."""
+    return "p010le" if row.profile == "main-10" else "nv12"
+
+
+def gstreamer_format(row):
+    return "P010_10LE" if row.profile == "main-10" else "NV12"
 
 
 def ffmpeg_command(row, source, output, key_interval=6, extra=()):
@@ -45,9 +60,10 @@ def ffmpeg_command(row, source, output, key_interval=6, extra=()):
     }[row.rate_control]
     b_frames = {"0": ["-bf", "0"], "2": ["-bf", "2"], "2-pyramid": ["-bf", "3", "-b_depth", "2"]}[row.b_frames]
     return ["ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-y", "-vaapi_device", DEVICE, "-i", str(source),
-            "-vf", "format=nv12,hwupload", "-c:v", "h264_vaapi", "-rc_mode", row.rate_control.upper(), *control,
-            *b_frames, "-coder", row.entropy, "-slices", str(row.slices), "-g", str(key_interval),
-            "-profile:v", row.profile.replace("-", "_"), *(["-low_power", "1"] if row.low_power else []), *extra,
+            "-vf", f"format={pixel_format(row)},hwupload", "-c:v", f"{row.codec}_vaapi",
+            "-rc_mode", row.rate_control.upper(), *control, *b_frames,
+            *(["-coder", row.entropy] if row.codec == "h264" else []), "-slices", str(row.slices),
+            "-g", str(key_interval), "-profile:v", FFMPEG_PROFILES.get(row.profile, row.profile), *(["-low_power", "1"] if row.low_power else []), *extra,
             str(output)]
 
 
@@ -61,11 +77,16 @@ def gstreamer_va_command(row, source, output, key_interval=6, extra=()):
         "qvbr": [f"bitrate={kilobits}", "qpi=26"],
     }[row.rate_control]
     b_frames = {"0": ["b-frames=0"], "2": ["b-frames=2"], "2-pyramid": ["b-frames=3", "b-pyramid=true"]}[row.b_frames]
-    return ["gst-launch-1.0", "-q", "filesrc", f"location={source}", "!", "y4mdec", "!", "videoconvert", "!",
-            "video/x-raw,format=NV12", "!", "vah264lpenc" if row.low_power else "vah264enc",
-            f"rate-control={row.rate_control}", *control, *b_frames, f"cabac={str(row.entropy == 'cabac').lower()}",
+    encoder = "h264" if row.codec == "h264" else "h265"
+    entropy = [f"cabac={str(row.entropy == 'cabac').lower()}"] if row.codec == "h264" else []
+    reader = ["matroskademux", "!", "avdec_ffv1"] if str(source).endswith(".mkv") else ["y4mdec"]
+    exact = ["chroma-mode=none", "matrix-mode=none", "dither=none"] if row.profile == "main-10" else []
+    return ["gst-launch-1.0", "-q", "filesrc", f"location={source}", "!", *reader, "!", "videoconvert", *exact, "!",
+            f"video/x-raw,format={gstreamer_format(row)}", "!", f"va{encoder}{'lp' if row.low_power else ''}enc",
+            f"rate-control={row.rate_control}", *control, *b_frames, *entropy,
             f"num-slices={row.slices}", f"key-int-max={key_interval}", *extra, "!",
-            f"video/x-h264,profile={row.profile},stream-format=byte-stream", "!", "filesink", f"location={output}"]
+            f"video/x-{encoder},profile={row.profile},stream-format=byte-stream", "!", "filesink",
+            f"location={output}"]
 
 
 def gstreamer_vaapi_command(row, source, output, key_interval=6, extra=()):

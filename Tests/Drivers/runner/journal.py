@@ -30,8 +30,10 @@ class Picture:
     number: int  # begun in the context before it
     poc: int
     idr: bool
-    source: str  # MD5 of the visible samples, NV12
+    source: str  # MD5 of the visible samples, NV12 or P010
     reconstruction: str
+    codec: str = "H.264"
+    bit_depth: int = 8
 
 
 @dataclass
@@ -49,6 +51,11 @@ class Journal:
     def never_terminated(self):
         """How many displays no vaTerminate followed."""
         return sum(count for count in self.displays.values() if count > 0)
+
+    @property
+    def codec(self):
+        """Of the last picture: a client may try others first."""
+        return self.pictures[-1].codec if self.pictures else "H.264"
 
     def without_test_encodes(self, sent):
         """The same, but for pictures of contexts that received none of the frames with these sums: a client may try an
@@ -93,7 +100,8 @@ def read_journal(path):
                                             entry.get("picture"), entry.get("slice")))
         elif kind == "picture":
             journal.pictures.append(Picture(context_of(entry), entry["picture"], entry["poc"], bool(entry["idr"]),
-                                            entry.get("source_md5", ""), entry.get("reconstruction_md5", "")))
+                                            entry.get("source_md5", ""), entry.get("reconstruction_md5", ""),
+                                            entry.get("codec", "H.264"), entry.get("bit_depth", 8)))
         elif kind == "fault":
             journal.faults.append(entry)
         elif kind in ("initialise", "terminate"):

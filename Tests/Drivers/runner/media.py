@@ -75,6 +75,36 @@ def decode_with_openh264(path, timeout=120):
     return decoded
 
 
+LIBDE265 = "libde265-dec265"
+
+
+def has_libde265():
+    """Whether libde265's command is installed."""
+    return shutil.which(LIBDE265) is not None
+
+
+def decode_with_libde265(path, timeout=120):
+    """Decodes an HEVC byte stream with libde265, which writes planes as they are coded. Its command ends with 1 where
+    all went well, and says what it warns of beside how fast it was."""
+    decoded = Decoded("libde265")
+    size = stream_size(path)
+    packing = surface_format(path)
+    planar = {"nv12": "yuv420p", "p010le": "yuv420p10le"}[packing]
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "frames.yuv"
+        ended = run([LIBDE265, "-q", "-o", str(raw), str(path)], tool_environment(), timeout)
+        decoded.complaints = [line for line in ended.output.splitlines() if line and "nFrames decoded" not in line]
+        if ended.status not in (0, 1):
+            decoded.complaints.append(f"{LIBDE265}: {ended.description}")
+        if raw.exists():
+            # Another arrangement of the same samples.
+            packed = run(["ffmpeg", "-nostdin", "-v", "error", "-f", "rawvideo", "-pix_fmt", planar, "-s",
+                          f"{size[0]}x{size[1]}", "-i", str(raw), "-f", "framemd5", "-pix_fmt", packing, "-"],
+                         tool_environment(), timeout)
+            decoded.frames = frame_md5s(packed.output)
+    return decoded
+
+
 def stream_size(path):
     """Width and height of the first video stream, as ffprobe reads them."""
     ended = run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height", "-of",

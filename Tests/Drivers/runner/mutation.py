@@ -14,6 +14,7 @@ from .table import EXTRA_ROWS, Row
 
 HARMLESS = DRIVERS / "mutation" / "harmless.txt"
 SIZE = (64, 64)
+HEVC_SIZE = (128, 128)
 FRAMES = 8
 CAUGHT, REFUSED, SILENT = "caught", "refused", ("obeyed", "ignored")
 BROKEN = ("crashed", "hung", "not-played", "playing")
@@ -21,6 +22,10 @@ BROKEN = ("crashed", "hung", "not-played", "playing")
 
 def row(client, persona, rate_control, b_frames="0", entropy="cabac", slices=1, profile="high"):
     return Row(client, persona, rate_control, b_frames, entropy, slices, SIZE, profile)
+
+
+def hevc_row(client, persona, rate_control, b_frames="0", slices=1, profile="main"):
+    return Row(client, persona, rate_control, b_frames, "cabac", slices, HEVC_SIZE, profile, codec="hevc")
 
 
 # What is recorded, by name. Names start with the persona: harmless.txt tells them apart by that.
@@ -87,8 +92,8 @@ def record(name, folder, built):
     """Records the trace of that name; returns its file."""
     what = TRACES[name]
     trace = Path(folder) / f"{name}.trace"
-    output = Path(folder) / f"{name}.h264"
-    source = make_source(folder, SIZE, FRAMES)
+    output = Path(folder) / f"{name}.{what.codec}"
+    source = make_source(folder, what.size, FRAMES, bits=10 if what.profile == "main-10" else 8)
     environment = client_environment(built, persona=what.persona, limits=what.limits, driver="libmutate", extra={
         "MUTATION_TRACE": str(trace), "MUTATION_DRIVER": str(built / "libref_drv_video.so")})
     ended = run(command_for(what, source, output), environment, 60)

@@ -14,7 +14,7 @@ from .launch import run
 from .places import Problem, build, client_environment
 from .verdict import Verdict, equal_count
 
-OUTPUT_SUFFIXES = (".h264", ".264", ".mp4", ".m4v", ".mov", ".ts", ".mkv", ".flv")
+OUTPUT_SUFFIXES = (".h264", ".264", ".h265", ".265", ".hevc", ".mp4", ".m4v", ".mov", ".ts", ".mkv", ".flv")
 
 
 @dataclass
@@ -136,7 +136,10 @@ def judge_stream(verdict, output, request):
     verdict.exact = equal_count(verdict.decoded.frames, reconstructions)
     if request.source:
         verdict.source = equal_count([picture.source for picture in pictures], sent)
-    if request.second_decoder:
+    if request.second_decoder and verdict.journal.codec == "HEVC":
+        verdict.second = media.decode_with_libde265(output)
+        compare_exactly(verdict.second, reconstructions)
+    elif request.second_decoder:
         verdict.second = media.decode_with_openh264(output)
         compare_second(verdict.second, reconstructions, pictures != verdict.journal.pictures)
 
@@ -154,6 +157,13 @@ def judge_against_source(verdict, output, request):
 def require_count(verdict, origin, count):
     if len(verdict.decoded.frames) != count:
         verdict.problems.append(f"{count} frames {origin}")
+
+
+def compare_exactly(decoded, reconstructions):
+    """Holds a decoder's frames against the reconstruction, in their order."""
+    same, total = equal_count(decoded.frames, reconstructions)
+    if same != total:
+        decoded.complaints.append(f"{same} of {total} frames are those of the reconstruction")
 
 
 def compare_second(decoded, reconstructions, reordered):

@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs a table of changes: each makes one thing of a right scene wrong and names the findings that must come, all of
- * them and no other. */
+ * them and no other. Included behind a codec's scenes (h264_changes.h, hevc_changes.h), which define struct scene,
+ * plan_scene, submit, enum base and bases. */
 #ifndef DRIVERS_TESTS_CHANGE_RUNNER_H
 #define DRIVERS_TESTS_CHANGE_RUNNER_H
 
-#include "submissions.h"
-
-/* The scenes that changes start from. */
-enum base {
-    PACKED,   /* Main, CABAC, CBR with HRD, B pictures, two slices, all headers packed, delimiters */
-    OWN,      /* Main, CABAC, CQP, B pictures, no packed headers */
-    BASELINE, /* Constrained Baseline, CQP, P pictures, packed without emulation prevention */
-    HIGH,     /* High, CQP, packed */
-};
-
-static const struct scene_options bases[] = {
-    [PACKED] = {VAProfileH264Main, VA_RC_CBR, true, true, true, 2, "iPBBPBBPiPP", true},
-    [OWN] = {VAProfileH264Main, VA_RC_CQP, false, false, false, 2, "iPBBPBBPiPP", true},
-    [BASELINE] = {VAProfileH264ConstrainedBaseline, VA_RC_CQP, true, false, false, 1, "iPPPP", false},
-    [HIGH] = {VAProfileH264High, VA_RC_CQP, true, true, false, 1, "iPBBPBBP", true},
-};
+#include <stdio.h>
+#include <string.h>
 
 /* A function of changes: number `n` of its table. With `s` NULL it only tells base and expected names. False: the
  * table has no such number. */

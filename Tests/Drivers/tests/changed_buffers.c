@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Changes of misc parameters, of which buffers come, and of packed headers' bytes; see change_runner.h. */
-#include "change_runner.h"
+#include "h264_changes.h"
 
 /* The misc parameters of a picture as their structures. */
-#define RATE(k) ((VAEncMiscParameterRateControl *)(void *)PIC(k)->misc[0].bytes)
-#define HRD(k) ((VAEncMiscParameterHRD *)(void *)PIC(k)->misc[1].bytes)
-#define FRAME_RATE(k) ((VAEncMiscParameterFrameRate *)(void *)PIC(k)->misc[2].bytes)
-#define QUALITY(k) ((VAEncMiscParameterBufferQualityLevel *)(void *)PIC(k)->misc[3].bytes)
+#define RATE(k) ((VAEncMiscParameterRateControl *)(void *)PIC(k)->miscs.misc[0].bytes)
+#define HRD(k) ((VAEncMiscParameterHRD *)(void *)PIC(k)->miscs.misc[1].bytes)
+#define FRAME_RATE(k) ((VAEncMiscParameterFrameRate *)(void *)PIC(k)->miscs.misc[2].bytes)
+#define QUALITY(k) ((VAEncMiscParameterBufferQualityLevel *)(void *)PIC(k)->miscs.misc[3].bytes)
 
 /* Adds a misc buffer of words to picture 1. */
 static void add_words(struct scene *s, uint32_t type, uint32_t first, uint32_t second, size_t size)
 {
     uint32_t words[64] = {first, second};
-    plan_misc(PIC(1), type, words, size);
+    plan_misc(&PIC(1)->miscs, type, words, size);
 }
 
 static bool misc_changes(unsigned n, struct scene *s, enum base *base, const char **expected, const char **what)
@@ -59,17 +59,17 @@ static bool misc_changes(unsigned n, struct scene *s, enum base *base, const cha
     CHANGE(PACKED, "quality-level-beyond-maximum", QUALITY(0)->quality_level = 8)
     CHANGE(PACKED, "quality-level-not-advertised", s->config.limits.maximum_quality_level = 1)
     CHANGE(PACKED, "quality-level-reserved", QUALITY(0)->va_reserved[1] = 1)
-    CHANGE(PACKED, "misc-duplicate", PIC(0)->misc[PIC(0)->misc_count++] = PIC(0)->misc[0])
-    CHANGE(PACKED, "misc-buffer-size", PIC(8)->misc[0].size--)
-    CHANGE(PACKED, "misc-buffer-size", PIC(8)->misc[0].size++)
-    CHANGE(PACKED, "misc-kind-not-advertised", PIC(8)->misc[3].type = VAEncMiscParameterTypeAIR)
-    CHANGE(PACKED, "misc-kind-not-advertised", PIC(8)->misc[3].type = 77)
+    CHANGE(PACKED, "misc-duplicate", PIC(0)->miscs.misc[PIC(0)->miscs.count++] = PIC(0)->miscs.misc[0])
+    CHANGE(PACKED, "misc-buffer-size", PIC(8)->miscs.misc[0].size--)
+    CHANGE(PACKED, "misc-buffer-size", PIC(8)->miscs.misc[0].size++)
+    CHANGE(PACKED, "misc-kind-not-advertised", PIC(8)->miscs.misc[3].type = VAEncMiscParameterTypeAIR)
+    CHANGE(PACKED, "misc-kind-not-advertised", PIC(8)->miscs.misc[3].type = 77)
     CHANGE(PACKED, "rate-control-not-advertised", s->config.limits.rate_controls = VA_RC_CQP)
     CHANGE(PACKED, "rate-bits-per-second-missing frame-rate-missing hrd-bit-rate hrd-buffer-missing", END(0);
-           PIC(0)->misc_count = 0; PIC(0)->sequence.bits_per_second = 0;
+           PIC(0)->miscs.count = 0; PIC(0)->sequence.bits_per_second = 0;
            PIC(0)->sequence.vui_fields.bits.timing_info_present_flag = 0;
            PIC(0)->sps.vui.timing_info_present_flag = 0; PIC(0)->sps.vui.num_units_in_tick = 0)
-    CHANGE(OWN, "rate-control-under-cqp hrd-under-cqp", plan_rate(PIC(1)))
+    CHANGE(OWN, "rate-control-under-cqp hrd-under-cqp", plan_rate(&PIC(1)->miscs))
     CHANGE(OWN, "maximum-frame-size-not-advertised",
            add_words(s, VAEncMiscParameterTypeMaxFrameSize, VAEncMiscParameterTypeMaxFrameSize, 9000, 24))
     CHANGE(OWN, "maximum-frame-size-type", s->config.limits.maximum_frame_size = true;

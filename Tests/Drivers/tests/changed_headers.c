@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Changes of packed headers, of misc parameters, and of which buffers come; see change_runner.h. */
-#include "change_runner.h"
+#include "h264_changes.h"
 
 static bool sps_changes(unsigned n, struct scene *s, enum base *base, const char **expected, const char **what)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Changes of sequence, picture and slice parameters; see change_runner.h. */
-#include "change_runner.h"
+#include "h264_changes.h"
 
 static bool sequence_changes(unsigned n, struct scene *s, enum base *base, const char **expected, const char **what)
 {

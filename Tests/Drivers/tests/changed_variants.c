@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Scenes of rarer kinds, right and wrong: weighted prediction, long-term references, modified lists, the other types of
  * order counts; see change_runner.h. */
-#include "change_runner.h"
+#include "h264_changes.h"
 
 /* Explicit weights in all P and B pictures of a scene: the first entry of each list has some. */
 static void use_weights(struct scene *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Waves of intra refresh over scenes of 4 by 3 macroblocks: whole ones give no finding, wherever they begin, and those
  * that leave something out or go on in a picture that predicts from further back give theirs. */
-#include "change_runner.h"
+#include "h264_changes.h"
 
 static const struct wave_scene {
     const char *order; /* of pictures: an IDR picture, P, or R, which is P but predicts from the last two */
@@ -47,7 +47,7 @@ static void renew(struct planned_picture *picture, char part)
         .intra_insertion_location = (uint16_t)(row ? part - 'A' : part - '0'), .intra_insert_size = 1};
     refresh.rir_flags.bits.enable_rir_column = !row;
     refresh.rir_flags.bits.enable_rir_row = row;
-    plan_misc(picture, VAEncMiscParameterTypeRIR, &refresh, sizeof refresh);
+    plan_misc(&picture->miscs, VAEncMiscParameterTypeRIR, &refresh, sizeof refresh);
 }
 
 static bool run(const struct wave_scene *wave, bool packed)

@@ -5,27 +5,12 @@
 #ifndef DRIVERS_TESTS_SUBMISSIONS_H
 #define DRIVERS_TESTS_SUBMISSIONS_H
 
-#include "../checks/checks.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "scene_buffers.h"
 
 #define SCENE_PICTURES 12
 #define SCENE_SLICES 4
-#define SCENE_BUFFERS 96
-#define INPUT_SURFACE 0x10u
-#define RECONSTRUCTION 0x100u
-#define CODED_BUFFER 0x500u
 #define WIDTH_IN_MBS 4u
 #define HEIGHT_IN_MBS 3u
-
-/* A misc parameter buffer with its type. */
-struct planned_misc {
-    uint32_t type;
-    size_t size;
-    uint8_t bytes[256];
-};
 
 /* Buffering period and picture timing. */
 struct planned_sei {
@@ -44,8 +29,7 @@ struct planned_picture {
     VAEncPictureParameterBufferH264 picture;
     VAEncSliceParameterBufferH264 slices[SCENE_SLICES];
     uint32_t slice_count;
-    struct planned_misc misc[8];
-    uint32_t misc_count;
+    struct planned_miscs miscs;
     uint32_t input, input_width, input_height, input_format;
     bool input_outside;
 };
@@ -130,27 +114,6 @@ static inline void plan_sequence(const struct h264_sps *sps, VAEncSequenceParame
     sequence->vui_fields.bits.log2_max_mv_length_vertical = 9;
     sequence->vui_fields.bits.fixed_frame_rate_flag = 1;
     sequence->vui_fields.bits.motion_vectors_over_pic_boundaries_flag = 1;
-}
-
-static inline void plan_misc(struct planned_picture *picture, uint32_t type, const void *bytes, size_t size)
-{
-    struct planned_misc *misc = &picture->misc[picture->misc_count++];
-    misc->type = type;
-    misc->size = size;
-    memcpy(misc->bytes, bytes, size);
-}
-
-static inline void plan_rate(struct planned_picture *picture)
-{
-    VAEncMiscParameterRateControl rate = {.bits_per_second = 1000000, .target_percentage = 100, .window_size = 1000,
-                                          .initial_qp = 26, .min_qp = 10, .max_qp = 51};
-    VAEncMiscParameterHRD hrd = {.initial_buffer_fullness = 750000, .buffer_size = 1000000};
-    VAEncMiscParameterFrameRate frame_rate = {.framerate = 1u << 16 | 25};
-    VAEncMiscParameterBufferQualityLevel quality = {.quality_level = 4};
-    plan_misc(picture, VAEncMiscParameterTypeRateControl, &rate, sizeof rate);
-    plan_misc(picture, VAEncMiscParameterTypeHRD, &hrd, sizeof hrd);
-    plan_misc(picture, VAEncMiscParameterTypeFrameRate, &frame_rate, sizeof frame_rate);
-    plan_misc(picture, VAEncMiscParameterTypeQualityLevel, &quality, sizeof quality);
 }
 
 /* The references while the scene is planned, in decoding order. */
@@ -280,7 +243,7 @@ static inline void plan_scene(struct scene *scene, const struct scene_options *o
             idr_pic_id ^= 1;
             picture->send_sequence = picture->send_sps = picture->send_pps = true;
             if (rated)
-                plan_rate(picture);
+                plan_rate(&picture->miscs);
             since_idr = 0;
         }
         picture->send_aud = options->aud;
@@ -313,51 +276,6 @@ static inline void plan_scene(struct scene *scene, const struct scene_options *o
             references.entries[references.count++] = picture->picture.CurrPic;
         }
     }
-}
-
-/* The buffers of one picture; memory belongs to them until release_buffers. */
-struct buffer_list {
-    struct submitted_buffer buffers[SCENE_BUFFERS];
-    uint32_t count;
-};
-
-static inline void add_buffer(struct buffer_list *list, VABufferType type, const void *bytes, size_t size)
-{
-    void *copy = malloc(size ? size : 1);
-    memcpy(copy, bytes, size);
-    list->buffers[list->count] = (struct submitted_buffer){0x900u + list->count, type, (uint32_t)size, 1, copy};
-    list->count++;
-}
-
-/* Adds a packed header of whole units (trailing bits there already) or a slice header (any number of bits). */
-static inline void add_packed(struct buffer_list *list, uint32_t type, struct bits *nal, bool emulation)
-{
-    struct bits data = {0};
-    size_t bits = nal->count % 8;
-    if (emulation) {
-        struct bits whole = {.bytes = nal->bytes, .count = (nal->count + 7) / 8 * 8};
-        bits_frame_nal_unit(&data, &whole);
-    } else {
-        bits_put(&data, 1, 32);
-        bits_append(&data, nal->bytes, 0, (nal->count + 7) / 8 * 8);
-    }
-    VAEncPackedHeaderParameterBuffer parameters = {
-        .type = type, .bit_length = (uint32_t)(data.count - (bits ? 8 - bits : 0)), .has_emulation_bytes = emulation};
-    add_buffer(list, VAEncPackedHeaderParameterBufferType, &parameters, sizeof parameters);
-    add_buffer(list, VAEncPackedHeaderDataBufferType, data.bytes, data.count / 8);
-    bits_release(&data);
-    bits_release(nal);
-}
-
-/* Appends one SEI message and ends its payload. */
-static inline void add_message(struct bits *nal, uint32_t type, struct bits *payload)
-{
-    if (payload->count % 8)
-        bits_trail(payload);
-    bits_put(nal, type, 8);
-    bits_put(nal, (uint32_t)(payload->count / 8), 8);
-    bits_append(nal, payload->bytes, 0, payload->count);
-    bits_release(payload);
 }
 
 static inline void add_packed_sei(const struct planned_picture *picture, struct buffer_list *list)
@@ -407,12 +325,7 @@ static inline void build_buffers(const struct scene *scene, uint32_t index, stru
     list->count = 0;
     if (picture->send_sequence)
         add_buffer(list, VAEncSequenceParameterBufferType, &picture->sequence, sizeof picture->sequence);
-    for (uint32_t i = 0; i < picture->misc_count; i++) {
-        uint8_t bytes[260];
-        memcpy(bytes, &picture->misc[i].type, 4);
-        memcpy(bytes + 4, picture->misc[i].bytes, picture->misc[i].size);
-        add_buffer(list, VAEncMiscParameterBufferType, bytes, picture->misc[i].size + 4);
-    }
+    add_miscs(list, &picture->miscs);
     add_buffer(list, VAEncPictureParameterBufferType, &picture->picture, sizeof picture->picture);
     if (scene->packed)
         add_packed_sets(picture, list);
@@ -424,13 +337,6 @@ static inline void build_buffers(const struct scene *scene, uint32_t index, stru
         }
         add_buffer(list, VAEncSliceParameterBufferType, &picture->slices[i], sizeof picture->slices[i]);
     }
-}
-
-static inline void release_buffers(struct buffer_list *list)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        free((void *)(uintptr_t)list->buffers[i].data);
-    list->count = 0;
 }
 
 static inline struct submitted_surface scene_surface(void *token, VASurfaceID id)

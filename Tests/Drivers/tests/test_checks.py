@@ -102,6 +102,14 @@ class CheckerTest(ProgramTest):
     def test_rarer_kinds_of_pictures_are_understood_and_their_changes_found(self):
         self.run_program(build(self.folder.name, "changed_variants"))
 
+    def test_each_change_of_hevc_is_found(self):
+        for name in ("hevc_changed_parameters", "hevc_changed_headers"):
+            with self.subTest(name):
+                self.run_program(build(self.folder.name, name))
+
+    def test_hevc_pictures_that_were_cut_short_may_come_again(self):
+        self.assertRegex(self.run_program(build(self.folder.name, "hevc_resubmitted")), r"^[1-9]\d* scenes")
+
     def test_pictures_that_were_cut_short_may_come_again(self):
         self.assertRegex(self.run_program(build(self.folder.name, "resubmitted_scenes")), r"^[1-9]\d+ scenes")
 
@@ -109,9 +117,10 @@ class CheckerTest(ProgramTest):
         self.run_program(build(self.folder.name, "refresh_scenes"))
 
     def test_garbage_does_no_harm(self):
-        program = build(self.folder.name, "checker_garbage")
-        for seed in range(3):
-            self.run_program(program, "800", str(seed))
+        for name in ("checker_garbage", "hevc_garbage"):
+            program = build(self.folder.name, name)
+            for seed in range(3):
+                self.run_program(program, "800", str(seed))
 
     def test_without_judging_pictures_are_understood_all_the_same(self):
         program = build(self.folder.name, "checker_garbage")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ffmpeg's and GStreamer's H.264 encoders on the reference driver: every stream decodes cleanly, equals the driver's
-reconstruction bit for bit and was made of the pictures that were sent; openh264 agrees; nothing is found but what
-allow-list.txt names.
+"""ffmpeg's and GStreamer's H.264 and HEVC encoders on the reference driver: every stream decodes cleanly, equals the
+driver's reconstruction bit for bit and was made of the pictures that were sent; openh264 or libde265 agrees; nothing is
+found but what allow-list.txt names.
 
     test_clients.py [--full] [--seed N] [--only TEXT] [--list]
 
@@ -25,24 +25,28 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from runner import session, table  # noqa: E402
 from runner.allow import read_allow_list  # noqa: E402
 from runner.commands import command_for, make_source, reason_without  # noqa: E402
-from runner.media import has_openh264  # noqa: E402
+from runner.media import has_libde265, has_openh264  # noqa: E402
 from runner.places import ALLOW_LIST, Problem, build, client_environment  # noqa: E402
 
 # Each client's element and plug-in, for those that are GStreamer.
-ELEMENTS = {"gstreamer-va": ("vah264enc", "va"), "gstreamer-va-lp": ("vah264lpenc", "va"),
-            "gstreamer-vaapi": ("vaapih264enc", "vaapi"), "gstreamer-vaapi-lp": ("vaapih264enc", "vaapi")}
+ELEMENTS = {
+    "h264": {"gstreamer-va": ("vah264enc", "va"), "gstreamer-va-lp": ("vah264lpenc", "va"),
+             "gstreamer-vaapi": ("vaapih264enc", "vaapi"), "gstreamer-vaapi-lp": ("vaapih264enc", "vaapi")},
+    "hevc": {"gstreamer-va": ("vah265enc", "va"), "gstreamer-va-lp": ("vah265lpenc", "va")},
+}
 
 
-def clients_at_hand(folder):
-    """The clients of the table that this machine has, and why the others are left out."""
+def clients_at_hand(folder, codec):
+    """The clients of the codec's table that this machine has, and why the others are left out."""
     clients, missing = [], []
-    for client in table.DIMENSIONS["client"]:
-        program = "gst-launch-1.0" if client in ELEMENTS else "ffmpeg"
+    for client in table.DIMENSIONS[codec]["client"]:
+        element = ELEMENTS[codec].get(client)
+        program = "gst-launch-1.0" if element else "ffmpeg"
         reason = "" if shutil.which(program) else f"{program} is not installed"
-        if not reason and client in ELEMENTS:
-            reason = reason_without(*ELEMENTS[client], client_environment(folder))
+        if not reason and element:
+            reason = reason_without(*element, client_environment(folder))
         if reason:
-            missing.append(f"{client}: {reason}")
+            missing.append(f"{codec} {client}: {reason}")
         else:
             clients.append(client)
     return clients, missing
@@ -55,12 +59,17 @@ def frames_for(row, full):
     return 12 if full else 8
 
 
+def depth(row):
+    return 10 if row.profile == "main-10" else 8
+
+
 def judge_row(row, folder, allowed, full, second):
     frames = frames_for(row, full)
-    source = make_source(folder, row.size, frames)
-    output = folder / f"{abs(hash(row)):x}.h264"
+    source = make_source(folder, row.size, frames, bits=depth(row))
+    output = folder / f"{abs(hash(row)):x}.{'h264' if row.codec == 'h264' else 'h265'}"
     request = session.Request(command_for(row, source, output), client=row.program, output=output, source=source,
-                              persona=row.persona, limits=row.limits, allowed=allowed, second_decoder=second)
+                              persona=row.persona, limits=row.limits, allowed=allowed,
+                              second_decoder=row.codec in second)
     try:
         verdict = session.judge(request)
     except Problem as problem:
@@ -90,7 +99,7 @@ def summarise(results, seconds):
     """Rows, passes and failures per value of each dimension."""
     counts = defaultdict(Counter)
     for row, good in results:
-        for name in table.DIMENSIONS:
+        for name in ("codec", *table.DIMENSIONS[row.codec]):
             value = getattr(row, name)
             counts[(name, "x".join(map(str, value)) if name == "size" else str(value))][good] += 1
     print(f"\n{'':32}{'rows':>6}{'passed':>8}{'failed':>8}")
@@ -108,31 +117,33 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the rows and end")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     arguments = parser.parse_args()
-    try:
-        clients, missing = clients_at_hand(build())
-    except Problem as problem:
-        print(f"FAILED {problem}")
-        return 1
-    for text in missing:
-        print(f"skipped: {text}")
-    if not clients:
+    rows = []
+    for codec in table.DIMENSIONS:
+        try:
+            clients, missing = clients_at_hand(build(), codec)
+        except Problem as problem:
+            print(f"FAILED {problem}")
+            return 1
+        for text in missing:
+            print(f"skipped: {text}")
+        some = [row for row in table.all_rows(clients, codec) if arguments.only in str(row)]
+        rows += some if arguments.full else table.pairwise(some, arguments.seed) if some else []
+        rows += [row for row in table.EXTRA_ROWS
+                 if row.codec == codec and row.client in clients and arguments.only in str(row)]
+    if not rows:
         return 77
-    rows = [row for row in table.all_rows(clients) if arguments.only in str(row)]
-    if not arguments.full:
-        rows = table.pairwise(rows, arguments.seed)
-    rows += [row for row in table.EXTRA_ROWS if row.client in clients and arguments.only in str(row)]
     if arguments.list:
         print("\n".join(map(str, rows)))
         return 0
     allowed = read_allow_list(ALLOW_LIST)
-    second = has_openh264()
-    if not second:
-        print("skipped: openh264 as a second decoder: GStreamer offers no openh264dec")
+    second = {codec for codec, has in (("h264", has_openh264()), ("hevc", has_libde265())) if has}
+    for codec in set(table.DIMENSIONS) - second:
+        print(f"skipped: a second decoder of {codec}: there is no openh264dec of GStreamer's, or no libde265-dec265")
     start = time.monotonic()
     results = []
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(arguments.jobs) as pool:
-        for frames in {(row.size, frames_for(row, arguments.full)) for row in rows}:
-            make_source(work, *frames)
+        for size, frames, bits in {(row.size, frames_for(row, arguments.full), depth(row)) for row in rows}:
+            make_source(work, size, frames, bits=bits)
         for row, verdict, problem in pool.map(
                 lambda row: judge_row(row, Path(work), allowed, arguments.full, second), rows):
             good = verdict is not None and verdict.good

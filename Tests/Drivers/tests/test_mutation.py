@@ -99,7 +99,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        mutation.make_source(folder, mutation.SIZE, mutation.FRAMES)
+        for size in (mutation.SIZE, mutation.HEVC_SIZE):
+            mutation.make_source(folder, size, mutation.FRAMES)
         tasks = {name: pool.submit(work, name, folder, built, allowed, options[name]) for name in names}
         for name, task in tasks.items():
             try:
