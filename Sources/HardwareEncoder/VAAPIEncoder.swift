@@ -89,6 +89,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
             renderTargetFormat: pixelFormat.renderTargetFormat,
             format: pixelFormat.fourCC
         )
+        let contextSize = stream.contextSize(hasPackedHeaders: !setup.device.packedHeaders.isEmpty)
         let context = try calling(.creationFailed) { () throws(VAError) in
             try Context(
                 config: try display.makeConfig(
@@ -96,8 +97,8 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
                     entrypoint: setup.device.entrypoint,
                     attributes: setup.device.attributes
                 ),
-                width: surfaces.width,
-                height: surfaces.height
+                width: contextSize.width,
+                height: contextSize.height
             )
         }
         let pageTrial = PageTrial(device: device)

@@ -108,6 +108,18 @@ public struct SurfaceCapabilities: Sendable, Hashable {
     /// The greatest height.
     public var maximumHeight: Int? { size(VASurfaceAttribMaxHeight) }
 
+    /// What widths and heights of coded pictures are multiples of (`VASurfaceAttribAlignmentSize`); nil when the driver
+    /// does not say.
+    public var alignment: (width: Int, height: Int)? {
+        // libva has the attribute since 2.21: the logarithm of the width in 4 bits, then that of the height.
+        attributes.last { $0.type == Self.alignmentType }?.value.map { value in
+            (1 << (Int(value) & 0xF), 1 << (Int(value) >> 4 & 0xF))
+        }
+    }
+
+    /// The number of `VASurfaceAttribAlignmentSize`, which older headers do not have.
+    private static let alignmentType: UInt32 = 10
+
     /// Where memory may come from. A driver that says nothing has its own memory only.
     public var memoryTypes: SurfaceMemoryTypes {
         values(VASurfaceAttribMemoryType).last.map { SurfaceMemoryTypes(rawValue: UInt32(bitPattern: $0)) } ?? .driver

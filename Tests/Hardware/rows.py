@@ -26,6 +26,9 @@ VALUES = Row(
     container=("mp4", "ts", "h264"),
 )
 
+# HEVC has one way to code symbols. What its pictures have 10 bits of is 10 bits in the source, too.
+HEVC_VALUES = VALUES._replace(profile=("hevc-main", "hevc-main10"), entropy=("cabac",), container=("mp4", "ts", "hevc"))
+
 # The indices of the dimensions that is_possible looks at.
 RULED = [Row._fields.index(name) for name in ("persona", "low_power", "profile", "control", "b_frames", "entropy")]
 
@@ -64,15 +67,32 @@ def cost(row):
     return Row(*row).size[0]
 
 
-def table(seed, sizes=SIZES):
-    """The rows of the table, which has every possible pair of values, and the largest picture once."""
-    dimensions = VALUES._replace(size=sizes)
+def codec_of(row):
+    return "hevc" if row.profile.startswith("hevc") else "h264"
+
+
+def bits_of(row):
+    return 10 if row.profile.endswith("10") else 8
+
+
+def slices_of(row):
+    """How many slices a picture has: as many as are asked for, or as there is room for with HEVC's large blocks."""
+    if codec_of(row) == "h264":
+        return row.slices
+    columns, lines = ((side + 63) // 64 for side in row.size)
+    takes_blocks = (row.persona, row.low_power) == ("intel", "off")
+    return min(row.slices, columns * lines if takes_blocks else lines)
+
+
+def table(seed, sizes=SIZES, values=VALUES):
+    """The rows of a codec's table, which has every possible pair of values, and the largest picture once."""
+    dimensions = values._replace(size=sizes)
     rows = [Row(*row) for row in covering(dimensions, is_possible, RULED, seed, cost=cost)]
     lacking = uncovered(rows, dimensions, is_possible)
     if lacking:
         raise AssertionError(f"the table lacks {len(lacking)} pairs, such as {min(lacking, key=repr)}")
     if sizes is SIZES:
-        rows.append(Row("intel", "off", "high", "cqp", "pyramid", "cabac", 4, LARGEST, "closed", 4, "process", "mp4"))
+        rows.append(Row("intel", "off", values.profile[-1], "cqp", "pyramid", "cabac", 4, LARGEST, "closed", 4, "process", "mp4"))
     return rows
 
 
@@ -112,6 +132,7 @@ def options_of(row):
     }[row.control]
     b_frames = {"off": ["--b-frames", "off"], "2": ["--b-frames", "2", "--no-b-pyramid"],
                 "pyramid": ["--b-frames", "3"]}[row.b_frames]
-    return ["--rate-control", row.control, *control, "--profile", row.profile, *b_frames, "--entropy", row.entropy,
-            "--slices", str(row.slices), *(["--open-gop"] if row.gop == "open" else []), "--low-power", row.low_power,
+    codec = ["--codec", "hevc"] if codec_of(row) == "hevc" else ["--entropy", row.entropy]
+    return ["--rate-control", row.control, *control, "--profile", row.profile, *b_frames, *codec,
+            "--slices", str(slices_of(row)), *(["--open-gop"] if row.gop == "open" else []), "--low-power", row.low_power,
             "--async-depth", str(row.depth), "--isolation", row.isolation, "--keyframe-interval", "10"]

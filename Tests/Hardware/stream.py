@@ -24,9 +24,12 @@ def stream_of(path):
     return probe(path, "-show_streams")["streams"][0]
 
 
-def times_of(path):
-    """Decode and presentation times of each packet, in units of the container's."""
+def times_of(path, is_reordered=True):
+    """Decode and presentation times of each packet, in units of the container's. Where MPEG-2 transport streams tell one
+    time it is both (H.222.0 2.4.3.7); libavformat guesses others if there are B slices, though nothing is reordered."""
     packets = probe(path, "-show_entries", "packet=pts,dts")["packets"]
+    if not is_reordered:
+        return [(packet.get("pts"), packet.get("pts")) for packet in packets]
     return [(packet.get("dts"), packet.get("pts")) for packet in packets]
 
 
@@ -41,18 +44,28 @@ def elements_of(path, *names):
                  "-frames:v", "1", "-bsf:v", "trace_headers", "-f", "null", "-"], tool_environment(), 120)
     found = {name: [] for name in names}
     for line in ended.output.splitlines():
-        match = re.search(r"\]\s+\d+\s+(\w+)\s+[01]+ = (-?\d+)$", line)
+        match = re.search(r"\]\s+\d+\s+([\w\[\]]+)\s+[01]+ = (-?\d+)$", line)
         if match and match[1] in found:
             found[match[1]].append(int(match[2]))
     return found
 
 
-def level_numbers(text):
-    """ffprobe's numbers of a level's name, such as 31 for 3.1; 1b is 9 in some profiles, 11 with a flag in others."""
+def told_depth(path, described):
+    """How many pictures a decoder is told to hold back. HEVC says it outright, which libavformat makes more of where B
+    slices stand for those of P pictures."""
+    if described["codec_name"] != "hevc":
+        return described["has_b_frames"]
+    name = "sps_max_num_reorder_pics[0]"
+    return max(elements_of(path, name)[name], default=None)
+
+
+def level_numbers(text, codec="h264"):
+    """ffprobe's numbers of a level's name, such as 31 for 3.1, and 93 in HEVC; 1b is 9 in some profiles, 11 with a flag
+    in others."""
     if text == "1b":
         return 9, 11
-    whole, _, part = text.partition(".")
-    return (int(whole) * 10 + int(part or 0),)
+    whole, _, part = text.removesuffix("-high").partition(".")
+    return ((int(whole) * 10 + int(part or 0)) * (3 if codec == "hevc" else 1),)
 
 
 def reorder_depth(order):

@@ -38,6 +38,10 @@ protocol CodedStream: Sendable {
 
     /// The size of coded pictures: whole blocks.
     var codedSize: PictureSize { get }
+    /// The size that a driver's encoder is made with.
+    ///
+    /// - Parameter hasPackedHeaders: Whether it is sent headers; else it has to know by itself what is shown.
+    func contextSize(hasPackedHeaders: Bool) -> PictureSize
     /// How samples lie in the surfaces that pictures of a profile are coded from.
     static func pixelFormat(_ profile: VideoProfile) -> PixelFormat
     /// The quantizer from which slices count theirs, 0...51.
@@ -79,8 +83,9 @@ protocol CodedStream: Sendable {
     /// When a picture leaves the coded picture buffer, in pictures since the last buffering period, and how many
     /// pictures later it is shown.
     func pictureTiming(removal: Int64, output: Int64) throws(BitstreamError) -> SEIMessage
-    /// Whether recovery points of open groups need a message to be known; else their slices tell.
-    static var marksRecoveryPoints: Bool { get }
+    /// Whether pictures of that kind are random access points, with which buffering periods begin and at which the
+    /// display is told. Else a recovery point has a message that says that it is one.
+    static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool
     /// A recovery point, from which on everything is right after that many more pictures.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage
 }
@@ -90,7 +95,7 @@ protocol CodingTools: Sendable {
     /// - Throws: `unsupported` if the driver's encoder is not one that can be used.
     init(_ capabilities: EncodeCapabilities, _ quirks: Quirks) throws(MediaError)
 
-    /// The side of the blocks that slices, and waves of intra refresh, consist of.
+    /// The side of the blocks that slices consist of.
     var blockSize: Int { get }
 }
 

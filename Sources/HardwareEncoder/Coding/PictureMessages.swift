@@ -17,6 +17,8 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
     private let initialDelay: UInt32
     /// The number in coding order of the last picture with a buffering period.
     private var periodStart: Int64?
+    /// That of the last IDR picture, from which places in order of output are counted.
+    private var sequenceStart: Int64 = 0
 
     init(_ setup: EncoderSetup<Stream>) {
         stream = setup.stream
@@ -36,7 +38,7 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
             // H.264 7.4.1.2.3, HEVC 7.4.2.4.4: a buffering period comes first.
             var messages = try timing(picture)
             if let point = try recoveryPoint(picture) { messages.append(point) }
-            if picture.kind == .idr { messages += display(attachments) }
+            if Stream.isAccessPoint(picture.kind) { messages += display(attachments) }
             messages += CaptionMessage.messages(attachments.captions)
             var units = PictureUnits()
             if stream.configuration.accessUnitDelimiters { units.delimiter = stream.delimiter(picture.kind) }
@@ -52,17 +54,18 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
     /// Buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2; HEVC D.3.2, D.3.3 and C.2.3).
     ///
     /// Pictures leave the coded picture buffer at the frame rate, in coding order, and are shown as many frames later
-    /// as pictures are reordered at most. A buffering period begins with each IDR picture.
+    /// as pictures are reordered at most. A buffering period begins with each random access point.
     private mutating func timing(_ picture: PlannedPicture) throws(BitstreamError) -> [SEIMessage] {
         guard stream.tellsTiming else { return [] }
         var messages: [SEIMessage] = []
         // Also that of a picture with a buffering period counts from the one before it.
         let removal = picture.codingOrder - (periodStart ?? picture.codingOrder)
-        if picture.kind == .idr {
+        if Stream.isAccessPoint(picture.kind) {
             periodStart = picture.codingOrder
             messages.append(try stream.bufferingPeriod(initialDelay: initialDelay))
         }
-        let coded = picture.codingOrder - (periodStart ?? picture.codingOrder)
+        if picture.kind == .idr { sequenceStart = picture.codingOrder }
+        let coded = picture.codingOrder - sequenceStart
         let shown = picture.displayOrder + Int64(reorderDepth)
         messages.append(try stream.pictureTiming(removal: removal, output: shown - coded))
         return messages
@@ -95,7 +98,7 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
     private func recoveryPoint(_ picture: PlannedPicture) throws(BitstreamError) -> SEIMessage? {
         // What follows a recovery point of an open group in order of output refers to nothing before it.
         if picture.kind == .recoveryPoint {
-            return Stream.marksRecoveryPoints ? try stream.recoveryPoint(after: 0, isExact: true) : nil
+            return Stream.isAccessPoint(picture.kind) ? nil : try stream.recoveryPoint(after: 0, isExact: true)
         }
         // A wave is through with its last picture. Drivers may predict what is renewed from old samples beside it.
         guard let refreshPeriod, picture.refreshPosition == 0 else { return nil }

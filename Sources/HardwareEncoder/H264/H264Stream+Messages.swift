@@ -40,7 +40,7 @@ extension H264Stream {
         return try timing.message(for: sequence)
     }
 
-    static let marksRecoveryPoints = true
+    static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool { kind == .idr }
 
     /// H.264 D.2.8.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage {

@@ -51,6 +51,8 @@ struct H264Stream: CodedStream {
     var levelName: String { level.name }
     var levelLimit: RateLimit { level.maximumRate(in: profile) }
     var codedSize: PictureSize { sequence.codedSize }
+    /// The cropping is in the sequence's parameters.
+    func contextSize(hasPackedHeaders: Bool) -> PictureSize { codedSize }
     static func pixelFormat(_ profile: VideoProfile) -> PixelFormat { .nv12 }
     var initialQuantizer: Int { 26 + Int(picture.picInitQpMinus26) }
 

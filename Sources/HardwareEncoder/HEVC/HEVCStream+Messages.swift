@@ -48,8 +48,8 @@ extension HEVCStream {
         return try timing.message(for: sequence)
     }
 
-    /// They are pictures of a type of their own (CRA).
-    static let marksRecoveryPoints = false
+    /// Recovery points are pictures of a type of their own (CRA).
+    static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool { kind == .idr || kind == .recoveryPoint }
 
     /// HEVC D.3.8.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage {

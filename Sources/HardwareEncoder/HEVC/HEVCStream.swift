@@ -64,6 +64,9 @@ struct HEVCStream: CodedStream {
     var codedSize: PictureSize { sequence.codedSize }
     var initialQuantizer: Int { 26 + Int(picture.initQpMinus26) }
 
+    /// The sequence's parameters have no conformance window: drivers that write headers crop to the size of the context.
+    func contextSize(hasPackedHeaders: Bool) -> PictureSize { hasPackedHeaders ? codedSize : sequence.displaySize }
+
     static func pixelFormat(_ profile: VideoProfile) -> PixelFormat { profile == .hevcMain10 ? .p010 : .nv12 }
 
     /// Somewhat more than the samples themselves have; what is larger is sent again with a larger buffer. Slices have

@@ -48,7 +48,11 @@ struct HEVCTools: CodingTools, Hashable {
     init() {}
 
     init(_ capabilities: EncodeCapabilities, _ quirks: Quirks) throws(MediaError) {
-        alignment = quirks.hevcAlignment
+        let stated = capabilities.surfaces.alignment ?? (1, 1)
+        alignment = PictureAlignment(
+            width: max(quirks.hevcAlignment.width, stated.width),
+            height: max(quirks.hevcAlignment.height, stated.height)
+        )
         if let directions = capabilities.predictionDirections, directions.contains(.bothListsFilled) {
             generalizedList1Limit = capabilities.references?.list1 ?? 0
         }

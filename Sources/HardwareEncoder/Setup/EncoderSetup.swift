@@ -115,15 +115,16 @@ extension EncoderSetup {
         let format = Stream.pixelFormat(profile)
         try settlement.check(format)
         var rate = try settlement.rate(limit: Stream.rateLimit(configuration))
-        let block = tools.blockSize
-        let (columns, rows) = ((configuration.width + block - 1) / block, (configuration.height + block - 1) / block)
-        let refresh = settlement.intraRefresh(columns: columns, rows: rows)
+        // VA-API counts waves in macroblocks, whatever the codec (VAEncMiscParameterRIR).
+        let macroblocks = configuration.blocks(ofSide: 16)
+        let refresh = settlement.intraRefresh(columns: macroblocks.columns, rows: macroblocks.rows)
         let structure = settlement.structure(
             Stream.limits(configuration, profile, tools),
             refresh: refresh,
             maximumReorderDepth: maximumReorderDepth
         )
-        let slices = settlement.slices(columns: columns, rows: rows)
+        let blocks = configuration.blocks(ofSide: tools.blockSize)
+        let slices = settlement.slices(columns: blocks.columns, rows: blocks.rows)
         let regions = settlement.regionsOfInterest(rate)
         var traits = StreamTraits(profiles: [profile])
         traits.referenceFrames = structure.referenceCount
@@ -171,5 +172,12 @@ extension EncodeCapabilities {
     fileprivate func videoProfile<Stream: CodedStream>(_ stream: Stream.Type) -> VideoProfile? {
         guard entrypoint == .encSlice || entrypoint == .encSliceLowPower else { return nil }
         return Stream.profiles.first { Profile($0) == profile }
+    }
+}
+
+extension EncoderConfiguration {
+    /// How many blocks cover a picture.
+    fileprivate func blocks(ofSide side: Int) -> (columns: Int, rows: Int) {
+        ((width + side - 1) / side, (height + side - 1) / side)
     }
 }

@@ -159,6 +159,12 @@ void hevc_check_picture_header(struct checker *checker)
     if (hevc_is_irap(header->nal.nal_unit_type))
         expect(checker, "picture-no-output-of-prior", CLAUSE ".no_output_of_prior_pics_flag",
                picture->pic_fields.bits.no_output_of_prior_pics_flag, header->no_output_of_prior_pics_flag);
+    if (header->nal.nuh_temporal_id_plus1 > checker->picture.sps.hevc.sps_max_sub_layers_minus1 + 1)
+        finding(checker, "slice-temporal-id", "H.265 7.4.2.2 nuh_temporal_id_plus1", "%u, the SPS has %u sub-layers",
+                header->nal.nuh_temporal_id_plus1, checker->picture.sps.hevc.sps_max_sub_layers_minus1 + 1);
+    if (checker->picture.pps.hevc.nal.nuh_temporal_id_plus1 > header->nal.nuh_temporal_id_plus1)
+        finding(checker, "pps-temporal-id", "H.265 7.4.2.2 nuh_temporal_id_plus1", "%u, the picture has %u",
+                checker->picture.pps.hevc.nal.nuh_temporal_id_plus1, header->nal.nuh_temporal_id_plus1);
     check_coding_type(checker);
     VASurfaceID surface;
     for (uint32_t i = 0; checker->codec->reference(checker, i, &surface); i++)

@@ -47,6 +47,8 @@ void hevc_check_profile(struct checker *checker)
     expect(checker, "profile-bit-depth-luma", clause, sps->bit_depth_luma_minus8, main_10 ? 2 : 0);
     expect(checker, "profile-bit-depth-chroma", clause, sps->bit_depth_chroma_minus8, main_10 ? 2 : 0);
     expect_range(checker, "profile-tree-block", clause, hevc_ctb_log2(sps), 4, 6);
+    expect(checker, "vui-fields-not-advertised", "va.h VAConfigAttribEncInterlaced",
+           sps->vui_parameters_present_flag && sps->vui.field_seq_flag, 0);
     if (pps->tiles_enabled_flag && pps->entropy_coding_sync_enabled_flag)
         finding(checker, "profile-tiles-and-wavefronts", clause, "both are enabled");
     if (hevc_sps_sent(checker))

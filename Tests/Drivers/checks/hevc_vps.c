@@ -4,6 +4,24 @@
 
 #include <string.h>
 
+/* E.3.1: where both state the times, they are the same. */
+static void check_times(struct checker *checker)
+{
+    const struct hevc_vps *vps = &checker->picture.vps;
+    const struct hevc_sps *sps = &checker->picture.sps.hevc;
+    const struct hevc_vui *vui = &sps->vui;
+    if (!vps->vps_timing_info_present_flag || !sps->vui_parameters_present_flag || !vui->vui_timing_info_present_flag)
+        return;
+    expect(checker, "vps-num-units-in-tick", "H.265 E.3.1 vui_num_units_in_tick", vps->vps_num_units_in_tick,
+           vui->vui_num_units_in_tick);
+    expect(checker, "vps-time-scale", "H.265 E.3.1 vui_time_scale", vps->vps_time_scale, vui->vui_time_scale);
+    expect(checker, "vps-poc-proportional", "H.265 E.3.1 vui_poc_proportional_to_timing_flag",
+           vps->vps_poc_proportional_to_timing_flag, vui->vui_poc_proportional_to_timing_flag);
+    if (vps->vps_poc_proportional_to_timing_flag && vui->vui_poc_proportional_to_timing_flag)
+        expect(checker, "vps-ticks-poc-diff", "H.265 E.3.1 vui_num_ticks_poc_diff_one_minus1",
+               vps->vps_num_ticks_poc_diff_one_minus1, vui->vui_num_ticks_poc_diff_one_minus1);
+}
+
 void hevc_check_vps(struct checker *checker)
 {
     const struct hevc_vps *vps = &checker->picture.vps;
@@ -15,6 +33,8 @@ void hevc_check_vps(struct checker *checker)
     expect(checker, "vps-base-layer", "H.265 7.4.3.1 vps_base_layer_internal_flag",
            vps->vps_base_layer_internal_flag && vps->vps_base_layer_available_flag, 1);
     expect(checker, "vps-max-layers", "H.265 7.4.3.1 vps_max_layers_minus1", vps->vps_max_layers_minus1, 0);
+    expect(checker, "vps-max-layer-id", "H.265 7.4.3.1 vps_max_layer_id", vps->vps_max_layer_id, 0);
+    check_times(checker);
     if (sps->sps_max_sub_layers_minus1 > vps->vps_max_sub_layers_minus1)
         finding(checker, "sps-max-sub-layers", clause, "%u, the VPS has %u", sps->sps_max_sub_layers_minus1,
                 vps->vps_max_sub_layers_minus1);

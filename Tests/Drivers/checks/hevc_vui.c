@@ -24,7 +24,6 @@ static void check_times(struct checker *checker)
 {
     const VAEncSequenceParameterBufferHEVC *sequence = &checker->picture.sequence.hevc;
     const struct hevc_vui *vui = &checker->picture.sps.hevc.vui;
-    const struct hevc_vps *vps = &checker->picture.vps;
     expect(checker, "sequence-timing-present", CLAUSE ".vui_timing_info_present_flag",
            sequence->vui_fields.bits.vui_timing_info_present_flag, vui->vui_timing_info_present_flag);
     if (!vui->vui_timing_info_present_flag)
@@ -32,11 +31,6 @@ static void check_times(struct checker *checker)
     expect(checker, "sequence-num-units-in-tick", CLAUSE ".vui_num_units_in_tick", sequence->vui_num_units_in_tick,
            vui->vui_num_units_in_tick);
     expect(checker, "sequence-time-scale", CLAUSE ".vui_time_scale", sequence->vui_time_scale, vui->vui_time_scale);
-    if (!vps->vps_timing_info_present_flag)
-        return;
-    expect(checker, "vps-num-units-in-tick", "H.265 7.4.3.1 vps_num_units_in_tick", vps->vps_num_units_in_tick,
-           vui->vui_num_units_in_tick);
-    expect(checker, "vps-time-scale", "H.265 7.4.3.1 vps_time_scale", vps->vps_time_scale, vui->vui_time_scale);
 }
 
 static void check_restriction(struct checker *checker)
@@ -75,7 +69,6 @@ void hevc_check_sequence_vui(struct checker *checker)
            sequence->vui_fields.bits.neutral_chroma_indication_flag, vui->neutral_chroma_indication_flag);
     expect(checker, "sequence-field-seq", CLAUSE ".field_seq_flag", sequence->vui_fields.bits.field_seq_flag,
            vui->field_seq_flag);
-    expect(checker, "vui-fields-not-advertised", "va.h VAConfigAttribEncInterlaced", vui->field_seq_flag, 0);
     check_times(checker);
     check_restriction(checker);
 }

@@ -94,7 +94,11 @@ void require_surfaces(struct checker *checker)
     const struct understood_picture *picture = &checker->picture;
     uint32_t id = picture->reconstruction;
     struct submitted_surface reconstruction = submission->surface(submission->token, id);
-    uint32_t width = (submission->context_width + 15) / 16 * 16, height = (submission->context_height + 15) / 16 * 16;
+    const struct persona_limits *limits = &checker->config.limits;
+    uint32_t columns = limits->width_alignment > 16 ? limits->width_alignment : 16;
+    uint32_t rows = limits->height_alignment > 16 ? limits->height_alignment : 16;
+    uint32_t width = (submission->context_width + columns - 1) / columns * columns;
+    uint32_t height = (submission->context_height + rows - 1) / rows * rows;
     if (!submission->input.valid)
         refuse_picture(checker, VA_STATUS_ERROR_INVALID_SURFACE, "input surface 0x%x does not exist",
                        submission->input.id);

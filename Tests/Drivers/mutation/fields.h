@@ -57,9 +57,9 @@ extern const struct field_table fields_rate_control, fields_frame_rate, fields_h
 /* Whether a buffer of sequence, picture or slice parameters with elements of that size, or one near it, is HEVC's. */
 bool is_hevc_buffer(uint32_t type, size_t size);
 
-/* The table of a buffer: `type` is its VABufferType, `size` that of its elements, `misc_type` its VAEncMiscParameterType when that is
- * VAEncMiscParameterBufferType. Fields of a misc parameter start after VAEncMiscParameterBuffer.type, which has a
- * table of its own (fields_misc_header). NULL when none is known. */
+/* The table of a buffer: `type` is its VABufferType, `size` that of its elements, `misc_type` its
+ * VAEncMiscParameterType when that is VAEncMiscParameterBufferType. Fields of a misc parameter start after
+ * VAEncMiscParameterBuffer.type, which has a table of its own (fields_misc_header). NULL when none is known. */
 const struct field_table *fields_of_buffer(uint32_t type, size_t size, uint32_t misc_type);
 
 /* Bits that each of the field's elements has. */

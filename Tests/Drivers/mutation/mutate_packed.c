@@ -139,7 +139,8 @@ static bool read_unit(const struct walk *walk, const struct unit *unit, const st
     if (strcmp(unit->name, "sps") == 0) return h264_read_sps(sps, unit->bytes, unit->bits, end, options, &error);
     if (strcmp(unit->name, "pps") == 0) return h264_read_pps(pps, unit->bytes, unit->bits, end, options, &error);
     if (!unit->slice || !walk->have_sps || !walk->have_pps) return false;
-    return h264_read_slice_header(&header, &walk->sps.h264, &walk->pps.h264, unit->bytes, unit->bits, end, options, &error);
+    return h264_read_slice_header(&header, &walk->sps.h264, &walk->pps.h264, unit->bytes, unit->bits, end, options,
+                                  &error);
 }
 
 void walk_parameter_sets(struct walk *walk, const struct walked_buffer *data)

@@ -185,6 +185,8 @@ VAStatus entry_vaQueryConfigAttributes(VADriverContextP context, VAConfigID conf
 
 /* Those besides the formats. */
 #define SURFACE_ATTRIBUTES 8
+/* VASurfaceAttribAlignmentSize of libva 2.21 and later. */
+#define ALIGNMENT_SIZE ((VASurfaceAttribType)10)
 
 static VASurfaceAttrib surface_integer(VASurfaceAttribType type, uint32_t flags, uint32_t value)
 {
@@ -207,7 +209,7 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
     const uint32_t pointers = persona->takes_pointers ? VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR : 0;
     const uint32_t get = VA_SURFACE_ATTRIB_GETTABLE, both = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE;
     const bool processing = config->submitted.entrypoint == VAEntrypointVideoProc;
-    VASurfaceAttrib attributes[PIXEL_SURFACES + SURFACE_ATTRIBUTES] = {
+    VASurfaceAttrib attributes[PIXEL_SURFACES + SURFACE_ATTRIBUTES + 1] = {
         surface_integer(VASurfaceAttribMinWidth, get, processing ? PROCESSING_MINIMUM_SIZE : limits->minimum_width),
         surface_integer(VASurfaceAttribMaxWidth, get, limits->maximum_width),
         surface_integer(VASurfaceAttribMinHeight, get, processing ? PROCESSING_MINIMUM_SIZE : limits->minimum_height),
@@ -224,6 +226,12 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
          .value = {.type = VAGenericValueTypePointer}},
     };
     unsigned count = SURFACE_ATTRIBUTES;
+    if (limits->width_alignment) {
+        /* The logarithm of the width, then that of the height, in 4 bits each. */
+        uint32_t width = (uint32_t)__builtin_ctz(limits->width_alignment);
+        uint32_t height = (uint32_t)__builtin_ctz(limits->height_alignment);
+        attributes[count++] = surface_integer(ALIGNMENT_SIZE, get, width | height << 4);
+    }
     for (uint32_t i = 0; i < persona->format_count; i++)
         if (processing || pixel_format(persona->format_list[i])->rt_format == limits->rt_formats)
             attributes[count++] = surface_integer(VASurfaceAttribPixelFormat, both, persona->format_list[i]);

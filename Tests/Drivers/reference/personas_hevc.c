@@ -15,7 +15,7 @@ static const VAConfigAttribValEncHEVCBlockSizes all_sizes = {.bits = {
     .max_max_transform_hierarchy_depth_intra = 3,
 }};
 
-/* Fixed-function encoders have coding tree blocks of 64x64 only. */
+/* Fixed-function encoders have coding tree blocks of 64x64 only. These are what Intel's iHD lists. */
 static const VAConfigAttribValEncHEVCBlockSizes fixed_sizes = {.bits = {
     .log2_max_coding_tree_block_size_minus3 = 3,
     .log2_min_coding_tree_block_size_minus3 = 3,
@@ -24,6 +24,14 @@ static const VAConfigAttribValEncHEVCBlockSizes fixed_sizes = {.bits = {
     .log2_min_luma_transform_block_size_minus2 = 0,
     .max_max_transform_hierarchy_depth_inter = 2,
     .max_max_transform_hierarchy_depth_intra = 2,
+}};
+
+static const VAConfigAttribValEncHEVCBlockSizes amd_sizes = {.bits = {
+    .log2_max_coding_tree_block_size_minus3 = 3,
+    .log2_min_coding_tree_block_size_minus3 = 3,
+    .log2_min_luma_coding_block_size_minus3 = 0,
+    .log2_max_luma_transform_block_size_minus2 = 3,
+    .log2_min_luma_transform_block_size_minus2 = 0,
 }};
 
 static const VAConfigAttribValEncHEVCFeatures all_features = {.bits = {
@@ -39,15 +47,19 @@ static const VAConfigAttribValEncHEVCFeatures all_features = {.bits = {
     .deblocking_filter_disable = VA_FEATURE_SUPPORTED,
 }};
 
+/* What iHD lists (../node/vendor-drivers.txt), but scaling lists and weighted prediction, which are not coded here. */
 static const VAConfigAttribValEncHEVCFeatures low_power_features = {.bits = {
-    .amp = VA_FEATURE_SUPPORTED,
+    .amp = VA_FEATURE_REQUIRED,
     .sao = VA_FEATURE_SUPPORTED,
     .temporal_mvp = VA_FEATURE_SUPPORTED,
+    .transform_skip = VA_FEATURE_SUPPORTED,
     .cu_qp_delta = VA_FEATURE_REQUIRED,
-    .deblocking_filter_disable = VA_FEATURE_SUPPORTED,
 }};
 
+/* What radeonsi lists, and cu_qp_delta, without which the rate control here can do nothing. */
 static const VAConfigAttribValEncHEVCFeatures amd_features = {.bits = {
+    .amp = VA_FEATURE_SUPPORTED,
+    .sao = VA_FEATURE_SUPPORTED,
     .strong_intra_smoothing = VA_FEATURE_SUPPORTED,
     .constrained_intra_pred = VA_FEATURE_SUPPORTED,
     .cu_qp_delta = VA_FEATURE_SUPPORTED,
@@ -77,7 +89,7 @@ void persona_add_hevc(struct persona *persona)
     if (strcmp(persona->name, "amd") == 0) {
         persona->hevc_full.packed_headers = VA_ENC_PACKED_HEADER_SEQUENCE;
         persona->hevc_full.hevc_features = amd_features;
-        persona->hevc_full.hevc_block_sizes = fixed_sizes;
+        persona->hevc_full.hevc_block_sizes = amd_sizes;
         persona->hevc_full.width_alignment = 64;
         persona->hevc_full.height_alignment = 16;
         persona->hevc_full.minimum_width = persona->hevc_full.minimum_height = 64;

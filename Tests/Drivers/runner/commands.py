@@ -63,8 +63,8 @@ def ffmpeg_command(row, source, output, key_interval=6, extra=()):
             "-vf", f"format={pixel_format(row)},hwupload", "-c:v", f"{row.codec}_vaapi",
             "-rc_mode", row.rate_control.upper(), *control, *b_frames,
             *(["-coder", row.entropy] if row.codec == "h264" else []), "-slices", str(row.slices),
-            "-g", str(key_interval), "-profile:v", FFMPEG_PROFILES.get(row.profile, row.profile), *(["-low_power", "1"] if row.low_power else []), *extra,
-            str(output)]
+            "-g", str(key_interval), "-profile:v", FFMPEG_PROFILES.get(row.profile, row.profile),
+            *(["-low_power", "1"] if row.low_power else []), *extra, str(output)]
 
 
 def gstreamer_va_command(row, source, output, key_interval=6, extra=()):

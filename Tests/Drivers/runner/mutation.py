@@ -42,6 +42,12 @@ TRACES = {
     "amd-ffmpeg-cbr": row("ffmpeg", "amd", "cbr", "0", "cavlc", 1, "main"),
     "amd-gstreamer-vbr": row("gstreamer-va", "amd", "vbr"),
     "low-power-ffmpeg-cqp": row("ffmpeg-lp", "low-power", "cqp"),
+    "intel-hevc-ffmpeg-cqp-b": hevc_row("ffmpeg", "intel", "cqp", "2-pyramid"),
+    "intel-hevc-ffmpeg-vbr-slices": hevc_row("ffmpeg", "intel", "vbr", "2", 2),
+    "intel-hevc-ffmpeg-cbr-10": hevc_row("ffmpeg", "intel", "cbr", "0", 1, "main-10"),
+    "intel-hevc-gstreamer-cqp-b": hevc_row("gstreamer-va", "intel", "cqp", "2"),
+    "amd-hevc-ffmpeg-cqp": hevc_row("ffmpeg", "amd", "cqp"),
+    "low-power-hevc-ffmpeg-cqp": hevc_row("ffmpeg-lp", "low-power", "cqp"),
 }
 
 @dataclass

@@ -63,6 +63,8 @@ static bool header_changes(unsigned n, struct scene *s, enum base *base, const c
            PIC(1)->headers[1].slice_segment_address = 12)
     CHANGE(PACKED, "slices-differ-nal-unit-type", PIC(1)->headers[1].nal.nal_unit_type = HEVC_NAL_TRAIL_N)
     CHANGE(PACKED, "slices-differ-temporal-id", PIC(1)->headers[1].nal.nuh_temporal_id_plus1 = 2)
+    CHANGE(TEN, "slice-temporal-id", HEADER(2).nal.nuh_temporal_id_plus1 = 2)
+    CHANGE(TEN, "pps-temporal-id", PIC(0)->pps.nal.nuh_temporal_id_plus1 = 2; END(0))
     CHANGE(PACKED, "slices-differ-poc-lsb", PIC(1)->headers[1].slice_pic_order_cnt_lsb = 5)
     CHANGE(PACKED, "slices-differ-short-term-set",
            PIC(4)->headers[1].short_term_ref_pic_set.used_by_curr_pic_s0_flag[1] = 0;
@@ -154,6 +156,11 @@ static bool set_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(TEN, "vps-max-latency", PIC(0)->vps.ordering[0].max_latency_increase_plus1 = 3)
     CHANGE(TEN, "vps-num-units-in-tick", PIC(0)->vps.vps_num_units_in_tick = 2)
     CHANGE(TEN, "vps-time-scale", PIC(0)->vps.vps_time_scale = 30)
+    CHANGE(TEN, "vps-max-layer-id", PIC(0)->vps.vps_max_layer_id = 1)
+    CHANGE(TEN, "vps-poc-proportional", PIC(0)->vps.vps_poc_proportional_to_timing_flag = 1)
+    CHANGE(TEN, "vps-ticks-poc-diff", PIC(0)->vps.vps_poc_proportional_to_timing_flag = 1;
+           PIC(0)->sps.vui.vui_poc_proportional_to_timing_flag = 1; PIC(0)->vps.vps_num_ticks_poc_diff_one_minus1 = 1)
+    CHANGE(TEN, "vui-fields-not-advertised sequence-field-seq", PIC(0)->sps.vui.field_seq_flag = 1; END(0))
     CHANGE(TEN, "vps-base-layer", PIC(0)->vps.vps_base_layer_available_flag = 0)
     CHANGE(TEN, "vps-id-not-sent vps-max-dec-pic-buffering vps-max-num-reorder", END(0);
            PIC(0)->vps.vps_video_parameter_set_id = 1)

@@ -3,7 +3,8 @@
  *
  * All nodes are open at once. For each, first a line with "driver " and the driver's name for itself; then one line
  * per profile and encoding entrypoint, sorted by their numbers: profile, entrypoint, rate controls, packed headers,
- * references in both lists, slices, quality levels and the largest size; "-" is what the driver does not state. */
+ * references in both lists, slices, quality levels and the largest size, and of HEVC Main and Main 10 directions of
+ * prediction, features and block sizes; "-" is what the driver does not state. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,6 +63,21 @@ static void print_number(uint32_t value)
         printf(" %u", value);
 }
 
+/* What of it an HEVC encoder's submissions depend on, in the bits that va.h gives them. */
+static void print_hevc(VADisplay display, VAProfile profile, VAEntrypoint entrypoint)
+{
+    VAConfigAttrib attributes[] = {{VAConfigAttribPredictionDirection, 0}, {VAConfigAttribEncHEVCFeatures, 0},
+                                   {VAConfigAttribEncHEVCBlockSizes, 0}};
+    if (vaGetConfigAttributes(display, profile, entrypoint, attributes, 3) != VA_STATUS_SUCCESS)
+        return;
+    for (int index = 0; index < 3; index++) {
+        if (attributes[index].value == VA_ATTRIB_NOT_SUPPORTED)
+            printf(" -");
+        else
+            printf(" 0x%x", attributes[index].value);
+    }
+}
+
 static bool print_entrypoint(VADisplay display, VAProfile profile, VAEntrypoint entrypoint)
 {
     VAConfigAttrib attributes[ATTRIBUTES] = {
@@ -97,6 +113,8 @@ static bool print_entrypoint(VADisplay display, VAProfile profile, VAEntrypoint 
         printf(" -");
     else
         printf(" %ux%u", attributes[WIDTH].value, attributes[HEIGHT].value);
+    if (profile == VAProfileHEVCMain || profile == VAProfileHEVCMain10)
+        print_hevc(display, profile, entrypoint);
     putchar('\n');
     return true;
 }

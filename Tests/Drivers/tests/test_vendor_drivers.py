@@ -441,7 +441,8 @@ def update():
             "# What the distribution's VA drivers list for encoding on the fake render nodes; written by",
             "# tests/test_vendor_drivers.py --update. After a chip's name the driver and its version; then profile,",
             "# entrypoint, rate controls, packed headers, references in lists 0 and 1, slices, quality levels and the",
-            "# largest size; \"-\" is what the driver does not state."]
+            "# largest size, and of HEVC Main and Main 10 directions of prediction, features and block sizes as",
+            "# numbers; \"-\" is what the driver does not state."]
     for chip in INTEL + AMD:
         first, *lines = lists.list_capabilities(chip)
         text += ["", f"[{chip}] {version_of(first)}", *lines]
