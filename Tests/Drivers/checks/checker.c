@@ -177,8 +177,8 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     picture->reconstruction = VA_INVALID_SURFACE;
     picture->coded_buffer = VA_INVALID_ID;
     memset(&picture->picture, 0, sizeof picture->picture);
-    memset(&picture->sps, 0, sizeof picture->sps);
-    memset(&picture->pps, 0, sizeof picture->pps);
+    memset(&picture->sps, 0, checker->codec->sets[SET_SPS].size);
+    memset(&picture->pps, 0, checker->codec->sets[SET_PPS].size);
 }
 
 /* Parameter sets, slice headers, order of the stream and references, as far as the buffers have them. */

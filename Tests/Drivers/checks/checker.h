@@ -352,8 +352,9 @@ struct schedule {
     bool constant;                                     /* cbr_flag */
 };
 
-/* The schedule against rate control and HRD; `clause` has cbr_flag and the rates. */
-void check_schedule(struct checker *checker, const struct schedule *schedule, const char *clause);
+/* The schedule against rate control and HRD, with the clauses of bit_rate_value_minus1 and cbr_flag. */
+void check_schedule(struct checker *checker, const struct schedule *schedule, const char *rate_clause,
+                    const char *flag_clause);
 /* Whether rate control aims at a bit rate. */
 bool aims_at_bit_rate(const struct checker *checker);
 /* The frame rate against a fixed one of the VUI. */

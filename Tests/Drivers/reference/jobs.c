@@ -32,6 +32,18 @@ static bool copy_bits(struct bits *to, const struct bits *from)
     return !to->failed;
 }
 
+/* Sets of HEVC are large: only those of the codec are copied. */
+static void copy_sets(struct job *job, const struct understood_picture *understood)
+{
+    if (understood->codec == CODEC_H264) {
+        job->sps.h264 = understood->sps.h264;
+        job->pps.h264 = understood->pps.h264;
+    } else {
+        job->sps.hevc = understood->sps.hevc;
+        job->pps.hevc = understood->pps.hevc;
+    }
+}
+
 static bool copy_slices(struct job *job, const struct understood_picture *understood)
 {
     job->slices = calloc(understood->slice_count, sizeof(job->slices[0]));
@@ -157,8 +169,7 @@ struct job *job_create(struct driver *driver, struct context *context, const str
     job->place = (struct journal_place){context->object.id, context->pictures - 1, UINT32_MAX};
     job->codec = understood->codec;
     job->bit_depth = understood->bit_depth;
-    job->sps = understood->sps;
-    job->pps = understood->pps;
+    copy_sets(job, understood);
     job->idr = understood->idr;
     job->reference = understood->reference;
     job->resumes = understood->resumes;
