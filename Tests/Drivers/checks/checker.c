@@ -221,8 +221,10 @@ const struct understood_picture *checker_picture(struct checker *checker, const 
         checker->codec->check_buffers(checker);
         if (checker->have_sets)
             checker->codec->check_sets(checker);
-        if (checker->have_headers)
+        if (checker->have_headers) {
             checker->codec->check_headers(checker);
+            check_references_kept(checker);
+        }
     }
     if (checker->picture.codable)
         commit_picture(checker);

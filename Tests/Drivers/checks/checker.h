@@ -150,6 +150,12 @@ struct past_picture {
 /* How many pictures an application may have submitted before it learns that the first of them was cut short. */
 #define CHECKS_PAST_PICTURES 16
 
+/* A picture that was submitted, and is not to be after all. */
+struct discarded_picture {
+    uint32_t number;
+    VASurfaceID reconstruction;
+};
+
 /* A parameter set that gave way to another one. */
 struct replaced_set {
     uint64_t serial; /* checker.serial of the picture that brought the other one */
@@ -249,6 +255,8 @@ struct checker {
     uint64_t serial; /* pictures so far, whatever became of them */
     struct past_picture past[CHECKS_PAST_PICTURES]; /* number k is at k modulo the capacity */
     uint64_t past_first, past_end; /* numbers that are there */
+    struct discarded_picture discarded[CHECKS_PAST_PICTURES]; /* since the current one was submitted before */
+    uint32_t discarded_count;
     struct replaced_set *replaced; /* in their order; owned */
     uint32_t replaced_count, replaced_capacity;
     struct h264_order_count h264_order_count;
@@ -352,8 +360,9 @@ struct schedule {
     bool constant;                                     /* cbr_flag */
 };
 
-/* The schedule against rate control and HRD; `clause` has cbr_flag and the rates. */
-void check_schedule(struct checker *checker, const struct schedule *schedule, const char *clause);
+/* The schedule against rate control and HRD, with the clauses of bit_rate_value_minus1 and cbr_flag. */
+void check_schedule(struct checker *checker, const struct schedule *schedule, const char *rate_clause,
+                    const char *flag_clause);
 /* Whether rate control aims at a bit rate. */
 bool aims_at_bit_rate(const struct checker *checker);
 /* The frame rate against a fixed one of the VUI. */
@@ -385,6 +394,8 @@ void remember_intra_refresh(struct checker *checker);
 /* resubmission.c. Goes back to how things were before a picture that came out cut short, if that is what the submission
  * repeats; tells so in `picture`. Before begin_picture. */
 void resume_picture(struct checker *checker);
+/* The references of then must not have been overwritten by pictures that are discarded now. */
+void check_references_kept(struct checker *checker);
 /* Keeps the picture that was judged, with what was there before it; forgets it when it comes to nothing. */
 void keep_past(struct checker *checker);
 void forget_latest(struct checker *checker);

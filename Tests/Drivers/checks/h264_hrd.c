@@ -18,7 +18,7 @@ struct schedule h264_schedule(const struct h264_hrd *hrd, uint32_t index)
 static void check_first(struct checker *checker, const struct h264_hrd *hrd)
 {
     struct schedule schedule = h264_schedule(hrd, 0);
-    check_schedule(checker, &schedule, "H.264 E.2.2");
+    check_schedule(checker, &schedule, "H.264 E.2.2 bit_rate_value_minus1", "H.264 E.2.2 cbr_flag");
 }
 
 void h264_check_hrd(struct checker *checker)

@@ -42,6 +42,6 @@ void hevc_check_hrd(struct checker *checker)
         if (!(nal ? hrd->nal_hrd_parameters_present_flag : hrd->vcl_hrd_parameters_present_flag))
             continue;
         struct schedule schedule = hevc_schedule(sps, nal, 0);
-        check_schedule(checker, &schedule, "H.265 E.3.3");
+        check_schedule(checker, &schedule, "H.265 E.3.3 bit_rate_value_minus1", "H.265 E.3.3 cbr_flag");
     }
 }

@@ -41,12 +41,13 @@ static bool rounded(uint64_t coded, uint64_t unit, uint64_t wanted)
     return coded > wanted ? coded - wanted < unit : wanted - coded < unit;
 }
 
-void check_schedule(struct checker *checker, const struct schedule *schedule, const char *clause)
+void check_schedule(struct checker *checker, const struct schedule *schedule, const char *rate_clause,
+                    const char *flag_clause)
 {
     const struct understood_rate *rate = &checker->rate;
     bool constant = checker->config.rate_control & VA_RC_CBR;
     if (!rounded(schedule->bit_rate, schedule->bit_rate_unit, rate->bits_per_second))
-        finding(checker, "hrd-bit-rate", clause, "the SPS has %llu bit/s, rate control %u",
+        finding(checker, "hrd-bit-rate", rate_clause, "the SPS has %llu bit/s, rate control %u",
                 (unsigned long long)schedule->bit_rate, rate->bits_per_second);
     if (rate->hrd_buffer_size && !rounded(schedule->size, schedule->size_unit, rate->hrd_buffer_size))
         finding(checker, "hrd-cpb-size", "va.h VAEncMiscParameterHRD.buffer_size", "the SPS has %llu bits, HRD %u",
@@ -55,9 +56,9 @@ void check_schedule(struct checker *checker, const struct schedule *schedule, co
         finding(checker, "hrd-buffer-missing", "va.h VAEncMiscParameterHRD",
                 "the SPS has HRD parameters, but no HRD misc buffer came");
     if (constant && !schedule->constant)
-        finding(checker, "hrd-cbr-flag-clear", clause, "cbr_flag is 0, the config's rate control is constant");
+        finding(checker, "hrd-cbr-flag-clear", flag_clause, "is 0, the config's rate control is constant");
     if (!constant && schedule->constant)
-        finding(checker, "hrd-cbr-flag-set", clause, "cbr_flag is 1, the config's rate control is 0x%x",
+        finding(checker, "hrd-cbr-flag-set", flag_clause, "is 1, the config's rate control is 0x%x",
                 checker->config.rate_control);
 }
 

@@ -55,20 +55,6 @@ static void restore_sets(struct checker *checker, uint64_t serial)
     }
 }
 
-/* The references of then must not have been overwritten by pictures that are discarded now. */
-static void check_references_kept(struct checker *checker, uint64_t number)
-{
-    for (uint64_t k = number; k < checker->past_end; k++) {
-        const struct past_picture *discarded = past_at(checker, k);
-        VASurfaceID surface;
-        for (uint32_t i = 0; checker->codec->reference(checker, i, &surface); i++)
-            if (surface == discarded->reconstruction)
-                finding(checker, "reference-overwritten", checker->codec->current_picture,
-                        "surface 0x%x is a reference again, but picture %u, which is discarded, was coded into it",
-                        discarded->reconstruction, discarded->number);
-    }
-}
-
 static void go_back(struct checker *checker, uint64_t number)
 {
     const struct past_picture *past = past_at(checker, number);
@@ -85,8 +71,23 @@ static void go_back(struct checker *checker, uint64_t number)
     checker->picture.resumes = true;
     checker->picture.resumed_picture = past->number;
     restore_sets(checker, past->serial);
-    check_references_kept(checker, number);
+    for (uint64_t k = number; k < checker->past_end; k++)
+        checker->discarded[checker->discarded_count++] =
+            (struct discarded_picture){past_at(checker, k)->number, past_at(checker, k)->reconstruction};
     checker->past_end = number;
+}
+
+void check_references_kept(struct checker *checker)
+{
+    for (uint32_t k = 0; k < checker->discarded_count; k++) {
+        const struct discarded_picture *discarded = &checker->discarded[k];
+        VASurfaceID surface;
+        for (uint32_t i = 0; checker->codec->reference(checker, i, &surface); i++)
+            if (surface == discarded->reconstruction)
+                finding(checker, "reference-overwritten", checker->codec->current_picture,
+                        "surface 0x%x is a reference again, but picture %u, which is discarded, was coded into it",
+                        surface, discarded->number);
+    }
 }
 
 void resume_picture(struct checker *checker)
@@ -94,6 +95,7 @@ void resume_picture(struct checker *checker)
     const struct submission *submission = checker->submission;
     struct picture_identity identity;
     checker->picture.resumes = false;
+    checker->discarded_count = 0;
     if (!submission->overflowed || !read_identity(checker, &identity))
         return;
     for (uint64_t k = checker->past_end; k-- > checker->past_first;) {

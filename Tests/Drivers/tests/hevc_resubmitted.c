@@ -42,8 +42,20 @@ static bool finds_overwritten_reference(void)
     return found || fail(&bases[OWN], 4, 1, "an overwritten reference is not found");
 }
 
+/* Picture 5 is coded into a surface that its own reference picture set gives up, and comes again. */
+static bool allows_surface_that_is_given_up(void)
+{
+    struct checker *checker = begin(&bases[OWN]);
+    scene.pictures[5].picture.decoded_curr_pic.picture_id = scene.pictures[0].picture.decoded_curr_pic.picture_id;
+    submit_from(checker, 0, 7);
+    scene.overflowed = 1u << 5;
+    bool resumes = submit(&scene, checker, 5)->resumes;
+    checker_destroy(checker);
+    return (resumes && heard_count == 0) || fail(&bases[OWN], 5, 1, "a surface that was given up is missed");
+}
+
 int main(void)
 {
     journal_listen(hear, NULL);
-    return !run_scenes() || !finds_overwritten_reference();
+    return !run_scenes() || !finds_overwritten_reference() || !allows_surface_that_is_given_up();
 }
