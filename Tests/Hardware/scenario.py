@@ -15,7 +15,8 @@ class Scenario:
 
     def __init__(self, program, folder, *options, persona="intel", limits="", faults="", timeout=120):
         self.folder = Path(folder)
-        self.output = self.folder / "stream.h264"
+        self.codec = "hevc" if "codec=hevc" in options else "h264"
+        self.output = self.folder / f"stream.{self.codec}"
         journal = self.folder / "journal"
         journal.unlink(missing_ok=True)
         self.complaints = []
@@ -77,7 +78,7 @@ class Scenario:
 
     def check_without(self, left_out, what):
         """The stream without these frames decodes to the reconstructions of all others."""
-        data, path = self.output.read_bytes(), self.folder / "part.h264"
+        data, path = self.output.read_bytes(), self.folder / f"part.{self.codec}"
         kept = [sample for sample in self.samples if sample["frame"] not in left_out]
         path.write_bytes(b"".join(data[sample["offset"]:sample["offset"] + sample["size"]] for sample in kept))
         expected = [self.picture_of(frame)["reconstruction_md5"]
@@ -88,12 +89,16 @@ class Scenario:
 
     def decoded_from(self, frame):
         """What a decoder shows that begins at a frame, which need not be a key frame; it has the parameter sets."""
-        data, path = self.output.read_bytes(), self.folder / "rest.h264"
+        data, path = self.output.read_bytes(), self.folder / f"rest.{self.codec}"
         first = data[:self.samples[0]["size"]].split(b"\0\0\0\1")
-        sets = [unit for unit in first if unit and unit[0] & 31 in (7, 8)]
+        sets = [unit for unit in first if unit and self.is_parameter_set(unit)]
         start = next(sample["offset"] for sample in self.samples if sample["frame"] == frame)
         path.write_bytes(b"".join(b"\0\0\0\1" + unit for unit in sets) + data[start:])
         return media.decode_with_ffmpeg(path)
+
+    def is_parameter_set(self, unit):
+        """H.264 table 7-1, HEVC table 7-1."""
+        return unit[0] >> 1 & 63 in (32, 33, 34) if self.codec == "hevc" else unit[0] & 31 in (7, 8)
 
     def depends_on(self, frame):
         """The frames that a frame depends on, by what the driver predicted from."""

@@ -116,6 +116,7 @@ struct ScenarioOptions: Sendable {
 
     private mutating func takeName(_ name: String, _ value: String) throws {
         switch (name, value) {
+        case ("codec", "hevc"): configuration.codec = .hevc
         case ("isolation", "in-process"): session.isolation = .inProcess
         case ("isolation", "process"): session.isolation = .process
         case ("policy", "hardware"): session.policy = .requireHardware

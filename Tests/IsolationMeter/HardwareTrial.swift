@@ -61,6 +61,8 @@ struct HardwareTrial {
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
         configuration.rateControl = .constantQuantizer(26)
         configuration.bFrames = .off
+        // Of pictures that say nothing, and so known before the first one comes.
+        if !format.isYCbCr { configuration.color = .bt709 }
         configuration.keyFrameInterval = KeyFrameInterval()
         configuration.hardware.framesInFlight = 4
         var sessionOptions = SessionOptions()

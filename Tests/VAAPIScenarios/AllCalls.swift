@@ -31,6 +31,9 @@ enum AllCalls {
         _ = try encoder.input.status()
         _ = try encoder.collect()
         _ = try encoder.input.export(writable: false).layout
+        // Under the shim the units of the vendors' drivers never come to an end.
+        let isOurs = description.vendor.contains("reference driver")
+        if isOurs, description.processesPictures { _ = try Processing.convert(display) }
     }
 
     private static func upload(_ surface: Surface, _ display: borrowing Display) throws(VAError) {
@@ -52,7 +55,7 @@ enum AllCalls {
             "vaCreateBuffer", "vaMapBuffer", "vaUnmapBuffer", "vaDestroyBuffer", "vaBeginPicture", "vaRenderPicture",
             "vaEndPicture", "vaSyncBuffer", "vaSyncSurface", "vaSyncSurface2", "vaQuerySurfaceStatus",
             "vaQueryImageFormats", "vaCreateImage", "vaDeriveImage", "vaDestroyImage", "vaGetImage", "vaPutImage",
-            "vaExportSurfaceHandle",
+            "vaExportSurfaceHandle", "vaQueryVideoProcPipelineCaps",
         ]
         for call in calls {
             var number = 1

@@ -35,6 +35,7 @@ import VAAPI
         "loose-ends": { _ in try LooseEnds.run() },
         "many-pictures": { try Encoding.manyPictures($0) },
         "poll": { try Waiting.poll($0) },
+        "process": { _ in try Processing.run() },
         "refused-parameters": { try LooseEnds.refusedParameters($0) },
         "threads": { _ in try Encoding.acrossThreads() },
         "unfinished-picture": { _ in try Waiting.unfinishedPicture() },

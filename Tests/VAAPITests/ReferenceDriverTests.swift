@@ -10,6 +10,19 @@ import Testing
         try Rig.run("all-calls", persona: persona).expectClean()
     }
 
+    /// Red is 63 in BT.709, which all list.
+    @Test(arguments: Rig.personas)
+    func aPictureIsProcessed(persona: String) throws {
+        let outcome = try Rig.run("process", persona: persona)
+        outcome.expectClean()
+        let bt2020 = persona != "amd"
+        #expect(
+            outcome.lines == [
+                "reads bgrx true, writes nv12 true", "bt709 true, bt2020 \(bt2020)", "luma 16 63", "done",
+            ]
+        )
+    }
+
     @Test(arguments: Rig.personas)
     func noOrderOfLettingGoReachesTheDriver(persona: String) throws {
         let outcome = try Rig.run("loose-ends", persona: persona)

@@ -41,7 +41,7 @@ struct ConversionProof {
             width: picture.width,
             height: picture.height,
             renderTargetFormat: picture.format.renderTargetFormat,
-            format: picture.format.fourCC
+            format: processor.capabilities.name(of: picture.format)
         )
         let wrong = try calling(.conversionFailed) { () throws(VAError) -> String? in
             let source = try display.makeSurfaces(1, request)[0]
@@ -217,7 +217,7 @@ extension WritablePlanes {
         }
     }
 
-    /// Writes one pixel, and with it the chroma that it shares with others.
+    /// Writes one pixel, and with it the chroma that it shares with others; without alpha, by which nothing may be blended.
     fileprivate func set(_ codes: [Double], x: Int, y: Int) {
         let values = codes.map { UInt16(min(max($0, 0), 1023)) }
         switch format {
@@ -234,7 +234,7 @@ extension WritablePlanes {
             put(UInt8(truncatingIfNeeded: values[1]), 0, y, x / 2 * 4 + 1)
             put(UInt8(truncatingIfNeeded: values[2]), 0, y, x / 2 * 4 + 3)
         default:
-            for (place, value) in [values[2], values[1], values[0], 255].enumerated() {
+            for (place, value) in [values[2], values[1], values[0], 0].enumerated() {
                 put(UInt8(truncatingIfNeeded: value), 0, y, 4 * x + place)
             }
         }

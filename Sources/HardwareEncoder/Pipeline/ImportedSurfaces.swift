@@ -36,6 +36,7 @@ struct ImportedSurfaces: ~Copyable {
     private let display: Display
     private let columns: Int
     private let rows: Int
+    private let format: FourCC?
     /// More than a capture pool has. What is beyond it is imported again.
     private var entries = RecentValues<Key, Entry>(limit: 64)
 
@@ -45,6 +46,7 @@ struct ImportedSurfaces: ~Copyable {
     init(_ display: consuming Display, _ request: SurfaceRequest) {
         self.display = display
         (columns, rows) = (request.width, request.height)
+        format = request.format
     }
 
     /// The surface of a picture in a DMA-BUF.
@@ -91,7 +93,8 @@ struct ImportedSurfaces: ~Copyable {
             DMABufLayout.Object(descriptor: descriptor, size: UInt32(clamping: size), modifier: memory.modifier)
         }
         // A layer for each plane: radeonsi refuses the two in one, and iHD takes either.
-        let layers = zip(buffer.format.planeFormats, memory.planes).map { format, plane in
+        let format = format ?? buffer.format.fourCC
+        let layers = zip(format.planeFormats, memory.planes).map { format, plane in
             let plane = DMABufLayout.Plane(
                 object: UInt32(clamping: plane.object),
                 offset: UInt32(clamping: plane.layout.offset),
@@ -100,7 +103,7 @@ struct ImportedSurfaces: ~Copyable {
             return DMABufLayout.Layer(format: format, planes: [plane])
         }
         let layout = DMABufLayout(
-            format: buffer.format.fourCC,
+            format: format,
             width: hasRoom ? columns : buffer.width,
             height: hasRoom ? rows : buffer.height,
             objects: objects,

@@ -80,7 +80,7 @@ final class PictureConverter {
             let processor = try preparedProcessor(picture, conversion)
             let order = try processor.capabilities.order(picture, conversion)
             try prove(Kind(picture: picture.withoutAttachments, conversion: conversion.withoutAttachments), processor)
-            let source = try preparedInput(picture).surface(for: buffer)
+            let source = try preparedInput(picture, processor).surface(for: buffer)
             return try calling(.conversionFailed) { () throws(VAError) in
                 let target = try pool.take()
                 try processor.process(source.surface, into: target.surface, order)
@@ -108,7 +108,8 @@ final class PictureConverter {
             self.processor = processor
         }
         let capabilities = processor.capabilities
-        guard capabilities.reads(picture.format.fourCC), let format = targets.format, capabilities.writes(format) else {
+        guard capabilities.name(of: picture.format) != nil, let format = targets.format, capabilities.writes(format)
+        else {
             throw MediaError(
                 .unsupported,
                 "the driver does not bring \(picture.format.fourCC) to \(targets.format?.description ?? "its format")",
@@ -137,12 +138,15 @@ final class PictureConverter {
         proved.insert(kind)
     }
 
-    private func preparedInput(_ picture: PixelBuffer.Description) throws(MediaError) -> PictureInput {
+    private func preparedInput(
+        _ picture: PixelBuffer.Description,
+        _ processor: Processor
+    ) throws(MediaError) -> PictureInput {
         let request = SurfaceRequest(
             width: picture.width,
             height: picture.height,
             renderTargetFormat: picture.format.renderTargetFormat,
-            format: picture.format.fourCC
+            format: processor.capabilities.name(of: picture.format)
         )
         if let input, inputRequest == request { return input }
         finishedCopies = copies
@@ -171,6 +175,9 @@ private final class ConvertedPicture: Sendable {
 // MARK: - Orders
 
 extension ProcessingCapabilities {
+    /// How the unit calls a format that it reads; `nil` if it reads none of that kind.
+    func name(of format: PixelFormat) -> FourCC? { format.fourCCs.first(where: reads) }
+
     /// What the unit is told for a conversion.
     ///
     /// - Throws: `unsupported` for colours that the unit does not list.

@@ -36,30 +36,34 @@ extension PixelFormat {
         }
     }
 
-    /// How VA-API calls it. Alpha is no part of a picture: processing units would blend by it.
-    var fourCC: FourCC {
+    /// How VA-API calls it, the best name first. Alpha is no part of a picture, and processing units may blend by it.
+    var fourCCs: [FourCC] {
         switch self {
-        case .nv12: .nv12
-        case .i420: .i420
-        case .p010: .p010
-        case .yuy2: .yuy2
-        case .bgra: .bgrx
+        case .nv12: [.nv12]
+        case .i420: [.i420]
+        case .p010: [.p010]
+        case .yuy2: [.yuy2]
+        case .bgra: [.bgrx, .bgra]
         }
     }
 
-    /// How DRM calls each of its planes; empty for what is no surface.
-    var planeFormats: [FourCC] {
-        switch self {
-        case .nv12: [.r8, .gr88]
-        case .i420: []
-        case .p010: [.r16, .gr1616]
-        case .yuy2: [.yuyv]
-        case .bgra: [.xrgb8888]
-        }
-    }
+    /// The best of ``fourCCs``.
+    var fourCC: FourCC { fourCCs[0] }
 }
 
 extension FourCC {
+    /// How DRM calls each of its planes; empty for what is no surface here.
+    var planeFormats: [FourCC] {
+        switch self {
+        case .nv12: [.r8, .gr88]
+        case .p010: [.r16, .gr1616]
+        case .yuy2: [.yuyv]
+        case .bgrx: [.xrgb8888]
+        case .bgra: [.argb8888]
+        default: []
+        }
+    }
+
     /// Bytes of a sample: 2 for P010, 1 for NV12.
     var bytesPerSample: Int { self == .p010 ? 2 : 1 }
 }
