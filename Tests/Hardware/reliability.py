@@ -6,7 +6,7 @@ from collections import Counter
 import failover
 
 ACTIONS = ("error", "hang", "segv", "abort", "device-lost", "overflow", "size-0", "garbage")
-FINISHERS = {"128": "the GPU that failed", "129": "the second GPU", "x264": "x264", "": "refused"}
+FINISHERS = {"128": "the GPU that failed", "129": "the second GPU", "x264": "x264", "x265": "x265", "": "refused"}
 
 INTRODUCTION = """\
 <!-- Written by scripts/verify failover --write. -->
