@@ -66,9 +66,9 @@ extension ProcessTests {
             }
             let here = try #require(error(X264EncoderFactory()))
             #expect(error(x264)?.code == here.code)
-            let other = RemoteEncoderFactory(EncoderIdentity(name: "x265", codec: .hevc), pool: x264.pool)
+            let other = RemoteEncoderFactory(EncoderIdentity(name: "x266", codec: .hevc), pool: x264.pool)
             let unknown = #expect(throws: MediaError.self) { try Take(other, .small()) }
-            #expect(unknown?.description == "the helper has no such encoder: given x265, allowed x264")
+            #expect(unknown?.description == "the helper has no such encoder: given x266, allowed x264, x265")
             Traces.expectNone()
         }
 

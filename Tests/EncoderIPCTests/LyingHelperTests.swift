@@ -219,12 +219,13 @@ extension ProcessTests {
             let error = #expect(throws: MediaError.self) {
                 try play { helper in
                     var bytes = try HelperMessage.drained.bytes(sequence: 0)
-                    bytes[4] = 9
+                    bytes[4] = UInt8(EncoderProtocol.version + 1)
                     helper.send(raw: bytes)
                     while try helper.receive() != nil {}
                 }
             }
-            let expected = "version of the protocol at byte 4 is 9, expected \(EncoderProtocol.version)"
+            let expected =
+                "version of the protocol at byte 4 is \(EncoderProtocol.version + 1), expected \(EncoderProtocol.version)"
             #expect(error?.message.contains(expected) == true)
         }
 

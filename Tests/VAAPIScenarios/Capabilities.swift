@@ -32,6 +32,11 @@ enum Capabilities {
             column(capabilities[.qualityRange] == nil ? nil : capabilities.qualityLevels)
             let size = [capabilities.maximumWidth, capabilities.maximumHeight].compactMap { $0 }.map(String.init)
             column(capabilities[.maximumWidth] == nil ? nil : size.joined(separator: "x"))
+            if ["HEVCMain", "HEVCMain10"].contains(capabilities.profile.description) {
+                for attribute in [ConfigAttribute.predictionDirection, .hevcFeatures, .hevcBlockSizes] {
+                    column(capabilities[attribute].map { "0x" + String($0, radix: 16) })
+                }
+            }
             say(columns.joined(separator: " "))
         }
     }

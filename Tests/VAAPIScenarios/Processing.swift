@@ -9,6 +9,9 @@ enum Processing {
         do {
             let display = try Scenarios.display()
             guard try display.describe().processesPictures else { return say("no processing unit") }
+            let capabilities = try display.makeProcessor(width: 64, height: 64).capabilities
+            say("reads bgrx \(capabilities.reads(.bgrx)), writes nv12 \(capabilities.writes(.nv12))")
+            say("bt709 \(capabilities.knows(.bt709)), bt2020 \(capabilities.knows(.bt2020))")
             let luma = try convert(display)
             say("luma \(luma.map { "\($0)" }.joined(separator: " "))")
         }
@@ -20,9 +23,6 @@ enum Processing {
     /// - Returns: luma samples in the upper left corner and in the middle.
     static func convert(_ display: borrowing Display) throws(VAError) -> [UInt8] {
         let processor = try display.makeProcessor(width: 64, height: 64)
-        let capabilities = processor.capabilities
-        say("reads bgrx \(capabilities.reads(.bgrx)), writes nv12 \(capabilities.writes(.nv12))")
-        say("bt709 \(capabilities.knows(.bt709)), bt2020 \(capabilities.knows(.bt2020))")
         let source = try display.makeSurfaces(
             1,
             SurfaceRequest(width: 64, height: 64, renderTargetFormat: .rgb32, format: .bgrx)
@@ -37,7 +37,7 @@ enum Processing {
                 }
             }
         }
-        let standard = capabilities.knows(.bt709) ? ColorStandard.bt709 : .none
+        let standard = processor.capabilities.knows(.bt709) ? ColorStandard.bt709 : .none
         let order = ProcessingOrder(
             source: SurfaceRegion(x: 0, y: 0, width: 64, height: 64),
             target: SurfaceRegion(x: 16, y: 16, width: 32, height: 32),

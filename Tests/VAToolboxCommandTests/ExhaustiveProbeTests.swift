@@ -181,7 +181,7 @@ import Testing
         running.signal(SIGINT)
         let probed = try running.end(status: 130)
         let trials = try Trials(probed)
-        #expect(trials.number("listed") == 6 && trials.combinations.count < 6)
+        #expect(trials.number("listed") == 10 && trials.combinations.count < 10)
         let value = try JSONSerialization.jsonObject(with: Data(probed.result.output.utf8)) as? [String: Any]
         #expect(value?["interrupted"] as? Bool == true)
     }

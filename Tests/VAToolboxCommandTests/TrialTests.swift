@@ -57,18 +57,21 @@ import Transcoding
         // A driver that says nothing encodes with constant quantizers and one slice; so does one that says in how many
         // slices, and not in which.
         #expect(listed([:]) == ["CQP 0 1"] && listed([14: 128]) == ["CQP 0 1"])
-        // HEVC is not tried, nor is what is no encoder of slices.
-        #expect(listed(full, profile: 17) == [])
+        #expect(listed(full, profile: 17) == listed(full))
+        // VP9 is not tried, nor is what is no encoder of slices.
+        #expect(listed(full, profile: 19) == [])
         #expect(Trial.listed(by: driver([(7, 7, full)])).isEmpty)
     }
 
     @Test func whatIsNotTriedHasAReason() {
-        // VBR 4 and TCBRC 0x1000; the profile H264StereoHigh 16; HEVC is of no interest.
+        // VBR 4 and TCBRC 0x1000; the profiles H264StereoHigh 16 and HEVCMain 17; VP9 is of no interest.
         let untried = Trial.untried(
-            of: driver([(7, 6, [5: 0x1004]), (16, 6, [5: 4]), (7, 7, [:]), (17, 6, [5: 0x1004])])
+            of: driver([(7, 6, [5: 0x1004]), (16, 6, [5: 4]), (7, 7, [:]), (17, 6, [5: 0x1004]), (19, 6, [5: 0x1004])])
         )
         #expect(
-            untried.map { "\($0.profile) \($0.mode)" } == ["H264High TCBRC", "H264StereoHigh none", "H264High none"]
+            untried.map { "\($0.profile) \($0.mode)" } == [
+                "H264High TCBRC", "H264StereoHigh none", "H264High none", "HEVCMain TCBRC",
+            ]
         )
         #expect(untried.allSatisfy { !$0.reason.isEmpty })
     }
