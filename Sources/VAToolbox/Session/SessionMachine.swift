@@ -57,6 +57,8 @@ struct SessionMachine {
     var reportedLosses: Set<EncoderOption> = []
     /// What candidates of one codec do differently from what was asked for, as far as it was reported.
     var reportedAdjustments: Set<Adjustment> = []
+    /// What encoders changed while they worked, without the reasons.
+    var adjustmentsAtWork: Set<Adjustment> = []
 
     private var now: Instant
     /// When the encoder last returned anything, or was given work after it had none.

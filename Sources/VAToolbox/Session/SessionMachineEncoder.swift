@@ -50,6 +50,7 @@ extension SessionMachine {
             if isFailureFinal { window.releasePicture(of: number) }
         case .adjusted(let adjustment):
             encoder?.properties.adjustments.append(adjustment)
+            adjustmentsAtWork.insert(adjustment.withoutReason)
             actions.append(.report(.adjusted(adjustment)))
         case .picturesCopied(let count): statistics.copiedPictures += count
         case .output(.coded(let frame)): take(frame)
@@ -112,7 +113,10 @@ extension SessionMachine {
         )
         encoder = description
         actions.append(.report(.encoderCreated(description)))
-        for adjustment in properties.adjustments { actions.append(.report(.adjusted(adjustment))) }
+        // What an encoder had to change at work is no news when its successor begins with it, for whatever reason.
+        for adjustment in properties.adjustments where !adjustmentsAtWork.contains(adjustment.withoutReason) {
+            actions.append(.report(.adjusted(adjustment)))
+        }
     }
 
     private mutating func take(_ frame: CodedFrame) {
@@ -211,5 +215,14 @@ extension SessionMachine {
         let waiter = updateInProgress?.waiter
         updateInProgress = nil
         if let waiter { resume(waiter, result) }
+    }
+}
+
+extension Adjustment {
+    /// What was changed, whatever the reason.
+    fileprivate var withoutReason: Adjustment {
+        var adjustment = self
+        adjustment.reason = ""
+        return adjustment
     }
 }
