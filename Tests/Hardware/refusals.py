@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a driver does not have, or the standard forbids, of either codec: it is refused with the reason, with what was
-given and with what is allowed, before the driver hears of it, or done differently and reported. The driver never finds anything."""
+given and with what is allowed, before the driver hears of it, or done differently and reported. The driver never finds
+anything."""
 
 import json
 import tempfile

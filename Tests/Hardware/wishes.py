@@ -123,8 +123,8 @@ def decode_leniently(path):
 
 
 def check_recovery(encode, period):
-    """Whoever begins at a recovery point finds the parameter sets there, and has exact pictures from the end of the wave
-    on."""
+    """Whoever begins at a recovery point finds the parameter sets there, and has exact pictures from the end of the
+    wave on."""
     units = access_units(encode.codec, encode.output.read_bytes())
     points = [index for index, unit in enumerate(units) if is_recovery_point(encode.codec, unit)]
     expected = list(range(1, encode.frames, period))
