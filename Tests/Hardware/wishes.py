@@ -115,9 +115,8 @@ def is_recovery_point(codec, units):
 def decode_leniently(path):
     """Sums of all frames, also of those before which something is missing."""
     sums = path.with_suffix(".md5")
-    run(["ffmpeg", "-nostdin", "-v", "quiet", "-y", "-threads", "1", "-flags", "+output_corrupt", "-i", str(path), "-map", "0:v:0",
-         "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt", media.surface_format(path),
-         str(sums)],
+    run(["ffmpeg", "-nostdin", "-v", "quiet", "-y", "-threads", "1", "-flags", "+output_corrupt", "-i", str(path),
+         "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framemd5", "-pix_fmt", media.surface_format(path), str(sums)],
         media.tool_environment(), 60)
     return media.frame_md5s(sums.read_text()) if sums.exists() else []
 
