@@ -42,6 +42,7 @@ struct job {
     bool resumes; /* goes back to the picture with this number: pictures from that on are discarded */
     uint32_t resumed_picture;
     struct understood_rate rate;
+    uint64_t largest_access_unit; /* bytes that the level allows; 0: it is not known */
     struct bits headers; /* owned */
     struct job_slice *slices;
     uint32_t slice_count;
