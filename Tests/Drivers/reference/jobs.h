@@ -3,6 +3,7 @@
 #ifndef DRIVERS_REFERENCE_JOBS_H
 #define DRIVERS_REFERENCE_JOBS_H
 
+#include "../common/wish.h"
 #include "driver.h"
 #include "rate_control.h"
 
@@ -19,12 +20,6 @@ struct job_slice {
     struct bits nal, prefix; /* owned; an empty prefix: none */
     uint32_t first_block, block_count; /* macroblocks or coding tree blocks */
     struct job_reference references[2][CHECKS_MAXIMUM_REFERENCES];
-};
-
-/* What is wanted of 16x16 luma samples beside what their slice says. */
-struct wish {
-    int8_t qp_offset; /* added to the slice's QP */
-    bool intra;
 };
 
 struct job {
@@ -46,7 +41,7 @@ struct job {
     struct bits headers; /* owned */
     struct job_slice *slices;
     uint32_t slice_count;
-    struct wish *wishes; /* for the whole picture in raster order, owned; NULL: none */
+    struct wish *wishes; /* of 16x16 luma samples, for the whole picture in raster order, owned; NULL: none */
 
     struct surface *input, *reconstruction;
     struct surface **held; /* references to surfaces, each once; input and reconstruction among them */
