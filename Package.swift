@@ -169,6 +169,7 @@ let package = Package(
                 "BitstreamSyntax", "EncodingBenchmark", "MediaIO", "MediaTypes", "PixelConversion", "TestSupport",
                 "VAToolbox", "VAToolboxCommand", "VAToolboxHelper",
             ],
+            exclude: ["Statistics/bjontegaard.json"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -56,7 +56,7 @@ public enum BenchmarkMode: String, PlanText, CaseIterable {
     /// As fast as it takes them.
     case throughput
     /// At the clip's rate, as a camera does.
-    case realTime = "realtime"
+    case realTime = "real-time"
     /// At the clip's rate, each coded at once: no lookahead, no reordering.
-    case lowLatency = "lowlatency"
+    case lowLatency = "low-latency"
 }

@@ -6,57 +6,69 @@
 /// seconds, bytes, bits per second, joules and decibels throughout. What follows from raw data, as medians, intervals and
 /// Bjøntegaard differences, is not stored: ``DerivedFigures`` makes it anew wherever it is shown. The JSON file repeats it
 /// under `derived` for other programs, and a reader here passes over that.
-package struct BenchmarkReport: Codable, Sendable, Hashable {
+public struct BenchmarkReport: Codable, Sendable, Hashable {
     /// The version of the form. A key that is added does not change it; a key that changes its meaning does.
-    package var format = Self.currentFormat
+    public var format = Self.currentFormat
     /// The program that measured, with its version: `vatoolbox 0.5.0`.
-    package var program: String
+    public var program: String
     /// When it began, in UTC as RFC 3339 writes it: `2026-03-01T09:30:00Z`.
-    package var startedAt: String
+    public var startedAt: String
     /// From the beginning to the end, in seconds, without interruptions.
-    package var duration: Double
+    public var duration: Double
     /// Whether every run of the plan was carried out, including those that failed.
-    package var isComplete: Bool
+    public var isComplete: Bool
     /// The machine and what is installed on it.
-    package var environment: Environment
+    public var environment: Environment
     /// What was asked, in full.
-    package var plan: Plan
+    public var plan: BenchmarkPlan
     /// What was encoded.
-    package var clips: [Clip]
+    public var clips: [Clip]
     /// What encoded it.
-    package var encoders: [Encoder]
+    public var encoders: [Encoder]
     /// Every run, in the order of execution, warm-ups included.
-    package var runs: [Run]
+    public var runs: [Run]
     /// How many streams fit, if that was searched for.
-    package var density: [Density] = []
+    public var density: [Density] = []
     /// What was noticed while measuring that may have spoiled figures. ``warnings`` adds what the data itself shows.
-    package var remarks: [Warning] = []
+    public var remarks: [Warning] = []
 
     /// The form that is written here, and the only one that is read.
-    package static let currentFormat = 1
+    public static let currentFormat = 1
 }
 
 /// A figure, or the reason why there is none: `{"value": 38.2}` or `{"absent": "no ffmpeg with libvmaf was found"}`.
-package enum Measured<Value: Codable & Sendable & Hashable>: Codable, Sendable, Hashable {
+public enum Measured<Value: Sendable & Hashable>: Sendable, Hashable {
+    /// The figure.
     case value(Value)
     /// Why it was not measured, for a person; without a full stop.
     case absent(String)
 
     /// The figure, if there is one.
-    package var value: Value? {
+    public var value: Value? {
         guard case .value(let value) = self else { return nil }
         return value
     }
 
     /// Why there is none; `nil` if there is one.
-    package var absence: String? {
+    public var absence: String? {
         guard case .absent(let reason) = self else { return nil }
         return reason
     }
 
-    private enum CodingKeys: CodingKey { case value, absent }
+    /// The same about what is made of the figure.
+    func map<Other>(_ transform: (Value) -> Other) -> Measured<Other> {
+        switch self {
+        case .value(let value): .value(transform(value))
+        case .absent(let reason): .absent(reason)
+        }
+    }
 
-    package init(from decoder: any Decoder) throws {
+    private enum CodingKeys: CodingKey { case value, absent }
+}
+
+extension Measured: Decodable where Value: Decodable {
+    /// Reads either key; `value` counts if both are there.
+    public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if let value = try container.decodeIfPresent(Value.self, forKey: .value) {
             self = .value(value)
@@ -64,8 +76,11 @@ package enum Measured<Value: Codable & Sendable & Hashable>: Codable, Sendable, 
             self = .absent(try container.decode(String.self, forKey: .absent))
         }
     }
+}
 
-    package func encode(to encoder: any Swift.Encoder) throws {
+extension Measured: Encodable where Value: Encodable {
+    /// Writes one key.
+    public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .value(let value): try container.encode(value, forKey: .value)
@@ -76,9 +91,9 @@ package enum Measured<Value: Codable & Sendable & Hashable>: Codable, Sendable, 
 
 extension BenchmarkReport {
     /// Something that a reader of figures must know.
-    package struct Warning: Codable, Sendable, Hashable {
+    public struct Warning: Codable, Sendable, Hashable {
         /// How much it weighs.
-        package enum Weight: String, Codable, Sendable, Hashable, CaseIterable {
+        public enum Weight: String, Codable, Sendable, Hashable, CaseIterable {
             /// The figures say nothing about any hardware: to be told in big letters.
             case banner
             /// Some figure is spoiled or cannot be compared.
@@ -87,13 +102,15 @@ extension BenchmarkReport {
             case note
         }
 
-        package var weight: Weight
+        /// How much it weighs.
+        public var weight: Weight
         /// What is the matter, in words for a person.
-        package var message: String
+        public var message: String
         /// The ``Encoder/id`` or ``Clip/id`` that it is about; `nil` for all of them.
-        package var subject: String?
+        public var subject: String?
 
-        package init(_ weight: Weight, _ message: String, subject: String? = nil) {
+        /// Makes a warning; without a subject it is about everything.
+        public init(_ weight: Weight, _ message: String, subject: String? = nil) {
             (self.weight, self.message, self.subject) = (weight, message, subject)
         }
     }

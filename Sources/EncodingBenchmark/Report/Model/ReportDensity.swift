@@ -2,48 +2,52 @@
 
 extension BenchmarkReport {
     /// How many streams one encoder keeps up with in real time.
-    package struct Density: Codable, Sendable, Hashable {
+    public struct Density: Codable, Sendable, Hashable {
         /// ``Clip/id``: every stream encodes this clip.
-        package var clip: String
+        public var clip: String
         /// ``Encoder/id``.
-        package var encoder: String
-        package var point: RatePoint
+        public var encoder: String
+        /// What each encoder was told about rate or quality.
+        public var point: BenchmarkPoint
         /// The most streams that all kept the rate and the latency; 0 if not even one did.
-        package var streams: Int
+        public var streams: Int
         /// Whether the search ended at the most that the plan allows, so that there may be more.
-        package var isLeastEstimate: Bool
+        public var isLeastEstimate: Bool
         /// What the next stream broke: the rate, the latency, or an error in words; `nil` if nothing broke.
-        package var limit: String?
+        public var limit: String?
         /// Everything that was tried, in that order.
-        package var trials: [DensityTrial]
+        public var trials: [DensityTrial]
     }
 
     /// Some number of streams at the same time.
-    package struct DensityTrial: Codable, Sendable, Hashable {
+    public struct DensityTrial: Codable, Sendable, Hashable {
         /// How many streams there were.
-        package var streams: Int
+        public var streams: Int
         /// Whether all of them kept the rate and the latency.
-        package var isKept: Bool
+        public var isKept: Bool
         /// From the first frame to the last sample, in seconds.
-        package var wallTime: Double
+        public var wallTime: Double
         /// Each stream that could be started.
-        package var results: [StreamResult]
-        package var processorTime: ProcessorTime
-        package var peakMemory: Measured<Int>
+        public var results: [StreamResult]
+        /// Of all streams and their helpers together.
+        public var processorTime: ProcessorTime
+        /// The most that all of them held at a time, in bytes.
+        public var peakMemory: Measured<Int>
         /// How long each engine of the GPU was busy, in seconds.
-        package var gpuBusy: Measured<[String: Double]>
+        public var gpuBusy: Measured<[String: Double]>
         /// What was used up, in joules, by counter. No counter includes another.
-        package var energy: Measured<[String: Double]>
+        public var energy: Measured<[String: Double]>
         /// What failed; `nil` if nothing did.
-        package var failure: String?
+        public var failure: String?
     }
 
     /// One stream among others.
-    package struct StreamResult: Codable, Sendable, Hashable {
+    public struct StreamResult: Codable, Sendable, Hashable {
         /// Samples per second, as a share of the target rate.
-        package var share: Double
-        package var framesDropped: Int
+        public var share: Double
+        /// Frames that were not encoded because the encoder was behind.
+        public var framesDropped: Int
         /// From in to out, in seconds: the time that 99 of 100 frames do not exceed.
-        package var latencyP99: Double
+        public var latencyP99: Double
     }
 }

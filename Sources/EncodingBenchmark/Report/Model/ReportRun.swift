@@ -4,101 +4,114 @@ internal import Glibc
 
 extension BenchmarkReport {
     /// One encode of one clip: the raw data.
-    package struct Run: Codable, Sendable, Hashable {
+    public struct Run: Codable, Sendable, Hashable {
         /// ``Clip/id``.
-        package var clip: String
+        public var clip: String
         /// ``Encoder/id``.
-        package var encoder: String
-        package var point: RatePoint
-        package var mode: Mode
+        public var encoder: String
+        /// What the encoder was told about rate or quality.
+        public var point: BenchmarkPoint
+        /// How pictures were handed over.
+        public var mode: BenchmarkMode
         /// Which repeat it is, from 1; 0 for warm-ups, which count nowhere.
-        package var repetition: Int
+        public var repetition: Int
         /// When it began, in seconds from the beginning of the benchmark.
-        package var startedAfter: Double
+        public var startedAfter: Double
         /// What was measured, or why the run failed.
-        package var result: Measured<Measurement>
+        public var result: Measured<Measurement>
 
         /// Whether it only warmed things up.
-        package var isWarmUp: Bool { repetition == 0 }
+        public var isWarmUp: Bool { repetition == 0 }
     }
 
     /// What was measured in one run.
-    package struct Measurement: Codable, Sendable, Hashable {
+    public struct Measurement: Codable, Sendable, Hashable {
         /// From the first frame handed over to the last sample received, in seconds.
-        package var wallTime: Double
-        package var framesIn: Int
-        package var framesOut: Int
+        public var wallTime: Double
+        /// Frames that were handed over.
+        public var framesIn: Int
+        /// Samples that came back.
+        public var framesOut: Int
         /// Frames that were not encoded because the encoder was not fast enough for real time.
-        package var framesDropped: Int
+        public var framesDropped: Int
         /// From the start of the session, before the encoder is made, to the first sample, in seconds.
-        package var timeToFirstSample: Double
+        public var timeToFirstSample: Double
         /// From a frame's being handed over to its sample's arrival.
-        package var latency: Latency
+        public var latency: Latency
         /// Processor time of this process and its helper, in seconds.
-        package var processorTime: ProcessorTime
+        public var processorTime: ProcessorTime
         /// The most memory that this process and its helper held at a time, in bytes.
-        package var peakMemory: Measured<Int>
+        public var peakMemory: Measured<Int>
         /// How often the pixels of a picture were copied on their way to the encoder, in all.
-        package var copiedPictures: Int
+        public var copiedPictures: Int
         /// Size of all samples in bytes.
-        package var bytes: Int
+        public var bytes: Int
         /// Size of the largest sample in bytes.
-        package var largestFrame: Int
+        public var largestFrame: Int
         /// Bits per second in each second of the stream, by the times at which samples are shown; a last window that is
         /// not full is left out, unless it is the only one.
-        package var windows: [Double]
+        public var windows: [Double]
         /// What became of the pictures; decoded after the timed part, from the first repeat that counts.
-        package var quality: Quality
+        public var quality: Quality
         /// How long each engine of the GPU was busy, in seconds, from the kernel's fdinfo: `["video": 1.2]`.
-        package var gpuBusy: Measured<[String: Double]>
+        public var gpuBusy: Measured<[String: Double]>
         /// What was used up, in joules, by counter: `["package-0": 130.5]`. No counter includes another.
-        package var energy: Measured<[String: Double]>
+        public var energy: Measured<[String: Double]>
         /// What another encoder took over, and what was adjusted: settings that were not honoured. Such figures are not
         /// those of the encoder alone.
-        package var deviations: [String] = []
+        public var deviations: [String] = []
 
         /// Frames per second.
-        package var framesPerSecond: Double { wallTime > 0 ? Double(framesOut) / wallTime : 0 }
+        public var framesPerSecond: Double { wallTime > 0 ? Double(framesOut) / wallTime : 0 }
     }
 
     /// Processor time in seconds.
-    package struct ProcessorTime: Codable, Sendable, Hashable {
-        package var user: Double
-        package var system: Double
-        package var total: Double { user + system }
+    public struct ProcessorTime: Codable, Sendable, Hashable {
+        /// In the program.
+        public var user: Double
+        /// In the kernel on its behalf.
+        public var system: Double
+        /// Both together.
+        public var total: Double { user + system }
     }
 
     /// How long frames took, in seconds.
-    package struct Latency: Codable, Sendable, Hashable {
-        package var p50: Double
-        package var p90: Double
-        package var p99: Double
-        package var maximum: Double
-        package var histogram: Histogram
+    public struct Latency: Codable, Sendable, Hashable {
+        /// What half of the frames do not exceed.
+        public var p50: Double
+        /// What 90 of 100 frames do not exceed.
+        public var p90: Double
+        /// What 99 of 100 frames do not exceed.
+        public var p99: Double
+        /// The slowest frame.
+        public var maximum: Double
+        /// All frames.
+        public var histogram: Histogram
     }
 
     /// How many values lie between two edges.
-    package struct Histogram: Codable, Sendable, Hashable {
+    public struct Histogram: Codable, Sendable, Hashable {
         /// In the unit of the values, increasing; one more than there are counts.
-        package var edges: [Double]
+        public var edges: [Double]
         /// `counts[n]` values lie in `edges[n]..<edges[n + 1]`.
-        package var counts: [Int]
+        public var counts: [Int]
     }
 
     /// Decoded pictures compared with those that were encoded, cropped to the same size.
-    package struct Quality: Codable, Sendable, Hashable {
+    public struct Quality: Codable, Sendable, Hashable {
         /// How many frames were compared; other than the clip's count the figures are compared with nothing.
-        package var frames: Int
+        public var frames: Int
         /// In dB, from the mean of the squared errors of all frames. Identical pictures have none: it would be infinite.
-        package var psnr: Measured<Planes>
+        public var psnr: Measured<Planes>
         /// 0...1: the mean over frames.
-        package var ssim: Measured<Planes>
-        package var vmaf: Measured<VMAF>
+        public var ssim: Measured<Planes>
+        /// By ffmpeg with libvmaf.
+        public var vmaf: Measured<VMAF>
         /// In dB, by ffmpeg's filter.
-        package var xpsnr: Measured<Planes>
+        public var xpsnr: Measured<Planes>
 
         /// No quality at all, for one reason.
-        package static func absent(_ reason: String) -> Quality {
+        public static func absent(_ reason: String) -> Quality {
             Quality(
                 frames: 0,
                 psnr: .absent(reason),
@@ -110,21 +123,27 @@ extension BenchmarkReport {
     }
 
     /// A quality of each plane.
-    package struct Planes: Codable, Sendable, Hashable {
-        package var y: Double
-        package var u: Double
-        package var v: Double
+    public struct Planes: Codable, Sendable, Hashable {
+        /// Luma.
+        public var y: Double
+        /// Blue difference.
+        public var u: Double
+        /// Red difference.
+        public var v: Double
         /// Of all samples of all planes together.
-        package var all: Double
+        public var all: Double
     }
 
     /// 0...100, by libvmaf.
-    package struct VMAF: Codable, Sendable, Hashable {
-        package var mean: Double
-        package var harmonicMean: Double
-        package var minimum: Double
+    public struct VMAF: Codable, Sendable, Hashable {
+        /// Over frames.
+        public var mean: Double
+        /// Over frames; bad ones weigh more.
+        public var harmonicMean: Double
+        /// The worst frame.
+        public var minimum: Double
         /// The model: `vmaf_v0.6.1`.
-        package var model: String
+        public var model: String
     }
 }
 

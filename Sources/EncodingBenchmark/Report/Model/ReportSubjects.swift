@@ -2,36 +2,38 @@
 
 extension BenchmarkReport {
     /// What was encoded.
-    package struct Clip: Codable, Sendable, Hashable, Identifiable {
+    public struct Clip: Codable, Sendable, Hashable, Identifiable {
         /// Unique in the report, for people: `mixed-1280x720`.
-        package var id: String
+        public var id: String
         /// The file's path as it was given, or `generated`.
-        package var source: String
+        public var source: String
         /// For a generated clip, what it shows: `noise`, `scrolling-text`.
-        package var content: String?
-        package var width: Int
-        package var height: Int
+        public var content: String?
+        /// Luma samples from left to right.
+        public var width: Int
+        /// Luma samples from top to bottom.
+        public var height: Int
         /// Frames per second: `25`, `30000/1001`.
-        package var frameRate: String
+        public var frameRate: String
         /// How many frames are encoded in each run.
-        package var frameCount: Int
+        public var frameCount: Int
         /// `NV12`, `I420`, `P010`.
-        package var pixelFormat: String
+        public var pixelFormat: String
         /// Bits per sample.
-        package var bitDepth: Int
+        public var bitDepth: Int
         /// Range, matrix, primaries and transfer, in words.
-        package var color: String
+        public var color: String
         /// A digest of all samples of all frames, with its kind: `fnv1a64:…`. Clips are the same if it is the same.
-        package var digest: String
+        public var digest: String
 
         /// How long the clip is shown, in seconds; 0 if its rate makes no sense.
-        package var duration: Double {
+        public var duration: Double {
             let rate = framesPerSecond
             return rate > 0 ? Double(frameCount) / rate : 0
         }
 
         /// ``frameRate`` as a number; 0 if it makes no sense.
-        package var framesPerSecond: Double {
+        public var framesPerSecond: Double {
             let parts = frameRate.split(separator: "/", maxSplits: 1).map { Double($0) ?? .nan }
             let rate = parts.count == 2 ? parts[0] / parts[1] : parts.first ?? .nan
             return rate.isFinite && rate > 0 ? rate : 0
@@ -39,14 +41,14 @@ extension BenchmarkReport {
     }
 
     /// An encoder with its settings.
-    package struct Encoder: Codable, Sendable, Hashable, Identifiable {
+    public struct Encoder: Codable, Sendable, Hashable, Identifiable {
         /// What it runs on.
-        package enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
+        public enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
             case software, hardware
         }
 
         /// How pictures get to it. Figures of different ways are not compared unless somebody insists.
-        package enum PictureTransfer: String, Codable, Sendable, Hashable, CaseIterable {
+        public enum PictureTransfer: String, Codable, Sendable, Hashable, CaseIterable {
             /// It reads them where they are, in main memory, as software does.
             case inPlace = "in-place"
             /// They are copied from main memory to the device: hybrid.
@@ -56,28 +58,30 @@ extension BenchmarkReport {
         }
 
         /// Unique in the report, for people: `x264 medium`, `renderD128 H.264 low power`.
-        package var id: String
-        package var kind: Kind
+        public var id: String
+        /// What it runs on.
+        public var kind: Kind
         /// The encoder's own name: `x264`, `VA-API`.
-        package var name: String
+        public var name: String
         /// `h264` or `hevc`.
-        package var codec: String
+        public var codec: String
         /// The render node; `nil` for software.
-        package var device: String?
+        public var device: String?
         /// How libva's driver calls itself; `nil` for software.
-        package var driver: String?
+        public var driver: String?
         /// `EncSlice` or `EncSliceLP`; `nil` for software.
-        package var entrypoint: String?
+        public var entrypoint: String?
         /// x264's and x265's preset, or the driver's quality level; `nil` if it was left to the encoder.
-        package var preset: String?
+        public var preset: String?
         /// Every setting that is not the rate, with its value, as it was in force.
-        package var settings: [String: String]
-        package var transfer: PictureTransfer
+        public var settings: [String: String]
+        /// How pictures get to it.
+        public var transfer: PictureTransfer
         /// Whether it runs in a process of its own.
-        package var isInHelper: Bool
+        public var isInHelper: Bool
         /// Whether the render node is only pretended.
-        package var isFakeNode = false
+        public var isFakeNode = false
         /// Whether the driver is the one of this project's tests, which runs on the CPU.
-        package var isReferenceDriver = false
+        public var isReferenceDriver = false
     }
 }
