@@ -47,4 +47,23 @@ extension PlanText where Self: CaseIterable & RawRepresentable<String> {
 
     /// What may be written.
     public static var allowedText: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
+    /// Writes the word. Said here as well, for the standard library says another way for raw values, and between the two
+    /// the compiler takes neither but its own.
+    public func encode(to encoder: any Encoder) throws { try rawValue.encode(to: encoder) }
+
+    /// Reads the word.
+    ///
+    /// - Throws: `DecodingError` with what is allowed.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let value = Self(rawValue: text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "\(text) is not \(Self.allowedText)"
+            )
+        }
+        self = value
+    }
 }
