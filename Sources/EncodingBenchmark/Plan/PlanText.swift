@@ -25,16 +25,16 @@ extension PlanText {
     /// Reads the word.
     ///
     /// - Throws: `DecodingError` with what is allowed.
-    public init(from decoder: any Decoder) throws {
+    public init(from decoder: any Decoder) throws { self = try Self.word(from: decoder) }
+
+    fileprivate static func word(from decoder: any Decoder) throws -> Self {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        guard let value = Self(text: text) else {
-            throw DecodingError.dataCorruptedError(
-                in: container,
-                debugDescription: "\(text) is not \(Self.allowedText)"
-            )
-        }
-        self = value
+        if let value = Self(text: text) { return value }
+        throw DecodingError.dataCorruptedError(
+            in: container,
+            debugDescription: "\(text) is not \(Self.allowedText)"
+        )
     }
 }
 
@@ -48,22 +48,16 @@ extension PlanText where Self: CaseIterable & RawRepresentable<String> {
     /// What may be written.
     public static var allowedText: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
-    /// Writes the word. Said here as well, for the standard library says another way for raw values, and between the two
-    /// the compiler takes neither but its own.
-    public func encode(to encoder: any Encoder) throws { try rawValue.encode(to: encoder) }
+    // Enumerations with raw values have a coding of their own, so the word is said again here.
+
+    /// Writes the word.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
 
     /// Reads the word.
     ///
     /// - Throws: `DecodingError` with what is allowed.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        guard let value = Self(rawValue: text) else {
-            throw DecodingError.dataCorruptedError(
-                in: container,
-                debugDescription: "\(text) is not \(Self.allowedText)"
-            )
-        }
-        self = value
-    }
+    public init(from decoder: any Decoder) throws { self = try Self.word(from: decoder) }
 }
