@@ -37,7 +37,8 @@ public struct BenchmarkReport: Codable, Sendable, Hashable {
 }
 
 /// A figure, or the reason why there is none: `{"value": 38.2}` or `{"absent": "no ffmpeg with libvmaf was found"}`.
-public enum Measured<Value: Codable & Sendable & Hashable>: Codable, Sendable, Hashable {
+public enum Measured<Value: Sendable & Hashable>: Sendable, Hashable {
+    /// The figure.
     case value(Value)
     /// Why it was not measured, for a person; without a full stop.
     case absent(String)
@@ -54,8 +55,18 @@ public enum Measured<Value: Codable & Sendable & Hashable>: Codable, Sendable, H
         return reason
     }
 
-    private enum CodingKeys: CodingKey { case value, absent }
+    /// The same about what is made of the figure.
+    func map<Other>(_ transform: (Value) -> Other) -> Measured<Other> {
+        switch self {
+        case .value(let value): .value(transform(value))
+        case .absent(let reason): .absent(reason)
+        }
+    }
 
+    private enum CodingKeys: CodingKey { case value, absent }
+}
+
+extension Measured: Decodable where Value: Decodable {
     /// Reads either key; `value` counts if both are there.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -65,9 +76,11 @@ public enum Measured<Value: Codable & Sendable & Hashable>: Codable, Sendable, H
             self = .absent(try container.decode(String.self, forKey: .absent))
         }
     }
+}
 
+extension Measured: Encodable where Value: Encodable {
     /// Writes one key.
-    public func encode(to encoder: any Swift.Encoder) throws {
+    public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .value(let value): try container.encode(value, forKey: .value)
