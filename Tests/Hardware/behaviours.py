@@ -228,10 +228,10 @@ def of_codec(codec, full):
             lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", *words)
         found[f"lost frames and a long-term reference, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", *words)
-        # H.264 table A-1: 900 macroblocks. H.265 A.4.2: 8 pictures of the size, with the one that is decoded.
-        level, room = ("1.1", 8) if codec == "h264" else ("1", 6)
+        # H.264 table A-1: 900 macroblocks, 9 pictures. H.265 A.4.2: 12 pictures, with the one that is decoded.
+        level, room, size = ("1.1", 8, ()) if codec == "h264" else ("1", 10, ("width=128", "height=96"))
         found[f"more long-term references than there is room, {isolation}"] = (
-            mark_beyond_room, level, room, "b-frames=0", *words)
+            mark_beyond_room, level, room, *size, "b-frames=0", *words)
     found["a lost frame of a wave"] = (lose_frames_of_waves, [14], 17, 11, chosen)
     found["a lost frame of a wave and a long-term reference"] = (
         lose_frames_of_waves, [14], 17, 11, "marks=1", "mark@8=0", chosen)

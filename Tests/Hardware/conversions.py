@@ -74,16 +74,17 @@ class Clip:
         self.path = Path(folder) / f"{form}.{'raw' if is_raw else 'nut'}"
         size = "x".join(map(str, size))
         self.words = ["--input-pixel-format", form, "--input-size", size, "--input-fps", "25"] if is_raw else []
+        self.decoding = ["-f", "rawvideo", "-pixel_format", form, "-video_size", size, "-framerate", "25"]
         if not self.path.exists():
             subprocess.run(["ffmpeg", "-y", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25",
                             "-frames:v", "5", "-pix_fmt", form, "-c:v", "rawvideo",
                             *(["-f", "rawvideo"] if is_raw else []), self.path], check=True)
 
 
-def encode(command, clip, output, limits, options, isolation="in-process"):
+def encode(command, clip, output, limits, options, isolation="in-process", faults=""):
     journal = output.with_suffix(".journal")
     journal.unlink(missing_ok=True)
-    environment = client_environment(build(), limits=limits, journal=journal)
+    environment = client_environment(build(), limits=limits, faults=faults, journal=journal)
     words = [str(command), "encode", str(clip.path), "-o", str(output), "--overwrite", "--json", "--require-hardware",
              "--isolation", isolation, "--qp", "12", *clip.words, *options]
     ended = run(words, environment, 120)
@@ -92,10 +93,11 @@ def encode(command, clip, output, limits, options, isolation="in-process"):
     return ended, document, found
 
 
-def psnr(one, other):
-    """Of luma, and of the worse chroma, in dB."""
-    compared = subprocess.run(["ffmpeg", "-v", "info", "-i", one, "-i", other, "-lavfi", "psnr", "-f", "null", "-"],
-                              capture_output=True, text=True).stderr
+def psnr(one, other, *decoding):
+    """Of luma, and of the worse chroma, in dB; with options by which the other one is read."""
+    filters = "[1:v]format=yuv420p[other];[0:v][other]psnr" if decoding else "psnr"
+    command = ["ffmpeg", "-v", "info", "-i", one, *decoding, "-i", other, "-lavfi", filters, "-f", "null", "-"]
+    compared = subprocess.run(command, capture_output=True, text=True).stderr
     words = dict(word.split(":") for word in compared.split("PSNR ", 1)[1].split("\n")[0].split())
     return float(words["y"]), min(float(words["u"]), float(words["v"]))
 
@@ -148,6 +150,23 @@ def read_in_place(program, folder, form, size, isolation, limits=""):
     return complaints
 
 
+def given_up_in_file(program, folder, faults, converted):
+    """Pictures that were left in a raw file for a processing unit are converted without it, and none is lost."""
+    folder = Path(folder)
+    clip, output = Clip(folder, "bgra", (176, 144), is_raw=True), folder / "raw.h264"
+    command, options = Path(program).parent / "vatoolbox", ("--b-frames", "off")
+    ended, document, complaints = encode(command, clip, output, "", options, "process", faults)
+    if ended.status != 0:
+        return complaints + [f"{ended.description}: {ended.output[-400:]}"]
+    frames = document["frames"]
+    if (frames["out"], frames["convertedByEncoder"]) != (5, converted):
+        complaints.append(f"{frames}, expected 5 out and {converted} converted by the encoder")
+    decoded = psnr(output, clip.path, *clip.decoding)
+    if any(one < least for one, least in zip(decoded, LEAST_PSNR)):
+        complaints.append(f"PSNR {decoded} dB, expected at least {LEAST_PSNR}")
+    return complaints
+
+
 NV12, BGRA, YUY2, P010 = 176 * 144 * 3 // 2, 176 * 144 * 4, 176 * 144 * 2, 176 * 144 * 3
 MAIN10 = "codec=hevc", "bits=10"
 
@@ -192,6 +211,8 @@ def all_conversions(full):
         found[f"{form} in a raw file of 642x358"] = (read_in_place, form, (642, 358), "in-process")
         found[f"{form} in a raw file, without pages"] = (
             read_in_place, form, (642, 358), "process", "user-pointer=no")
+    found["wrong pictures of a raw file"] = (given_up_in_file, "processed:*=negative", 0)
+    found["a refused picture of a raw file"] = (given_up_in_file, "vaEndPicture:6=status:0x18", 2)
     fits = ((), ("--size", "160x120"), ("--size", "160x120", "--fit", "aspect-fill"),
             ("--size", "160x120", "--fit", "stretch"), ("--size", "640x360"))
     # What has the encoder's format and size, or only other planes, is not converted by the unit.

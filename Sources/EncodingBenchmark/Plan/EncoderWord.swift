@@ -49,6 +49,11 @@ public struct EncoderWord: Sendable, Hashable {
         if case .encoders = meaning { false } else { true }
     }
 
+    /// The render node, if the word is one.
+    public var node: String? {
+        if case .node(let path) = meaning { path } else { nil }
+    }
+
     /// The encoders.
     ///
     /// - Parameter hardware: Everything that this machine's GPUs encode with.

@@ -25,16 +25,16 @@ extension PlanText {
     /// Reads the word.
     ///
     /// - Throws: `DecodingError` with what is allowed.
-    public init(from decoder: any Decoder) throws {
+    public init(from decoder: any Decoder) throws { self = try Self.word(from: decoder) }
+
+    fileprivate static func word(from decoder: any Decoder) throws -> Self {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        guard let value = Self(text: text) else {
-            throw DecodingError.dataCorruptedError(
-                in: container,
-                debugDescription: "\(text) is not \(Self.allowedText)"
-            )
-        }
-        self = value
+        if let value = Self(text: text) { return value }
+        throw DecodingError.dataCorruptedError(
+            in: container,
+            debugDescription: "\(text) is not \(Self.allowedText)"
+        )
     }
 }
 
@@ -47,4 +47,17 @@ extension PlanText where Self: CaseIterable & RawRepresentable<String> {
 
     /// What may be written.
     public static var allowedText: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
+    // Enumerations with raw values have a coding of their own, so the word is said again here.
+
+    /// Writes the word.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+
+    /// Reads the word.
+    ///
+    /// - Throws: `DecodingError` with what is allowed.
+    public init(from decoder: any Decoder) throws { self = try Self.word(from: decoder) }
 }

@@ -11,11 +11,8 @@ package enum BenchmarkFile {
     /// - Throws: `inputOutput`.
     package static func write(_ value: some Encodable, to path: String) throws(MediaError) {
         let temporary = path + ".part"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw systemFailure("open", "a file of the benchmark cannot be written", path) }
         do throws(MediaError) {
-            defer { close(descriptor) }
-            try writeAll([UInt8](try line(value).utf8), to: descriptor, path)
+            try OpenFile(temporary, O_CREAT | O_TRUNC).write([UInt8](try line(value).utf8))
         } catch {
             unlink(temporary)
             throw error
@@ -25,17 +22,33 @@ package enum BenchmarkFile {
         }
     }
 
+    /// Makes a folder, and those that it lies in.
+    ///
+    /// - Throws: `inputOutput`.
+    package static func makeFolder(_ path: String) throws(MediaError) {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw MediaError(.inputOutput, "a folder of the benchmark cannot be made", given: path)
+        }
+    }
+
     /// Reads a value.
     ///
     /// - Throws: `inputOutput`, `malformedData`.
     package static func read<Value: Decodable>(_ path: String) throws(MediaError) -> Value {
-        let data: Data
+        try value(try text(path), path)
+    }
+
+    /// Reads a file.
+    ///
+    /// - Throws: `inputOutput`.
+    package static func text(_ path: String) throws(MediaError) -> String {
         do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path))
+            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
         } catch {
             throw MediaError(.inputOutput, "a file of the benchmark cannot be read", given: path)
         }
-        return try value(String(decoding: data, as: UTF8.self), path)
     }
 
     /// A value as one line of JSON, with its newline. Keys are sorted, so that equal values are equal lines.

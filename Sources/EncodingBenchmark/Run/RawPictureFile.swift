@@ -4,21 +4,14 @@ internal import Glibc
 package import MediaTypes
 
 /// Writes pictures into a file, plane after plane without padding, and keeps a digest of them.
-package struct RawPictureFile: ~Copyable {
-    private let descriptor: Int32
-    private let path: String
+package struct RawPictureFile {
+    private let file: OpenFile
     private var sum = Digest()
 
     /// Makes the file, empty.
     ///
     /// - Throws: `inputOutput`.
-    package init(path: String) throws(MediaError) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw systemFailure("open", "a clip cannot be written", path) }
-        self.path = path
-    }
-
-    deinit { close(descriptor) }
+    package init(path: String) throws(MediaError) { file = try OpenFile(path, O_CREAT | O_TRUNC) }
 
     /// The digest of all bytes.
     package var digest: String { sum.text }
@@ -39,7 +32,7 @@ package struct RawPictureFile: ~Copyable {
             }
         }
         bytes.withUnsafeBytes { sum.add($0) }
-        try writeAll(bytes, to: descriptor, path)
+        try file.write(bytes)
     }
 }
 
@@ -55,19 +48,37 @@ func systemFailure(_ call: String, _ message: String, _ given: String? = nil) ->
     )
 }
 
-/// Writes all bytes.
-///
-/// - Throws: `inputOutput`.
-func writeAll(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(MediaError) {
-    var offset = 0
-    while offset < bytes.count {
-        let count = bytes.withUnsafeBytes { rest in
-            write(descriptor, rest.baseAddress.map { $0 + offset }, rest.count - offset)
+/// A file that is open for writing; closed with its last owner.
+final class OpenFile: Sendable {
+    let descriptor: Int32
+    let path: String
+
+    /// Opens or makes a file.
+    ///
+    /// - Parameter flags: Of open(2), besides those for writing.
+    /// - Throws: `inputOutput`.
+    init(_ path: String, _ flags: Int32) throws(MediaError) {
+        descriptor = open(path, O_WRONLY | O_CLOEXEC | flags, 0o644)
+        self.path = path
+        if descriptor < 0 { throw systemFailure("open", "a file of the benchmark cannot be written", path) }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Writes all bytes.
+    ///
+    /// - Throws: `inputOutput`.
+    func write(_ bytes: [UInt8]) throws(MediaError) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes { rest in
+                Glibc.write(descriptor, rest.baseAddress.map { $0 + offset }, rest.count - offset)
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw systemFailure("write", "a file of the benchmark cannot be written", path)
+            }
+            offset += count
         }
-        if count < 0 {
-            if errno == EINTR { continue }
-            throw systemFailure("write", "a file of the benchmark cannot be written", path)
-        }
-        offset += count
     }
 }

@@ -10,6 +10,10 @@ package struct StreamRecord: Codable, Sendable, Hashable {
     package var processorTime: BenchmarkReport.ProcessorTime
     /// The most memory of this process and its helpers, without the pictures, in bytes; `nil` if the kernel does not tell.
     package var peakMemory: Int?
+    /// How long each engine of the GPU was busy meanwhile, in seconds.
+    package var gpuBusy: Measured<[String: Double]>
+    /// What was used up meanwhile, in joules, by counter.
+    package var energy: Measured<[String: Double]>
     /// What the encoder is.
     package var encoder: EncoderFacts
 

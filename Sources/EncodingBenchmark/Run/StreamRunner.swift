@@ -63,6 +63,8 @@ package struct StreamRunner: Sendable {
                 let kept = pictures.reduce(0) { $0 + $1.ownBytes }
                 return max(0, own - kept) + peaks.sum
             },
+            gpuBusy: .absent("it was not looked for"),
+            energy: .absent("it was not looked for"),
             encoder: facts
         )
     }
