@@ -16,10 +16,3 @@ extension BenchmarkReport.Environment {
         )
     }
 }
-
-extension BenchmarkReport.Quality {
-    /// Compares a coded stream with its clip.
-    init(ofStream path: String, codedFrames: [Bool], _ clip: PreparedClip) {
-        self = .absent("it was not measured")
-    }
-}
