@@ -7,16 +7,16 @@ internal import PixelConversion
 /// Decodes a stream and compares its pictures with those that were encoded.
 package struct StreamQuality: Sendable {
     private let clip: PreparedClip
-    private let frames: Int
+    private let codedFrames: [Bool]
     private let program: QualityProgram.Search
 
     /// - Parameters:
     ///   - clip: What was encoded.
-    ///   - frames: How many frames of it.
+    ///   - codedFrames: Which frames of it must be in the stream: all but those that were dropped on purpose.
     ///   - program: An ffmpeg for VMAF and XPSNR, or why there is none.
-    package init(clip: PreparedClip, frames: Int, program: QualityProgram.Search) {
+    package init(clip: PreparedClip, codedFrames: [Bool], program: QualityProgram.Search) {
         self.clip = clip
-        self.frames = frames
+        self.codedFrames = codedFrames
         self.program = program
     }
 
@@ -34,7 +34,7 @@ package struct StreamQuality: Sendable {
         var totals = QualityTotals(bitDepth: clip.bitDepth)
         var external = ExternalQuality(program, clip: clip)
         let source = try MediaSource(path: path, options: MediaSource.Options(deinterlacing: .off))
-        var pairing = FramePairing(rate: clip.frameRate.value, frames: frames)
+        var pairing = FramePairing(rate: clip.frameRate.value, codedFrames: codedFrames)
         while let event = try source.next() {
             guard case .frame(let frame) = event else { continue }
             let number = try pairing.number(ofFrameAt: frame.presentationTime)
@@ -81,15 +81,18 @@ package struct StreamQuality: Sendable {
 
 /// Finds the frame of the source that a decoded one belongs to.
 struct FramePairing {
-    let rate: Rational
-    let frames: Int
+    private let rate: Rational
+    private let codedFrames: [Bool]
     private var next = 0
     private var count = 0
     private var firstMissing: Int?
 
-    init(rate: Rational, frames: Int) {
+    /// - Parameters:
+    ///   - rate: Frames of the source per second.
+    ///   - codedFrames: Which of them must come.
+    init(rate: Rational, codedFrames: [Bool]) {
         self.rate = rate
-        self.frames = frames
+        self.codedFrames = codedFrames
     }
 
     /// Containers round times, the coarsest to milliseconds.
@@ -97,7 +100,7 @@ struct FramePairing {
 
     /// The number of the frame that is shown at a time. Frames are to be asked for in the order in which they are shown.
     ///
-    /// - Throws: `malformedData` if no frame of the source is shown then, or it was asked for before.
+    /// - Throws: `malformedData` if no frame of the source is shown then, it was not coded, or it was asked for before.
     mutating func number(ofFrameAt time: MediaTime) throws(MediaError) -> Int {
         let place = time.seconds * rate.doubleValue
         guard place.isFinite, abs(place - place.rounded()) / rate.doubleValue <= Self.tolerance else {
@@ -109,29 +112,24 @@ struct FramePairing {
             )
         }
         let number = Int(place.rounded())
-        count += 1
-        guard number >= next, number < frames else {
-            let reason = number < next ? "twice, or in the wrong order" : "and the source has no such frame"
-            throw MediaError(
-                .malformedData,
-                "frame \(number) was decoded \(reason)",
-                given: "\(time.seconds) s",
-                allowed: "frames \(next) to \(frames - 1)"
-            )
+        guard number >= next, codedFrames.indices.contains(number), codedFrames[number] else {
+            let reason = number < next ? "twice, or in the wrong order" : "which was not coded"
+            throw MediaError(.malformedData, "frame \(number) was decoded, \(reason)", given: "\(time.seconds) s")
         }
-        if number > next { firstMissing = firstMissing ?? next }
+        firstMissing = firstMissing ?? codedFrames[next..<number].firstIndex(of: true)
+        count += 1
         next = number + 1
         return number
     }
 
     /// - Throws: `malformedData` with both counts if frames are missing.
     func checkEnd() throws(MediaError) {
-        guard count != frames else { return }
+        guard let missing = firstMissing ?? codedFrames[next...].firstIndex(of: true) else { return }
         throw MediaError(
             .malformedData,
-            "not every frame of the source was decoded, the first that is missing is \(firstMissing ?? next)",
+            "not every frame was decoded, the first that is missing is \(missing)",
             given: "\(count) frames",
-            allowed: "\(frames)"
+            allowed: "\(codedFrames.count { $0 })"
         )
     }
 }

@@ -15,7 +15,6 @@ struct BenchmarkState {
     private(set) var prepared: [PreparedClip] = []
     /// Searches of the plan.
     let searches: [BenchmarkRun]
-    private let qualityProgram = QualityProgram.search()
     /// Nodes that are only pretended.
     var fakeNodes: Set<String> = []
 
@@ -132,12 +131,7 @@ struct BenchmarkState {
         guard let stream = record.streams.first, stream.failure == nil else { return .absent("there is no stream") }
         let key = clip.digest + stream.digest
         if let known = qualities[key] { return known }
-        let quality: BenchmarkReport.Quality
-        do throws(MediaError) {
-            quality = try StreamQuality(clip: clip, frames: clip.frames, program: qualityProgram).measure(path)
-        } catch {
-            quality = .absent(error.readable)
-        }
+        let quality = BenchmarkReport.Quality(ofStream: path, codedFrames: stream.arrived.map { $0 >= 0 }, clip)
         qualities[key] = quality
         return quality
     }

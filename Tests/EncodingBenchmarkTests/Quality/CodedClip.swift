@@ -101,9 +101,11 @@ final class CodedClip {
 
     func quality(
         _ stream: String,
+        codedFrames: [Bool]? = nil,
         program: QualityProgram.Search = .missing("none is wanted")
     ) throws -> BenchmarkReport.Quality {
-        try StreamQuality(clip: clip, frames: clip.frames, program: program).measure(stream)
+        let codedFrames = codedFrames ?? Array(repeating: true, count: clip.frames)
+        return try StreamQuality(clip: clip, codedFrames: codedFrames, program: program).measure(stream)
     }
 
     /// Runs a program; returns what it says on standard error.

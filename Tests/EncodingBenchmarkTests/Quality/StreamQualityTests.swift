@@ -100,12 +100,27 @@ import Testing
     @Test(arguments: [
         ("select=not(eq(n\\,3))", "the first that is missing is 3: given 7 frames, allowed 8"),
         ("trim=end_frame=5", "the first that is missing is 5: given 5 frames, allowed 8"),
-        ("tpad=stop=1", "frame 8 was decoded and the source has no such frame"),
+        ("tpad=stop=1", "frame 8 was decoded, which was not coded"),
     ])
     func refusesAnotherNumberOfFrames(filter: String, words: String) throws {
         let coded = try CodedClip()
         let text = try refusal(coded, coded.encode(options: ["-vf", filter, "-vsync", "passthrough"]))
         #expect(text.contains(words))
+    }
+
+    @Test func framesThatWereDroppedAreNotMissed() throws {
+        let coded = try CodedClip()
+        let stream = try coded.encode(options: ["-vf", "select=not(eq(n\\,3)+eq(n\\,7))", "-vsync", "passthrough"])
+        let kept = (0..<8).map { $0 != 3 && $0 != 7 }
+        let quality = try coded.quality(stream, codedFrames: kept)
+        let whole = try coded.quality(coded.encode(name: "whole.mp4"))
+        #expect(quality.frames == 6)
+        // A frame that is paired with the one before or after has half of that.
+        #expect(abs(try #require(quality.psnr.value).all - #require(whole.psnr.value).all) < 2)
+        let error = #expect(throws: MediaError.self) {
+            try coded.quality(stream, codedFrames: (0..<8).map { $0 != 2 && $0 != 7 })
+        }
+        #expect(error?.message == "frame 2 was decoded, which was not coded")
     }
 
     @Test func refusesFramesAtOtherTimes() throws {
