@@ -206,6 +206,10 @@ def lose_frames_of_waves(program, folder, lost, told, period, *options, frames=5
     return scenario.complaints
 
 
+# A long-term reference of two is among what is lost, and another frame takes its place later.
+LOST_MARK = "b-frames=0", "marks=2", "mark@8=0", "mark@12=1", "mark@20=1", "low-latency=on"
+
+
 def hevc_behaviours(full):
     """The same of HEVC, where the codec has a part in it."""
     found = {}
@@ -217,6 +221,9 @@ def hevc_behaviours(full):
         found[f"HEVC: 3 layers, {isolation}"] = (drop_layers, 3, "b-frames=0", *words)
         found[f"HEVC: lost frames told late, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", *words)
+        found[f"HEVC: lost frames and a long-term reference, {isolation}"] = (
+            lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", *words)
+    found["HEVC: a lost long-term reference"] = (lose_frames, [12, 13], 16, *LOST_MARK, "codec=hevc")
     found["HEVC: a lost frame of a wave"] = (lose_frames_of_waves, [14], 17, 11, "codec=hevc")
     found["HEVC: constant rate and its buffer"] = (
         keep_to_buffer, 512_000, "interval=30", "b-frames=3", "codec=hevc")
@@ -252,6 +259,7 @@ def all_behaviours(full):
         found[f"lost frames and a long-term reference, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", words)
         found[f"more long-term references than there is room, {isolation}"] = (mark_beyond_room, "b-frames=0", words)
+    found["a lost long-term reference"] = (lose_frames, [12, 13], 16, *LOST_MARK)
     found["a lost frame of a wave"] = (lose_frames_of_waves, [14], 17, 11)
     found["a lost frame of a wave and a long-term reference"] = (
         lose_frames_of_waves, [14], 17, 11, "marks=1", "mark@8=0")
