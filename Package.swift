@@ -15,6 +15,7 @@ let strict: [SwiftSetting] = [
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let yaml = Target.Dependency.product(name: "Yams", package: "Yams")
 let metricsForTests = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 
 let package = Package(
@@ -22,6 +23,7 @@ let package = Package(
     products: [
         .library(name: "VAToolbox", targets: ["VAToolbox", "EncoderIPC", "MediaTypes", "BitstreamSyntax"]),
         .library(name: "Transcoding", targets: ["Transcoding", "MediaIO"]),
+        .library(name: "EncodingBenchmark", targets: ["EncodingBenchmark"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
         .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
     ],
@@ -29,6 +31,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // Pure values: no C library, no device.
@@ -93,11 +96,21 @@ let package = Package(
             dependencies: ["BitstreamSyntax", "MediaTypes", "MediaIO", "VAToolbox"],
             swiftSettings: strict
         ),
+        // What encoders cost and what they give for it, measured through the session API.
+        .target(
+            name: "EncodingBenchmark",
+            dependencies: [
+                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "PixelConversion", "Transcoding", "VAToolbox",
+                yaml,
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareEncoder", "MediaIO", "MediaTypes", "RenderNodes",
-                "SoftwareEncoder", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "EncodingBenchmark", "HardwareEncoder", "MediaIO",
+                "MediaTypes",
+                "RenderNodes", "SoftwareEncoder", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -148,6 +161,15 @@ let package = Package(
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "VAToolbox",
             ],
             path: "Tests/IsolationMeter",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EncodingBenchmarkTests",
+            dependencies: [
+                "BitstreamSyntax", "EncodingBenchmark", "MediaIO", "MediaTypes", "PixelConversion", "TestSupport",
+                "VAToolbox", "VAToolboxCommand", "VAToolboxHelper",
+            ],
+            exclude: ["Statistics/bjontegaard.json"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -46,6 +46,7 @@ struct X265Settings: SoftwareSettings {
         setStructure()
         setSlices()
         setIntraRefresh()
+        avoidPredictionInOneBlock()
         reportWhatIsMissing()
         try setColor()
         setMetadata()
@@ -144,8 +145,18 @@ extension X265Settings {
         // Messages about HDR stand before every key frame then, where they belong; parameter sets are taken out again.
         parameters.bRepeatHeaders = 1
         if configuration.software.threads == 1 { parameters.frameNumThreads = 1 }
+        parameters.maxCUSize = min(parameters.maxCUSize, try largestBlock())
+        parameters.minCUSize = min(parameters.minCUSize, parameters.maxCUSize)
+        // Below four columns of 16 the instructions that x265 3.5 has for it write beyond their row, into other memory.
+        if configuration.width <= 48 { parameters.rc.cuTree = 0 }
+    }
+
+    /// The largest block that x265 codes such pictures with. One that fills the picture is avoided: x265 3.5 then leaves
+    /// the margins of its reference pictures unset and predicts from them what no decoder has.
+    private func largestBlock() throws(MediaError) -> UInt32 {
         let side = UInt32(clamping: min(configuration.width, configuration.height))
-        guard let largest = Self.blockSizes.first(where: { $0 <= side }) else {
+        let possible = Self.blockSizes.filter { $0 <= side }
+        guard let smallest = possible.last else {
             throw MediaError(
                 .unsupported,
                 "x265 encodes no picture that is smaller than a block",
@@ -153,10 +164,7 @@ extension X265Settings {
                 allowed: "16x16 or larger"
             )
         }
-        parameters.maxCUSize = min(parameters.maxCUSize, largest)
-        parameters.minCUSize = min(parameters.minCUSize, parameters.maxCUSize)
-        // Below four columns of 16 the instructions that x265 3.5 has for it write beyond their row, into other memory.
-        if configuration.width <= 48 { parameters.rc.cuTree = 0 }
+        return possible.first { max(configuration.width, configuration.height) > Int($0) } ?? smallest
     }
 
     private mutating func setTiming() {
@@ -251,6 +259,17 @@ extension X265Settings {
         case .off: parameters.bframes = 0
         case .automatic: break
         }
+    }
+
+    /// Pictures that even the smallest block fills: see ``largestBlock()``.
+    private mutating func avoidPredictionInOneBlock() {
+        let isOneBlock = max(configuration.width, configuration.height) <= Int(parameters.maxCUSize)
+        guard isOneBlock, parameters.keyframeMax != 1 else { return }
+        let distance = parameters.keyframeMax < 0 ? "unlimited" : "\(parameters.keyframeMax)"
+        adjust("key frame interval", from: distance, to: "1", "x265 predicts wrongly in pictures of one block")
+        parameters.keyframeMax = 1
+        parameters.bframes = 0
+        parameters.bIntraRefresh = 0
     }
 
     /// x265 looks further ahead than it has B-frames in a row, or refuses.

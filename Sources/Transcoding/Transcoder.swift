@@ -160,15 +160,16 @@ public final class Transcoder: Sendable {
         return try await writer.open(request.output, options, copying: contents)
     }
 
-    /// Whether an encoder copies pictures as they come into memory of its device, and nothing else is done with them.
+    /// Whether an encoder copies pictures as they come into memory of its device, and nothing else is done with them before.
     private func copiesPictures(
         _ encoder: EncoderDescription,
         _ video: VideoTrack,
         _ configuration: EncoderConfiguration
     ) -> Bool {
-        encoder.identity.isHardware && encoder.properties.pixelFormats.contains(video.pixelFormat)
+        guard encoder.identity.isHardware, request.video.frameRate == nil else { return false }
+        if encoder.properties.conversions?.formats.contains(video.pixelFormat) == true { return true }
+        return encoder.properties.pixelFormats.contains(video.pixelFormat)
             && (video.width, video.height) == (configuration.width, configuration.height)
-            && request.video.frameRate == nil
     }
 
     /// Feeds the session and empties it, side by side, until the input ends or either side fails.

@@ -125,7 +125,7 @@ struct BitRate: ArgumentValue {
     let bitsPerSecond: Int
 
     init?(argument text: String) {
-        guard let number = multiple(text) else { return nil }
+        guard let number = DecimalNumber.multiple(text) else { return nil }
         bitsPerSecond = number
     }
 
@@ -137,19 +137,11 @@ struct ByteCount: ArgumentValue {
     let bytes: Int
 
     init?(argument text: String) {
-        guard let number = multiple(text) else { return nil }
+        guard let number = DecimalNumber.multiple(text) else { return nil }
         bytes = number
     }
 
     static let allowedText = "bytes, such as 200k, 1.5M or 65536"
-}
-
-/// A number with k, M or G for powers of a thousand behind it, rounded.
-private func multiple(_ text: String) -> Int? {
-    let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9]
-    let factor = text.last.flatMap { factors[$0] }
-    guard let number = DecimalNumber(factor == nil ? text[...] : text.dropLast()) else { return nil }
-    return Int(exactly: (number.doubleValue * (factor ?? 1)).rounded())
 }
 
 /// Width and height.
@@ -185,21 +177,7 @@ extension RegionOfInterest: ArgumentValue {
 }
 
 extension Rational: ArgumentValue {
-    init?(argument text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), let first = DecimalNumber(parts[0]) else { return nil }
-        let denominator: Int64
-        if parts.count == 2 {
-            guard let second = DecimalNumber(parts[1])?.wholeValue, first.scale == 1 else { return nil }
-            denominator = Int64(second)
-        } else {
-            denominator = first.scale
-        }
-        guard let top = Int32(exactly: first.digits), let bottom = Int32(exactly: denominator), bottom > 0 else {
-            return nil
-        }
-        self = Rational(top, bottom).reduced
-    }
+    init?(argument text: String) { self.init(text: text) }
 
     static let allowedText = "frames per second, such as 25, 12.5 or 30000/1001"
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import CLinux
+import EncodingBenchmark
 import Glibc
 import Logging
 import MediaIO
@@ -15,7 +16,7 @@ struct VAToolboxCommand: ParsableCommand {
         commandName: "vatoolbox",
         abstract: "Encode video to H.264, on the GPU where that is possible and on the CPU where it is not.",
         version: version,
-        subcommands: [EncodeCommand.self, ProbeCommand.self]
+        subcommands: [EncodeCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self]
     )
 
     /// The version of the command and of the package.
@@ -34,6 +35,14 @@ struct VAToolboxCommand: ParsableCommand {
             let interruption = Interruption()
             start(probe)
             interruption.wait { _ in probe.interrupt() }
+        case .bench(let job):
+            let interruption = Interruption()
+            start(job)
+            interruption.wait(job.interrupt)
+        case .benchRun(let command):
+            let interruption = Interruption()
+            start(command)
+            interruption.wait { _ in leave(.interrupted) }
         }
     }
 
@@ -54,6 +63,20 @@ struct VAToolboxCommand: ParsableCommand {
         }
     }
 
+    private static func start(_ bench: BenchJob) {
+        do throws(MediaError) {
+            try PlainThread.start(name: "vt-bench") { leave(bench.run()) }
+        } catch {
+            leave(bench.run())
+        }
+    }
+
+    private static func start(_ run: BenchRunCommand) {
+        Task.detached { () async -> Void in
+            leave(await RunProcess.serve(request: run.request, record: run.record) ? .done : .failed)
+        }
+    }
+
     /// Not by `exit`: threads of an encoder that hangs would be waited for, and drivers crash in their destructors.
     private static func leave(_ status: ExitStatus) -> Never {
         fflush(nil)
@@ -63,6 +86,8 @@ struct VAToolboxCommand: ParsableCommand {
     private enum Preparation {
         case encode(EncodeJob)
         case tryAll(ExhaustiveProbe)
+        case bench(BenchJob)
+        case benchRun(BenchRunCommand)
         case done(ExitStatus)
     }
 
@@ -75,6 +100,13 @@ struct VAToolboxCommand: ParsableCommand {
                 let job = EncodeJob(command)
                 startLogging(to: job.console)
                 return .encode(job)
+            case let command as BenchCommand:
+                let job = BenchJob(command)
+                startLogging(to: job.console)
+                return .bench(job)
+            case let command as BenchRunCommand:
+                startLogging(to: Console(detail: .errors))
+                return .benchRun(command)
             case let command as ProbeCommand where command.exhaustive: return .tryAll(try ExhaustiveProbe(command))
             case let command as ProbeCommand:
                 return .done(try command.probe())

@@ -36,11 +36,11 @@ def change_rate(program, folder, first, second, *options, persona="intel"):
     return scenario.complaints
 
 
-def change_told_rate(program, folder, first, second):
+def change_told_rate(program, folder, first, second, *options):
     """A rate that the stream tells its decoders (H.264 E.2.2) changes with an IDR picture, at exactly the frame."""
     half = RATE_FRAMES // 2
     scenario = Scenario(program, folder, f"frames={RATE_FRAMES}", f"constant={first}", "interval=none",
-                        f"bitrate@{half}={second}")
+                        f"bitrate@{half}={second}", *options)
     scenario.check_whole(RATE_FRAMES)
     if not scenario.complaints:
         told = [sample["frame"] for sample in scenario.samples if sample["key"]]
@@ -183,13 +183,14 @@ def lose_frames(program, folder, lost, told, *options, persona="intel", frames=4
     return scenario.complaints
 
 
-def mark_beyond_room(program, folder, *options, persona="intel"):
-    """Long-term references that the level has no room for are reported; marking one of them fails nothing."""
-    scenario = Scenario(program, folder, "frames=12", "level=1.1", "marks=12", "mark@4=1", "mark@6=11", *options,
+def mark_beyond_room(program, folder, level, room, *options, persona="intel"):
+    """Long-term references that the level has no room for, beside one that moves, are reported; marking one of them
+    fails nothing."""
+    scenario = Scenario(program, folder, "frames=12", f"level={level}", "marks=12", "mark@4=1", "mark@6=11", *options,
                         persona=persona)
     scenario.check_whole(12)
     told = [event for event in scenario.events("adjusted") if event["property"] == "long-term references"]
-    scenario.expect("reports", [event["used"] for event in told], ["8"])
+    scenario.expect("reports", [event["used"] for event in told], [str(room)])
     scenario.expect("encoders that failed", scenario.events("failed"), [])
     return scenario.complaints
 
@@ -206,82 +207,63 @@ def lose_frames_of_waves(program, folder, lost, told, period, *options, frames=5
     return scenario.complaints
 
 
-# A long-term reference of two is among what is lost, and another frame takes its place later.
-LOST_MARK = "b-frames=0", "marks=2", "mark@8=0", "mark@12=1", "mark@20=1", "low-latency=on"
-
-
-def hevc_behaviours(full):
-    """The same of HEVC, where the codec has a part in it."""
+def of_codec(codec, full):
+    """Names, and functions of a program and a folder, of either codec."""
     found = {}
+    chosen = f"codec={codec}"
     for isolation in ("in-process", "process"):
-        words = "codec=hevc", f"isolation={isolation}"
-        found[f"HEVC: constant rate goes up, {isolation}"] = (
+        words = f"isolation={isolation}", chosen
+        found[f"average rate goes down, {isolation}"] = (change_rate, 600_000, 250_000, "average=600000", *words)
+        found[f"average rate without B-frames, {isolation}"] = (
+            change_rate, 250_000, 500_000, "average=250000", "b-frames=0", *words)
+        found[f"constant rate goes up, {isolation}"] = (
             change_rate, 250_000, 500_000, "constant=250000", "low-latency=on", *words)
-        found[f"HEVC: forced key frames with B-frames, {isolation}"] = (force_key_frames, "b-frames=3", *words)
-        found[f"HEVC: 3 layers, {isolation}"] = (drop_layers, 3, "b-frames=0", *words)
-        found[f"HEVC: lost frames told late, {isolation}"] = (
+        found[f"forced key frames, {isolation}"] = (force_key_frames, "b-frames=0", *words)
+        found[f"forced key frames with B-frames, {isolation}"] = (force_key_frames, "b-frames=3", *words)
+        found[f"2 layers, {isolation}"] = (drop_layers, 2, "b-frames=0", *words)
+        found[f"3 layers, {isolation}"] = (drop_layers, 3, "b-frames=0", *words)
+        found[f"a lost frame told at once, {isolation}"] = (
+            lose_frames, [12], 14, "b-frames=0", "low-latency=on", *words)
+        found[f"lost frames told late, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", *words)
-        found[f"HEVC: lost frames and a long-term reference, {isolation}"] = (
+        found[f"lost frames and a long-term reference, {isolation}"] = (
             lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", *words)
-    found["HEVC: a lost long-term reference"] = (lose_frames, [12, 13], 16, *LOST_MARK, "codec=hevc")
-    found["HEVC: a lost frame of a wave"] = (lose_frames_of_waves, [14], 17, 11, "codec=hevc")
-    found["HEVC: constant rate and its buffer"] = (
-        keep_to_buffer, 512_000, "interval=30", "b-frames=3", "codec=hevc")
-    found["HEVC: captions"] = (carry_captions, "b-frames=3", "codec=hevc")
-    found["HEVC: captions on AMD"] = (carry_captions, "codec=hevc", dict(persona="amd"))
-    found["HEVC: frames of a largest size"] = (keep_frames_small, 6000, "average=2000000", "codec=hevc")
-    found["HEVC: columns of intra refresh"] = (begin_in_a_wave, 1, 10, "b-frames=0", "codec=hevc")
+        # H.264 table A-1: 900 macroblocks, 9 pictures. H.265 A.4.2: 12 pictures, with the one that is decoded.
+        level, room, size = ("1.1", 8, ()) if codec == "h264" else ("1", 10, ("width=128", "height=96"))
+        found[f"more long-term references than there is room, {isolation}"] = (
+            mark_beyond_room, level, room, *size, "b-frames=0", *words)
+    # One of two is among what is lost, and another frame takes its place later.
+    found["a lost long-term reference"] = (lose_frames, [12, 13], 16, "b-frames=0", "marks=2", "mark@8=0", "mark@12=1",
+                                           "mark@20=1", "low-latency=on", chosen)
+    found["a lost frame of a wave"] = (lose_frames_of_waves, [14], 17, 11, chosen)
+    found["a lost frame of a wave and a long-term reference"] = (
+        lose_frames_of_waves, [14], 17, 11, "marks=1", "mark@8=0", chosen)
+    found["constant rate that the stream tells goes up"] = (change_told_rate, 256_000, 512_000, chosen)
+    found["constant rate and its buffer"] = (keep_to_buffer, 512_000, "interval=30", "b-frames=3", chosen)
+    found["captions"] = (carry_captions, "b-frames=3", chosen)
+    found["captions on AMD"] = (carry_captions, chosen, dict(persona="amd"))
+    found["regions of interest"] = (prefer_regions, "quantizer=30", chosen)
+    found["regions of interest at an average rate"] = (prefer_regions, "average=500000", chosen)
+    found["frames of a largest size"] = (keep_frames_small, 6000, "average=2000000", chosen)
+    found["columns of intra refresh"] = (begin_in_a_wave, 1, 10, "b-frames=0", chosen)
+    found["rows of intra refresh"] = (begin_in_a_wave, 2, 7, chosen)
     if full:
-        found["HEVC: lost frames on AMD"] = (
-            lose_frames, [12, 13], 16, "b-frames=0", "low-latency=on", "codec=hevc", dict(persona="amd"))
-        found["HEVC: rows of intra refresh"] = (begin_in_a_wave, 2, 7, "codec=hevc")
+        found["constant rate and its buffer, no B-frames"] = (
+            keep_to_buffer, 256_000, "interval=none", "b-frames=0", chosen)
+        found["constant rate and its buffer, key frames only"] = (keep_to_buffer, 640_000, "interval=1", chosen)
+        amd = dict(persona="amd")
+        found["average rate on AMD"] = (change_rate, 600_000, 250_000, "average=600000", chosen, amd)
+        found["forced key frames on AMD"] = (force_key_frames, "b-frames=0", chosen, amd)
+        found["lost frames on AMD"] = (lose_frames, [12, 13], 16, "b-frames=0", "low-latency=on", chosen, amd)
+        found["forced key frames on low power"] = (force_key_frames, "b-frames=0", chosen, dict(persona="low-power"))
+        found["3 layers, one at a time"] = (drop_layers, 3, "b-frames=0", "depth=1", chosen)
     return found
 
 
 def all_behaviours(full):
     """Names, and functions of a program and a folder."""
-    found = memory.all_memories(full) | conversions.all_conversions(full) | hevc_behaviours(full)
-    for isolation in ("in-process", "process"):
-        words = f"isolation={isolation}"
-        found[f"average rate goes down, {isolation}"] = (change_rate, 600_000, 250_000, "average=600000", words)
-        found[f"average rate without B-frames, {isolation}"] = (
-            change_rate, 250_000, 500_000, "average=250000", "b-frames=0", words)
-        found[f"constant rate goes up, {isolation}"] = (
-            change_rate, 250_000, 500_000, "constant=250000", "low-latency=on", words)
-        found[f"forced key frames, {isolation}"] = (force_key_frames, "b-frames=0", words)
-        found[f"forced key frames with B-frames, {isolation}"] = (force_key_frames, "b-frames=3", words)
-        found[f"2 layers, {isolation}"] = (drop_layers, 2, "b-frames=0", words)
-        found[f"3 layers, {isolation}"] = (drop_layers, 3, "b-frames=0", words)
-        found[f"a lost frame told at once, {isolation}"] = (
-            lose_frames, [12], 14, "b-frames=0", "low-latency=on", words)
-        found[f"lost frames told late, {isolation}"] = (
-            lose_frames, [12, 13], 24, "b-frames=0", "low-latency=on", words)
-        found[f"lost frames and a long-term reference, {isolation}"] = (
-            lose_frames, [12, 13], 24, "b-frames=0", "marks=1", "mark@8=0", "low-latency=on", words)
-        found[f"more long-term references than there is room, {isolation}"] = (mark_beyond_room, "b-frames=0", words)
-    found["a lost long-term reference"] = (lose_frames, [12, 13], 16, *LOST_MARK)
-    found["a lost frame of a wave"] = (lose_frames_of_waves, [14], 17, 11)
-    found["a lost frame of a wave and a long-term reference"] = (
-        lose_frames_of_waves, [14], 17, 11, "marks=1", "mark@8=0")
-    found["constant rate that the stream tells goes up"] = (change_told_rate, 256_000, 512_000)
-    found["constant rate and its buffer"] = (keep_to_buffer, 512_000, "interval=30", "b-frames=3")
-    found["captions"] = (carry_captions, "b-frames=3")
-    found["captions on AMD"] = (carry_captions, dict(persona="amd"))
-    found["regions of interest"] = (prefer_regions, "quantizer=30")
-    found["regions of interest at an average rate"] = (prefer_regions, "average=500000")
-    found["frames of a largest size"] = (keep_frames_small, 6000, "average=2000000")
-    found["columns of intra refresh"] = (begin_in_a_wave, 1, 10, "b-frames=0")
-    found["rows of intra refresh"] = (begin_in_a_wave, 2, 7)
-    if full:
-        found["constant rate and its buffer, no B-frames"] = (keep_to_buffer, 256_000, "interval=none", "b-frames=0")
-        found["constant rate and its buffer, key frames only"] = (keep_to_buffer, 640_000, "interval=1")
-        amd = dict(persona="amd")
-        found["average rate on AMD"] = (change_rate, 600_000, 250_000, "average=600000", amd)
-        found["forced key frames on AMD"] = (force_key_frames, "b-frames=0", amd)
-        found["lost frames on AMD"] = (lose_frames, [12, 13], 16, "b-frames=0", "low-latency=on", amd)
-        found["forced key frames on low power"] = (force_key_frames, "b-frames=0", dict(persona="low-power"))
-        found["3 layers, one at a time"] = (drop_layers, 3, "b-frames=0", "depth=1")
-    return found
+    hevc = {f"HEVC: {name}": behaviour for name, behaviour in of_codec("hevc", full).items()}
+    return memory.all_memories(full) | conversions.all_conversions(full) | of_codec("h264", full) | hevc
 
 
 def judge(program, folder, behaviour):

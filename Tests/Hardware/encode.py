@@ -2,6 +2,7 @@
 """Runs `vatoolbox encode` on the reference driver and holds everything that came of it against everything that was
 asked for: output, document, journal."""
 
+import functools
 import json
 import tempfile
 from pathlib import Path
@@ -204,27 +205,31 @@ class Encode:
             self.expect("first presentation time", shown[0], 0)
 
     def check_second_decoder(self):
-        if self.row.profile != "baseline" or not has_openh264():
+        """HEVC with libde265, Baseline with openh264: the same frames as the driver's reconstruction, and ffmpeg's."""
+        decoder = second_decoder(self.row)
+        if not decoder:
             return
+        codec = rows.codec_of(self.row)
         with tempfile.TemporaryDirectory() as folder:
-            annex_b = Path(folder) / "stream.h264"
-            ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(self.output), "-c", "copy", "-f", "h264",
+            annex_b = Path(folder) / f"stream.{codec}"
+            ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(self.output), "-c", "copy", "-f", codec,
                          str(annex_b)], media.tool_environment(), 60)
-            decoded = media.decode_with_openh264(annex_b)
+            decoded = decoder(annex_b)
             self.complaints += decoded.complaints + ([ended.output.strip()] if ended.status else [])
             reconstructions = [picture.reconstruction for picture in self.verdict.journal.in_presentation_order()]
             if decoded.frames != reconstructions:
-                self.complaints.append("openh264 decodes something else")
+                self.complaints.append(f"{decoded.decoder} decodes something else")
 
 
-_has_openh264 = []
+has_openh264 = functools.cache(media.has_openh264)
+has_libde265 = functools.cache(media.has_libde265)
 
 
-def has_openh264():
-    """Whether GStreamer has openh264dec; asked once."""
-    if not _has_openh264:
-        _has_openh264.append(media.has_openh264())
-    return _has_openh264[0]
+def second_decoder(row):
+    """What decodes the row's stream beside ffmpeg; None: nothing that is installed."""
+    if rows.codec_of(row) == "hevc":
+        return media.decode_with_libde265 if has_libde265() else None
+    return media.decode_with_openh264 if row.profile == "baseline" and has_openh264() else None
 
 
 def document_in(output):

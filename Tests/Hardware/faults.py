@@ -59,14 +59,14 @@ FAULTS = (
 class FaultyEncode:
     """One run of the command with a fault."""
 
-    def __init__(self, program, fault, isolation, folder, *options):
+    def __init__(self, program, fault, codec, isolation, folder, *options):
         self.fault = fault
         self.complaints = []
         self.source = source_of(folder, SIZE, FRAMES)
         with tempfile.TemporaryDirectory() as scratch:
             self.output, journal = Path(scratch) / "output.mp4", Path(scratch) / "journal"
             command = [str(program), "encode", str(self.source), "-o", str(self.output), "--json", "--isolation",
-                       isolation, "--bitrate", "300k", "--keyframe-interval", "12", "--b-frames", "2", "--codec", "h264",
+                       isolation, "--bitrate", "300k", "--keyframe-interval", "12", "--b-frames", "2", "--codec", codec,
                        *options]
             environment = client_environment(build(), faults=fault.fault, journal=journal)
             self.ended = run(command, environment, 240)
@@ -84,7 +84,7 @@ class FaultyEncode:
 
 
 class WithSuccessor(FaultyEncode):
-    """x264 stands by."""
+    """x264 or x265 stands by."""
 
     def judge(self):
         document = self.document
@@ -147,10 +147,10 @@ def times_step(times):
     return shown[1] - shown[0]
 
 
-def hang(program, folder, isolation):
-    """A picture that never comes back: the deadline counts, and x264 goes on with every frame."""
+def hang(program, folder, codec, isolation):
+    """A picture that never comes back: the deadline counts, and x264 or x265 goes on with every frame."""
     scenario = Scenario(program, folder, "frames=30", "b-frames=2", "frame-deadline=1500", f"isolation={isolation}",
-                        "policy=any", faults="coded:8=hang", timeout=120)
+                        f"codec={codec}", "policy=any", faults="coded:8=hang", timeout=120)
     scenario.expect("status", scenario.ended.status, 0)
     scenario.expect("frames", sorted(sample["frame"] for sample in scenario.samples), list(range(30)))
     scenario.check_times()
@@ -161,20 +161,25 @@ def hang(program, folder, isolation):
     return scenario.complaints
 
 
-def all_faults(full):
-    """Names, and functions of command, scenario program and folder that give complaints."""
+def of_codec(codec, library, full):
+    """The faults of a codec, of which the library stands by."""
     found = {}
     for fault in FAULTS if full else FAULTS[:1] + FAULTS[6:8] + FAULTS[12:13]:
         for isolation in ("process", "in-process"):
             if fault.only not in ("", isolation):
                 continue
-            found[f"{fault.fault}, {isolation}, x264 stands by"] = (
+            found[f"{fault.fault}, {isolation}, {library} stands by"] = (
                 lambda command, _, folder, fault=fault, isolation=isolation:
-                WithSuccessor(command, fault, isolation, folder).complaints)
-            found[f"{fault.fault}, {isolation}, nothing stands by"] = (
+                WithSuccessor(command, fault, codec, isolation, folder).complaints)
+            found[f"{fault.fault}, {codec}, {isolation}, nothing stands by"] = (
                 lambda command, _, folder, fault=fault, isolation=isolation:
-                WithoutSuccessor(command, fault, isolation, folder, "--require-hardware").complaints)
+                WithoutSuccessor(command, fault, codec, isolation, folder, "--require-hardware").complaints)
     for isolation in ("process", "in-process"):
-        found[f"coded:8=hang, {isolation}"] = (
-            lambda _, scenarios, folder, isolation=isolation: hang(scenarios, folder, isolation))
+        found[f"coded:8=hang, {codec}, {isolation}"] = (
+            lambda _, scenarios, folder, isolation=isolation: hang(scenarios, folder, codec, isolation))
     return found
+
+
+def all_faults(full):
+    """Names, and functions of command, scenario program and folder that give complaints."""
+    return of_codec("h264", "x264", full) | of_codec("hevc", "x265", full)

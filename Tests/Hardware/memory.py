@@ -14,6 +14,7 @@ COUNT_SURFACES = "vaCreateSurfaces:*=delay:1us"  # what it takes for the journal
 SLOW = f"{COUNT_SURFACES};coded:*=delay:10ms"
 # Surfaces are made for the first picture, for its reconstruction, and for the second picture.
 REFUSE_SECOND = "vaCreateSurfaces:3=status:0x2"
+TEN_BITS = "codec=hevc", "bits=10", "format=p010"
 
 
 def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
@@ -23,7 +24,7 @@ def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
     scenario.check_whole(frames)
     if scenario.complaints:
         return scenario
-    made = made_pictures(scenario, size)
+    made = made_pictures(scenario, size, 2 if "bits=10" in options else 1)
     scenario.expect("different pictures", len(set(made)), frames)
     got = {sample["frame"]: entry["source_md5"] for sample, entry in zip(scenario.samples, scenario.pictures)}
     scenario.expect("frames that the driver got otherwise than they were made",
@@ -33,9 +34,10 @@ def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
     return scenario
 
 
-def made_pictures(scenario, size):
+def made_pictures(scenario, size, bytes_per_sample=1):
     """What the driver would call each picture that was made."""
-    samples, length = Path(f"{scenario.output}.nv12").read_bytes(), size[0] * size[1] * 3 // 2
+    samples = Path(f"{scenario.output}.nv12").read_bytes()
+    length = size[0] * size[1] * bytes_per_sample * 3 // 2
     return [hashlib.md5(samples[start:start + length]).hexdigest() for start in range(0, len(samples), length)]
 
 
@@ -196,6 +198,7 @@ def all_memories(full):
         found[f"DMA-BUFs, {isolation}"] = (import_once, "b-frames=2", words)
         found[f"a DMA-BUF that is refused, {isolation}"] = (refuse_one, words)
         found[f"DMA-BUFs without room for macroblocks, {isolation}"] = (copy_without_room, words)
+        found[f"DMA-BUFs of 10 bits, {isolation}"] = (import_once, *TEN_BITS, words)
         if full:
             found[f"DMA-BUFs of 642x358, {isolation}"] = (import_once, words, dict(size=(642, 358)))
             found[f"DMA-BUFs one at a time, {isolation}"] = (import_once, "b-frames=0", "depth=1", words)
@@ -203,6 +206,7 @@ def all_memories(full):
     found["DMA-BUFs of a cancelled session"] = (cancel, "isolation=in-process")
     here = "isolation=in-process"
     found["the session's memory"] = (read_in_place, "b-frames=2", here)
+    found["the session's memory of 10 bits"] = (read_in_place, *TEN_BITS, here)
     found["the session's memory of 642x358"] = (read_in_place, here, dict(size=(642, 358)))
     found["the session's memory, slowly"] = (read_in_place, "b-frames=0", "depth=4", here, dict(faults=SLOW))
     found["the session's memory, refused"] = (refuse_pages, here)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a driver does not have, or the standard forbids: it is refused with the reason before the driver hears of it, or
-done differently and reported. The driver never finds anything."""
+"""What a driver does not have, or the standard forbids, of either codec: it is refused with the reason, with what was
+given and with what is allowed, before the driver hears of it, or done differently and reported. The driver never finds
+anything."""
 
 import json
 import tempfile
@@ -16,7 +17,10 @@ from runner.launch import run
 from runner.places import build, client_environment
 
 FRAMES = 6
-USUAL = rows.Row("intel", "off", "main", "cqp", "off", "cabac", 1, (64, 64), "closed", 1, "process", "mp4")
+USUAL = {
+    "h264": rows.Row("intel", "off", "main", "cqp", "off", "cabac", 1, (64, 64), "closed", 1, "process", "mp4"),
+    "hevc": rows.Row("intel", "off", "hevc-main", "cqp", "off", "cabac", 1, (64, 64), "closed", 1, "process", "mp4"),
+}
 
 
 @dataclass(frozen=True)
@@ -31,15 +35,16 @@ class Refusal:
         return self.what or rows.describe(self.row)
 
 
-def by_rule():
-    """One row for each way in which values of the table exclude each other."""
+def by_rule(codec):
+    """One row for each way in which values of the codec's table exclude each other."""
     found = {}
     for persona, low_power in sorted(rows.CONTROLS) + [("amd", "on"), ("low-power", "off")]:
-        usual = USUAL._replace(persona=persona, low_power=low_power)
+        usual = USUAL[codec]._replace(persona=persona, low_power=low_power)
         changes = [usual] + [usual._replace(control=control) for control in rows.VALUES.control]
         changes += [usual._replace(b_frames=b_frames) for b_frames in rows.VALUES.b_frames]
-        changes += [usual._replace(profile="baseline", entropy="cavlc", b_frames="2"),
-                    usual._replace(profile="baseline")]
+        if codec == "h264":
+            changes += [usual._replace(profile="baseline", entropy="cavlc", b_frames="2"),
+                        usual._replace(profile="baseline")]
         for row in changes:
             reason = rows.why_impossible(row)
             if reason:
@@ -47,16 +52,45 @@ def by_rule():
     return list(found.values())
 
 
-def all_refusals():
-    amd = USUAL._replace(persona="amd")
-    return by_rule() + [
-        Refusal(amd._replace(slices=4), "amd, which has one slice: slices=4"),
-        Refusal(USUAL, "smaller than the driver encodes: 16x16", size=(16, 16)),
-        Refusal(amd, "larger than the driver encodes: 1024x720", "size=640x480", size=(1024, 720)),
-        Refusal(USUAL, "more bits than the driver has: 10", extra=("--bit-depth", "10")),
-        Refusal(USUAL, "a level that does not hold the size", size=(642, 358), extra=("--level", "1.1")),
-        Refusal(USUAL._replace(isolation="in-process", control="cbr"), "in process: a rate control that is missing",
+def of_both_codecs(codec):
+    """What is asked for beside the table, and cannot be had of either codec."""
+    usual, wide = USUAL[codec], (642, 358)
+    amd = usual._replace(persona="amd")
+
+    def refusal(row, what, *limits, **rest):
+        return Refusal(row, f"{codec}: {what}", *limits, **rest)
+
+    return by_rule(codec) + [
+        refusal(amd._replace(slices=4, size=wide), "amd, which has one slice: slices=4", size=wide),
+        refusal(usual, "smaller than the driver encodes: 16x16", size=(16, 16)),
+        refusal(amd, "larger than the driver encodes: 1024x720", "size=640x480", size=(1024, 720)),
+        refusal(usual, "more bits than the profile has: 10", extra=("--bit-depth", "10")),
+        refusal(usual, "more bits than any encoder has: 12", extra=("--bit-depth", "12")),
+        refusal(usual, "a codec that the driver has not", f"{codec}=none"),
+        refusal(usual, "a level that does not hold the size", size=wide, extra=("--level", "1.1" if codec == "h264"
+                                                                                else "1")),
+        refusal(usual, "a level that there is not", extra=("--level", "7")),
+        refusal(usual._replace(isolation="in-process", control="cbr"), "in process: a rate control that is missing",
                 "rate-controls=cqp"),
+        refusal(amd, "amd, which knows no regions", extra=("--roi", "0,0,16,16,-5")),
+        refusal(amd, "amd, which knows no intra refresh", extra=("--intra-refresh",)),
+        refusal(usual._replace(b_frames="2"), "intra refresh with B-frames", extra=("--intra-refresh",)),
+        refusal(amd, "amd, which limits no frame", extra=("--max-frame-size", "20k")),
+        refusal(usual, "a quality level beyond the driver's", extra=("--quality-level", "9")),
+    ]
+
+
+def all_refusals():
+    hevc = USUAL["hevc"]
+    return of_both_codecs("h264") + of_both_codecs("hevc") + [
+        Refusal(hevc._replace(profile="hevc-main10"), "hevc: a profile that the driver has not: Main 10", "hevc=main"),
+        Refusal(hevc, "hevc: a profile of another codec", extra=("--profile", "high")),
+        Refusal(USUAL["h264"], "h264: a profile of another codec", extra=("--codec", "h264", "--profile", "hevc-main")),
+        Refusal(hevc, "hevc: coding of symbols that it has not", extra=("--entropy", "cavlc")),
+        Refusal(hevc, "hevc: a tier that the level has not", extra=("--level", "3-high")),
+        Refusal(hevc, "hevc: more slices than the picture has blocks", size=(642, 358),
+                extra=("--slices", "128")),
+        Refusal(hevc._replace(persona="amd"), "hevc: smaller than AMD encodes: 48x48", size=(48, 48)),
     ]
 
 
@@ -79,8 +113,10 @@ def judge(program, refusal, folder):
 
 
 def judge_adjusted(document, output):
-    told = [f"{each['property']}: {each['requested']} -> {each['used']} ({each['reason']})"
-            for each in document.get("adjustments", [])]
+    adjustments = document.get("adjustments", [])
+    told = [f"{each['property']}: {each['requested']} -> {each['used']} ({each['reason']})" for each in adjustments]
+    if not all(each[name] for each in adjustments for name in ("property", "requested", "used", "reason")):
+        return "", f"what was asked for, what became of it, or why, is not said: {adjustments}"
     if not told:
         return "", "was accepted, and nothing is said about it"
     if not media.decode_with_ffmpeg(output).clean:
@@ -95,9 +131,10 @@ def judge_refused(ended, document, scratch):
         return "", f"ended with {ended.description}: {ended.output[-300:]}"
     if not error.get("message"):
         return "", f"was refused without a reason: {ended.output[-300:]}"
+    if not error.get("given") or not (error.get("allowed") or error.get("cause") == "gpu-without-encoder"):
+        return "", f"what was given, and what is allowed, is not said: {json.dumps(error)}"
     if left:
         return "", f"was refused and left {left}"
     if error.get("callStatus") is not None:
         return "", f"was refused by the driver first: {json.dumps(error)}"
-    allowed = f" [allowed: {error['allowed']}]" if error.get("allowed") else ""
-    return f"refused: {error['message']}{allowed}", None
+    return f"refused: {error['message']} [given: {error['given']}; allowed: {error.get('allowed') or 'nothing'}]", None

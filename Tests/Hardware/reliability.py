@@ -20,7 +20,7 @@ not say what it finds.
 A session of 120 pictures of 64x64, each of which shows its number, meets one fault: in the first call, the fifth, or
 every call of each encoder; without and with B-frames; with the encoder in the program's own process (without crashes,
 which would end that) and in a helper process; and with one of three ways out: the device works again for the next
-encoder, a second GPU stands by, or x264 does. A frame has 100 ms until its deadline, a creation 2 s. Afterwards the
+encoder, a second GPU stands by, or x264 does, for HEVC x265. A frame has 100 ms until its deadline, a creation 2 s. Afterwards the
 numbers are read from the decoded pictures, the decoder must have complained about nothing, every failure must have
 been told with its reason, and no process, thread, descriptor or mapping may be left, apart from threads that hang in
 the program's own process.
@@ -90,10 +90,13 @@ def document(results):
     """The page. Nothing in it depends on the moment: not who finished where an encoder that fails every now and then is
     either given up or not, nor how many failed."""
     lost = sum(bool(result.complaints) for result in results)
+    tables = "".join(
+        f"## {title}\n\n{table([result for result in results if result.row.codec == codec], rounded)}\n\n"
+        for codec, title in (("h264", "H.264"), ("hevc", "HEVC")))
     return (INTRODUCTION + f"{len(results)} sessions; in {lost} of them something else came out.\n\n"
-            "How many sessions there were. `anew`: in about half of them or more a new encoder took over; in the\n"
-            "others the fault was got over, or came after the last frame.\n\n"
-            + table(results, rounded) + "\n\n"
+            "The tables say how many sessions there were. `anew`: in about half of them or more a new encoder took\n"
+            "over; in the others the fault was got over, or came after the last frame.\n\n"
+            + tables +
             "`refused`: a driver that does not start, and nothing stands by: there is no session, and the error says\n"
             "why. `–`: the fault does not exist there. `overflow` of `vaMapBuffer` is the status 0x25, by which\n"
             "Intel's driver tells it.\n" + RULES)

@@ -68,6 +68,10 @@ class Scenario:
         if decoded.frames != expected:
             same = sum(one == other for one, other in zip(decoded.frames, expected))
             self.complaints.append(f"decodes to {len(decoded.frames)} frames, {same} of the {len(expected)} expected")
+        if self.codec == "hevc" and media.has_libde265():
+            other = media.decode_with_libde265(path)
+            self.complaints += other.complaints[:4]
+            self.require(other.frames == expected, f"libde265 decodes {len(other.frames)} frames, or other ones")
 
     # The stream in parts.
 
@@ -85,6 +89,11 @@ class Scenario:
                     for frame in sorted(sample["frame"] for sample in kept)]
         before = len(self.complaints)
         self.check_stream(path, expected)
+        if self.codec == "hevc":
+            # Reference picture sets keep what was lost though nothing refers to it, which H.265 8.3.2 has decoders
+            # ignore; libavcodec tells it. Where a picture referred to it, its frame would be another.
+            self.complaints[before:] = [text for text in self.complaints[before:]
+                                        if "Could not find ref with POC" not in text]
         self.complaints[before:] = [f"{what}: {text}" for text in self.complaints[before:]]
 
     def decoded_from(self, frame):

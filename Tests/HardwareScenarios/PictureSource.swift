@@ -30,7 +30,7 @@ final class PictureSource {
         self.options = options
         let size = options.pictureSize ?? (options.configuration.width, options.configuration.height)
         description = PixelBuffer.Description(format: options.pictureFormat, width: size.width, height: size.height)
-        let fitsPool = description.format == .nv12 && options.pictureSize == nil
+        let fitsPool = description.format == pool.description.format && options.pictureSize == nil
         self.pool = fitsPool ? pool : try PixelBufferPool(description)
         captured = try CaptureBuffers(
             options.memory == .dmaBuf ? options.buffers : 0,

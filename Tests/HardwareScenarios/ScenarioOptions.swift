@@ -104,6 +104,7 @@ struct ScenarioOptions: Sendable {
         case "layers": configuration.temporalLayers = number
         case "marks": configuration.longTermReferences = number
         case "depth": configuration.hardware.framesInFlight = number
+        case "bits": configuration.bitDepth = number
         case "average": configuration.rateControl = .averageBitRate(number, peak: .limit(number * 3 / 2))
         case "constant": configuration.rateControl = .constantBitRate(number)
         case "quantizer": configuration.rateControl = .constantQuantizer(number)
@@ -140,7 +141,8 @@ struct ScenarioOptions: Sendable {
         case ("end", "cancel"): isCancelled = true
         case ("room", "no"): hasRoom = false
         case ("low-latency", "on"): configuration.isLowLatency = true
-        case ("level", _) where H264Level(name: value) != nil: configuration.level = H264Level(name: value)
+        case ("level", _) where H264Level(name: value) != nil || HEVCLevel(name: value) != nil:
+            (configuration.level, configuration.hevcLevel) = (H264Level(name: value), HEVCLevel(name: value))
         case ("interval", "none"): configuration.keyFrameInterval = KeyFrameInterval()
         default: throw Wrong("no such option: \(name)=\(value)")
         }

@@ -59,7 +59,7 @@ struct HardwareTrial {
         _ format: PixelFormat
     ) async throws -> MeteredSession {
         var configuration = EncoderConfiguration(width: options.width, height: options.height)
-        configuration.codec = .h264
+        configuration.codec = options.codec
         configuration.rateControl = .constantQuantizer(26)
         configuration.bFrames = .off
         // Of pictures that say nothing, and so known before the first one comes.

@@ -73,6 +73,8 @@ func say(_ line: String, to descriptor: Int32 = STDOUT_FILENO) {
 struct MeterOptions: Sendable {
     /// `x264` or `null`.
     var encoder = "x264"
+    /// Of encoders of GPUs: `h264` or `hevc`.
+    var codec = CodecSelection.h264
     var pairs = 31
     /// Frames of a segment or of a session.
     var frames = 200
@@ -100,6 +102,11 @@ struct MeterOptions: Sendable {
             guard let text = rest.popFirst() else { return nil }
             if name == "--encoder" {
                 encoder = text
+                continue
+            }
+            if name == "--codec" {
+                guard let known = CodecSelection(rawValue: text) else { return nil }
+                codec = known
                 continue
             }
             guard let number = Int(text), number >= 0 else { return nil }

@@ -17,17 +17,19 @@ final class InputSurface: Sendable {
     }
 }
 
-/// Brings pictures into surfaces: DMA-BUFs and pages of pools as they are, if the driver takes them, everything else by a
-/// copy. Used on the thread that submits.
+/// Brings pictures into surfaces: DMA-BUFs and pages of pools as they are, if the driver takes them, pictures in files by
+/// reading them into such pages, everything else by a copy. Used on the thread that submits.
 final class PictureInput {
     /// How often pictures were copied as a whole: once where the driver gives out a surface's own memory, twice where the
-    /// copy goes to an image and the driver brings it into the surface.
+    /// copy goes to an image and the driver brings it into the surface. Reading a file into pages is none.
     private(set) var copies = 0
 
     private let pool: SurfacePool
     private var imports: ImportedSurfaces
     /// `nil` if the driver takes no pages, or has refused some.
     private var pages: PageSurfaces?
+    /// Pages for pictures that are in files.
+    private var readPictures: PixelBufferPool?
     private let trial: PageTrial
     private var upload = UploadState()
     private var hasToldOfRefusal = false
@@ -57,6 +59,7 @@ final class PictureInput {
     func surface(for buffer: PixelBuffer) throws(MediaError) -> InputSurface {
         guard case .dmaBuf(let memory) = buffer.storage else {
             if let surface = pagesSurface(buffer) { return InputSurface(surface, buffer) }
+            if case .file = buffer.storage, let surface = try surfaceOfFile(buffer) { return surface }
             return try copy(buffer)
         }
         switch try imports.surface(memory, buffer) {
@@ -80,6 +83,25 @@ final class PictureInput {
             pages = nil
             return nil
         }
+    }
+
+    /// A picture that is read from its file into pages. That takes less than to read it and to write it past the caches
+    /// into a surface.
+    ///
+    /// - Returns: `nil` if the driver takes no pages.
+    private func surfaceOfFile(_ buffer: PixelBuffer) throws(MediaError) -> InputSurface? {
+        guard pages != nil else { return nil }
+        let picture = try pool(for: buffer).make()
+        try picture.withPlanes { (planes) throws(MediaError) in try buffer.copySamples(to: planes) }
+        return pagesSurface(picture).map { InputSurface($0, picture) }
+    }
+
+    private func pool(for buffer: PixelBuffer) throws(MediaError) -> PixelBufferPool {
+        let wanted = PixelBuffer.Description(format: buffer.format, width: buffer.width, height: buffer.height)
+        if let readPictures, readPictures.description == wanted { return readPictures }
+        let pool = try PixelBufferPool(wanted)
+        readPictures = pool
+        return pool
     }
 
     private func copy(_ buffer: PixelBuffer) throws(MediaError) -> InputSurface {

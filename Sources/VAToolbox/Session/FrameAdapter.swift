@@ -25,6 +25,8 @@ final class FrameAdapter {
     private var conversions: ConversionSupport?
     private let memory: PixelBufferPool.Memory
     private var converters: [PixelFormat: PixelConverter] = [:]
+    /// Interleaves the chroma of pictures that the encoder then scales.
+    private var interleaver: PixelConverter?
 
     /// - Parameter memory: What converted pictures are made of: what the encoder reads without a copy.
     init(
@@ -50,9 +52,43 @@ final class FrameAdapter {
                 frame.conversion = wanted
                 return frame
             }
+            if let interleaved = try interleaved(frame.buffer, wanted, output, for: conversions) {
+                (frame.buffer, frame.conversion) = interleaved
+                return frame
+            }
         }
         frame.buffer = try converter(output).convert(frame.buffer)
         return frame
+    }
+
+    /// A picture in planes as the encoder scales it, with its chroma interleaved, and what is to be done to it then: one pass
+    /// over memory instead of those that scaling takes.
+    ///
+    /// - Returns: `nil` if it is not to be scaled, or the encoder does not do it in that format either.
+    private func interleaved(
+        _ buffer: PixelBuffer,
+        _ wanted: PictureConversion,
+        _ output: PixelBuffer.Description,
+        for conversions: ConversionSupport
+    ) throws(MediaError) -> (PixelBuffer, PictureConversion)? {
+        let isScaled =
+            wanted.source.width != wanted.target.width || wanted.source.height != wanted.target.height
+        guard buffer.format == .i420, isScaled, buffer.width % 2 == 0, buffer.height % 2 == 0 else { return nil }
+        var picture = buffer.pictureDescription
+        picture.format = .nv12
+        guard let conversion = try PixelConverter.conversion(of: picture, to: output, scaling: configuration.scaling),
+            conversions.takes(picture, conversion)
+        else { return nil }
+        return (try interleaver(picture).convert(buffer), conversion)
+    }
+
+    private func interleaver(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelConverter {
+        var output = picture
+        (output.color, output.attachments) = (.unspecified, PixelAttachments())
+        if let interleaver, interleaver.output == output { return interleaver }
+        let interleaver = try PixelConverter(output: output, scaling: .stretch, memory: memory)
+        self.interleaver = interleaver
+        return interleaver
     }
 
     private func converter(_ output: PixelBuffer.Description) throws(MediaError) -> PixelConverter {

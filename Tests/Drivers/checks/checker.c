@@ -174,6 +174,7 @@ static void begin_picture(struct checker *checker, const struct submission *subm
     picture->slice_count = 0;
     picture->idr = picture->reference = picture->long_term = false;
     picture->picture_order_count = 0;
+    picture->largest_access_unit = 0;
     picture->reconstruction = VA_INVALID_SURFACE;
     picture->coded_buffer = VA_INVALID_ID;
     memset(&picture->picture, 0, sizeof picture->picture);

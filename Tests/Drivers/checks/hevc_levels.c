@@ -10,22 +10,23 @@ struct level {
     uint32_t slice_segments;
     uint64_t luma_rate;
     uint32_t bit_rate[2];
+    uint32_t least_compression[2]; /* MinCrBase */
 };
 
 static const struct level levels[] = {
-    {30, 36864, {350, 0}, 16, 552960, {128, 0}},
-    {60, 122880, {1500, 0}, 16, 3686400, {1500, 0}},
-    {63, 245760, {3000, 0}, 20, 7372800, {3000, 0}},
-    {90, 552960, {6000, 0}, 30, 16588800, {6000, 0}},
-    {93, 983040, {10000, 0}, 40, 33177600, {10000, 0}},
-    {120, 2228224, {12000, 30000}, 75, 66846720, {12000, 30000}},
-    {123, 2228224, {20000, 50000}, 75, 133693440, {20000, 50000}},
-    {150, 8912896, {25000, 100000}, 200, 267386880, {25000, 100000}},
-    {153, 8912896, {40000, 160000}, 200, 534773760, {40000, 160000}},
-    {156, 8912896, {60000, 240000}, 200, 1069547520, {60000, 240000}},
-    {180, 35651584, {60000, 240000}, 600, 1069547520, {60000, 240000}},
-    {183, 35651584, {120000, 480000}, 600, 2139095040, {120000, 480000}},
-    {186, 35651584, {240000, 800000}, 600, 4278190080, {240000, 800000}},
+    {30, 36864, {350, 0}, 16, 552960, {128, 0}, {2, 2}},
+    {60, 122880, {1500, 0}, 16, 3686400, {1500, 0}, {2, 2}},
+    {63, 245760, {3000, 0}, 20, 7372800, {3000, 0}, {2, 2}},
+    {90, 552960, {6000, 0}, 30, 16588800, {6000, 0}, {2, 2}},
+    {93, 983040, {10000, 0}, 40, 33177600, {10000, 0}, {2, 2}},
+    {120, 2228224, {12000, 30000}, 75, 66846720, {12000, 30000}, {4, 4}},
+    {123, 2228224, {20000, 50000}, 75, 133693440, {20000, 50000}, {4, 4}},
+    {150, 8912896, {25000, 100000}, 200, 267386880, {25000, 100000}, {6, 4}},
+    {153, 8912896, {40000, 160000}, 200, 534773760, {40000, 160000}, {8, 4}},
+    {156, 8912896, {60000, 240000}, 200, 1069547520, {60000, 240000}, {8, 4}},
+    {180, 35651584, {60000, 240000}, 600, 1069547520, {60000, 240000}, {8, 4}},
+    {183, 35651584, {120000, 480000}, 600, 2139095040, {120000, 480000}, {8, 4}},
+    {186, 35651584, {240000, 800000}, 600, 4278190080, {240000, 800000}, {6, 4}},
 };
 
 #define VCL_FACTOR 1000
@@ -80,15 +81,41 @@ static void check_size(struct checker *checker, const struct level *level)
     check_buffering(checker, level, width * height);
 }
 
+/* Pictures per second, of the VUI or else of the VA parameters; the denominator is 0 where nobody tells. */
+static void picture_rate(const struct checker *checker, uint64_t *numerator, uint64_t *denominator)
+{
+    const struct hevc_vui *vui = &checker->picture.sps.hevc.vui;
+    bool told = checker->picture.sps.hevc.vui_parameters_present_flag && vui->vui_timing_info_present_flag;
+    *numerator = told ? vui->vui_time_scale : checker->rate.frame_rate_numerator;
+    *denominator = told ? vui->vui_num_units_in_tick : checker->rate.frame_rate_denominator;
+}
+
+/* A.4.2: what the NAL units of the picture may take, by the luma samples that the level lets a decoder decode in its
+ * time: that since the picture before, or 1/300 second, and no less than its own, for the first of the stream. */
+static uint64_t largest_access_unit(const struct checker *checker, const struct level *level, uint32_t tier)
+{
+    const struct hevc_sps *sps = &checker->picture.sps.hevc;
+    double samples = (double)sps->pic_width_in_luma_samples * sps->pic_height_in_luma_samples;
+    uint64_t numerator, denominator;
+    picture_rate(checker, &numerator, &denominator);
+    if (checker->place.picture > 0 && (!numerator || !denominator))
+        return 0;
+    if (checker->place.picture > 0)
+        samples = (double)level->luma_rate * (double)denominator / (double)numerator;
+    else if (samples < (double)level->luma_rate / 300)
+        samples = (double)level->luma_rate / 300;
+    /* FormatCapabilityFactor, Table A.10: bytes of a sample and its chroma, of Main 10 and of Main. */
+    double bytes = samples * (sps->profile_tier_level.general.profile_idc == 2 ? 1.875 : 1.5);
+    bytes /= level->least_compression[tier];
+    return bytes < UINT32_MAX ? (uint64_t)bytes : 0;
+}
+
 static void check_luma_rate(struct checker *checker, const struct level *level)
 {
     const struct hevc_sps *sps = &checker->picture.sps.hevc;
     uint64_t samples = (uint64_t)sps->pic_width_in_luma_samples * sps->pic_height_in_luma_samples;
-    uint64_t numerator = checker->rate.frame_rate_numerator, denominator = checker->rate.frame_rate_denominator;
-    if (sps->vui_parameters_present_flag && sps->vui.vui_timing_info_present_flag) {
-        numerator = sps->vui.vui_time_scale;
-        denominator = sps->vui.vui_num_units_in_tick;
-    }
+    uint64_t numerator, denominator;
+    picture_rate(checker, &numerator, &denominator);
     if (denominator && (double)samples * (double)numerator > (double)level->luma_rate * (double)denominator)
         finding(checker, "level-luma-rate", "H.265 A.4.2 MaxLumaSr",
                 "%llu samples at %llu/%llu Hz, level_idc %u allows %llu in a second", (unsigned long long)samples,
@@ -143,6 +170,7 @@ void hevc_check_levels(struct checker *checker)
         finding(checker, "level-slice-segments", "H.265 A.4.1 MaxSliceSegmentsPerPicture",
                 "%u slice segments, level_idc %u allows %u", checker->picture.slice_count, level->level_idc,
                 level->slice_segments);
+    checker->picture.largest_access_unit = level ? largest_access_unit(checker, level, tier) : 0;
     if (!hevc_sps_sent(checker) && !checker->rate.changed)
         return;
     if (!level) {

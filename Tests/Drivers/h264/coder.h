@@ -9,6 +9,7 @@
 #ifndef DRIVERS_H264_CODER_H
 #define DRIVERS_H264_CODER_H
 
+#include "../common/wish.h"
 #include "syntax.h"
 
 /* A frame in memory, NV12, whole macroblocks in both directions, with what later pictures need of it. The samples
@@ -27,12 +28,6 @@ enum h264_effort {
     H264_EFFORT_SKIP,     /* P and B slices are all skip, I slices are grey DC: the source is not read at all */
 };
 
-/* What is wanted of one macroblock beside what its slice says. */
-struct h264_wish {
-    int8_t qp_offset; /* added to the slice's QP, in P and B slices too, where it also decides what is skipped */
-    bool intra;       /* I_16x16 or I_PCM, whatever the slice's type */
-};
-
 struct h264_slice_request {
     const struct h264_slice_header *header;
     struct bits nal; /* NAL unit header and slice header, unescaped: the application's own bits or the driver's.
@@ -40,8 +35,8 @@ struct h264_slice_request {
     uint32_t macroblock_count; /* from header->first_mb_in_slice on, raster order */
     const struct h264_frame *references[2][H264_MAXIMUM_REFERENCES]; /* after modification; NULL beyond the count */
     int qp; /* QP_Y wanted for the slice's macroblocks, 0 to 51. Reached by mb_qp_delta when it is not the header's. */
-    const struct h264_wish *wishes; /* by macroblock address, for the whole picture; borrowed. NULL: none. Not looked at
-                                       with H264_EFFORT_SKIP. */
+    const struct wish *wishes; /* by macroblock address, for the whole picture; borrowed. NULL: none. Not looked at with
+                                  H264_EFFORT_SKIP. */
     int least_qp, most_qp; /* what a QP with an offset is clipped to, within 0 to 51; most_qp 0: 51 */
 };
 

@@ -325,7 +325,7 @@ static void find_wish(struct position *position)
     position->qp = request->qp;
     if (!request->wishes || position->coder->effort == H264_EFFORT_SKIP)
         return;
-    const struct h264_wish *wish = &request->wishes[position->address];
+    const struct wish *wish = &request->wishes[position->address];
     position->must_be_intra = wish->intra;
     if (wish->qp_offset)
         position->qp = clip3(request->least_qp, request->most_qp ? request->most_qp : 51,

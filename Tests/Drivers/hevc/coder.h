@@ -8,6 +8,7 @@
 #ifndef DRIVERS_HEVC_CODER_H
 #define DRIVERS_HEVC_CODER_H
 
+#include "../common/wish.h"
 #include "syntax.h"
 
 /* A frame in memory with what later pictures need of it: NV12 where the bit depth is 8, P010 (16-bit little-endian
@@ -28,12 +29,6 @@ enum hevc_effort {
                          not read, the reconstruction not written */
 };
 
-/* What is wanted of one block beside what its slice says. */
-struct hevc_wish {
-    int8_t qp_offset; /* added to the slice's QP, in P and B slices too, where it also decides what is skipped */
-    bool intra;       /* intra, whatever the slice's type */
-};
-
 struct hevc_slice_request {
     const struct hevc_slice_header *header; /* of a dependent slice segment: with the fields it takes from before */
     struct bits nal; /* NAL unit header and slice segment header, unescaped, without byte_alignment(): the application's
@@ -44,11 +39,11 @@ struct hevc_slice_request {
                                                                         picture, as they share its motion */
     int qp; /* QpY wanted for the segment, -6 * (bit depth - 8) to 51. Where it is not the header's it is reached by
                cu_qp_delta; with cu_qp_delta_enabled_flag 0 it gives way to the header's. */
-    const struct hevc_wish *wishes; /* for the whole picture in raster order, by blocks of 1 << wish_log2_size luma
-                                       samples, those cut by the border included. Borrowed; NULL: none. A quantization
-                                       group takes the first offset in it that is not 0; a coding unit is intra where
-                                       one of its blocks is to be. Not looked at with HEVC_EFFORT_SKIP; offsets not with
-                                       cu_qp_delta_enabled_flag 0. */
+    const struct wish *wishes; /* for the whole picture in raster order, by blocks of 1 << wish_log2_size luma
+                                  samples, those cut by the border included. Borrowed; NULL: none. A quantization
+                                  group takes the first offset in it that is not 0; a coding unit is intra where
+                                  one of its blocks is to be. Not looked at with HEVC_EFFORT_SKIP; offsets not with
+                                  cu_qp_delta_enabled_flag 0. */
     unsigned wish_log2_size;        /* 3 to 6 */
     int least_qp, most_qp; /* what a QP with an offset is clipped to, within the range of qp; both 0: the whole range */
 };

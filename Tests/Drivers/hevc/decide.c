@@ -43,7 +43,7 @@ struct found {
 };
 
 /* The wish for the block of wishes at a place; NULL: none. */
-static const struct hevc_wish *wish_at(const struct hevc_coder *coder, const struct slice *slice, uint32_t x,
+static const struct wish *wish_at(const struct hevc_coder *coder, const struct slice *slice, uint32_t x,
                                        uint32_t y)
 {
     unsigned log2_size = slice->request->wish_log2_size;
@@ -87,13 +87,13 @@ void begin_quantization_group(struct hevc_coder *coder, const struct slice *slic
 static bool wishes_differ(const struct hevc_coder *coder, const struct slice *slice, uint32_t x, uint32_t y,
                           unsigned log2_size, bool *intra)
 {
-    const struct hevc_wish *first = wish_at(coder, slice, x, y);
+    const struct wish *first = wish_at(coder, slice, x, y);
     uint32_t step = 1u << slice->request->wish_log2_size, size = 1u << log2_size;
     bool differ = false;
     *intra = first && first->intra;
     for (uint32_t row = y; first && row < y + size; row += step)
         for (uint32_t column = x; column < x + size; column += step) {
-            const struct hevc_wish *wish = wish_at(coder, slice, column, row);
+            const struct wish *wish = wish_at(coder, slice, column, row);
             *intra |= wish->intra;
             differ |= wish->intra != first->intra ||
                       (wish->qp_offset != first->qp_offset && log2_size > coder->group_log2);

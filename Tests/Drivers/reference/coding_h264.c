@@ -3,11 +3,10 @@
 
 #include <stdlib.h>
 
-/* The coder, and the current picture's source and wishes as it takes them. */
+/* The coder, and the current picture's source as it takes it. */
 struct coder {
     struct h264_coder *coder;
     struct h264_frame source;
-    struct h264_wish *wishes; /* owned; NULL: none */
 };
 
 static void destroy(void *token)
@@ -15,7 +14,6 @@ static void destroy(void *token)
     struct coder *coder = token;
     if (coder->coder)
         h264_coder_destroy(coder->coder);
-    free(coder->wishes);
     free(coder);
 }
 
@@ -35,19 +33,6 @@ static int header_qp(const struct job *job, const struct job_slice *slice)
     return 26 + job->pps.h264.pic_init_qp_minus26 + slice->header.h264.slice_qp_delta;
 }
 
-static bool take_wishes(struct coder *coder, const struct job *job)
-{
-    size_t count = (size_t)job->width_in_mbs * job->height_in_mbs;
-    free(coder->wishes);
-    coder->wishes = NULL;
-    if (!job->wishes)
-        return true;
-    coder->wishes = malloc(count * sizeof(coder->wishes[0]));
-    for (size_t i = 0; coder->wishes && i < count; i++)
-        coder->wishes[i] = (struct h264_wish){job->wishes[i].qp_offset, job->wishes[i].intra};
-    return coder->wishes != NULL;
-}
-
 static bool begin(void *token, const struct job *job, const struct coding_source *source, enum effort effort)
 {
     struct coder *coder = token;
@@ -58,8 +43,7 @@ static bool begin(void *token, const struct job *job, const struct coding_source
     struct h264_frame *reconstruction = &job->reconstruction->h264_frame;
     reconstruction->picture_order_count = job->order_count;
     reconstruction->long_term = job->long_term;
-    return take_wishes(coder, job) &&
-           h264_coder_begin(coder->coder, &job->sps.h264, &job->pps.h264, &coder->source, reconstruction,
+    return h264_coder_begin(coder->coder, &job->sps.h264, &job->pps.h264, &coder->source, reconstruction,
                             effort == EFFORT_SKIP ? H264_EFFORT_SKIP : H264_EFFORT_TRUTHFUL);
 }
 
@@ -91,7 +75,7 @@ static bool code_slice(void *token, const struct job *job, const struct job_slic
         .nal = slice->nal,
         .macroblock_count = slice->block_count,
         .qp = qp >= 0 ? qp : header_qp(job, slice),
-        .wishes = coder->wishes,
+        .wishes = job->wishes,
         .least_qp = (int)job->rate.minimum_qp,
         .most_qp = job->rate.maximum_qp < job->rate.minimum_qp ? 0 : (int)job->rate.maximum_qp,
     };

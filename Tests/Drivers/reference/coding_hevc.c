@@ -3,13 +3,12 @@
 
 #include <stdlib.h>
 
-#define WISH_LOG2_SIZE 4 /* struct wish */
+#define WISH_LOG2_SIZE 4 /* of job->wishes */
 
-/* The coder, and the current picture's source and wishes as it takes them. */
+/* The coder, and the current picture's source as it takes it. */
 struct coder {
     struct hevc_coder *coder;
     struct hevc_frame source;
-    struct hevc_wish *wishes; /* owned; NULL: none */
 };
 
 static void destroy(void *token)
@@ -17,7 +16,6 @@ static void destroy(void *token)
     struct coder *coder = token;
     if (coder->coder)
         hevc_coder_destroy(coder->coder);
-    free(coder->wishes);
     free(coder);
 }
 
@@ -37,19 +35,6 @@ static int header_qp(const struct job *job, const struct job_slice *slice)
     return 26 + job->pps.hevc.init_qp_minus26 + slice->header.hevc.slice_qp_delta;
 }
 
-static bool take_wishes(struct coder *coder, const struct job *job)
-{
-    size_t count = (size_t)job->width_in_mbs * job->height_in_mbs;
-    free(coder->wishes);
-    coder->wishes = NULL;
-    if (!job->wishes)
-        return true;
-    coder->wishes = malloc(count * sizeof(coder->wishes[0]));
-    for (size_t i = 0; coder->wishes && i < count; i++)
-        coder->wishes[i] = (struct hevc_wish){job->wishes[i].qp_offset, job->wishes[i].intra};
-    return coder->wishes != NULL;
-}
-
 static bool begin(void *token, const struct job *job, const struct coding_source *source, enum effort effort)
 {
     struct coder *coder = token;
@@ -60,8 +45,7 @@ static bool begin(void *token, const struct job *job, const struct coding_source
     struct hevc_frame *reconstruction = &job->reconstruction->hevc_frame;
     reconstruction->picture_order_count = job->order_count;
     reconstruction->long_term = false;
-    return take_wishes(coder, job) &&
-           hevc_coder_begin(coder->coder, &job->sps.hevc, &job->pps.hevc, &coder->source, reconstruction,
+    return hevc_coder_begin(coder->coder, &job->sps.hevc, &job->pps.hevc, &coder->source, reconstruction,
                             effort == EFFORT_SKIP ? HEVC_EFFORT_SKIP : HEVC_EFFORT_TRUTHFUL);
 }
 
@@ -94,7 +78,7 @@ static bool code_slice(void *token, const struct job *job, const struct job_slic
         .nal = slice->nal,
         .ctb_count = slice->block_count,
         .qp = qp >= 0 ? qp : header_qp(job, slice),
-        .wishes = coder->wishes,
+        .wishes = job->wishes,
         .wish_log2_size = WISH_LOG2_SIZE,
         .least_qp = (int)job->rate.minimum_qp,
         .most_qp = bounded ? (int)job->rate.maximum_qp : job->rate.minimum_qp ? 51 : 0,

@@ -175,6 +175,7 @@ struct job *job_create(struct driver *driver, struct context *context, const str
     job->resumes = understood->resumes;
     job->resumed_picture = understood->resumed_picture;
     job->rate = understood->rate;
+    job->largest_access_unit = understood->largest_access_unit;
     job->coded_width = understood->width;
     job->coded_height = understood->height;
     job->width_in_mbs = (understood->width + 15) / 16;

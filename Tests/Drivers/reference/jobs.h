@@ -3,6 +3,7 @@
 #ifndef DRIVERS_REFERENCE_JOBS_H
 #define DRIVERS_REFERENCE_JOBS_H
 
+#include "../common/wish.h"
 #include "driver.h"
 #include "rate_control.h"
 
@@ -21,12 +22,6 @@ struct job_slice {
     struct job_reference references[2][CHECKS_MAXIMUM_REFERENCES];
 };
 
-/* What is wanted of 16x16 luma samples beside what their slice says. */
-struct wish {
-    int8_t qp_offset; /* added to the slice's QP */
-    bool intra;
-};
-
 struct job {
     struct job *next;
     struct journal_place place;
@@ -42,10 +37,11 @@ struct job {
     bool resumes; /* goes back to the picture with this number: pictures from that on are discarded */
     uint32_t resumed_picture;
     struct understood_rate rate;
+    uint64_t largest_access_unit; /* bytes that the level allows; 0: it is not known */
     struct bits headers; /* owned */
     struct job_slice *slices;
     uint32_t slice_count;
-    struct wish *wishes; /* for the whole picture in raster order, owned; NULL: none */
+    struct wish *wishes; /* of 16x16 luma samples, for the whole picture in raster order, owned; NULL: none */
 
     struct surface *input, *reconstruction;
     struct surface **held; /* references to surfaces, each once; input and reconstruction among them */

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sources, and what independent decoders make of a stream."""
 
+import functools
 import hashlib
 import os
 import re
 import shutil
 import tempfile
+from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,44 +85,75 @@ def has_libde265():
     return shutil.which(LIBDE265) is not None
 
 
+def without_repeated_sets(data):
+    """An HEVC byte stream in which no sequence parameter set follows that equals the one before it."""
+    latest, kept = None, []
+    for unit in re.split(b"(?=\x00\x00\x01)", data):
+        if len(unit) > 5 and unit[3] >> 1 & 63 == 33:
+            content = unit.rstrip(b"\x00")  # a zero of the next start code
+            if content == latest:
+                continue
+            latest = content
+        kept.append(unit)
+    return b"".join(kept)
+
+
 def decode_with_libde265(path, timeout=120):
     """Decodes an HEVC byte stream with libde265, which writes planes as they are coded. Its command ends with 1 where
-    all went well, and says what it warns of beside how fast it was."""
+    all went well, and says what it warns of beside how fast it was.
+
+    libde265 (1.0.11) loses the reference pictures where a sequence parameter set comes again between pictures, which
+    H.265 7.4.2.4.4 allows and waves of intra refresh need: it is given each set once."""
     decoded = Decoded("libde265")
     size = stream_size(path)
     packing = surface_format(path)
-    planar = {"nv12": "yuv420p", "p010le": "yuv420p10le"}[packing]
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "frames.yuv"
-        ended = run([LIBDE265, "-q", "-o", str(raw), str(path)], tool_environment(), timeout)
-        decoded.complaints = [line for line in ended.output.splitlines() if line and "nFrames decoded" not in line]
+        stream = Path(folder) / "stream.hevc"
+        stream.write_bytes(without_repeated_sets(Path(path).read_bytes()))
+        ended = run([LIBDE265, "-q", "-o", str(raw), str(stream)], tool_environment(), timeout)
+        # Beside warnings it says how many frames there were, by hundreds and in the end.
+        decoded.complaints = [line for line in ended.output.splitlines()
+                              if line and "nFrames decoded" not in line and not re.fullmatch(r"frame \d+", line)]
         if ended.status not in (0, 1):
             decoded.complaints.append(f"{LIBDE265}: {ended.description}")
         if raw.exists():
-            # Another arrangement of the same samples.
-            packed = run(["ffmpeg", "-nostdin", "-v", "error", "-f", "rawvideo", "-pix_fmt", planar, "-s",
-                          f"{size[0]}x{size[1]}", "-i", str(raw), "-f", "framemd5", "-pix_fmt", packing, "-"],
-                         tool_environment(), timeout)
-            decoded.frames = frame_md5s(packed.output)
+            decoded.frames = planar_md5s(raw, *size, packing)
     return decoded
+
+
+def of_contents(function):
+    """The function of a path, called again only when the file has changed: a program is started each time."""
+    remembered = functools.lru_cache(maxsize=64)(lambda path, inode, size, written, rest: function(path, *rest))
+
+    def call(path, *rest):
+        if not os.path.exists(path):
+            return function(str(path), *rest)
+        state = os.stat(path)
+        return remembered(str(path), state.st_ino, state.st_size, state.st_mtime_ns, rest)
+
+    return call
+
+
+@of_contents
+def stream_description(path):
+    """What ffprobe says of the first video stream: "WIDTH,HEIGHT,PIXELS", and whatever it grumbles about."""
+    return run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height,pix_fmt",
+                "-of", "csv=p=0", path], tool_environment(), 60).output
 
 
 def stream_size(path):
     """Width and height of the first video stream, as ffprobe reads them."""
-    ended = run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height", "-of",
-                 "csv=p=0", str(path)], tool_environment(), 30)
     # ffprobe may grumble first: where ffmpeg makes a byte stream of MP4, SEI messages come before the SPS.
-    match = re.search(r"^(\d+),(\d+)", ended.output, re.M)
+    match = re.search(r"^(\d+),(\d+)", stream_description(path), re.M)
     if not match:
-        raise Problem(f"{path}: no video stream: {ended.output.strip()}")
+        raise Problem(f"{path}: no video stream: {stream_description(path).strip()}")
     return int(match[1]), int(match[2])
 
 
 def surface_format(path):
     """The pixel format, in ffmpeg's words, of the surfaces that a stream was coded from."""
-    ended = run(["ffprobe", "-v", "quiet", "-select_streams", "v:0", "-show_entries", "stream=pix_fmt", "-of", "csv=p=0",
-                 str(path)], tool_environment(), 60)
-    return "p010le" if "10le" in ended.output else "nv12"
+    return "p010le" if re.search(r"^\d+,\d+,\w+10le", stream_description(path), re.M) else "nv12"
 
 
 def raw_md5s(path, width, height, stride=1):
@@ -138,6 +171,34 @@ def raw_md5s(path, width, height, stride=1):
     return sums
 
 
+def planar_md5s(path, width, height, packing):
+    """MD5s of the frames of a raw planar 4:2:0 file, in the arrangement of surfaces: chroma interleaved, samples of 10
+    bits in the upper bits of 16 (of P010)."""
+    kind, shift = ("H", 6) if packing == "p010le" else ("B", 0)
+    bytes_each = 2 if shift else 1
+    luma, chroma = width * height * bytes_each, (width + 1) // 2 * ((height + 1) // 2) * bytes_each
+    sums = []
+    with open(path, "rb") as file:
+        while len(frame := file.read(luma + 2 * chroma)) == luma + 2 * chroma:
+            # One number of all samples: none has a bit that reaches the next one.
+            frame = (int.from_bytes(frame, "little") << shift).to_bytes(len(frame), "little")
+            packed = array(kind, bytes(2 * chroma))
+            packed[0::2] = array(kind, frame[luma:luma + chroma])
+            packed[1::2] = array(kind, frame[luma + chroma:])
+            sums.append(hashlib.md5(frame[:luma] + packed.tobytes()).hexdigest())
+    return sums
+
+
+@of_contents
+def converted_md5s(path, pixels):
+    """MD5s of the frames of a file that says what it holds, converted to these pixels."""
+    ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", path, "-f", "framemd5", "-pix_fmt", pixels, "-"],
+                tool_environment(), 120)
+    if ended.status != 0:
+        raise Problem(f"{path}: {ended.output.strip()}")
+    return frame_md5s(ended.output)
+
+
 def source_md5s(path, size=None, pixels="nv12"):
     """MD5s of the frames of a source as a surface has them: a file that says what it holds, converted to these pixels
     where it has others, or raw NV12 of the size given."""
@@ -145,11 +206,7 @@ def source_md5s(path, size=None, pixels="nv12"):
     if not path.exists():
         raise Problem(f"{path}: no such source")
     if path.suffix in (".y4m", ".mkv"):
-        ended = run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-f", "framemd5", "-pix_fmt", pixels, "-"],
-                    tool_environment(), 120)
-        if ended.status != 0:
-            raise Problem(f"{path}: {ended.output.strip()}")
-        return frame_md5s(ended.output)
+        return converted_md5s(path, pixels)
     if not size:
         raise Problem(f"{path}: a raw source needs --source-size WIDTHxHEIGHT")
     return raw_md5s(path, *size)

@@ -3,9 +3,10 @@
  *
  *   driver_processing [OPTION...] FORMAT WIDTHxHEIGHT SOURCE FORMAT WIDTHxHEIGHT TARGET
  *
- * SOURCE and TARGET are files of rows without gaps. Options: -r and -R X,Y,WIDTH,HEIGHT (regions of source and
- * target), -b COLOUR (0xAARRGGBB), -s and -S STANDARD[,MATRIX] (VAProcColorStandardType and matrix_coefficients of either side), -f and -F
- * RANGE (VA_SOURCE_RANGE_*), -m SCENARIO (does one thing wrong). Prints
+ * SOURCE and TARGET are files of rows without gaps; with -m they are left alone. Options: -r and -R
+ * X,Y,WIDTH,HEIGHT (regions of source and target), -b COLOUR (0xAARRGGBB), -s and -S STANDARD[,MATRIX]
+ * (VAProcColorStandardType and matrix_coefficients of either side), -f and -F RANGE (VA_SOURCE_RANGE_*), -m SCENARIO
+ * (does one thing wrong). Prints
  * calls that fail with their statuses. */
 #include "support/client.h"
 

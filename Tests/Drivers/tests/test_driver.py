@@ -347,11 +347,11 @@ class ResubmissionTest(DriverTest):
 
 @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
 class FfmpegTest(DriverTest):
-    def encode(self, persona, size, *options, effort="", frames=6):
-        stream = self.folder / "stream.h264"
+    def encode(self, persona, size, *options, effort="", frames=6, codec="h264", source="testsrc=size={}:rate=25"):
+        stream = self.folder / f"stream.{codec}"
         command = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-init_hw_device", "vaapi=gpu:/dev/dri/renderD128", "-f",
-                   "lavfi", "-i", f"testsrc=size={size}:rate=25", "-frames:v", str(frames), "-vf",
-                   "format=nv12,hwupload", "-c:v", "h264_vaapi", *options, str(stream)]
+                   "lavfi", "-i", source.format(size), "-frames:v", str(frames), "-vf",
+                   "format=nv12,hwupload", "-c:v", f"{codec}_vaapi", *options, str(stream)]
         if self.journal.exists():
             self.journal.unlink()
         ended = run(command, client_environment(self.built, persona=persona, journal=self.journal,
@@ -408,6 +408,14 @@ class FfmpegTest(DriverTest):
                 self.assertEqual(len(sizes), 3)
                 self.assertLessEqual(max(sizes), largest)
                 self.assertNotIn("coded-buffer-too-small", self.findings())
+
+    def test_pictures_beyond_the_compression_of_the_level_are_found(self):
+        noise = "nullsrc=size={}:rate=25,geq=random(1)*255:128:128"
+        for level, qp, count in (("30", "1", 3), ("30", "40", 0), ("93", "1", 0)):
+            with self.subTest(f"{level} {qp}"):
+                self.encode("intel", "128x128", "-bf", "0", "-qp", qp, "-level", level, frames=3, codec="hevc",
+                            source=noise)
+                self.assertEqual(self.findings().count("level-access-unit-size"), count)
 
     def test_skip_effort_is_decodable_in_every_kind_of_slice(self):
         for options in (["-coder", "cabac"], ["-coder", "cavlc", "-slices", "3"],

@@ -261,20 +261,22 @@ class MisuseTest(DriverTest):
                 self.assertEqual(self.findings(), sorted(findings))
                 self.assertEqual(kinds(self.journal, "terminate")[0]["findings"], len(findings))
 
+    def convert(self, *words, **settings):
+        """Converts black, by options, format and size of the source, and format and size of the target."""
+        return self.client("driver_processing", *words[:-2], "/dev/zero", *words[-2:], str(self.folder / "target"),
+                           **settings)
+
     def test_what_cannot_be_written_or_is_not_listed(self):
-        ended = self.client("driver_processing", "nv12", "64x64", "/dev/zero", "bgra", "64x64", "-")
+        ended = self.convert("nv12", "64x64", "bgra", "64x64")
         self.assertIn("vaEndPicture 0x6\n", ended.output)
         self.assertEqual(self.findings(), ["processing-target-format"])
-        ended = self.client("driver_processing", "nv12", "8x64", "/dev/zero", "nv12", "64x64", "-")
+        self.convert("nv12", "8x64", "nv12", "64x64")
         self.assertEqual(self.findings(), ["processing-source-size"])
-        ended = self.client("driver_processing", "-S", str(BT2020), "nv12", "64x64", "/dev/zero", "nv12", "64x64", "-",
-                            persona="amd")
+        self.convert("-S", str(BT2020), "nv12", "64x64", "nv12", "64x64", persona="amd")
         self.assertEqual(self.findings(), ["processing-colour-standard"])
-        ended = self.client("driver_processing", "nv12", "64x64", "/dev/zero", "nv12", "64x64", "-",
-                            limits="video-processing=no")
+        ended = self.convert("nv12", "64x64", "nv12", "64x64", limits="video-processing=no")
         self.assertIn("vaCreateConfig 0xc\n", ended.output)
-        ended = self.client("driver_processing", "p010", "64x64", "/dev/zero", "nv12", "64x64", "-",
-                            limits="formats=nv12")
+        ended = self.convert("p010", "64x64", "nv12", "64x64", limits="formats=nv12")
         self.assertIn("vaCreateSurfaces 0xe\n", ended.output)
 
 

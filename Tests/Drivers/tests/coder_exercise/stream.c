@@ -213,12 +213,12 @@ static void draw_slice(struct exercise *exercise, const struct picture *current,
 }
 
 /* Wishes for all macroblocks of a picture, or NULL; the caller's to free. */
-static struct h264_wish *draw_wishes(struct exercise *exercise, uint32_t count, struct h264_slice_request *request)
+static struct wish *draw_wishes(struct exercise *exercise, uint32_t count, struct h264_slice_request *request)
 {
     struct random *random = &exercise->random;
     if (!random_chance(random, exercise->wish_percent))
         return NULL;
-    struct h264_wish *wishes = calloc(count, sizeof *wishes);
+    struct wish *wishes = calloc(count, sizeof *wishes);
     if (!wishes)
         abort();
     unsigned intra = random_below(random, 100), offset = random_below(random, 100);
@@ -240,7 +240,7 @@ static bool is_as_wished(const struct exercise *exercise, const struct h264_slic
     const struct macroblock *macroblock = &exercise->coder->macroblocks[address];
     if (!request->wishes || exercise->coder->effort == H264_EFFORT_SKIP)
         return true;
-    const struct h264_wish *wish = &request->wishes[address];
+    const struct wish *wish = &request->wishes[address];
     int most = request->most_qp ? request->most_qp : 51;
     int qp = wish->qp_offset ? clip3(request->least_qp, most, request->qp + wish->qp_offset) : request->qp;
     bool obeyed = (!wish->intra || macroblock_is_intra(macroblock)) &&
@@ -293,7 +293,7 @@ static bool code_slices(struct exercise *exercise, const struct picture *current
     if (!header)
         abort();
     *header = *shared;
-    struct h264_wish *wishes = draw_wishes(exercise, total, &request);
+    struct wish *wishes = draw_wishes(exercise, total, &request);
     bool coded = true;
     while (header->first_mb_in_slice < total && coded) {
         uint32_t left = total - header->first_mb_in_slice;

@@ -20,7 +20,7 @@ struct victim {
     struct hevc_slice_request request;
     struct hevc_frame frames[HOSTILE_FRAMES]; /* the last is the picture to be coded */
     struct hevc_frame source, uncoded;
-    struct hevc_wish wishes[WISHES];
+    struct wish wishes[WISHES];
     uint8_t *samples[HOSTILE_FRAMES + 2];
     struct bits out;
 };
@@ -79,7 +79,7 @@ static void damage(struct victim *victim)
         request->wishes = victim->wishes;
         request->wish_log2_size = random_chance(random, 70) ? 3 + random_below(random, 4) : random_edge(random);
         for (unsigned i = 0; i < WISHES; i++)
-            victim->wishes[i] = (struct hevc_wish){.qp_offset = (int8_t)random_edge(random),
+            victim->wishes[i] = (struct wish){.qp_offset = (int8_t)random_edge(random),
                                                    .intra = random_chance(random, 30)};
         break;
     default:

@@ -128,9 +128,9 @@ struct exercise_wishes exercise_measure_wishes(void)
 {
     struct studio *studio = open_studio(false);
     struct exercise_wishes result = {.same = 0};
-    struct hevc_wish everywhere[48], half[12] = {{0}}, one[12] = {{0}}, last[48] = {{0}};
+    struct wish everywhere[48], half[12] = {{0}}, one[12] = {{0}}, last[48] = {{0}};
     for (unsigned i = 0; i < 48; i++)
-        everywhere[i] = (struct hevc_wish){.qp_offset = 7};
+        everywhere[i] = (struct wish){.qp_offset = 7};
     for (unsigned i = 0; i < 12; i++)
         half[i].qp_offset = i % 4 < 2 ? -9 : 0;
     last[47].qp_offset = 5;

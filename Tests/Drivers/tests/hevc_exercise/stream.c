@@ -79,7 +79,7 @@ struct work {
     struct exercise *exercise;
     struct picture *picture;
     struct hevc_frame source;
-    struct hevc_wish *wishes; /* or NULL */
+    struct wish *wishes; /* or NULL */
     unsigned wish_log2_size;
     enum hevc_slice_type type; /* most that slices may be */
     int32_t order_count;

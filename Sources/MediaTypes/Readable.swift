@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// Quantities as people read them.
-enum Readable {
+package enum Readable {
     /// A number with that many digits behind the point.
-    static func number(_ value: Double, places: Int) -> String {
+    package static func number(_ value: Double, places: Int) -> String {
         var scale = 1.0
         for _ in 0..<places { scale *= 10 }
         guard value.isFinite, let scaled = Int64(exactly: (value.magnitude * scale).rounded()) else { return "-" }
@@ -14,7 +14,7 @@ enum Readable {
     }
 
     /// Bits per second in the unit that fits: `800 kbit/s`, `5.12 Mbit/s`.
-    static func bitRate(_ value: Double) -> String {
+    package static func bitRate(_ value: Double) -> String {
         switch value {
         case 0..<999.5: "\(number(value, places: 0)) bit/s"
         case 0..<999_500: "\(number(value / 1e3, places: 0)) kbit/s"
@@ -23,7 +23,7 @@ enum Readable {
     }
 
     /// A size in the unit that fits: `912 bytes`, `3.2 MB`; powers of 1000, as bit rates have them.
-    static func byteCount(_ count: Int64) -> String {
+    package static func byteCount(_ count: Int64) -> String {
         let value = Double(count)
         return switch value {
         case ..<1000: "\(count) bytes"
@@ -34,27 +34,29 @@ enum Readable {
     }
 
     /// Seconds as a clock shows them: `0:07`, `12:34`, `1:02:03`.
-    static func clock(_ seconds: Double) -> String {
+    package static func clock(_ seconds: Double) -> String {
         guard seconds.isFinite, let total = Int64(exactly: max(seconds, 0).rounded(.down)) else { return "-" }
         let (hours, minutes, rest) = (total / 3600, total / 60 % 60, padded(total % 60, to: 2, with: "0"))
         return hours > 0 ? "\(hours):\(padded(minutes, to: 2, with: "0")):\(rest)" : "\(minutes):\(rest)"
     }
 
     /// A duration in seconds: `10 seconds`, `0.5 seconds`.
-    static func seconds(_ duration: Duration) -> String {
+    package static func seconds(_ duration: Duration) -> String {
         let value = duration / .seconds(1)
         let isWhole = value == value.rounded()
         return isWhole ? count(Int(value), "second") : "\(number(value, places: 1)) seconds"
     }
 
     /// `1 frame`, `2 frames`.
-    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    package static func count(_ count: Int, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
 
     /// The beginning of a text that may be endless.
-    static func shortened(_ text: String) -> String { text.count > 200 ? text.prefix(199) + "…" : text }
+    package static func shortened(_ text: String) -> String { text.count > 200 ? text.prefix(199) + "…" : text }
 
     /// The text on one line: line breaks and other control characters become spaces.
-    static func oneLine(_ text: String) -> String {
+    package static func oneLine(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             let isControl = scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)

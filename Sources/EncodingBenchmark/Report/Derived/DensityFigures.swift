@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What a count of streams comes to.
+struct DensityFigures: Sendable {
+    let density: BenchmarkReport.Density
+    /// At the highest count that was kept: processor time for each second; 1 is one logical processor.
+    let processorShare: Double?
+    /// Watts at that count, by all counters of energy together; or why they are not known.
+    let power: Measured<Double>
+    /// Streams for each watt at that count.
+    let streamsPerWatt: Measured<Double>
+    /// What an hour of one stream costs, if the machine carries as many as it can; in the price's currency.
+    let costPerStreamHour: Measured<Double>
+
+    init(_ density: BenchmarkReport.Density, price: Double?) {
+        self.density = density
+        let best = density.trials.last { $0.isKept && $0.streams == density.streams }
+        processorShare = best.flatMap { $0.wallTime > 0 ? $0.processorTime.total / $0.wallTime : nil }
+        let streams = Double(density.streams)
+        switch best?.energy {
+        case .value(let counters) where !counters.isEmpty && best.map({ $0.wallTime > 0 }) == true:
+            let watts = counters.values.reduce(0, +) / (best?.wallTime ?? 1)
+            power = .value(watts)
+            streamsPerWatt = watts > 0 ? .value(streams / watts) : .absent("no energy was counted")
+        case .absent(let reason):
+            (power, streamsPerWatt) = (.absent(reason), .absent(reason))
+        default:
+            let reason = density.streams == 0 ? "not even one stream was kept" : "no energy was counted"
+            (power, streamsPerWatt) = (.absent(reason), .absent(reason))
+        }
+        costPerStreamHour =
+            switch price {
+            case let price? where density.streams > 0: .value(price / streams)
+            case .some: .absent("not even one stream was kept")
+            case nil: .absent("no price was given")
+            }
+    }
+
+    /// The count as people read it: `12`, or `at least 64`.
+    var text: String { density.isLeastEstimate ? "at least \(density.streams)" : "\(density.streams)" }
+}

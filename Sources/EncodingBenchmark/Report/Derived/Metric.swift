@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A number that a run gives, and what it takes to show it and to compare it. Tables, CSV, JSON and comparisons all read
+/// ``all``.
+struct Metric: Sendable, Identifiable {
+    /// Which way is better.
+    enum Direction: Sendable {
+        case higher, lower
+    }
+
+    /// The key under `derived`, and with ``baseUnit`` the column of a CSV file.
+    let id: String
+    /// The head of a column.
+    let title: String
+    /// The unit that people see; empty for plain numbers.
+    let unit: String
+    /// The unit of ``value``, as CSV columns say it.
+    let baseUnit: String
+    /// From the base unit to the one that people see.
+    let scale: Double
+    /// Digits behind the point that people see.
+    let places: Int
+    /// Which way is better; `nil` where that depends.
+    let better: Direction?
+    /// What it is, in one sentence without a full stop.
+    let explanation: String
+    /// The number in its base unit; `nil` if the run has none.
+    let value: @Sendable (BenchmarkReport.Measurement, RunContext) -> Double?
+
+    /// The title with its unit.
+    var heading: String { unit.isEmpty ? title : "\(title), \(unit)" }
+}
+
+/// What surrounds a run's measurement.
+struct RunContext: Sendable {
+    /// What was encoded.
+    let clip: BenchmarkReport.Clip
+    /// What was asked of the encoder.
+    let point: BenchmarkPoint
+}
+
+extension Metric {
+    static let speed = Metric(
+        id: "framesPerSecond",
+        title: "Speed",
+        unit: "fps",
+        baseUnit: "fps",
+        scale: 1,
+        places: 1,
+        better: .higher,
+        explanation: "frames per second from the first frame handed over to the last sample received"
+    ) { run, _ in run.framesPerSecond }
+
+    static let timesRealTime = Metric(
+        id: "timesRealTime",
+        title: "Real time",
+        unit: "×",
+        baseUnit: "ratio",
+        scale: 1,
+        places: 2,
+        better: .higher,
+        explanation: "speed divided by the clip's frame rate"
+    ) { run, context in
+        context.clip.framesPerSecond > 0 ? run.framesPerSecond / context.clip.framesPerSecond : nil
+    }
+
+    static let latencyP50 = latency("P50", "p50", "what half of the frames take at most, from in to out") { $0.p50 }
+    static let latencyP90 = latency("P90", "p90", "what 90 of 100 frames take at most") { $0.p90 }
+    static let latencyP99 = latency("P99", "p99", "what 99 of 100 frames take at most") { $0.p99 }
+    static let latencyMaximum = latency("Maximum", "max", "the slowest frame") { $0.maximum }
+
+    static let timeToFirstSample = Metric(
+        id: "timeToFirstSample",
+        title: "First sample",
+        unit: "ms",
+        baseUnit: "s",
+        scale: 1e3,
+        places: 1,
+        better: .lower,
+        explanation: "from the start of a session, before its encoder is made, to the first sample"
+    ) { run, _ in run.timeToFirstSample }
+
+    static let processorPerFrame = Metric(
+        id: "processorPerFrame",
+        title: "CPU per frame",
+        unit: "ms",
+        baseUnit: "s",
+        scale: 1e3,
+        places: 2,
+        better: .lower,
+        explanation: "processor time of the process and its helper for each frame"
+    ) { run, _ in run.framesOut > 0 ? run.processorTime.total / Double(run.framesOut) : nil }
+
+    static let processorShare = Metric(
+        id: "processorShare",
+        title: "CPU",
+        unit: "%",
+        baseUnit: "ratio",
+        scale: 100,
+        places: 0,
+        better: nil,
+        explanation: "processor time for each second; 100 % is one logical processor"
+    ) { run, _ in run.wallTime > 0 ? run.processorTime.total / run.wallTime : nil }
+
+    static let peakMemory = Metric(
+        id: "peakMemory",
+        title: "Memory",
+        unit: "MB",
+        baseUnit: "bytes",
+        scale: 1e-6,
+        places: 1,
+        better: .lower,
+        explanation: "the most memory that the process and its helper held at a time"
+    ) { run, _ in run.peakMemory.value.map(Double.init) }
+
+    static let copiesPerFrame = Metric(
+        id: "copiesPerFrame",
+        title: "Copies",
+        unit: "",
+        baseUnit: "per_frame",
+        scale: 1,
+        places: 2,
+        better: .lower,
+        explanation: "how often a picture's pixels are copied on the way to the encoder"
+    ) { run, _ in run.framesOut > 0 ? Double(run.copiedPictures) / Double(run.framesOut) : nil }
+
+    static let bitRate = Metric(
+        id: "bitRate",
+        title: "Bit rate",
+        unit: "kbit/s",
+        baseUnit: "bit_per_s",
+        scale: 1e-3,
+        places: 0,
+        better: nil,
+        explanation: "size of all samples divided by the clip's duration"
+    ) { run, context in context.clip.duration > 0 ? Double(run.bytes) * 8 / context.clip.duration : nil }
+
+    static let rateError = Metric(
+        id: "rateError",
+        title: "Off asked",
+        unit: "%",
+        baseUnit: "ratio",
+        scale: 100,
+        places: 1,
+        better: nil,
+        explanation: "how far the delivered bit rate is from the one asked for"
+    ) { run, context in
+        guard let asked = context.point.bitsPerSecond, let delivered = bitRate.value(run, context) else { return nil }
+        return delivered / Double(asked) - 1
+    }
+
+    static let windowDeviation = Metric(
+        id: "windowDeviation",
+        title: "1 s deviation",
+        unit: "%",
+        baseUnit: "ratio",
+        scale: 100,
+        places: 1,
+        better: nil,
+        explanation: "standard deviation of the bit rate in windows of one second, by its mean"
+    ) { run, _ in
+        guard run.windows.count > 1 else { return nil }
+        let mean = run.windows.reduce(0, +) / Double(run.windows.count)
+        let squares = run.windows.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+        return mean > 0 ? (squares / Double(run.windows.count)).squareRoot() / mean : nil
+    }
+
+    static let largestFrame = Metric(
+        id: "largestFrame",
+        title: "Largest frame",
+        unit: "kB",
+        baseUnit: "bytes",
+        scale: 1e-3,
+        places: 1,
+        better: nil,
+        explanation: "the size of the largest sample"
+    ) { run, _ in Double(run.largestFrame) }
+
+    static let psnr = Metric(
+        id: "psnr",
+        title: "PSNR Y",
+        unit: "dB",
+        baseUnit: "db",
+        scale: 1,
+        places: 2,
+        better: .higher,
+        explanation: "peak signal-to-noise ratio of luma, from the mean squared error of all frames"
+    ) { run, context in comparable(run, context)?.psnr.value?.y }
+
+    static let ssim = Metric(
+        id: "ssim",
+        title: "SSIM Y",
+        unit: "",
+        baseUnit: "ratio",
+        scale: 1,
+        places: 4,
+        better: .higher,
+        explanation: "structural similarity of luma, mean over frames"
+    ) { run, context in comparable(run, context)?.ssim.value?.y }
+
+    static let vmaf = Metric(
+        id: "vmaf",
+        title: "VMAF",
+        unit: "",
+        baseUnit: "score",
+        scale: 1,
+        places: 2,
+        better: .higher,
+        explanation: "by libvmaf, mean over frames"
+    ) { run, context in comparable(run, context)?.vmaf.value?.mean }
+
+    static let xpsnr = Metric(
+        id: "xpsnr",
+        title: "XPSNR Y",
+        unit: "dB",
+        baseUnit: "db",
+        scale: 1,
+        places: 2,
+        better: .higher,
+        explanation: "peak signal-to-noise ratio of luma, weighted by what eyes see, by ffmpeg"
+    ) { run, context in comparable(run, context)?.xpsnr.value?.y }
+
+    static let gpuBusy = Metric(
+        id: "gpuBusy",
+        title: "GPU",
+        unit: "%",
+        baseUnit: "ratio",
+        scale: 100,
+        places: 0,
+        better: nil,
+        explanation: "the share of time that the busiest engine of the GPU worked"
+    ) { run, _ in run.wallTime > 0 ? run.gpuBusy.value?.values.max().map { $0 / run.wallTime } : nil }
+
+    static let power = Metric(
+        id: "power",
+        title: "Power",
+        unit: "W",
+        baseUnit: "watts",
+        scale: 1,
+        places: 1,
+        better: .lower,
+        explanation: "what all counters of energy together say, by the time of the run"
+    ) { run, _ in run.wallTime > 0 ? joules(run).map { $0 / run.wallTime } : nil }
+
+    static let energyPerFrame = Metric(
+        id: "energyPerFrame",
+        title: "Energy per frame",
+        unit: "mJ",
+        baseUnit: "joules",
+        scale: 1e3,
+        places: 1,
+        better: .lower,
+        explanation: "what all counters of energy together say, by the number of frames"
+    ) { run, _ in run.framesOut > 0 ? joules(run).map { $0 / Double(run.framesOut) } : nil }
+
+    /// All of them, in the order of tables.
+    static let all: [Metric] = [
+        speed, timesRealTime, latencyP50, latencyP90, latencyP99, latencyMaximum, timeToFirstSample, processorPerFrame,
+        processorShare, peakMemory, copiesPerFrame, bitRate, rateError, windowDeviation, largestFrame, psnr, ssim, vmaf,
+        xpsnr, gpuBusy, power, energyPerFrame,
+    ]
+
+    /// Qualities of pictures from which curves are drawn, the most telling last.
+    static let qualities: [Metric] = [psnr, ssim, xpsnr, vmaf]
+
+    private static func latency(
+        _ name: String,
+        _ title: String,
+        _ explanation: String,
+        _ part: @escaping @Sendable (BenchmarkReport.Latency) -> Double
+    ) -> Metric {
+        Metric(
+            id: "latency\(name)",
+            title: "Latency \(title)",
+            unit: "ms",
+            baseUnit: "s",
+            scale: 1e3,
+            places: 1,
+            better: .lower,
+            explanation: explanation
+        ) { run, _ in part(run.latency) }
+    }
+
+    /// The quality of pictures, unless frames are missing from it: then it is another clip's.
+    private static func comparable(
+        _ run: BenchmarkReport.Measurement,
+        _ context: RunContext
+    ) -> BenchmarkReport.Quality? {
+        run.quality.frames == context.clip.frameCount ? run.quality : nil
+    }
+
+    private static func joules(_ run: BenchmarkReport.Measurement) -> Double? {
+        guard let counters = run.energy.value, !counters.isEmpty else { return nil }
+        return counters.values.reduce(0, +)
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+
+/// One encoder on one clip, handed pictures in one way.
+struct SeriesKey: Hashable, Sendable {
+    let clip: String
+    let encoder: String
+    let mode: BenchmarkMode
+}
+
+/// What the repeats at one point of a series say together.
+struct PointFigures: Sendable {
+    let series: SeriesKey
+    let point: BenchmarkPoint
+    let context: RunContext
+    /// Repeats that count, by ``BenchmarkReport/Run/repetition``.
+    let measurements: [(repetition: Int, run: BenchmarkReport.Measurement)]
+    /// Why other repeats failed, each once.
+    let failures: [String]
+
+    /// The repeats' values of a metric, in the order of repetition, where they have one.
+    func values(of metric: Metric) -> [(repetition: Int, value: Double)] {
+        measurements.compactMap { repetition, run in
+            metric.value(run, context).flatMap { $0.isFinite ? (repetition, $0) : nil }
+        }
+    }
+
+    /// The median of the repeats with its interval; `nil` if none has a value.
+    subscript(metric: Metric) -> MedianInterval? {
+        (try? Distribution(values(of: metric).map(\.value)))?.medianInterval()
+    }
+
+    /// Where the point lies on a curve of quality over rate, by medians.
+    func position(by quality: Metric) -> RateQualityPoint? {
+        guard let rate = self[.bitRate]?.median, let value = self[quality]?.median, rate > 0 else { return nil }
+        return RateQualityPoint(rate: rate, quality: value)
+    }
+
+    /// Why a quality is missing, if a run says so.
+    func absence(of quality: KeyPath<BenchmarkReport.Quality, String?>) -> String? {
+        measurements.lazy.compactMap { $0.run.quality[keyPath: quality] }.first
+    }
+}
+
+extension BenchmarkReport {
+    /// What repeats say together, in the order in which points were first run, without warm-ups.
+    var pointFigures: [PointFigures] {
+        struct Key: Hashable {
+            let series: SeriesKey
+            let point: BenchmarkPoint
+        }
+        let clips = Dictionary(clips.map { ($0.id, $0) }) { first, _ in first }
+        var order: [Key] = []
+        var groups: [Key: [Run]] = [:]
+        for run in runs where !run.isWarmUp {
+            let series = SeriesKey(clip: run.clip, encoder: run.encoder, mode: run.mode)
+            let key = Key(series: series, point: run.point)
+            if groups[key] == nil { order.append(key) }
+            groups[key, default: []].append(run)
+        }
+        return order.compactMap { key in
+            guard let clip = clips[key.series.clip], let runs = groups[key] else { return nil }
+            var failures: [String] = []
+            for failure in runs.compactMap(\.result.absence) where !failures.contains(failure) {
+                failures.append(failure)
+            }
+            return PointFigures(
+                series: key.series,
+                point: key.point,
+                context: RunContext(clip: clip, point: key.point),
+                measurements: runs.compactMap { run in run.result.value.map { (run.repetition, $0) } }
+                    .sorted { $0.repetition < $1.repetition },
+                failures: failures
+            )
+        }
+    }
+}

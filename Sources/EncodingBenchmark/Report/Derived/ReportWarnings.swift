@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+
+extension BenchmarkReport {
+    /// What a reader must know, the weightiest first: what was noticed while measuring, and what the data shows.
+    func warnings(points: [PointFigures]) -> [Warning] {
+        let all = encoderWarnings + remarks + machineWarnings + runWarnings(points) + environment.gaps.map(Self.gap)
+        return Warning.Weight.allCases.flatMap { weight in all.filter { $0.weight == weight } }
+    }
+
+    private static func gap(_ text: String) -> Warning { Warning(.note, text) }
+
+    private var encoderWarnings: [Warning] {
+        encoders.flatMap { encoder -> [Warning] in
+            var warnings: [Warning] = []
+            if encoder.isReferenceDriver {
+                let message =
+                    "Reference driver: this encoder runs on the CPU and stands in for a GPU in tests. Its figures "
+                    + "say nothing about any hardware."
+                warnings.append(Warning(.banner, message, subject: encoder.id))
+            }
+            if encoder.isFakeNode {
+                let message = "Fake render node: there is no such device. Its figures say nothing about any hardware."
+                warnings.append(Warning(.banner, message, subject: encoder.id))
+            }
+            return warnings
+        }
+            + (environment.gpus.filter { gpu in gpu.isFake && !encoders.contains { $0.device == gpu.node } }.map {
+                gpu in
+                Warning(.note, "\(gpu.node) is a fake render node; nothing ran on it.")
+            })
+    }
+
+    private var machineWarnings: [Warning] {
+        var warnings: [Warning] = []
+        if !isComplete { warnings.append(Warning(.caution, "The benchmark was stopped before its plan was done.")) }
+        if let governor = environment.processor.governor, governor != "performance" {
+            let message =
+                "The CPU's frequency governor is \(governor): speeds depend on what ran before. Choose performance."
+            warnings.append(Warning(.caution, message))
+        }
+        if let load = environment.loadAverage, load > 0.25 * environment.processor.usableProcessors {
+            let message = "The machine was not idle before it began: load \(Readable.number(load, places: 2))."
+            warnings.append(Warning(.caution, message))
+        }
+        if !environment.containment.isEmpty {
+            let message =
+                "It ran inside of \(environment.containment.joined(separator: ", ")): others may have used the "
+                + "machine meanwhile."
+            warnings.append(Warning(.note, message))
+        }
+        if Set(encoders.map(\.transfer)).isSuperset(of: [.upload, .zeroCopy]) {
+            let message = "Hybrid and zero-copy encoders stand beside each other here, but are not compared."
+            warnings.append(Warning(.caution, message))
+        }
+        if plan.repeats < 6 {
+            let message =
+                "With \(Readable.count(plan.repeats, "repeat")) of each point, its interval reaches from the least "
+                + "to the most that was measured; 6 repeats make it one of 95 % confidence."
+            warnings.append(Warning(.note, message))
+        }
+        return warnings
+    }
+
+    private func runWarnings(_ points: [PointFigures]) -> [Warning] {
+        var seen: Set<Warning> = []
+        var warnings: [Warning] = []
+        func add(_ warning: Warning) {
+            if seen.insert(warning).inserted { warnings.append(warning) }
+        }
+        for point in points {
+            let encoder = point.series.encoder
+            for failure in point.failures { add(Warning(.caution, "Runs failed: \(failure)", subject: encoder)) }
+            for (_, run) in point.measurements {
+                for deviation in run.deviations { add(Warning(.caution, deviation, subject: encoder)) }
+                if run.quality.frames != 0, run.quality.frames != point.context.clip.frameCount {
+                    let message =
+                        "Of \(point.series.clip) \(run.quality.frames) frames were compared instead of "
+                        + "\(point.context.clip.frameCount): no quality is given."
+                    add(Warning(.caution, message, subject: encoder))
+                }
+                if run.framesDropped > 0 {
+                    let message = "Frames of \(point.series.clip) were dropped in \(point.series.mode.title) mode."
+                    add(Warning(.caution, message, subject: encoder))
+                }
+            }
+            if point.series.mode == .throughput, let speed = point[.speed], speed.count > 1,
+                speed.high - speed.low > 0.2 * speed.median
+            {
+                let message = "Speed on \(point.series.clip) varies by more than a fifth from repeat to repeat."
+                add(Warning(.caution, message, subject: encoder))
+            }
+        }
+        return warnings
+    }
+}
+
+extension BenchmarkMode {
+    /// As people call it.
+    var title: String {
+        switch self {
+        case .throughput: "throughput"
+        case .realTime: "real time"
+        case .lowLatency: "low latency"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import MediaTypes
+
+/// One axis of a chart: from values to places, with ticks at round numbers.
+struct ChartAxis: Sendable, Hashable {
+    /// How places grow with values.
+    enum Scale: Sendable, Hashable {
+        case linear
+        /// For values above 0 only.
+        case logarithmic
+    }
+
+    let title: String
+    let scale: Scale
+    /// The values at both ends, the lower less than the upper.
+    let range: ClosedRange<Double>
+    /// Values with a line and a number.
+    let ticks: [Double]
+
+    /// An axis on which all values have room.
+    ///
+    /// - Parameters:
+    ///   - values: Those that are to be seen; on a logarithmic axis only those above 0 count.
+    ///   - includes: A value that the axis must reach in any case, as 0 for amounts.
+    init(_ title: String, _ values: [Double], scale: Scale = .linear, includes: Double? = nil) {
+        self.title = title
+        self.scale = scale
+        let usable = (values + [includes].compactMap(\.self)).filter { $0.isFinite && (scale == .linear || $0 > 0) }
+        let (low, high) = (usable.min() ?? 1, usable.max() ?? 2)
+        switch scale {
+        case .linear:
+            let step = Self.step(over: max(high - low, abs(high) * 1e-6, 1e-9))
+            // A value on the edge of the axis would lie on its frame.
+            let margin = 0.04 * max(high - low, step)
+            let first = includes == low ? (low / step).rounded(.down) : ((low - margin) / step).rounded(.down)
+            let last = includes == high ? (high / step).rounded(.up) : ((high + margin) / step).rounded(.up)
+            let count = Int(min(max(last - first, 1), 20))
+            range = first * step...(first + Double(count)) * step
+            ticks = (0...count).map { (first + Double($0)) * step }
+        case .logarithmic:
+            let (bottom, top) = (low / 1.15, max(high * 1.15, low * 1.5))
+            range = bottom...top
+            ticks = Self.logarithmicTicks(bottom, top)
+        }
+    }
+
+    /// From 0 at the lower end to 1 at the upper.
+    func place(of value: Double) -> Double {
+        let (low, high) = (range.lowerBound, range.upperBound)
+        let place: Double =
+            switch scale {
+            case .linear: (value - low) / (high - low)
+            case .logarithmic: value > 0 ? log(value / low) / log(high / low) : 0
+            }
+        return min(max(place, 0), 1)
+    }
+
+    /// A tick's number, with as many digits as tell ticks apart.
+    func label(of tick: Double) -> String {
+        let step: Double =
+            switch scale {
+            case .linear: ticks.count > 1 ? ticks[1] - ticks[0] : 1
+            case .logarithmic: pow(10, log10(max(tick, 1e-12)).rounded(.down))
+            }
+        switch abs(tick) {
+        case 1e9...: return Readable.number(tick / 1e9, places: 1) + "G"
+        case 1e6...: return Readable.number(tick / 1e6, places: 1) + "M"
+        case 1e4...: return Readable.number(tick / 1e3, places: 0) + "k"
+        default: return Readable.number(tick, places: min(max(Int(-log10(step).rounded(.down)), 0), 6))
+        }
+    }
+
+    /// 1, 2 or 5 times a power of ten, so that about five fit.
+    private static func step(over length: Double) -> Double {
+        let power = pow(10, log10(length / 5).rounded(.down))
+        return [1, 2, 5, 10].map { $0 * power }.first { length / $0 <= 6 } ?? 10 * power
+    }
+
+    private static func logarithmicTicks(_ low: Double, _ high: Double) -> [Double] {
+        func multiples(_ factors: [Double]) -> [Double] {
+            let powers = Int(log10(low).rounded(.down))...Int(log10(high).rounded(.up))
+            return powers.flatMap { power in factors.map { $0 * pow(10, Double(power)) } }
+                .filter { (low...high).contains($0) }
+        }
+        let candidates = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]]
+        let all = candidates.map(multiples)
+        return all.last { $0.count <= 7 && $0.count >= 2 } ?? all.last { $0.count <= 7 } ?? []
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+
+/// What was found out on one clip, in charts.
+extension ReportPage {
+    func section(_ clip: BenchmarkReport.Clip) -> Markup {
+        guard let index = report.clips.firstIndex(of: clip) else { return "" }
+        let source = clip.source == "generated" ? "generated" : clip.source
+        let facts = [
+            clip.content, source, "\(clip.width)×\(clip.height)", "\(clip.frameRate) fps",
+            Readable.count(clip.frameCount, "frame"), clip.pixelFormat, "\(clip.bitDepth) bits", clip.color,
+        ].compactMap(\.self)
+        let modes = modes(of: clip.id)
+        let figures = modes.first.map { curveFigures(clip, index, $0) } ?? []
+        let times = modes.flatMap { mode in [latencyFigure(clip, index, mode)].compactMap(\.self) }
+        let rates = modes.first.flatMap { bitRateFigure(clip, index, $0) }
+        return """
+            <section id="clip-\(index)"><h2>\(clip.id)</h2><p>\(facts.joined(separator: " · "))</p>
+            <div class="charts">\(figures + times + [rates].compactMap(\.self))</div></section>
+            """
+    }
+
+    /// A chart with its legend and its table.
+    func figure(_ title: String, _ words: String, _ svg: Markup, series: [String], table: PageTable) -> Markup {
+        """
+        <figure><figcaption><h3>\(title)</h3><p>\(words)</p></figcaption>\(svg)
+        <ul class="legend">\(series.map { encoder in
+            "<li data-series=\"\(style(of: encoder).index)\">\(tag(encoder))</li>" as Markup
+        })</ul>
+        <details><summary>Show as table</summary>\(table.html)</details></figure>
+        """
+    }
+
+    // MARK: - Quality over rate, and speed
+
+    private func curveFigures(_ clip: BenchmarkReport.Clip, _ index: Int, _ mode: BenchmarkMode) -> [Markup] {
+        let series = figures.series(of: clip.id).filter { $0.mode == mode }
+        let curves = Metric.qualities.reversed().compactMap { curveFigure(clip, index, series, $0) }
+        return curves + [speedFigure(index, series)].compactMap(\.self)
+    }
+
+    private func curveFigure(
+        _ clip: BenchmarkReport.Clip,
+        _ index: Int,
+        _ series: [SeriesKey],
+        _ quality: Metric
+    ) -> Markup? {
+        let curves = series.map { ($0, figures.points(of: $0).filter { $0.position(by: quality) != nil }) }
+            .filter { !$0.1.isEmpty }
+        guard !curves.isEmpty else { return nil }
+        let drawn = curves.map { key, points in
+            LineChart.Series(
+                style: style(of: key.encoder),
+                name: key.encoder,
+                points: points.compactMap { point in
+                    point.position(by: quality).map { position in
+                        let rate = Readable.number(position.rate / 1e3, places: 0)
+                        let value = Readable.number(position.quality, places: quality.places)
+                        return LineChart.Point(
+                            x: position.rate / 1e3,
+                            y: position.quality,
+                            note: "\(value) \(quality.unit) at \(rate) kbit/s (asked: \(point.point.text))"
+                        )
+                    }
+                }
+            )
+        }
+        let chart = LineChart(
+            id: "q-\(index)-\(quality.id)",
+            title: "\(quality.title) over bit rate",
+            summary: "A curve for each of \(Readable.count(drawn.count, "encoder")); the table below has its values.",
+            x: ChartAxis("kbit/s delivered", drawn.flatMap { $0.points.map(\.x) }, scale: .logarithmic),
+            y: ChartAxis(quality.heading, drawn.flatMap { $0.points.map(\.y) }),
+            series: drawn
+        )
+        let table = PageTable(
+            caption: "\(quality.title) over bit rate, \(clip.id)",
+            columns: [PageTable.Column("Encoder", isNumber: false), PageTable.Column("Asked", isNumber: false)]
+                + [Metric.bitRate, quality].map(PageTable.Column.init),
+            rows: curves.flatMap { key, points in
+                points.map { point in
+                    [PageTable.Cell(tag(key.encoder)), PageTable.Cell(text: point.point.text)]
+                        + [Metric.bitRate, quality].map { PageTable.Cell(point[$0], of: $0) }
+                }
+            }
+        )
+        return figure(
+            chart.title,
+            "Higher and further left is better: more quality for fewer bits.",
+            chart.svg,
+            series: curves.map(\.0.encoder),
+            table: table
+        )
+    }
+
+    private func speedFigure(_ index: Int, _ series: [SeriesKey]) -> Markup? {
+        guard
+            let anchor = report.encoders.first(where: { anchor in
+                figures.comparisons.contains { $0.anchor == anchor.id && series.contains($0.series) }
+            })
+        else { return nil }
+        let places = series.compactMap { key -> (SeriesKey, speed: Double, rate: Double, quality: String)? in
+            guard let speed = figures.speed(of: key) else { return nil }
+            if key.encoder == anchor.id { return (key, speed, 0, "anchor") }
+            let comparison = figures.comparisons.first { $0.series == key && $0.anchor == anchor.id }
+            return comparison?.bestRate.map { (key, speed, $0.delta.value, $0.quality.title) }
+        }
+        guard places.count > 1 else { return nil }
+        let drawn = places.map { key, speed, rate, quality in
+            let speeds = figures.points(of: key).compactMap { $0[.speed]?.median }
+            let words =
+                "\(Readable.number(speed, places: 1)) fps, \(Readable.signed(rate, places: 1)) % rate (\(quality))"
+            return LineChart.Series(
+                style: style(of: key.encoder),
+                name: key.encoder,
+                points: [
+                    LineChart.Point(
+                        x: speed,
+                        y: rate,
+                        spread: (speeds.min() ?? speed)...(speeds.max() ?? speed),
+                        note: words
+                    )
+                ],
+                drawing: .points
+            )
+        }
+        let chart = LineChart(
+            id: "s-\(index)",
+            title: "Speed against bit rate for the same quality",
+            summary: "A point for each of \(Readable.count(drawn.count, "encoder")); the table below has its values.",
+            x: ChartAxis("frames per second", places.map(\.speed), scale: .logarithmic),
+            y: ChartAxis("% rate against \(anchor.id)", places.map(\.rate), includes: 0),
+            series: drawn,
+            rule: (0, anchor.id),
+            hint: "better: right and down"
+        )
+        let table = PageTable(
+            caption: chart.title,
+            columns: [
+                PageTable.Column("Encoder", isNumber: false), PageTable.Column("Speed, fps"),
+                PageTable.Column("Rate against \(anchor.id), %"), PageTable.Column("By", isNumber: false),
+            ],
+            rows: places.map { key, speed, rate, quality in
+                [
+                    PageTable.Cell(tag(key.encoder)), PageTable.Cell(speed, places: 1),
+                    PageTable.Cell("\(Readable.signed(rate, places: 1))", key: rate), PageTable.Cell(text: quality),
+                ]
+            }
+        )
+        let words = "Geometric mean of the speeds at all points; the bar is from the slowest to the fastest point."
+        return figure(chart.title, words, chart.svg, series: places.map(\.0.encoder), table: table)
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+
+/// A table of the page. Its columns can be sorted where scripts run.
+struct PageTable: Sendable {
+    struct Column: Sendable {
+        let title: String
+        /// Whether cells are numbers, which stand at the right.
+        var isNumber = true
+        /// What pointing at the head shows.
+        var explanation: String?
+
+        init(_ title: String, isNumber: Bool = true, explanation: String? = nil) {
+            (self.title, self.isNumber, self.explanation) = (title, isNumber, explanation)
+        }
+
+        /// A column of a metric.
+        init(_ metric: Metric) { self.init(metric.heading, explanation: metric.explanation) }
+    }
+
+    struct Cell: Sendable {
+        let content: Markup
+        /// What a number is sorted by; texts are sorted by their content.
+        var key: Double?
+
+        init(_ content: Markup, key: Double? = nil) { (self.content, self.key) = (content, key) }
+
+        /// Words.
+        init(text words: String) { self.init("\(words)") }
+
+        /// A number with so many digits behind the point; a dash where there is none.
+        init(_ number: Double?, places: Int, unit: String = "") {
+            let text = number.map { Readable.number($0, places: places) + unit } ?? "–"
+            self.init("\(text)", key: number)
+        }
+
+        /// A median in the unit that people see, with its interval below.
+        init(_ interval: MedianInterval?, of metric: Metric) {
+            guard let interval else {
+                self.init("–")
+                return
+            }
+            func text(_ value: Double) -> String { Readable.number(value * metric.scale, places: metric.places) }
+            let (median, low, high) = (text(interval.median), text(interval.low), text(interval.high))
+            let range: Markup = low == high ? "" : "<small>\(low)…\(high)</small>"
+            self.init("\(median)\(range)", key: interval.median)
+        }
+    }
+
+    let caption: String
+    let columns: [Column]
+    let rows: [[Cell]]
+    var isSortable = true
+
+    /// The table, in a frame that scrolls if it is too wide.
+    var html: Markup {
+        let heads = columns.map { column -> Markup in
+            let hint: Markup = column.explanation.map { " title=\"\($0)\"" } ?? ""
+            return "<th scope=\"col\"\(column.isNumber ? " class=\"n\"" : "")\(hint)>\(column.title)</th>"
+        }
+        let body = rows.map { row -> Markup in
+            let cells = zip(columns, row).enumerated().map { index, pair -> Markup in
+                let (column, cell) = pair
+                let key: Markup = cell.key.map { " data-v=\"\(Self.exact($0))\"" } ?? ""
+                guard index > 0 else { return "<th scope=\"row\"\(key)>\(cell.content)</th>" }
+                return "<td\(column.isNumber ? " class=\"n\"" : "")\(key)>\(cell.content)</td>"
+            }
+            return "<tr>\(cells)</tr>"
+        }
+        return """
+            <div class="scroll" tabindex="0" role="region" aria-label="\(caption)">\
+            <table\(isSortable ? " class=\"sortable\"" : "")><caption>\(caption)</caption>\
+            <thead><tr>\(heads)</tr></thead><tbody>\(body)</tbody></table></div>
+            """
+    }
+
+    private static func exact(_ value: Double) -> String { "\(value)" }
+}

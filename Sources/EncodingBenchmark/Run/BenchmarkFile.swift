@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Foundation
+internal import Glibc
+package import MediaTypes
+
+/// Values in files of a benchmark's folder, as JSON.
+package enum BenchmarkFile {
+    /// Writes a value; the file is there when it is complete.
+    ///
+    /// - Throws: `inputOutput`.
+    package static func write(_ value: some Encodable, to path: String) throws(MediaError) {
+        let temporary = path + ".part"
+        do throws(MediaError) {
+            try OpenFile(temporary, O_CREAT | O_TRUNC).write([UInt8](try line(value).utf8))
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        guard rename(temporary, path) == 0 else {
+            throw systemFailure("rename", "a file of the benchmark cannot be written", path)
+        }
+    }
+
+    /// Makes a folder, and those that it lies in.
+    ///
+    /// - Throws: `inputOutput`.
+    package static func makeFolder(_ path: String) throws(MediaError) {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw MediaError(.inputOutput, "a folder of the benchmark cannot be made", given: path)
+        }
+    }
+
+    /// Reads a value.
+    ///
+    /// - Throws: `inputOutput`, `malformedData`.
+    package static func read<Value: Decodable>(_ path: String) throws(MediaError) -> Value {
+        try value(try text(path), path)
+    }
+
+    /// Reads a file.
+    ///
+    /// - Throws: `inputOutput`.
+    package static func text(_ path: String) throws(MediaError) -> String {
+        do {
+            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+        } catch {
+            throw MediaError(.inputOutput, "a file of the benchmark cannot be read", given: path)
+        }
+    }
+
+    /// A value as one line of JSON, with its newline. Keys are sorted, so that equal values are equal lines.
+    ///
+    /// - Throws: `invalidArgument` for a number that JSON does not have.
+    static func line(_ value: some Encodable) throws(MediaError) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+        } catch {
+            throw MediaError(.invalidArgument, "a value cannot be written as JSON: \(error)")
+        }
+    }
+
+    /// The value of a line.
+    static func value<Value: Decodable>(_ line: String, _ path: String) throws(MediaError) -> Value {
+        do {
+            return try JSONDecoder().decode(Value.self, from: Data(line.utf8))
+        } catch {
+            throw MediaError(.malformedData, "a file of the benchmark is not understood: \(error)", given: path)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Foundation
+internal import MediaTypes
+
+/// What a benchmark knows while it works: its journal, and what is made of it anew after an interruption.
+struct BenchmarkState {
+    private var journal: RunJournal
+    private let plan: BenchmarkPlan
+    private let began = monotonicSeconds()
+    private let before: Double
+    private var done: Set<BenchmarkRun>
+    private var clock = RunClock()
+    private var qualities: [String: BenchmarkReport.Quality] = [:]
+    private(set) var prepared: [PreparedClip] = []
+    /// Searches of the plan.
+    let searches: [BenchmarkRun]
+    /// Nodes that are only pretended.
+    var fakeNodes: Set<String> = []
+
+    /// Begins, or goes on with what the folder has.
+    ///
+    /// - Throws: `invalidArgument` if the folder has something else, `inputOutput`, `malformedData`.
+    init(_ options: Benchmark.Options) throws(MediaError) {
+        plan = options.plan
+        searches = options.plan.searches
+        let path = options.folder + "/journal.jsonl"
+        let exists = FileManager.default.fileExists(atPath: path)
+        if exists, !options.resumes {
+            throw MediaError(
+                .invalidArgument,
+                "the folder has a benchmark already",
+                given: options.folder,
+                allowed: "--resume to go on with it, or another folder"
+            )
+        }
+        guard exists else {
+            let now = Date.now.formatted(.iso8601)
+            let header = RunJournal.Header(program: options.program, startedAt: now, plan: options.plan)
+            journal = try RunJournal(path: path, header: header)
+            (before, done) = (0, [])
+            return
+        }
+        journal = try RunJournal(continuing: path)
+        guard journal.header.plan == options.plan else {
+            throw MediaError(.invalidArgument, "the folder has a benchmark of another plan", given: options.folder)
+        }
+        guard journal.header.program == options.program else {
+            throw MediaError(
+                .invalidArgument,
+                "the folder has a benchmark that another version began",
+                given: journal.header.program,
+                allowed: options.program
+            )
+        }
+        before = journal.elapsed
+        done = Set(journal.runs.map(\.key))
+        var last = 0.0
+        for entry in journal.runs {
+            clock.note(entry.key, entry.elapsed - last)
+            last = entry.elapsed
+        }
+    }
+
+    /// Seconds since the benchmark began, without interruptions.
+    var elapsed: Double { before + monotonicSeconds() - began }
+
+    func isDone(_ run: BenchmarkRun) -> Bool { done.contains(run) }
+
+    func isDone(search: BenchmarkRun) -> Bool {
+        let clip = PreparedClip.title(search.clip, search.size)
+        return journal.densities.contains {
+            $0.density.clip == clip && $0.density.encoder == search.encoder.title && $0.density.point == search.point
+        }
+    }
+
+    /// Seconds that runs will take; `nil` if nothing is known.
+    func remaining(_ runs: some Sequence<BenchmarkRun>) -> Double? { clock.remaining(runs) }
+
+    /// Takes a clip that was prepared. After an interruption it has to be the same.
+    mutating func add(_ clip: PreparedClip) throws(MediaError) {
+        let described = clip.described
+        if let known = journal.clips.first(where: { $0.id == described.id }) {
+            guard known == described else {
+                throw MediaError(.invalidArgument, "a clip has changed since the benchmark began", given: known.source)
+            }
+        } else {
+            try journal.add(described)
+        }
+        prepared.append(clip)
+    }
+
+    /// Takes a run that is over.
+    mutating func add(
+        _ key: BenchmarkRun,
+        _ run: BenchmarkReport.Run,
+        _ record: StreamRecord?,
+        seconds: Double
+    ) throws(MediaError) {
+        try journal.add(
+            RunJournal.RunEntry(
+                key: key,
+                run: run,
+                encoder: record.map { encoder(key, $0) },
+                digest: record?.streams.first?.digest,
+                elapsed: elapsed
+            )
+        )
+        done.insert(key)
+        clock.note(key, seconds)
+    }
+
+    /// Takes a search that is over.
+    mutating func add(
+        _ key: BenchmarkRun,
+        _ density: BenchmarkReport.Density,
+        _ record: StreamRecord?,
+        seconds: Double
+    ) throws(MediaError) {
+        try journal.add(
+            RunJournal.DensityEntry(density: density, encoder: record.map { encoder(key, $0) }, elapsed: elapsed)
+        )
+    }
+
+    private func encoder(_ run: BenchmarkRun, _ record: StreamRecord) -> BenchmarkReport.Encoder {
+        run.encoder.described(by: record, isFakeNode: run.encoder.node.map(fakeNodes.contains) ?? false)
+    }
+
+    /// Compares a stream with its clip. Streams with the same bytes have the same quality, which is found once.
+    mutating func quality(of path: String, _ record: StreamRecord, _ clip: PreparedClip) -> BenchmarkReport.Quality {
+        guard let stream = record.streams.first, stream.failure == nil else { return .absent("there is no stream") }
+        let key = clip.digest + stream.digest
+        if let known = qualities[key] { return known }
+        let quality = BenchmarkReport.Quality(ofStream: path, codedFrames: stream.arrived.map { $0 >= 0 }, clip)
+        qualities[key] = quality
+        return quality
+    }
+
+    // MARK: - Report
+
+    /// Everything that was found.
+    func report(_ environment: BenchmarkReport.Environment, _ options: Benchmark.Options) -> BenchmarkReport {
+        let described = journal.runs.compactMap(\.encoder) + journal.densities.compactMap(\.encoder)
+        // Profile and level are those of the first run: at higher rates they may be others.
+        let encoders = plan.encoders.compactMap { encoder in described.first { $0.id == encoder.title } }
+        let missing = plan.encoders.filter { encoder in !encoders.contains { $0.id == encoder.title } }
+        return BenchmarkReport(
+            program: journal.header.program,
+            startedAt: journal.header.startedAt,
+            duration: elapsed,
+            isComplete: plan.runs().allSatisfy { done.contains($0) },
+            environment: environment,
+            plan: plan,
+            clips: journal.clips,
+            encoders: encoders + missing.map(\.undescribed),
+            runs: journal.runs.map(\.run),
+            density: journal.densities.map(\.density),
+            remarks: remarks
+        )
+    }
+
+    private var remarks: [BenchmarkReport.Warning] {
+        let looped = prepared.filter { $0.loop.count < $0.frames }.map { clip in
+            BenchmarkReport.Warning(
+                .note,
+                "\(clip.loop.count) pictures, shown forwards and backwards in turn, stand for \(clip.frames) frames",
+                subject: clip.described.id
+            )
+        }
+        return looped + plan.weaknesses.map { BenchmarkReport.Warning(.note, $0) }
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Foundation
+internal import Glibc
+package import MediaTypes
+internal import Synchronization
+
+/// Has a ``StreamRequest`` carried out by a process of its own, this program started anew.
+package final class RunProcess: Sendable {
+    private struct State {
+        var process: pid_t?
+        var isEnded = false
+    }
+
+    private let command: [String]
+    private let state = Mutex(State())
+
+    /// - Parameter command: The program and its first arguments; the paths of the request and of the record follow.
+    package init(command: [String]) { self.command = command }
+
+    /// Carries a request out. Blocks until the process has ended.
+    ///
+    /// - Parameters:
+    ///   - request: What to do.
+    ///   - path: A file for the record; the request is put beside it meanwhile.
+    /// - Throws: `cancelled` after ``end()``; the error that the process told; `frameFailed` if it crashed.
+    package func run(_ request: StreamRequest, record path: String) throws(MediaError) -> StreamRecord {
+        let requestPath = path + ".request"
+        unlink(path)
+        try BenchmarkFile.write(request, to: requestPath)
+        defer { unlink(requestPath) }
+        let status = try wait(for: try start(command + [requestPath, path]))
+        if state.withLock(\.isEnded) { throw MediaError(.cancelled, "the benchmark was interrupted") }
+        let answer: StreamAnswer? = try? BenchmarkFile.read(path)
+        switch answer {
+        case .record(let record): return record
+        case .failure(let failure): throw MediaError(.frameFailed, failure)
+        case nil:
+            let signal = status & 0x7F
+            let ending = signal == 0 ? "exit status \(status >> 8 & 0xFF)" : "signal \(signal)"
+            throw MediaError(.frameFailed, "the process that encodes ended with \(ending) and no result")
+        }
+    }
+
+    /// Ends the process, and all later ones at once. Safe on any thread.
+    package func end() {
+        state.withLock { state in
+            state.isEnded = true
+            if let process = state.process { kill(process, SIGKILL) }
+        }
+    }
+
+    private func start(_ words: [String]) throws(MediaError) -> pid_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // This program holds signals back to wait for them; those of the terminal are its own business.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        let arguments = words.map { strdup($0) } + [nil]
+        defer { arguments.forEach { free($0) } }
+        var process = pid_t()
+        let status = try state.withLock { state throws(MediaError) in
+            if state.isEnded { throw MediaError(.cancelled, "the benchmark was interrupted") }
+            let status = posix_spawn(&process, words[0], nil, &attributes, arguments, environ)
+            if status == 0 { state.process = process }
+            return status
+        }
+        guard status == 0 else {
+            throw MediaError(
+                .unavailable,
+                "the process that encodes cannot be started: \(String(cString: strerror(status)))",
+                given: words[0],
+                call: "posix_spawn",
+                status: Int(status)
+            )
+        }
+        return process
+    }
+
+    private func wait(for process: pid_t) throws(MediaError) -> Int32 {
+        // The number stays taken until it is waited for below, so that no other process is ended in its place.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        return state.withLock { state in
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            state.process = nil
+            return status
+        }
+    }
+
+    /// What the process does: reads the request, carries it out, and writes what came of it.
+    ///
+    /// - Returns: Whether there is a record.
+    package static func serve(request path: String, record: String) async -> Bool {
+        _ = linux_die_with_parent()
+        do throws(MediaError) {
+            let request: StreamRequest = try BenchmarkFile.read(path)
+            let answer: StreamAnswer
+            do throws(MediaError) {
+                answer = .record(try await StreamRunner(request).run())
+            } catch {
+                answer = .failure(error.description)
+            }
+            try BenchmarkFile.write(answer, to: record)
+            if case .record = answer { return true }
+            return false
+        } catch {
+            return false
+        }
+    }
+}
+
+/// What a process that encodes leaves behind.
+package enum StreamAnswer: Codable, Sendable {
+    /// What it measured.
+    case record(StreamRecord)
+    /// Why it could not begin.
+    case failure(String)
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import Synchronization
+internal import VAToolbox
+
+/// Takes down when frames of one stream come and go. What hands frames over and what takes samples are two tasks.
+final class StreamRecorder: Sendable {
+    private struct Input {
+        var handedOver: [Double]
+        var failure: MediaError?
+    }
+
+    private struct Output {
+        var arrived: [Double]
+        var sizes: [Int]
+        var keyFrames: [Int] = []
+        var samples: [SampleBuffer] = []
+        var last = 0.0
+    }
+
+    private let input: Mutex<Input>
+    private let output: Mutex<Output>
+    private let keepsSamples: Bool
+    private let creationTime: Double
+    private let begin = Mutex(0.0)
+
+    /// - Parameters:
+    ///   - frames: How many there will be.
+    ///   - keepsSamples: Whether somebody wants the samples in the end.
+    ///   - creationTime: How long it took to make the session.
+    init(frames: Int, keepsSamples: Bool, creationTime: Double) {
+        input = Mutex(Input(handedOver: Array(repeating: -1, count: frames)))
+        output = Mutex(Output(arrived: Array(repeating: -1, count: frames), sizes: Array(repeating: 0, count: frames)))
+        self.keepsSamples = keepsSamples
+        self.creationTime = creationTime
+    }
+
+    /// The moment that all times are counted from. To be set before anything is noted.
+    var start: Double {
+        get { begin.withLock { $0 } }
+        set { begin.withLock { $0 = newValue } }
+    }
+
+    func handOver(_ frame: Int, at moment: Double) { input.withLock { $0.handedOver[frame] = moment } }
+
+    func take(_ sample: SampleBuffer) {
+        let moment = monotonicSeconds()
+        guard let frame = sample.token as? Int else { return }
+        output.withLock { output in
+            output.last = moment
+            // A frame that the encoder left out has a place in the stream and no bytes.
+            guard !sample.isDropped else { return }
+            output.arrived[frame] = moment
+            output.sizes[frame] = sample.data.count
+            if sample.isKeyFrame { output.keyFrames.append(frame) }
+            if keepsSamples { output.samples.append(sample) }
+        }
+    }
+
+    func fail(_ error: MediaError) { input.withLock { $0.failure = $0.failure ?? error } }
+
+    /// When the last sample came.
+    var end: Double { max(0, output.withLock { $0.last } - start) }
+
+    /// Those that were kept, in decoding order.
+    var samples: [SampleBuffer] { output.withLock { $0.samples } }
+
+    /// What became of the stream.
+    func stream(_ statistics: SessionStatistics) -> StreamRecord.Stream {
+        let input = input.withLock { $0 }
+        let output = output.withLock { $0 }
+        let start = start
+        var digest = Digest()
+        for sample in output.samples { sample.data.withUnsafeBytes { digest.add($0) } }
+        return StreamRecord.Stream(
+            handedOver: input.handedOver.map { $0 < 0 ? $0 : $0 - start },
+            arrived: output.arrived.map { $0 < 0 ? $0 : $0 - start },
+            sizes: output.sizes,
+            keyFrames: output.keyFrames,
+            creationTime: creationTime,
+            copiedPictures: statistics.copiedPictures,
+            droppedFrames: statistics.droppedFrames,
+            digest: digest.text,
+            failure: input.failure?.description
+        )
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import MediaIO
+package import MediaTypes
+internal import PixelConversion
+internal import Synchronization
+internal import VAToolbox
+
+/// Carries out a ``StreamRequest`` in this process, which does nothing else: so its memory and its processor time are those
+/// of the encode, and the end of an encoder that crashes is the end of one run.
+package struct StreamRunner: Sendable {
+    private let request: StreamRequest
+
+    /// Makes a runner.
+    package init(_ request: StreamRequest) { self.request = request }
+
+    /// Makes the sessions, brings the pictures into memory as the encoder likes them best, and then encodes and measures.
+    ///
+    /// - Throws: The error of a session that cannot be made, or of the clip's file. What fails later is in the record.
+    package func run() async throws(MediaError) -> StreamRecord {
+        let created = try await sessions()
+        let sessions = created.map(\.session)
+        let pictures = try pictures(for: sessions[0])
+        let recorders = created.map { created in
+            StreamRecorder(
+                frames: request.frames,
+                keepsSamples: request.output != nil && created.session === sessions[0],
+                creationTime: created.time
+            )
+        }
+        let before = ProcessUsage.now
+        let start = monotonicSeconds()
+        for recorder in recorders { recorder.start = start }
+        let peaks = HelperPeaks()
+        await withTaskGroup(of: Void.self) { group in
+            for (index, session) in sessions.enumerated() {
+                let recorder = recorders[index]
+                // Streams of different cameras do not come at the same moment.
+                let offset = Double(index) / Double(sessions.count) / request.clip.frameRate.value.doubleValue
+                group.addTask { await take(session.samples, recorder) }
+                group.addTask {
+                    await feed(session, pictures, recorder, peaks, start: start + offset)
+                }
+            }
+            await group.waitForAll()
+        }
+        let after = ProcessUsage.now
+        let facts = facts(of: sessions[0], fed: pictures.first?.format ?? .i420)
+        var streams: [StreamRecord.Stream] = []
+        for (session, recorder) in zip(sessions, recorders) {
+            streams.append(recorder.stream(await session.statistics))
+        }
+        try write(recorders[0].samples)
+        return StreamRecord(
+            streams: streams,
+            wallTime: recorders.map(\.end).max() ?? 0,
+            processorTime: BenchmarkReport.ProcessorTime(
+                user: after.time.user - before.time.user,
+                system: after.time.system - before.time.system
+            ),
+            peakMemory: ProcessUsage.peakMemory(of: getpid()).map { own in
+                let kept = pictures.reduce(0) { $0 + $1.ownBytes }
+                return max(0, own - kept) + peaks.sum
+            },
+            gpuBusy: .absent("it was not looked for"),
+            energy: .absent("it was not looked for"),
+            encoder: facts
+        )
+    }
+
+    private func sessions() async throws(MediaError) -> [(session: CompressionSession, time: Double)] {
+        var sessions: [(CompressionSession, Double)] = []
+        for _ in 0..<request.streams {
+            let begin = monotonicSeconds()
+            let session = try await CompressionSession(configuration: request.configuration, options: request.options)
+            sessions.append((session, monotonicSeconds() - begin))
+        }
+        return sessions
+    }
+
+    /// The pictures in memory of the kind that the session's pool has.
+    private func pictures(for session: CompressionSession) throws(MediaError) -> [PixelBuffer] {
+        let pool = session.pixelBufferPool
+        var description = pool.description
+        description.color = request.clip.color.description
+        let converter = try PixelConverter(output: description, memory: pool.memory)
+        var pictures: [PixelBuffer] = []
+        try request.clip.read { (picture, _) throws(MediaError) in
+            if picture.format != description.format { return pictures.append(try converter.convert(picture)) }
+            let copy = try pool.make(color: description.color)
+            try copy.withPlanes { planes throws(MediaError) in try picture.copySamples(to: planes) }
+            pictures.append(copy)
+        }
+        return pictures
+    }
+
+    /// Hands over every frame, each when it is due in paced modes, and ends the stream.
+    private func feed(
+        _ session: CompressionSession,
+        _ pictures: [PixelBuffer],
+        _ recorder: StreamRecorder,
+        _ peaks: HelperPeaks,
+        start: Double
+    ) async {
+        let rate = request.clip.frameRate.value
+        let isPaced = request.mode != .throughput
+        do throws(MediaError) {
+            for frame in 0..<request.frames {
+                var moment = monotonicSeconds()
+                if isPaced {
+                    let due = start + Double(frame) / rate.doubleValue
+                    if due > moment {
+                        do {
+                            try await Task.sleep(for: .seconds(due - moment), tolerance: .zero, clock: .continuous)
+                        } catch {
+                            throw MediaError(.cancelled, "the run was cancelled")
+                        }
+                    }
+                    moment = due
+                }
+                recorder.handOver(frame, at: moment)
+                try await session.encode(
+                    pictures[request.clip.loop.index(ofFrame: frame)],
+                    presentationTime: MediaTime.frame(frame, at: rate),
+                    duration: MediaTime(value: Int64(rate.denominator), timescale: rate.numerator),
+                    token: frame
+                )
+            }
+            peaks.note()
+            try await session.finish()
+        } catch {
+            recorder.fail(error)
+            session.cancel()
+        }
+    }
+
+    private func take(_ samples: SampleSequence, _ recorder: StreamRecorder) async {
+        do {
+            for try await sample in samples { recorder.take(sample) }
+        } catch {
+            recorder.fail(error)
+        }
+    }
+
+    private func facts(of session: CompressionSession, fed format: PixelFormat) -> StreamRecord.EncoderFacts {
+        let encoder = session.encoder
+        let adjustments = (session.adjustments + encoder.properties.adjustments).map(\.description)
+        return StreamRecord.EncoderFacts(
+            name: encoder.properties.name,
+            profile: encoder.properties.profile,
+            level: encoder.properties.level,
+            pixelFormat: format.rawValue,
+            isInHelper: encoder.isInHelper,
+            adjustments: adjustments
+        )
+    }
+
+    /// Writes the coded samples, after everything is measured.
+    private func write(_ samples: [SampleBuffer]) throws(MediaError) {
+        guard let output = request.output, !samples.isEmpty else { return }
+        var options = MediaSink.Options()
+        options.overwrite = true
+        options.frameRate = request.clip.frameRate.value
+        let sink = try MediaSink(path: output, options: options)
+        do throws(MediaError) {
+            for sample in samples { try sink.write(sample) }
+            _ = try sink.finish()
+        } catch {
+            sink.abort()
+            throw error
+        }
+    }
+}
+
+/// What helpers held at most, taken down while they are there.
+private final class HelperPeaks: Sendable {
+    private let peaks = Mutex<[pid_t: Int]>([:])
+
+    func note() {
+        for child in ProcessUsage.children {
+            guard let peak = ProcessUsage.peakMemory(of: child) else { continue }
+            peaks.withLock { $0[child] = max(peak, $0[child] ?? 0) }
+        }
+    }
+
+    /// Of all of them together, in bytes.
+    var sum: Int { peaks.withLock { $0.values.reduce(0, +) } }
+}
+
+extension MediaTime {
+    /// When a frame of a constant rate is shown.
+    static func frame(_ number: Int, at rate: Rational) -> MediaTime {
+        MediaTime(value: Int64(number) * Int64(rate.denominator), timescale: rate.numerator)
+    }
+}
+
+extension PixelBuffer {
+    /// Bytes that it adds to this process's own memory, about.
+    fileprivate var ownBytes: Int {
+        switch storage {
+        case .owned: width * height * 3 / 2 * format.bytesPerSample
+        default: 0
+        }
+    }
+}
