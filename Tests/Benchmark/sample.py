@@ -105,7 +105,7 @@ def report(hostile=True, seed=1, slower=1.0):
         "entrypoint": "EncSliceLP" if name.endswith("low-power") else "EncSlice"} if facts[5] else {})
         for name, facts in ENCODERS.items()]
     runs, clock = [], 0.0
-    modes = ["throughput", "lowlatency"]
+    modes = ["throughput", "low-latency"]
     for mode in modes:
         for repetition in range(0, 4):
             for clip in clips:
@@ -140,7 +140,7 @@ def report(hostile=True, seed=1, slower=1.0):
         "plan": {"name": "sample", "clips": ["mixed"] + (["clips/" + HOSTILE] if hostile else []), "sizes": ["1280x720"],
                  "frameRate": "30", "frames": 300, "bitDepth": 8, "pictureMemory": 536870912, "encoders": list(ENCODERS), "points": list(POINTS), "modes": modes,
                  "repeats": 3, "warmups": 1, "price": 0.35,
-                 "density": {"mode": "realtime", "rateShare": 0.98, "latencyBound": 1.0, "seconds": 10.0, "maximumStreams": 64,
+                 "density": {"mode": "real-time", "rateShare": 0.98, "latencyBound": 1.0, "seconds": 10.0, "maximumStreams": 64,
                              "confirmations": 3}},
     }
 

@@ -15,12 +15,14 @@ struct CurveComparison: Sendable {
 }
 
 extension BenchmarkReport.Encoder {
-    /// Whether encoders of its codec are held against it: x264 medium and veryfast, x265 medium.
-    var isAnchor: Bool {
-        switch (kind, name, preset) {
-        case (.software, "x264", "medium"), (.software, "x264", "veryfast"), (.software, "x265", "medium"): true
-        default: false
-        }
+    /// Which place it has among those that an encoder of that codec is held against, 0 for the first; `nil` if it is none
+    /// of them: x264 medium and veryfast for H.264, x265 medium and x264 medium for HEVC.
+    func anchorRank(for codec: String) -> Int? {
+        guard kind == .software, let preset else { return nil }
+        let anchors =
+            codec == "hevc"
+            ? [["x265", "medium"], ["x264", "medium"]] : [["x264", "medium"], ["x264", "veryfast"]]
+        return anchors.firstIndex(of: [name, preset])
     }
 
     /// Why figures of two encoders are not to be compared; `nil` if they may be.
@@ -53,8 +55,11 @@ extension BenchmarkReport {
         for point in points where !order.contains(point.series) { order.append(point.series) }
         return order.flatMap { series -> [CurveComparison] in
             guard let encoder = encoders[series.encoder], let own = groups[series] else { return [] }
-            return self.encoders.filter { $0.isAnchor && $0.codec == encoder.codec && $0.id != encoder.id }
-                .compactMap { anchor in
+            let anchors = self.encoders.compactMap { anchor in
+                anchor.anchorRank(for: encoder.codec).map { (rank: $0, anchor: anchor) }
+            }
+            return anchors.filter { $0.anchor.id != encoder.id }.sorted { $0.rank < $1.rank }
+                .compactMap { _, anchor in
                     let key = SeriesKey(clip: series.clip, encoder: anchor.id, mode: series.mode)
                     return groups[key].map { Self.compare(own, encoder, with: $0, anchor) }
                 }

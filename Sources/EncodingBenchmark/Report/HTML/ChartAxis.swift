@@ -46,6 +46,15 @@ struct ChartAxis: Sendable, Hashable {
         }
     }
 
+    /// From 0 to 100 per cent.
+    static func percent(_ title: String) -> ChartAxis {
+        ChartAxis(title: title, scale: .linear, range: 0...100, ticks: [0, 20, 40, 60, 80, 100])
+    }
+
+    private init(title: String, scale: Scale, range: ClosedRange<Double>, ticks: [Double]) {
+        (self.title, self.scale, self.range, self.ticks) = (title, scale, range, ticks)
+    }
+
     /// From 0 at the lower end to 1 at the upper.
     func place(of value: Double) -> Double {
         let (low, high) = (range.lowerBound, range.upperBound)

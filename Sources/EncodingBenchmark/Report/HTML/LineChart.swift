@@ -25,6 +25,8 @@ struct LineChart: Sendable {
         var drawing = Drawing.curve
         /// Which points have markers; `nil` for all.
         var marked: Set<Int>?
+        /// The point beside which its letter stands; `nil` for the last.
+        var lettered: Int?
     }
 
     /// How points are joined.
@@ -56,9 +58,9 @@ struct LineChart: Sendable {
         """
         <svg viewBox="0 0 \(Self.width) \(Self.height)" role="img" aria-labelledby="\(id)-t \(id)-d">\
         <title id="\(id)-t">\(title)</title><desc id="\(id)-d">\(summary)</desc>\
-        \(horizontalAxis)\(verticalAxis)\(ruleLine)\
+        \(horizontalAxis)\(verticalAxis)\
         <rect class="frame" x="\(Self.left)" y="\(Self.top)" width="\(Self.plotWidth)" height="\(Self.plotHeight)"/>\
-        \(hintText)\(series.map(draw))\(letters)</svg>
+        \(series.map(draw))\(ruleLine)\(hintText)\(letters)</svg>
         """
     }
 
@@ -145,7 +147,8 @@ struct LineChart: Sendable {
     /// The letters of series, right of where they end, moved apart where they would cover each other.
     private var letters: Markup {
         var ends = series.compactMap { series -> (x: Double, y: Double, style: SeriesStyle)? in
-            series.points.last.map { (place($0).x + 8, place($0).y + 4, series.style) }
+            let point = series.lettered.flatMap { series.points.indices.contains($0) ? series.points[$0] : nil }
+            return (point ?? series.points.last).map { (place($0).x + 8, place($0).y + 4, series.style) }
         }
         ends.sort { $0.y < $1.y }
         let distance = 13.0

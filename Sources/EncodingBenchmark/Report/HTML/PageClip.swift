@@ -17,7 +17,8 @@ extension ReportPage {
         let rates = modes.first.flatMap { bitRateFigure(clip, index, $0) }
         return """
             <section id="clip-\(index)"><h2>\(clip.id)</h2><p>\(facts.joined(separator: " · "))</p>
-            <div class="charts">\(figures + times + [rates].compactMap(\.self))</div></section>
+            <div class="charts">\(figures + times + [rates].compactMap(\.self))</div>
+            \(modes.compactMap { clipTable(clip, $0) })</section>
             """
     }
 
@@ -94,16 +95,20 @@ extension ReportPage {
         )
     }
 
+    /// The encoder that most of the series are held against.
+    private func commonAnchor(of series: [SeriesKey]) -> String? {
+        let anchors = figures.comparisons.filter { series.contains($0.series) }.map(\.anchor)
+        let counts = Dictionary(anchors.map { ($0, 1) }, uniquingKeysWith: +)
+        return report.encoders.map(\.id).max { counts[$0, default: 0] < counts[$1, default: 0] }
+            .flatMap { counts[$0] == nil ? nil : $0 }
+    }
+
     private func speedFigure(_ index: Int, _ series: [SeriesKey]) -> Markup? {
-        guard
-            let anchor = report.encoders.first(where: { anchor in
-                figures.comparisons.contains { $0.anchor == anchor.id && series.contains($0.series) }
-            })
-        else { return nil }
+        guard let anchor = commonAnchor(of: series) else { return nil }
         let places = series.compactMap { key -> (SeriesKey, speed: Double, rate: Double, quality: String)? in
             guard let speed = figures.speed(of: key) else { return nil }
-            if key.encoder == anchor.id { return (key, speed, 0, "anchor") }
-            let comparison = figures.comparisons.first { $0.series == key && $0.anchor == anchor.id }
+            if key.encoder == anchor { return (key, speed, 0, "anchor") }
+            let comparison = figures.comparisons.first { $0.series == key && $0.anchor == anchor }
             return comparison?.bestRate.map { (key, speed, $0.delta.value, $0.quality.title) }
         }
         guard places.count > 1 else { return nil }
@@ -130,16 +135,16 @@ extension ReportPage {
             title: "Speed against bit rate for the same quality",
             summary: "A point for each of \(Readable.count(drawn.count, "encoder")); the table below has its values.",
             x: ChartAxis("frames per second", places.map(\.speed), scale: .logarithmic),
-            y: ChartAxis("% rate against \(anchor.id)", places.map(\.rate), includes: 0),
+            y: ChartAxis("% rate against \(anchor)", places.map(\.rate), includes: 0),
             series: drawn,
-            rule: (0, anchor.id),
+            rule: (0, anchor),
             hint: "better: right and down"
         )
         let table = PageTable(
             caption: chart.title,
             columns: [
                 PageTable.Column("Encoder", isNumber: false), PageTable.Column("Speed, fps"),
-                PageTable.Column("Rate against \(anchor.id), %"), PageTable.Column("By", isNumber: false),
+                PageTable.Column("Rate against \(anchor), %"), PageTable.Column("By", isNumber: false),
             ],
             rows: places.map { key, speed, rate, quality in
                 [

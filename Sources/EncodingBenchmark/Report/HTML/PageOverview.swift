@@ -5,12 +5,94 @@ internal import MediaTypes
 /// What a reader wants to know first.
 extension ReportPage {
     var overview: Markup {
-        """
-        <section id="overview"><h2>At a glance</h2>
-        <p>Medians of repeats, over all points of an encoder. Small figures below are where the true median lies \
-        (<a href="#reading">how to read it</a>).</p>
-        \(report.clips.flatMap { clip in modes(of: clip.id).map { overviewTable(clip, $0) } })</section>
-        """
+        let columns = overviewColumns.filter { column in report.encoders.contains { column.cell($0).key != nil } }
+        let table = PageTable(
+            caption: "What an encoder does at its least favourable, of all clips and points",
+            columns: [PageTable.Column("Encoder", isNumber: false), PageTable.Column("Pictures", isNumber: false)]
+                + columns.map { PageTable.Column($0.title, explanation: $0.explanation) },
+            rows: report.encoders.map { encoder in
+                [PageTable.Cell(tag(encoder.id)), PageTable.Cell(text: encoder.transfer.title)]
+                    + columns.map { $0.cell(encoder) }
+            }
+        )
+        return "<section id=\"overview\"><h2>At a glance</h2>\(table.html)</section>"
+    }
+
+    private struct OverviewColumn {
+        let title: String
+        let explanation: String
+        let cell: (BenchmarkReport.Encoder) -> PageTable.Cell
+    }
+
+    private var overviewColumns: [OverviewColumn] {
+        [
+            OverviewColumn(title: Metric.timesRealTime.heading, explanation: "as fast as it can, on the slowest clip") {
+                worst(.timesRealTime, of: $0, in: [.throughput])
+            },
+            OverviewColumn(title: Metric.latencyP99.heading, explanation: Metric.latencyP99.explanation) {
+                worst(.latencyP99, of: $0, in: [.lowLatency, .realTime, .throughput], namesMode: true)
+            },
+            OverviewColumn(title: Metric.processorPerFrame.heading, explanation: Metric.processorPerFrame.explanation) {
+                worst(.processorPerFrame, of: $0, in: [.throughput, .realTime, .lowLatency])
+            },
+            OverviewColumn(title: Metric.peakMemory.heading, explanation: Metric.peakMemory.explanation) {
+                worst(.peakMemory, of: $0, in: [.throughput, .realTime, .lowLatency])
+            },
+            OverviewColumn(
+                title: "Rate for the same quality, %",
+                explanation: "how much more rate it needs (BD-rate), mean over clips; below 0 is better",
+                cell: rateCell
+            ),
+            OverviewColumn(title: "Streams", explanation: "the most in real time at once") { encoder in
+                let least = densities(of: encoder).min { $0.density.streams < $1.density.streams }
+                return least.map { PageTable.Cell("\($0.text)", key: Double($0.density.streams)) }
+                    ?? PageTable.Cell("–")
+            },
+            OverviewColumn(title: "Streams per watt", explanation: "at that number") { encoder in
+                PageTable.Cell(densities(of: encoder).compactMap(\.streamsPerWatt.value).min(), places: 2)
+            },
+            OverviewColumn(title: "Cost per stream-hour", explanation: "with that number, in the price's currency") {
+                PageTable.Cell(densities(of: $0).compactMap(\.costPerStreamHour.value).max(), places: 4)
+            },
+        ]
+    }
+
+    private func densities(of encoder: BenchmarkReport.Encoder) -> [DensityFigures] {
+        figures.density.filter { $0.density.encoder == encoder.id }
+    }
+
+    /// The worst median of an encoder in the first of the modes that it was measured in.
+    private func worst(
+        _ metric: Metric,
+        of encoder: BenchmarkReport.Encoder,
+        in modes: [BenchmarkMode],
+        namesMode: Bool = false
+    ) -> PageTable.Cell {
+        for mode in modes {
+            let medians = figures.points.filter { $0.series.encoder == encoder.id && $0.series.mode == mode }
+                .compactMap { $0[metric]?.median }
+            let worst = metric.better == .higher ? medians.min() : medians.max()
+            guard let worst else { continue }
+            let name: Markup = namesMode ? "<small>\(mode.title)</small>" : ""
+            return PageTable.Cell("\(Readable.number(worst * metric.scale, places: metric.places))\(name)", key: worst)
+        }
+        return PageTable.Cell("–")
+    }
+
+    /// The mean over clips of the BD-rate against the first anchor that there is, by the quality that tells most.
+    private func rateCell(_ encoder: BenchmarkReport.Encoder) -> PageTable.Cell {
+        let own = figures.comparisons.filter { $0.series.encoder == encoder.id }
+        guard let mode = own.first?.series.mode, let anchor = own.first(where: { $0.bestRate != nil })?.anchor else {
+            return PageTable.Cell("–")
+        }
+        let rates = own.filter { $0.anchor == anchor && $0.series.mode == mode }.compactMap(\.bestRate)
+        guard let quality = rates.first?.quality else { return PageTable.Cell("–") }
+        let values = rates.filter { $0.quality.id == quality.id }.map(\.delta.value)
+        let mean = values.reduce(0, +) / Double(values.count)
+        return PageTable.Cell(
+            "\(Readable.signed(mean, places: 1))<small>\(quality.title), \(anchor)</small>",
+            key: mean
+        )
     }
 
     /// The modes that a clip was encoded in, throughput first.
@@ -19,58 +101,29 @@ extension ReportPage {
         return BenchmarkMode.allCases.filter(used.contains)
     }
 
-    private func overviewTable(_ clip: BenchmarkReport.Clip, _ mode: BenchmarkMode) -> Markup {
+    /// All encoders beside each other, on one clip at one point.
+    func clipTable(_ clip: BenchmarkReport.Clip, _ mode: BenchmarkMode) -> Markup? {
         let series = figures.series(of: clip.id).filter { $0.mode == mode }
-        let metrics: [Metric] =
-            [mode == .throughput ? .speed : nil, mode == .throughput ? .timesRealTime : nil, .latencyP50, .latencyP99]
-            .compactMap(\.self) + [.processorShare, .processorPerFrame, .peakMemory, .copiesPerFrame, .power, .gpuBusy]
-        let shown = metrics.filter { metric in
-            figures.points.contains { series.contains($0.series) && $0[metric] != nil }
-        }
-        let anchors = report.encoders.filter { anchor in
-            figures.comparisons.contains { $0.anchor == anchor.id && series.contains($0.series) }
-        }
-        let columns =
-            [PageTable.Column("Encoder", isNumber: false), PageTable.Column("Pictures", isNumber: false)]
-            + shown.map(PageTable.Column.init)
-            + anchors.map { anchor in
-                PageTable.Column(
-                    "Rate against \(anchor.id), %",
-                    explanation: "How much more rate it needs for the same quality (BD-rate); below 0 is better"
-                )
-            }
-        let rows = series.map { key -> [PageTable.Cell] in
-            let points = figures.points(of: key)
-            return [
-                PageTable.Cell(tag(key.encoder)),
-                PageTable.Cell(text: encoders[key.encoder]?.transfer.title ?? ""),
-            ] + shown.map { PageTable.Cell(pooled($0, points), of: $0) }
-                + anchors.map { rateCell(key, against: $0.id) }
-        }
+        guard let point = middlePoint(of: series) else { return nil }
+        let points = figures.points.filter { series.contains($0.series) && $0.point == point }
+        let speeds: [Metric] = mode == .throughput ? [.speed, .timesRealTime] : []
+        let others: [Metric] = [
+            .latencyP50, .latencyP99, .processorShare, .processorPerFrame, .copiesPerFrame, .power, .gpuBusy, .psnr,
+            .vmaf,
+        ]
+        let shown = (speeds + others).filter { metric in points.contains { $0[metric] != nil } }
         let table = PageTable(
-            caption: "\(clip.id), \(mode.title)",
-            columns: columns,
-            rows: rows
+            caption: "\(clip.id), \(mode.title), at \(point.text)",
+            columns: [PageTable.Column("Encoder", isNumber: false), PageTable.Column("Pictures", isNumber: false)]
+                + shown.map(PageTable.Column.init),
+            rows: points.map { point in
+                [
+                    PageTable.Cell(tag(point.series.encoder)),
+                    PageTable.Cell(text: encoders[point.series.encoder]?.transfer.title ?? ""),
+                ] + shown.map { PageTable.Cell(point[$0], of: $0) }
+            }
         )
         return table.html
-    }
-
-    /// One interval for all points of a series: the point whose median is in the middle.
-    private func pooled(_ metric: Metric, _ points: [PointFigures]) -> MedianInterval? {
-        let intervals = points.compactMap { $0[metric] }.sorted { $0.median < $1.median }
-        return intervals.isEmpty ? nil : intervals[(intervals.count - 1) / 2]
-    }
-
-    /// BD-rate by the most telling quality that gives one.
-    private func rateCell(_ series: SeriesKey, against anchor: String) -> PageTable.Cell {
-        guard series.encoder != anchor else { return PageTable.Cell("<span class=\"muted\">anchor</span>", key: 0) }
-        guard let comparison = figures.comparisons.first(where: { $0.series == series && $0.anchor == anchor }),
-            let best = comparison.bestRate
-        else { return PageTable.Cell("–") }
-        return PageTable.Cell(
-            "\(Readable.signed(best.delta.value, places: 1))<small>\(best.quality.title)</small>",
-            key: best.delta.value
-        )
     }
 }
 

@@ -166,7 +166,7 @@ extension ReportPage {
             missing.isEmpty ? "" : "<p>Not measured here: \(missing.joined(separator: ", ")). \(absences)</p>"
         return """
             <section id="points"><h2>All figures</h2>\(note)
-            \(PageTable(caption: "Medians of every point", columns: columns, rows: rows).html)</section>
+            \(PageTable(caption: "Medians of every point", columns: columns, rows: rows, isTall: true).html)</section>
             """
     }
 

@@ -13,7 +13,7 @@ enum PageStyle {
         html{-webkit-text-size-adjust:100%}
         body{margin:0;background:var(--bg);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,\
         "Noto Sans",sans-serif}
-        header,main,footer{max-width:1240px;margin:0 auto;padding:0 20px}
+        header,main,footer{max-width:1320px;margin:0 auto;padding:0 20px}
         header{padding-top:28px}
         h1{font-size:1.9rem;line-height:1.2;margin:0 0 6px}
         h2{font-size:1.35rem;line-height:1.25;margin:0 0 6px;overflow-wrap:anywhere}
@@ -43,6 +43,7 @@ enum PageStyle {
         .axis{fill:var(--text)}
         .name{fill:var(--text);font-size:13.5px}
         .letter{fill:currentColor;font-size:13px;font-weight:700}
+        .letter,.note{paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
         .l{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}
         .m{fill:currentColor;stroke:var(--card);stroke-width:1}
         .spread{stroke:currentColor;stroke-width:2;opacity:.5}
@@ -50,21 +51,24 @@ enum PageStyle {
         .c0{color:var(--c0)}.c1{color:var(--c1)}.c2{color:var(--c2)}.c3{color:var(--c3)}\
         .c4{color:var(--c4)}.c5{color:var(--c5)}.c6{color:var(--c6)}.c7{color:var(--c7)}
         .dim{opacity:.14}
-        .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 6px;margin:10px 0 0;padding:0;font-size:.85rem}
-        .legend li>*{padding:3px 7px;border-radius:8px;border:1px solid transparent}
-        .legend button{font:inherit;background:none;color:inherit;cursor:pointer;border-color:var(--line);padding:3px 7px;\
+        .legend{list-style:none;display:grid;grid-template-columns:repeat(auto-fill,minmax(9.6rem,1fr));gap:4px 6px;\
+        margin:10px 0 0;padding:0;font-size:.82rem}
+        .legend button,.legend li>.tag{width:100%}
+        .legend .swatch{width:30px;min-width:30px}
+        .legend button{font:inherit;background:none;color:inherit;cursor:pointer;border:1px solid var(--line);padding:2px 7px;\
         border-radius:8px;text-align:start}
         .legend button[aria-pressed=true]{border-color:var(--accent);background:var(--grid)}
         .tag{display:inline-flex;align-items:center;gap:6px}
-        .tag>span{color:var(--text);overflow-wrap:anywhere}
+        .tag>.id{color:var(--text);min-width:0}
+        .legend .id{overflow-wrap:anywhere}
         .swatch{width:36px;min-width:36px;height:14px}
         .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:12px;margin:12px 0}
         figure .scroll{border-radius:8px}
         table{border-collapse:collapse;width:100%;font-size:.9rem}
         caption{text-align:start;padding:10px 12px;font-weight:600;overflow-wrap:anywhere}
-        th,td{padding:7px 12px;text-align:start;vertical-align:top;border-top:1px solid var(--line)}
-        thead th{white-space:nowrap;vertical-align:bottom;font-weight:600;color:var(--soft)}
-        tbody th{font-weight:400;position:sticky;inset-inline-start:0;background:var(--card);min-width:11rem}
+        th,td{padding:7px 10px;text-align:start;vertical-align:top;border-top:1px solid var(--line)}
+        thead th{vertical-align:bottom;line-height:1.25;min-width:4.4rem;font-weight:600;color:var(--soft)}
+        tbody th{font-weight:400;position:sticky;inset-inline-start:0;background:var(--card);white-space:nowrap;z-index:1}
         td{white-space:nowrap}
         td.n,th.n{text-align:end;font-variant-numeric:tabular-nums}
         td small{display:block;color:var(--soft);font-size:.78rem}
@@ -72,6 +76,9 @@ enum PageStyle {
         th button::after{content:" ↕";opacity:.5}
         th[aria-sort=ascending] button::after{content:" ↑";opacity:1}
         th[aria-sort=descending] button::after{content:" ↓";opacity:1}
+        .tall{max-height:80vh;overflow:auto}
+        .tall thead th{position:sticky;top:0;background:var(--card);z-index:2;box-shadow:0 1px var(--line)}
+        .tall thead th:first-child{inset-inline-start:0;z-index:3}
         details{margin-top:10px}
         summary{cursor:pointer;color:var(--accent);font-size:.9rem}
         .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));gap:16px;align-items:start}
@@ -86,7 +93,8 @@ enum PageStyle {
         .warnings .caution{background:var(--warn-bg);color:var(--warn);border-color:currentColor}
         footer{padding-top:10px;padding-bottom:40px;font-size:.85rem}
         @media (max-width:600px){header,main,footer{padding-left:12px;padding-right:12px}h1{font-size:1.6rem}\
-        .banner .big{font-size:1.2rem}figure,.card{padding:12px}th,td{padding:6px 9px}tbody th{min-width:8.5rem}}
-        @media print{nav,summary{display:none}body{background:#fff}figure,.card,.scroll{break-inside:avoid}}
+        .banner .big{font-size:1.2rem}figure,.card{padding:12px}th,td{padding:6px 9px}tbody th{white-space:normal;min-width:8.2rem;\
+        max-width:10rem;overflow-wrap:anywhere}tbody th .swatch{display:none}}
+        @media print{nav,summary{display:none}.tall{max-height:none}body{background:#fff}figure,.card,.scroll{break-inside:avoid}}
         """
 }

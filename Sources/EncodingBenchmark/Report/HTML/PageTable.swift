@@ -15,6 +15,9 @@ struct PageTable: Sendable {
             (self.title, self.isNumber, self.explanation) = (title, isNumber, explanation)
         }
 
+        /// The class of its cells.
+        var alignment: Markup { isNumber ? " class=\"n\"" : "" }
+
         /// A column of a metric.
         init(_ metric: Metric) { self.init(metric.heading, explanation: metric.explanation) }
     }
@@ -51,26 +54,27 @@ struct PageTable: Sendable {
     let caption: String
     let columns: [Column]
     let rows: [[Cell]]
-    var isSortable = true
+    /// Whether it has so many rows that it scrolls in itself.
+    var isTall = false
 
     /// The table, in a frame that scrolls if it is too wide.
     var html: Markup {
         let heads = columns.map { column -> Markup in
             let hint: Markup = column.explanation.map { " title=\"\($0)\"" } ?? ""
-            return "<th scope=\"col\"\(column.isNumber ? " class=\"n\"" : "")\(hint)>\(column.title)</th>"
+            return "<th scope=\"col\"\(column.alignment)\(hint)>\(column.title)</th>"
         }
         let body = rows.map { row -> Markup in
             let cells = zip(columns, row).enumerated().map { index, pair -> Markup in
                 let (column, cell) = pair
                 let key: Markup = cell.key.map { " data-v=\"\(Self.exact($0))\"" } ?? ""
                 guard index > 0 else { return "<th scope=\"row\"\(key)>\(cell.content)</th>" }
-                return "<td\(column.isNumber ? " class=\"n\"" : "")\(key)>\(cell.content)</td>"
+                return "<td\(column.alignment)\(key)>\(cell.content)</td>"
             }
             return "<tr>\(cells)</tr>"
         }
         return """
-            <div class="scroll" tabindex="0" role="region" aria-label="\(caption)">\
-            <table\(isSortable ? " class=\"sortable\"" : "")><caption>\(caption)</caption>\
+            <div class="scroll\(isTall ? " tall" : "")" tabindex="0" role="region" aria-label="\(caption)">\
+            <table class="sortable"><caption>\(caption)</caption>\
             <thead><tr>\(heads)</tr></thead><tbody>\(body)</tbody></table></div>
             """
     }

@@ -38,7 +38,8 @@ extension ReportPage {
                     let words = "\(Readable.number(share, places: 1)) % within \(Readable.number(time, places: 1)) ms"
                     return LineChart.Point(x: time, y: share, note: words)
                 },
-                marked: Set(marked)
+                marked: Set(marked),
+                lettered: marked.first
             )
         }
         let chart = LineChart(
@@ -46,7 +47,7 @@ extension ReportPage {
             title: "Latency, \(mode.title)",
             summary: "How many of the frames are done within a time; the table below has percentiles.",
             x: ChartAxis("ms from frame in to sample out", drawn.flatMap { $0.points.map(\.x) }, scale: .logarithmic),
-            y: ChartAxis("% of frames", [0, 100], includes: 100),
+            y: .percent("% of frames"),
             series: drawn,
             hint: "at \(point.text)"
         )
