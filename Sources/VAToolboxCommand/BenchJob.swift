@@ -70,7 +70,7 @@ final class BenchJob: Sendable {
             return try Benchmark.plan(in: folder)
         }
         return try command.plan.plan { (path) throws(MediaError) in
-            try BenchmarkFile.text(path)
+            try BenchmarkFile.text(path, "the plan")
         } hardware: {
             ProbeReport.ofThisMachine(patience: .seconds(10), encodes: false).benchmarkEncoders
         }
@@ -104,7 +104,9 @@ final class BenchJob: Sendable {
     }
 
     private func deliver(_ report: BenchmarkReport, to folder: String) throws(MediaError) {
-        try BenchmarkFile.write(report, to: folder + "/report.json")
+        try BenchmarkFile.write(bytes: try report.json(), to: folder + "/report.json")
+        try BenchmarkFile.write(bytes: [UInt8](report.csv.utf8), to: folder + "/report.csv")
+        try BenchmarkFile.write(bytes: [UInt8](report.html.utf8), to: folder + "/report.html")
         for run in report.runs {
             guard case .absent(let reason) = run.result else { continue }
             console.warning("\(run.encoder), \(run.clip), \(run.point): \(reason)")

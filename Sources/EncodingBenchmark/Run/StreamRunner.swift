@@ -48,7 +48,7 @@ package struct StreamRunner: Sendable {
         }
         let after = ProcessUsage.now
         let (gpuBusy, energy) = meters.end()
-        let facts = facts(of: sessions[0], fed: pictures.first?.format ?? .i420)
+        let facts = facts(of: sessions[0], fed: pictures.first?.format ?? .i420, recorders[0].samples.first)
         var streams: [StreamRecord.Stream] = []
         for (session, recorder) in zip(sessions, recorders) {
             streams.append(recorder.stream(await session.statistics))
@@ -147,7 +147,9 @@ package struct StreamRunner: Sendable {
         }
     }
 
-    private func facts(of session: CompressionSession, fed format: PixelFormat) -> StreamRecord.EncoderFacts {
+    private func facts(of session: CompressionSession, fed format: PixelFormat, _ first: SampleBuffer?)
+        -> StreamRecord.EncoderFacts
+    {
         let encoder = session.encoder
         let adjustments = (session.adjustments + encoder.properties.adjustments).map(\.description)
         return StreamRecord.EncoderFacts(
@@ -156,6 +158,7 @@ package struct StreamRunner: Sendable {
             level: encoder.properties.level,
             pixelFormat: format.rawValue,
             isInHelper: encoder.isInHelper,
+            options: first.flatMap { $0.data.withUnsafeBytes { EncoderOptionText.settings(in: $0) } },
             adjustments: adjustments
         )
     }
