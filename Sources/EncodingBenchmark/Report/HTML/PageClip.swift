@@ -96,7 +96,7 @@ extension ReportPage {
     }
 
     /// The encoder that most of the series are held against.
-    private func commonAnchor(of series: [SeriesKey]) -> String? {
+    func commonAnchor(of series: [SeriesKey]) -> String? {
         let anchors = figures.comparisons.filter { series.contains($0.series) }.map(\.anchor)
         let counts = Dictionary(anchors.map { ($0, 1) }, uniquingKeysWith: +)
         return report.encoders.map(\.id).max { counts[$0, default: 0] < counts[$1, default: 0] }
