@@ -31,7 +31,7 @@ import Testing
         let speed = try row(comparison, "Speed, fps")
         #expect(speed.verdict == .worse)
         #expect(try abs(#require(speed.ratio).median - 1 / 1.1) < 0.001)
-        #expect(try #require(speed.ratio).confidence >= 0.95)
+        #expect(try #require(speed.ratio).confidence >= 0.99)
         #expect(try row(comparison, "CPU per frame, ms").verdict == .worse)
         #expect(comparison.hasRegressions)
         let back = ReportComparison(slow, usual)

@@ -59,8 +59,9 @@ public struct ReportComparison: Sendable {
     public struct Rule: Sendable, Hashable {
         /// Changes below this part of the value are none, 0...: 0.02 is 2 %.
         public var tolerance = 0.02
-        /// The confidence that an interval must have for a verdict.
-        public var confidence = 0.95
+        /// The confidence that an interval must have for a verdict. High, for many figures are compared at once; it takes
+        /// eight pairs of repeats.
+        public var confidence = 0.99
 
         /// The usual rule.
         public init() {}
@@ -97,6 +98,11 @@ public struct ReportComparison: Sendable {
     /// Whether the comparison was refused.
     public func isRefused(accepting accepted: Set<Obstacle>) -> Bool {
         obstacles.contains { !accepted.contains($0.obstacle) }
+    }
+
+    /// How many figures chance alone is expected to put outside of their intervals, of those that noise was told from.
+    public var expectedByChance: Double {
+        rows.compactMap(\.ratio).filter { $0.low < $0.high }.reduce(0) { $0 + 1 - $1.confidence }
     }
 
     /// Whether anything got worse.

@@ -27,11 +27,12 @@ extension BenchmarkReport {
     }
 
     private static func banner(_ warnings: [Warning], width: Int) -> String {
-        var messages: [String] = []
-        for warning in warnings where warning.weight == .banner {
-            let text = "\(warning.subject.map { "\($0): " } ?? "")\(warning.message)".uppercased()
-            if !messages.contains(text) { messages.append(text) }
-        }
+        let banners = warnings.filter { $0.weight == .banner }
+        let messages = banners.reduce(into: [String]()) { if !$0.contains($1.message) { $0.append($1.message) } }
+            .map { message in
+                let subjects = banners.filter { $0.message == message }.compactMap(\.subject)
+                return "\(message.uppercased()) It is about: \(subjects.joined(separator: ", "))"
+            }
         guard !messages.isEmpty else { return "" }
         let rule = String(repeating: "!", count: min(width, 80)) + "\n"
         return rule + messages.map { flow($0, width: min(width, 80)) }.joined() + rule + "\n"
