@@ -48,7 +48,7 @@ struct BenchCompareCommand: ParsableCommand, Sendable {
         do throws(MediaError) {
             let accepted = try accepted()
             var rule = ReportComparison.Rule()
-            if let tolerance { rule.tolerance = tolerance.value.doubleValue / 100 }
+            if let tolerance { rule.tolerance = try tolerance.value(of: "--tolerance").value / 100 }
             let comparison = ReportComparison(
                 try BenchmarkReport(path: before),
                 try BenchmarkReport(path: after),
