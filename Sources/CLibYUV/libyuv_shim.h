@@ -5,6 +5,7 @@
 #ifndef CLIBYUV_SHIM_H
 #define CLIBYUV_SHIM_H
 
+#include <libyuv/compare.h>
 #include <libyuv/planar_functions.h>
 #include <libyuv/convert.h>
 #include <libyuv/scale.h>

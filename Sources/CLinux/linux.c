@@ -161,6 +161,10 @@ int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
+int linux_spawn_in_folder(posix_spawn_file_actions_t *actions, const char *folder) {
+    return posix_spawn_file_actions_addchdir_np(actions, folder);
+}
+
 int linux_process_open(pid_t process) {
     return (int)syscall(SYS_pidfd_open, process, 0);
 }

@@ -3,8 +3,8 @@
 public import BitstreamSyntax
 
 extension EncoderConfiguration {
-    /// The codec that these settings fix: the one that was asked for, or the one that a profile, a level or an entropy mode
-    /// belongs to; `nil` if it may be either.
+    /// The codec that these settings fix: the one that was asked for, or the one that a profile, an entropy mode or a level
+    /// belongs to; `nil` if it may be either, also with a level for each.
     public var fixedCodec: VideoCodec? {
         switch codec {
         case .h264: return .h264
@@ -12,7 +12,11 @@ extension EncoderConfiguration {
         case .automatic: break
         }
         if let profile { return profile.codec }
-        if level != nil || entropyMode != .automatic { return .h264 }
-        return hevcLevel != nil ? .hevc : nil
+        if entropyMode != .automatic { return .h264 }
+        switch (level, hevcLevel) {
+        case (nil, nil), (_?, _?): return nil
+        case (_?, nil): return .h264
+        case (nil, _?): return .hevc
+        }
     }
 }

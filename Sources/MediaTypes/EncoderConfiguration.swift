@@ -15,9 +15,11 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var codec: CodecSelection = .automatic
     /// Which profile; `nil` for the one that suits the other settings.
     public var profile: VideoProfile?
-    /// Which level of H.264; `nil` for the lowest that the stream keeps to.
+    /// Which level, if the codec is H.264; `nil` for the lowest that the stream keeps to. Without ``hevcLevel`` it makes
+    /// H.264 the codec where that is open.
     public var level: H264Level?
-    /// Which level and tier of HEVC; `nil` for the lowest that the stream keeps to.
+    /// Which level and tier, if the codec is HEVC; `nil` for the lowest that the stream keeps to. Without ``level`` it makes
+    /// HEVC the codec where that is open.
     public var hevcLevel: HEVCLevel?
     /// Bits of a sample: 8 or 10.
     public var bitDepth = 8

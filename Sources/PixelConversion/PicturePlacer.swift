@@ -22,7 +22,7 @@ enum SourcePicture {
 }
 
 extension PlanarPicture {
-    fileprivate init(_ layout: SampleLayout, _ buffer: PixelBuffer, _ planes: [PixelPlane]) {
+    init(_ layout: SampleLayout, _ buffer: PixelBuffer, _ planes: [PixelPlane]) {
         self.init(layout, width: buffer.width, height: buffer.height, planes: planes)
     }
 }
@@ -97,8 +97,8 @@ final class PicturePlacer {
     }
 }
 
-/// Memory for one picture between two passes, which grows to the largest one and stays.
-private final class ScratchPicture {
+/// Memory for one picture between two steps, which grows to the largest one and stays.
+final class ScratchPicture {
     private static let alignment = 64
     private var memory: UnsafeMutableRawPointer?
     private var capacity = 0
@@ -138,7 +138,7 @@ private final class ScratchPicture {
         guard status == 0, let memory else {
             throw MediaError(
                 .outOfMemory,
-                "no memory to convert a picture",
+                "no memory for a picture in between",
                 given: "\(byteCount) bytes",
                 call: "posix_memalign",
                 status: Int(status)

@@ -92,6 +92,10 @@ struct X265Outcome {
         if let ratio = configuration.pixelAspectRatio, let used = sequence.sampleAspectRatio.map(Rational.init) {
             report("pixel aspect ratio", ratio.reduced, used, "its terms have 16 bits")
         }
+        if let level = configuration.hevcLevel, level.isHighTier, asked.levelIdc > 0 {
+            let used = sequence.profileTierLevel.general.tierFlag ? level.name : level.number
+            report("level", level.name, used, "x265 writes the Main tier where the rates keep to it")
+        }
         if let profile = configuration.profile, sequence.profileTierLevel.general.profileIdc != profile.profileIdc {
             let reason = "the other settings decide it"
             report("profile", profile.rawValue, sequence.profileTierLevel.general.name, reason)

@@ -294,6 +294,10 @@ extension X265Settings {
     }
 
     /// x265 makes waves with one reference only. A scene cut would begin a group of its own.
+    ///
+    /// Where a wave begins follows from the frames since the last key frame, but no recovery point is written there: with
+    /// x265 3.5 whoever begins at a wave has wrong samples when it is through, and after the next one still, also with one
+    /// thread and without filters and temporal vectors.
     private mutating func setIntraRefresh() {
         guard let period = configuration.intraRefreshPeriod else { return }
         parameters.bIntraRefresh = 1
@@ -302,6 +306,12 @@ extension X265Settings {
         parameters.maxNumReferences = 1
         parameters.bframes = 0
         parameters.bBPyramid = 0
+        adjust(
+            "intra refresh",
+            from: "waves that make pictures whole",
+            to: "waves",
+            "x265 refers to what its waves have not reached: after a loss pictures are right from a key frame on"
+        )
     }
 
     private mutating func applyProfile() throws(MediaError) {

@@ -70,7 +70,7 @@ final class BenchJob: Sendable {
             return try Benchmark.plan(in: folder)
         }
         return try command.plan.plan { (path) throws(MediaError) in
-            try BenchmarkFile.text(path)
+            try BenchmarkFile.text(path, "the plan")
         } hardware: {
             ProbeReport.ofThisMachine(patience: .seconds(10), encodes: false).benchmarkEncoders
         }

@@ -99,17 +99,15 @@ struct BenchReportCommand: ParsableCommand, Sendable {
     @Argument(help: ArgumentHelp("A report.json.", valueName: "report"))
     var path: String
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("An existing folder for report.json, report.csv and report.html.", valueName: "folder")
-    )
-    var output: String?
+    // No option: `bench` itself has --output, and takes it wherever it stands.
+    @Argument(help: ArgumentHelp("An existing folder for report.json, report.csv and report.html.", valueName: "folder"))
+    var folder: String?
 
     /// Prints, writes, and says what came of it.
     func show() -> ExitStatus {
         do throws(MediaError) {
             let report = try BenchmarkReport(path: path)
-            if let output { try report.write(toFolder: output) }
+            if let folder { try report.write(toFolder: folder) }
             return Terminal.write(report.text(width: Terminal.outputWidth), to: STDOUT_FILENO) ? .done : .failed
         } catch {
             Console(detail: .errors).error(error.readable)

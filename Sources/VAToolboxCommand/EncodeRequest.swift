@@ -166,14 +166,16 @@ extension StreamArguments {
         if configuration.codec == .hevc, configuration.profile == .h264Main { configuration.profile = .hevcMain }
         guard let level else { return }
         let named = try level.value(of: "--level")
-        let isHEVC = configuration.fixedCodec.map { $0 == .hevc } ?? (named.h264 == nil)
-        if isHEVC { configuration.hevcLevel = named.hevc } else { configuration.level = named.h264 }
+        // Where the codec is open, it is the level of whichever it becomes.
+        let codec = configuration.fixedCodec
+        if codec != .hevc { configuration.level = named.h264 }
+        if codec != .h264 { configuration.hevcLevel = named.hevc }
         guard configuration.hevcLevel == nil, configuration.level == nil else { return }
         throw MediaError(
             .invalidArgument,
             "the codec has no such level",
             given: level.text,
-            allowed: isHEVC ? StreamLevel.hevcNames : StreamLevel.h264Names
+            allowed: codec == .hevc ? StreamLevel.hevcNames : StreamLevel.h264Names
         )
     }
 }

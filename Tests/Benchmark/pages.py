@@ -157,7 +157,7 @@ def make_pages(program, folder):
         place = folder / name
         place.mkdir()
         sample.write(place / "sample.json", **options)
-        command = [program, "bench", "report", str(place / "sample.json"), "--output", str(place)]
+        command = [program, "bench", "report", str(place / "sample.json"), str(place)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         pages.append((place / "report.html").rename(place / f"{name}.html"))
     return pages

@@ -26,7 +26,7 @@ import Testing
                 switch message.type {
                 case .bufferingPeriod:
                     let period = try H264BufferingPeriod(payload: message.payload, for: sps)
-                    #expect(period.nal.count == 1 && period.nal[0].removalDelay > 0)
+                    #expect(period.nal.count == 1 && period.nal[0].delay > 0)
                     #expect(try period.message(for: sps) == message)
                 case .pictureTiming:
                     let timing = try H264PictureTiming(payload: message.payload, for: sps)

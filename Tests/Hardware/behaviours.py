@@ -232,6 +232,9 @@ def of_codec(codec, full):
         level, room, size = ("1.1", 8, ()) if codec == "h264" else ("1", 10, ("width=128", "height=96"))
         found[f"more long-term references than there is room, {isolation}"] = (
             mark_beyond_room, level, room, *size, "b-frames=0", *words)
+    # One of two is among what is lost, and another frame takes its place later.
+    found["a lost long-term reference"] = (lose_frames, [12, 13], 16, "b-frames=0", "marks=2", "mark@8=0", "mark@12=1",
+                                           "mark@20=1", "low-latency=on", chosen)
     found["a lost frame of a wave"] = (lose_frames_of_waves, [14], 17, 11, chosen)
     found["a lost frame of a wave and a long-term reference"] = (
         lose_frames_of_waves, [14], 17, 11, "marks=1", "mark@8=0", chosen)

@@ -78,7 +78,7 @@ import Testing
         }
         let payload = try #require(pictures.first?.messages.first).payload
         let period = try H264BufferingPeriod(payload: payload, for: setup.stream.sequence)
-        #expect(period.nal == [.init(removalDelay: 81_000)])
+        #expect(period.nal == [.init(81_000)])
         #expect(setup.device.rate.initialFullness == 1_800_000)
     }
 

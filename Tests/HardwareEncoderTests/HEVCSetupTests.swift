@@ -175,7 +175,7 @@ import Testing
             payload: stream.bufferingPeriod(initialDelay: 45_000).payload,
             for: stream.sequence
         )
-        #expect(period.nal == [HEVCBufferingPeriod.InitialDelay(removalDelay: 45_000)])
+        #expect(period.nal == [InitialRemovalDelay(45_000)])
         let timing = try HEVCPictureTiming(
             payload: stream.pictureTiming(removal: 3, output: 2).payload,
             for: stream.sequence

@@ -133,7 +133,7 @@ import Testing
         let timing = try #require(messages.first { $0.type == .pictureTiming })
         return ReferenceDecoder.Event(
             removalDelay: Int(try H264PictureTiming(payload: timing.payload, for: sequence).cpbRemovalDelay),
-            initialDelay: period.map { Int($0.nal[0].removalDelay) },
+            initialDelay: period.map { Int($0.nal[0].delay) },
             bits: try NALUnitFraming.annexB.join(sets + units).count * 8
         )
     }

@@ -195,7 +195,7 @@ import Testing
         let sets = recording.properties.formatDescription.parameterSets
         let sequence = try H264SequenceParameterSet(nalUnit: sets[0])
         let period = try #require(try recording.bufferingPeriod(sequence))
-        let delay = Int(period.nal[0].removalDelay)
+        let delay = Int(period.nal[0].delay)
         let expected = Int(90_000 * fullness)
         #expect(abs(delay - expected) <= expected / 50, "\(delay)")
         try expectToDecode(recording, Self.calm)

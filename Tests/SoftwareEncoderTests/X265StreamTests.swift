@@ -125,6 +125,12 @@ import Testing
                 $0.hevcLevel = HEVCLevel(name: "3")
             } == ["level: 3 -> automatic"]
         )
+        #expect(
+            try adjustments {
+                $0.usesIntraRefresh = true
+                $0.keyFrameInterval = KeyFrameInterval(frames: 12)
+            } == ["intra refresh: waves that make pictures whole -> waves"]
+        )
         #expect(try adjustments { $0.hevcLevel = HEVCLevel(name: "3") } == ["peak bitrate: none -> 6000 kbit/s"])
         #expect(
             try adjustments {

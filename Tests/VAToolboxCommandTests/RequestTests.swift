@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import ArgumentParser
+import BitstreamSyntax
 import MediaIO
 import MediaTypes
 import Testing
@@ -236,7 +237,12 @@ import VAToolbox
     }
 
     @Test func namesOfBothCodecsMeanThoseOfTheOneThatIsUsed() throws {
-        #expect(try request("--level", "4.1").video.base.level == H264Level(name: "4.1"))
+        let open = try request("--level", "4.1").video.base
+        #expect(open.level == H264Level(name: "4.1") && open.hevcLevel == HEVCLevel(name: "4.1"))
+        #expect(open.fixedCodec == nil)
+        let old = try request("--level", "1b").video.base
+        #expect(old.level == H264Level(name: "1b") && old.hevcLevel == nil && old.fixedCodec == .h264)
+        #expect(try request("--codec", "h264", "--level", "4.1").video.base.hevcLevel == nil)
         #expect(try request("--level", "4.1-high").video.base.hevcLevel == HEVCLevel(name: "4.1-high"))
         let main10 = try request("--profile", "main10", "--level", "4").video.base
         #expect(main10.profile == .hevcMain10 && main10.bitDepth == 10 && main10.hevcLevel == HEVCLevel(name: "4"))

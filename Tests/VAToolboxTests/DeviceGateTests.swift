@@ -21,8 +21,8 @@ import Testing
 
         var count: Int { made.count.withLock { $0 } }
 
-        init(_ number: Int, _ error: MediaError? = nil) throws {
-            identity = EncoderIdentity(name: "gpu", codec: .h264, device: "/dev/dri/renderD\(number)")
+        init(_ number: Int, _ error: MediaError? = nil, codec: VideoCodec = .h264) throws {
+            identity = EncoderIdentity(name: "gpu", codec: codec, device: "/dev/dri/renderD\(number)")
             let selection = try EncoderSelector().select(for: DeviceGateTests.configuration, policy: .requireSoftware)
             software = selection.candidates[0].factory
             self.error = error
@@ -58,7 +58,7 @@ import Testing
     ) throws -> EncoderSelection {
         let candidates = devices.enumerated().map { index, device in
             var candidate = EncoderSelection.Candidate(factory: device, reason: "device \(index)")
-            candidate.node = node(UInt32(128 + index))
+            candidate.node = node(device.identity.device.flatMap { UInt32($0.suffix(3)) } ?? 0)
             return candidate
         }
         return try EncoderSelection(candidates: candidates).guarded(options, nil, for: Self.configuration) {
@@ -142,6 +142,40 @@ import Testing
         }
         #expect(prover.count == 1 && device.count == 0)
         #expect(DeviceBoard(state: options.state).breaker("renderD128", .h264).failures.count == 1)
+    }
+
+    /// A hang costs a deadline: it is paid once in a selection, and what the device does with the other codec is found by
+    /// the next one.
+    @Test func aDeviceThatHungIsNotTriedForTheOtherCodec() throws {
+        let options = options()
+        let hang = MediaError(.deadlineExceeded, "no answer", cause: .driverHung)
+        let provers = [try Device(128, hang, codec: .hevc), try Device(128), try Device(129)]
+        func errors() throws -> [MediaError?] {
+            let devices = [try Device(128, codec: .hevc), try Device(128), try Device(129)]
+            return try selection(devices, options, proving: provers).candidates.map { make($0) }
+        }
+        let first = try errors()
+        #expect(first.map { $0?.code } == [.proofFailed, .proofFailed, nil])
+        #expect(first[1]?.cause == .driverHung && first[1]?.isPermanent == true)
+        #expect(first[1]?.message.contains("not tried for H.264, since it hung") == true, "\(first)")
+        #expect(provers.map(\.count) == [1, 0, 1])
+        // It is known now that HEVC hangs, which costs nothing.
+        #expect(try errors().map { $0?.code } == [.proofFailed, nil, nil])
+        #expect(provers.map(\.count) == [1, 1, 1])
+    }
+
+    /// What is proved is used, whatever else hangs.
+    @Test func aHangDoesNotSpeakAgainstWhatIsProved() throws {
+        let options = options()
+        #expect(make(try selection([try Device(128)], options).candidates[0]) == nil)
+        let hang = MediaError(.deadlineExceeded, "no answer", cause: .driverHung)
+        let devices = [try Device(128, codec: .hevc), try Device(128)]
+        let selection = try selection(
+            devices,
+            options,
+            proving: [try Device(128, hang, codec: .hevc), try Device(128)]
+        )
+        #expect(selection.candidates.map { make($0)?.code } == [.proofFailed, nil])
     }
 
     /// What is not the device's fault is neither remembered nor counted.

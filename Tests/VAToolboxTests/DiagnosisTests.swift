@@ -87,15 +87,15 @@ import Testing
     )
     func errorsOfCreation(cause: MediaError.Cause) {
         let error = MediaError(.unavailable, "as libva said", call: "vaInitialize", status: -1, cause: cause)
-        let told = error.diagnosed(on: facts("i915"))
+        let told = error.diagnosed(on: facts("i915"), of: .h264)
         #expect(told.cause == cause && told.message.contains("as libva said") && !told.remedies.isEmpty)
         #expect(
-            error.diagnosed(on: facts("i915", installed: [])).cause
+            error.diagnosed(on: facts("i915", installed: []), of: .h264).cause
                 == (cause == .kernelDriverSilent ? cause : .driverFileMissing)
         )
         // What was diagnosed is not diagnosed again.
-        #expect(told.diagnosed(on: facts("amdgpu")) == told)
-        #expect(error.diagnosed(on: nil) == error)
+        #expect(told.diagnosed(on: facts("amdgpu"), of: .h264) == told)
+        #expect(error.diagnosed(on: nil, of: .h264) == error)
     }
 
     /// Errors whose cause nobody has named.
@@ -109,11 +109,21 @@ import Testing
             (MediaError(.creationFailed, "no", call: "vaCreateContext", status: 1), .driverCallFailed),
         ]
         for (error, cause) in rows {
-            let told = error.diagnosed(on: facts("i915"))
+            let told = error.diagnosed(on: facts("i915"), of: .h264)
             #expect(told.cause == cause && told.code == error.code && told.message.contains(error.message), "\(told)")
             #expect(!told.remedies.isEmpty, "\(told)")
         }
-        #expect(MediaError(.outOfMemory, "no").diagnosed(on: facts("i915")).cause == .other)
+        #expect(MediaError(.outOfMemory, "no").diagnosed(on: facts("i915"), of: .h264).cause == .other)
+    }
+
+    /// Which codec is missing is told by who asked, not by words.
+    @Test func theCodecIsThatOfTheEncoder() {
+        let device = facts("amdgpu", pci: (0x1002, 0x73BF))
+        let error = MediaError(.unsupported, "nothing", given: "Mesa Gallium driver", cause: .driverWithoutCodec)
+        let hevc = error.diagnosed(on: device, of: .hevc)
+        #expect(hevc.cause == .gpuWithoutEncoder && hevc.message.contains("nothing of HEVC"), "\(hevc)")
+        let h264 = error.diagnosed(on: device, of: .h264)
+        #expect(h264.cause == .driverWithoutCodec && h264.message.contains("nothing of H.264"), "\(h264)")
     }
 
     /// What a driver without an encoder means depends on the GPU, and on who built the driver.
@@ -137,11 +147,11 @@ import Testing
     /// Firmware is suspected where it can be the reason, and what the kernel says is told as what it is.
     @Test func firmware() throws {
         let error = MediaError(.unsupported, "no rate control", allowed: "modes CQP", cause: .firmwareMissing)
-        #expect(error.diagnosed(on: facts("amdgpu")).cause == .rateControlMissing)
-        #expect(error.diagnosed(on: facts("i915", huC: .running)).cause == .rateControlMissing)
-        let unknown = error.diagnosed(on: facts("xe"))
+        #expect(error.diagnosed(on: facts("amdgpu"), of: .h264).cause == .rateControlMissing)
+        #expect(error.diagnosed(on: facts("i915", huC: .running), of: .h264).cause == .rateControlMissing)
+        let unknown = error.diagnosed(on: facts("xe"), of: .h264)
         #expect(unknown.cause == .firmwareMissing && unknown.message.contains("not known here"))
-        let none = error.diagnosed(on: facts("i915", huC: .unavailable(code: 65)))
+        let none = error.diagnosed(on: facts("i915", huC: .unavailable(code: 65)), of: .h264)
         #expect(none.cause == .firmwareMissing && none.message.contains("errno 65"))
         #expect(none.remedies.contains { $0.contains("enable_guc=3") })
         #expect(Diagnosis(firmwareOf: facts("amdgpu")) == nil)

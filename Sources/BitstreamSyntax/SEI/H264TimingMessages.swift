@@ -2,26 +2,12 @@
 
 /// Buffering period of H.264: clauses D.1.2 and D.2.2.
 public struct H264BufferingPeriod: Hashable, Sendable {
-    /// When the first bits of a delivery schedule may leave the coded picture buffer, in units of 1/90000 s.
-    public struct InitialDelay: Hashable, Sendable {
-        /// `initial_cpb_removal_delay`; not zero.
-        public var removalDelay: UInt32
-        /// `initial_cpb_removal_delay_offset`.
-        public var removalDelayOffset: UInt32
-
-        /// Makes a delay.
-        public init(removalDelay: UInt32, removalDelayOffset: UInt32 = 0) {
-            self.removalDelay = removalDelay
-            self.removalDelayOffset = removalDelayOffset
-        }
-    }
-
     /// `seq_parameter_set_id`, 0...31.
     public var seqParameterSetId: UInt32 = 0
     /// One for each schedule of the HRD for all NAL units; none without it.
-    public var nal: [InitialDelay] = []
+    public var nal: [InitialRemovalDelay] = []
     /// One for each schedule of the HRD for VCL NAL units; none without it.
-    public var vcl: [InitialDelay] = []
+    public var vcl: [InitialRemovalDelay] = []
 
     /// Makes a message without delays.
     public init() {}
@@ -52,18 +38,16 @@ public struct H264BufferingPeriod: Hashable, Sendable {
         }
 
         private static func visit(
-            _ delays: inout [InitialDelay],
+            _ delays: inout [InitialRemovalDelay],
             _ decoder: H264ReferenceDecoder?,
             _ visitor: inout some SyntaxVisitor
         ) throws(BitstreamError) {
-            let count = decoder?.schedules.count ?? 0
-            try visitor.resize("initial_cpb_removal_delay", &delays, to: count, with: .init(removalDelay: 0))
-            let bits = Int(decoder?.initialCpbRemovalDelayLengthMinus1 ?? 0) + 1
-            for index in delays.indices {
-                let name = "initial_cpb_removal_delay"
-                try visitor.u("\(name)[\(index)]", bits: bits, &delays[index].removalDelay)
-                try visitor.u("\(name)_offset[\(index)]", bits: bits, &delays[index].removalDelayOffset)
-            }
+            try visitor.removalDelays(
+                ("initial_cpb_removal_delay", "initial_cpb_removal_delay_offset"),
+                &delays,
+                count: decoder?.schedules.count ?? 0,
+                bits: Int(decoder?.initialCpbRemovalDelayLengthMinus1 ?? 0) + 1
+            )
         }
     }
 }

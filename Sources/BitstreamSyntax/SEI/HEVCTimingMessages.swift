@@ -3,20 +3,6 @@
 /// Buffering period of HEVC: clauses D.2.2 and D.3.2, for streams without decoding units and without parameters for the
 /// case that leading pictures are skipped.
 public struct HEVCBufferingPeriod: Hashable, Sendable {
-    /// How long a picture waits in the coded picture buffer, in units of 1/90000 s.
-    public struct InitialDelay: Hashable, Sendable {
-        /// `initial_cpb_removal_delay`, above 0.
-        public var removalDelay: UInt32
-        /// `initial_cpb_removal_offset`.
-        public var removalOffset: UInt32
-
-        /// Makes a delay.
-        public init(removalDelay: UInt32, removalOffset: UInt32 = 0) {
-            self.removalDelay = removalDelay
-            self.removalOffset = removalOffset
-        }
-    }
-
     /// `bp_seq_parameter_set_id`, 0...15.
     public var bpSeqParameterSetId: UInt32 = 0
     /// `concatenation_flag`.
@@ -24,9 +10,9 @@ public struct HEVCBufferingPeriod: Hashable, Sendable {
     /// `au_cpb_removal_delay_delta_minus1`, which has a meaning where streams are joined.
     public var auCpbRemovalDelayDeltaMinus1: UInt32 = 0
     /// One for each schedule of the HRD for all NAL units; none without it.
-    public var nal: [InitialDelay] = []
+    public var nal: [InitialRemovalDelay] = []
     /// One for each schedule of the HRD for VCL NAL units; none without it.
-    public var vcl: [InitialDelay] = []
+    public var vcl: [InitialRemovalDelay] = []
 
     /// Makes a message without delays.
     public init() {}
@@ -61,23 +47,18 @@ public struct HEVCBufferingPeriod: Hashable, Sendable {
             try visitor.u(deltaName, bits: deltaBits, &period.auCpbRemovalDelayDeltaMinus1)
             let schedules = sps.vui?.hrd?.subLayers.last
             let bits = Int(common.initialCpbRemovalDelayLengthMinus1) + 1
-            try Self.visit(&period.nal, "nal", schedules?.nalSchedules.count ?? 0, bits, &visitor)
-            try Self.visit(&period.vcl, "vcl", schedules?.vclSchedules.count ?? 0, bits, &visitor)
-        }
-
-        private static func visit(
-            _ delays: inout [InitialDelay],
-            _ kind: String,
-            _ count: Int,
-            _ bits: Int,
-            _ visitor: inout some SyntaxVisitor
-        ) throws(BitstreamError) {
-            let name = "\(kind)_initial_cpb_removal"
-            try visitor.resize("\(name)_delay", &delays, to: count, with: .init(removalDelay: 0))
-            for index in delays.indices {
-                try visitor.u("\(name)_delay[\(index)]", bits: bits, &delays[index].removalDelay)
-                try visitor.u("\(name)_offset[\(index)]", bits: bits, &delays[index].removalOffset)
-            }
+            try visitor.removalDelays(
+                ("nal_initial_cpb_removal_delay", "nal_initial_cpb_removal_offset"),
+                &period.nal,
+                count: schedules?.nalSchedules.count ?? 0,
+                bits: bits
+            )
+            try visitor.removalDelays(
+                ("vcl_initial_cpb_removal_delay", "vcl_initial_cpb_removal_offset"),
+                &period.vcl,
+                count: schedules?.vclSchedules.count ?? 0,
+                bits: bits
+            )
         }
     }
 }

@@ -49,6 +49,9 @@ const char *_Nullable linux_environment(const char *_Nonnull name);
 /// posix_spawn_file_actions_addclosefrom_np(3): the new process has no descriptor from `first` on.
 int linux_spawn_close_from(posix_spawn_file_actions_t *_Nonnull actions, int first);
 
+/// posix_spawn_file_actions_addchdir_np(3): the new process works in a folder.
+int linux_spawn_in_folder(posix_spawn_file_actions_t *_Nonnull actions, const char *_Nonnull folder);
+
 /// pidfd_open(2).
 int linux_process_open(pid_t process);
 

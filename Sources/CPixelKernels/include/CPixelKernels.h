@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Colour conversions that libyuv does not have: any matrix, any range, 8 and 10 bits; and copies for devices.
+// Colour conversions that libyuv does not have: any matrix, any range, 8 and 10 bits; comparison; and copies for devices.
 //
 // All arithmetic is fixed point and rounded once, to the nearest code (halves up). Samples are brought to 10 bits (an
 // 8-bit code times 4), multiplied by coefficients with 18 fractional bits, summed in 32 bits with a bias, and rounded
@@ -80,5 +80,27 @@ void pixel_kernel_convert_bgra(
 void pixel_kernel_copy_rows(
     void *_Nonnull target, ptrdiff_t target_stride, const void *_Nonnull source, ptrdiff_t source_stride,
     size_t bytes_per_row, size_t rows, _Bool for_device);
+
+/// Two planes of the same size with one sample after the other.
+struct pixel_kernel_plane_pair {
+    const void *_Nonnull first;
+    const void *_Nonnull second;
+    /// Bytes from a row to the next one.
+    ptrdiff_t first_stride, second_stride;
+    /// In samples.
+    ptrdiff_t width, height;
+    /// The largest code: 255 for samples of one byte, 1023 for ten bits in the lower part of 16-bit words.
+    int peak;
+};
+
+/// What `pixel_kernel_similarity` returns for planes below 8x8 samples, and without memory. No similarity is below -1.
+#define PIXEL_KERNEL_NO_WINDOW -2.0
+#define PIXEL_KERNEL_NO_MEMORY -3.0
+
+/// The mean structural similarity of two planes, -1...1, over windows of 8x8 samples at every fourth column and row.
+double pixel_kernel_similarity(const struct pixel_kernel_plane_pair *_Nonnull pair);
+
+/// The sum of squared differences of two planes of ten bits.
+uint64_t pixel_kernel_squared_error_16(const struct pixel_kernel_plane_pair *_Nonnull pair);
 
 #endif

@@ -10,9 +10,16 @@ package enum BenchmarkFile {
     ///
     /// - Throws: `inputOutput`.
     package static func write(_ value: some Encodable, to path: String) throws(MediaError) {
+        try write(bytes: [UInt8](try line(value).utf8), to: path)
+    }
+
+    /// Writes bytes; the file is there when it is complete.
+    ///
+    /// - Throws: `inputOutput`.
+    package static func write(bytes: [UInt8], to path: String) throws(MediaError) {
         let temporary = path + ".part"
         do throws(MediaError) {
-            try OpenFile(temporary, O_CREAT | O_TRUNC).write([UInt8](try line(value).utf8))
+            try OpenFile(temporary, O_CREAT | O_TRUNC).write(bytes)
         } catch {
             unlink(temporary)
             throw error
@@ -42,12 +49,13 @@ package enum BenchmarkFile {
 
     /// Reads a file.
     ///
+    /// - Parameter what: What it is, for the error.
     /// - Throws: `inputOutput`.
-    package static func text(_ path: String) throws(MediaError) -> String {
+    package static func text(_ path: String, _ what: String = "a file of the benchmark") throws(MediaError) -> String {
         do {
             return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
         } catch {
-            throw MediaError(.inputOutput, "a file of the benchmark cannot be read", given: path)
+            throw MediaError(.inputOutput, "\(what) cannot be read", given: path)
         }
     }
 

@@ -34,7 +34,13 @@ extension PreparedClip {
         }
         switch clip {
         case .generated(let content):
-            throw MediaError(.unsupported, "this version does not make pictures", given: content.rawValue)
+            let generated = try GeneratedClip(
+                content,
+                size: size,
+                frameRate: plan.frameRate.value,
+                bitDepth: plan.bitDepth
+            )
+            while count < wanted { try append(try generated.picture(count)) }
         case .file(let input):
             let source = try MediaSource(path: input)
             let output = PixelBuffer.Description(

@@ -20,6 +20,13 @@ extension BenchmarkReport.Environment {
 extension BenchmarkReport.Quality {
     /// Compares a coded stream with its clip.
     init(ofStream path: String, codedFrames: [Bool], _ clip: PreparedClip) {
-        self = .absent("it was not measured")
+        do throws(MediaError) {
+            self = try StreamQuality(clip: clip, codedFrames: codedFrames, program: Self.program).measure(path)
+        } catch {
+            self = .absent(error.description)
+        }
     }
+
+    /// It is looked for once.
+    private static let program = QualityProgram.search()
 }

@@ -33,6 +33,7 @@ extension BenchmarkEncoder {
         case .software(_, let name):
             preset = name.rawValue
             settings["threads"] = "as suits the machine"
+            settings["options"] = facts.options
         case .hardware(let choice):
             entrypoint = choice.isLowPower ? "EncSliceLP" : "EncSlice"
             preset = choice.qualityLevel.map(String.init)

@@ -36,8 +36,16 @@ extension StreamRecord {
             quality: quality,
             gpuBusy: gpuBusy,
             energy: energy,
-            deviations: encoder.adjustments
+            deviations: encoder.adjustments + stream.restarts
         )
+    }
+}
+
+extension StreamRecord.Stream {
+    /// That encoders failed, in words.
+    fileprivate var restarts: [String] {
+        failedEncoders == 0
+            ? [] : ["an encoder failed \(failedEncoders) times, and \(repeatedFrames) frames were encoded again"]
     }
 }
 

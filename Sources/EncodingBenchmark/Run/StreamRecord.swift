@@ -33,6 +33,10 @@ package struct StreamRecord: Codable, Sendable, Hashable {
         package var copiedPictures: Int
         /// Frames that the session dropped because the encoder was not fast enough.
         package var droppedFrames: Int
+        /// How often an encoder failed, and another one went on.
+        package var failedEncoders: Int
+        /// Frames that were encoded again because of that.
+        package var repeatedFrames: Int
         /// Of the samples in decoding order, if they were wanted: streams with the same bytes decode to the same pictures.
         package var digest: String
         /// What failed; `nil` if nothing did.
@@ -57,6 +61,8 @@ package struct StreamRecord: Codable, Sendable, Hashable {
         package var pixelFormat: String
         /// Whether it worked in a process of its own.
         package var isInHelper: Bool
+        /// Its settings in its own words, those about the rate excepted; `nil` if its stream does not tell.
+        package var options: String?
         /// What was done differently from what was asked.
         package var adjustments: [String]
     }

@@ -81,6 +81,8 @@ final class StreamRecorder: Sendable {
             creationTime: creationTime,
             copiedPictures: statistics.copiedPictures,
             droppedFrames: statistics.droppedFrames,
+            failedEncoders: statistics.failedEncoders,
+            repeatedFrames: statistics.repeatedFrames,
             digest: digest.text,
             failure: input.failure?.description
         )

@@ -46,7 +46,7 @@ package struct StreamRunner: Sendable {
             await group.waitForAll()
         }
         let after = ProcessUsage.now
-        let facts = facts(of: sessions[0], fed: pictures.first?.format ?? .i420)
+        let facts = facts(of: sessions[0], fed: pictures.first?.format ?? .i420, recorders[0].samples.first)
         var streams: [StreamRecord.Stream] = []
         for (session, recorder) in zip(sessions, recorders) {
             streams.append(recorder.stream(await session.statistics))
@@ -143,7 +143,9 @@ package struct StreamRunner: Sendable {
         }
     }
 
-    private func facts(of session: CompressionSession, fed format: PixelFormat) -> StreamRecord.EncoderFacts {
+    private func facts(of session: CompressionSession, fed format: PixelFormat, _ first: SampleBuffer?)
+        -> StreamRecord.EncoderFacts
+    {
         let encoder = session.encoder
         let adjustments = (session.adjustments + encoder.properties.adjustments).map(\.description)
         return StreamRecord.EncoderFacts(
@@ -152,6 +154,7 @@ package struct StreamRunner: Sendable {
             level: encoder.properties.level,
             pixelFormat: format.rawValue,
             isInHelper: encoder.isInHelper,
+            options: first.flatMap { $0.data.withUnsafeBytes { EncoderOptionText.settings(in: $0) } },
             adjustments: adjustments
         )
     }

@@ -25,6 +25,9 @@ public struct H264PictureNumbering: Sendable {
     /// LongTermFrameIdx of the plan's long-term indices, since the last IDR picture. They differ because an IDR picture
     /// that becomes a long-term reference always has the index 0 (H.264 8.2.5.1).
     private var longTermFrameIndices: [Int: Int] = [:]
+    /// Whether receivers were reported to lack a long-term reference, since the last IDR picture. They have other
+    /// short-term references than the plan then, one more, and may not know the limit of long-term indices.
+    private var lacksLongTerm = false
     /// MaxLongTermFrameIdx + 1; 0 for "no long-term frame indices".
     private var longTermFrameIndexLimit = 0
 
@@ -69,8 +72,12 @@ public struct H264PictureNumbering: Sendable {
         if isIDR {
             references = []
             recoveryPoint = nil
+            lacksLongTerm = false
             lastIDRPicId = 1 - lastIDRPicId
         }
+        lacksLongTerm =
+            lacksLongTerm
+            || references.contains { $0.longTermFrameIndex != nil && picture.abandoned.contains($0.number) }
         // H.264 7.4.3, frame_num
         let frameNum = isIDR ? 0 : (previousReferenceFrameNum + 1) & (1 << log2MaxFrameNum - 1)
         let orderCount = Int(2 &* picture.displayOrder)
@@ -79,7 +86,8 @@ public struct H264PictureNumbering: Sendable {
             recoveryPoint: recoveryPoint.flatMap { picture.number > $0 ? $0 : nil },
             frameNum: frameNum,
             pictureOrderCount: orderCount,
-            maxFrameNum: 1 << log2MaxFrameNum
+            maxFrameNum: 1 << log2MaxFrameNum,
+            isExplicit: lacksLongTerm
         )
         let list0 = picture.list0.compactMap { find($0.number) }
         let list1 = picture.list1.compactMap { find($0.number) }
@@ -153,7 +161,7 @@ public struct H264PictureNumbering: Sendable {
             H264ReferenceMarking.Operation.forgetLongTerm(longTermPicNum: UInt32(index))
         }
         guard let current else { return operations }
-        if current >= longTermFrameIndexLimit {
+        if current >= longTermFrameIndexLimit || lacksLongTerm {
             longTermFrameIndexLimit = longTermReferences
             operations.append(.limitLongTerm(maxLongTermFrameIdxPlus1: UInt32(longTermFrameIndexLimit)))
         }

@@ -15,9 +15,11 @@ struct H264ReferenceLists {
     let pictureOrderCount: Int
     /// MaxFrameNum, which is MaxPicNum.
     let maxFrameNum: Int
+    /// Whether every entry is named, for receivers whose initial lists are others.
+    let isExplicit: Bool
 
     /// The least number of commands that puts the wanted pictures at the beginning of a list, whether decoding began at
-    /// the IDR picture or at the recovery point: `nil` if they are there.
+    /// the IDR picture or at the recovery point, or one for each: `nil` if they are there.
     ///
     /// - Parameter wanted: all of the active entries, each among the references and not before the recovery point.
     func modification(
@@ -26,6 +28,7 @@ struct H264ReferenceLists {
         to wanted: [H264ReferencePicture]
     ) -> [H264ReferenceListModification]? {
         guard !wanted.isEmpty else { return nil }
+        if isExplicit { return commands(for: wanted[...]) }
         let whole = initial(references, isB: isB)[list]
         let known = references.filter { $0.number >= recoveryPoint ?? .min }
         let late = initial(known, isB: isB)[list]

@@ -123,14 +123,15 @@ public struct HEVCPictureNumbering: Sendable {
     // MARK: - Reference picture sets
 
     /// What is kept while the picture is coded: what it refers to, and of the rest what is kept after it as well. What a
-    /// picture drops is dropped before it is coded, unless it refers to that itself.
+    /// picture drops is dropped before it is coded, unless it refers to that itself; what receivers lack is dropped with
+    /// the first picture after the report, because a decoder looks for every picture of a set.
     ///
     /// A picture that is marked becomes a long-term reference with the first picture that is shown after it: until then
     /// it is a short-term one, since long-term references are named by what lies before the current picture.
     // HEVC 8.3.2: the set of a trailing picture has nothing from before its random access point.
     private mutating func referenceSet(of picture: PlannedPicture, _ orderCount: Int) -> [HEVCReferencePicture] {
         let used = Set((picture.list0 + picture.list1).map(\.number))
-        let dropped = Set(picture.dropped.map(\.number))
+        let dropped = Set(picture.dropped.map(\.number)).union(picture.abandoned)
         let barrier = recoveryPoint.flatMap { picture.number > $0 ? $0 : nil } ?? .min
         kept.removeAll { old in
             old.number < barrier || dropped.contains(old.number) && !used.contains(old.number)

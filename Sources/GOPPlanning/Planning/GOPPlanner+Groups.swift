@@ -33,7 +33,7 @@ extension GOPPlanner {
         plan.refreshPosition = nextRefreshPosition(list0)
         guard layer == 0 else { return emit(picture, kind, plan) }
         let reference = PictureReference(number: picture.number, longTermIndex: picture.input.longTermIndex)
-        let dropped = store.keep(reference, endsLongTerm: kind == .recoveryPoint) { $0 == needed }
+        let dropped = store.keep(reference, endsLongTerm: kind == .recoveryPoint, abandoned: abandoned) { $0 == needed }
         return emit(picture, kind, plan, dropped: dropped)
     }
 
@@ -82,10 +82,12 @@ extension GOPPlanner {
             longTermIndex: picture.input.longTermIndex,
             retained: store.references,
             dropped: dropped ?? [],
+            abandoned: abandoned,
             refreshPosition: draft.refreshPosition
         )
         nextCodingOrder += 1
         if planned.isReference { lastReference = planned.number }
+        abandoned.formIntersection(store.references.map(\.number))
         losses.record(planned.number, references: draft.list0 + draft.list1, inUse: store.references)
         return planned
     }
@@ -101,7 +103,7 @@ extension GOPPlanner {
     func candidates(for number: Int64) -> [PictureReference] {
         let barrier = recoveryPoint.flatMap { number > $0 ? $0 : nil }
         return store.references.filter { reference in
-            losses.isUsable(reference.number) && reference.number >= barrier ?? .min
+            !abandoned.contains(reference.number) && reference.number >= barrier ?? .min
         }
     }
 

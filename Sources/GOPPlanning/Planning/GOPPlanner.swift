@@ -35,6 +35,8 @@ public struct GOPPlanner: Sendable {
 
     var store: ReferenceStore
     var losses = LossTracker()
+    /// Numbers of the references that receivers were reported to lack.
+    var abandoned: Set<Int64> = []
     /// The number of the last recovery point since the last IDR picture: what is shown after it refers to nothing that
     /// is shown before it.
     var recoveryPoint: Int64?
@@ -117,12 +119,14 @@ public struct GOPPlanner: Sendable {
     }
 
     /// Takes note that a receiver lacks pictures: no picture that is planned from now on refers to them or to what
-    /// depends on them. It concerns pictures that were planned and not acknowledged. They stay in the decoded picture
-    /// buffer until there is no room for them, because a receiver cannot carry out commands on pictures that it lacks.
+    /// depends on them. It concerns pictures that were planned and not acknowledged; they are ``PlannedPicture/abandoned``
+    /// for good, for a codec may drop them at once. Else they stay in the decoded picture buffer until there is no room for
+    /// them, because a receiver cannot carry out commands on pictures that it lacks.
     public mutating func invalidate(_ numbers: ClosedRange<Int64>) {
         // Nothing depends on what was coded before the last IDR picture, which has the lowest number since then.
         guard numbers.upperBound >= idrNumber else { return }
         losses.lose(max(numbers.lowerBound, idrNumber)...numbers.upperBound)
+        abandoned.formUnion(store.references.map(\.number).filter { !losses.isUsable($0) })
     }
 
     /// Takes note that a receiver lacks this picture and all later ones that were planned and not acknowledged.
@@ -188,9 +192,15 @@ public struct GOPPlanner: Sendable {
         return planned
     }
 
-    /// Whether the earliest B-frame that waits would refer to a long-term reference that is given up for this picture.
-    /// The B-frames have to be coded before it then.
+    /// Whether the earliest B-frame that waits would refer to a reference that is given up for this picture: a long-term
+    /// one, or the short-term one that goes with a long-term one that receivers lack. The B-frames have to be coded before
+    /// it then.
     private func isFoundationEnded(by last: Picture, _ kind: PlannedPicture.Kind) -> Bool {
+        let endsAbandoned = store.references.contains { reference in
+            guard let index = reference.longTermIndex, abandoned.contains(reference.number) else { return false }
+            return kind == .recoveryPoint || index == last.input.longTermIndex
+        }
+        if endsAbandoned && !pending.isEmpty { return true }
         guard let first = pending.first, let index = past(of: first.number).first?.longTermIndex else { return false }
         return kind == .recoveryPoint || index == last.input.longTermIndex
     }

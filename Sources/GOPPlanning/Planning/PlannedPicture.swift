@@ -52,6 +52,9 @@ public struct PlannedPicture: Sendable, Hashable {
     /// The references that were in the decoded picture buffer before it and are not after it, in coding order. Only
     /// reference pictures drop others.
     public var dropped: [PictureReference]
+    /// Numbers of those references in the decoded picture buffer before it that receivers were reported to lack: nothing
+    /// refers to them any more, whatever is reported later. How long they stay is a matter of the codec.
+    public var abandoned: Set<Int64>
     /// With intra refresh, which part of the wave it holds, from 0; a decoder can begin where it is 0 and shows whole
     /// pictures when the wave is through. `nil` for IDR pictures and without intra refresh.
     public var refreshPosition: Int?

@@ -35,11 +35,15 @@ struct ReferenceStore {
     /// - Parameters:
     ///   - new: the picture; a long-term reference takes the place of the one with its index.
     ///   - endsLongTerm: whether all older long-term references go.
+    ///   - abandoned: numbers of references that receivers lack. For each long-term one that goes, a short-term one goes
+    ///     as well: a receiver has had room for one more of these all the time, and keeps it where commands take the place
+    ///     of the sliding window.
     ///   - isNeeded: tells the references that pictures of the group still need.
     /// - Returns: what was dropped, in coding order.
     mutating func keep(
         _ new: PictureReference,
         endsLongTerm: Bool = false,
+        abandoned: Set<Int64> = [],
         isNeeded: (PictureReference) -> Bool
     ) -> [PictureReference] {
         let before = references
@@ -47,6 +51,11 @@ struct ReferenceStore {
         entries.removeAll { old in
             if let index = old.reference.longTermIndex { return endsLongTerm || index == new.longTermIndex }
             return old.place < oldest && !isNeeded(old.reference)
+        }
+        for missing in before where missing.longTermIndex != nil && abandoned.contains(missing.number) {
+            guard !references.contains(missing) else { continue }
+            let known = victim { isNeeded($0) || abandoned.contains($0.number) }
+            if let victim = known ?? victim(isNeeded) { entries.remove(at: victim) }
         }
         while entries.count >= capacity, let victim = victim(isNeeded) { entries.remove(at: victim) }
         let dropped = before.filter { !references.contains($0) }

@@ -28,7 +28,7 @@ extension H264Stream {
     func bufferingPeriod(initialDelay: UInt32) throws(BitstreamError) -> SEIMessage {
         var period = H264BufferingPeriod()
         period.seqParameterSetId = sequence.seqParameterSetId
-        period.nal = [H264BufferingPeriod.InitialDelay(removalDelay: initialDelay)]
+        period.nal = [InitialRemovalDelay(initialDelay)]
         return try period.message(for: sequence)
     }
 

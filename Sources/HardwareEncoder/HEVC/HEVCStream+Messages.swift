@@ -36,7 +36,7 @@ extension HEVCStream {
     func bufferingPeriod(initialDelay: UInt32) throws(BitstreamError) -> SEIMessage {
         var period = HEVCBufferingPeriod()
         period.bpSeqParameterSetId = sequence.spsSeqParameterSetId
-        period.nal = [HEVCBufferingPeriod.InitialDelay(removalDelay: initialDelay)]
+        period.nal = [InitialRemovalDelay(initialDelay)]
         return try period.message(for: sequence)
     }
 

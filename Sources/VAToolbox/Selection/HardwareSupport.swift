@@ -61,16 +61,16 @@ public enum HardwareSupport {
         let codecs = configuration.fixedCodec.map { [$0] } ?? [.hevc, .h264]
         return await ofEachNode { node in
             var refusal: MediaError?
+            let hung = HungDevices()
             for codec in codecs {
                 do throws(MediaError) {
-                    try prove(configuration, codec, node, devices, helpers)
+                    try prove(configuration, codec, node, devices, helpers, hung: hung)
                     return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
                 } catch {
-                    refusal = error
+                    refusal = error.diagnosed(on: DeviceFacts(node), of: codec)
                 }
             }
-            let error = refusal ?? MediaError(.unsupported, "no codec was asked for")
-            return Answer(node, Diagnosis(error, on: DeviceFacts(node)))
+            return Answer(node, refusal ?? MediaError(.unsupported, "no codec was asked for"))
         }
     }
 
@@ -105,7 +105,8 @@ public enum HardwareSupport {
         _ codec: VideoCodec,
         _ node: RenderNode,
         _ devices: DeviceOptions,
-        _ helpers: HelperPool
+        _ helpers: HelperPool,
+        hung: HungDevices = HungDevices()
     ) throws(MediaError) {
         guard let factory = EncoderSelector.hardwareFactory(node.path, codec) else {
             throw MediaError(
@@ -120,7 +121,8 @@ public enum HardwareSupport {
         options.proof = .required
         var candidate = EncoderSelection.Candidate(factory: factory, reason: "")
         candidate.node = node
-        let selection = try EncoderSelection(candidates: [candidate]).guarded(options, in: helpers, for: valid)
+        let alone = EncoderSelection(candidates: [candidate])
+        let selection = try alone.guarded(options, in: helpers, for: valid, hung: hung)
         guard let gated = selection.candidates[0].factory as? GatedFactory else { return }
         defer { gated.gate.leave() }
         try gated.gate.enter(valid)
@@ -145,6 +147,11 @@ public enum HardwareSupport {
 }
 
 extension HardwareSupport.Answer {
+    /// - Parameter error: With what stands behind it.
+    fileprivate init(_ node: RenderNode, _ error: MediaError) {
+        self.init(node, Diagnosis(error.cause ?? .other, error.message, remedies: error.remedies))
+    }
+
     fileprivate init(_ node: RenderNode, _ diagnosis: Diagnosis) {
         self.init(
             device: node.path,

@@ -221,7 +221,7 @@ extension SessionMachine {
         guard let id = currentInstance else { return }
         let candidate = selection.candidates[attempts.candidate]
         let identity = candidate.identity
-        let error = error.diagnosed(on: candidate.facts)
+        let error = error.diagnosed(on: candidate.facts, of: candidate.codec)
         let wasCreating = if case .creating = phase { true } else { false }
         close(id, isHung: isHung)
         statistics.failedEncoders += 1

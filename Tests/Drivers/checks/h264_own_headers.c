@@ -25,10 +25,10 @@ static void set_vui(struct h264_sps *sps, const VAEncSequenceParameterBufferH264
 {
     struct h264_vui *vui = &sps->vui;
     sps->vui_parameters_present_flag = sequence->vui_parameters_present_flag != 0;
-    vui->aspect_ratio_info_present_flag = sequence->vui_fields.bits.aspect_ratio_info_present_flag;
-    vui->aspect_ratio_idc = sequence->aspect_ratio_idc;
-    vui->sar_width = sequence->sar_width;
-    vui->sar_height = sequence->sar_height;
+    vui->picture.aspect_ratio_info_present_flag = sequence->vui_fields.bits.aspect_ratio_info_present_flag;
+    vui->picture.aspect_ratio_idc = sequence->aspect_ratio_idc;
+    vui->picture.sar_width = sequence->sar_width;
+    vui->picture.sar_height = sequence->sar_height;
     vui->timing_info_present_flag = sequence->vui_fields.bits.timing_info_present_flag;
     vui->num_units_in_tick = sequence->num_units_in_tick;
     vui->time_scale = sequence->time_scale;

@@ -148,13 +148,13 @@ static void check_vui_aspect_and_timing(struct checker *checker)
     const VAEncSequenceParameterBufferH264 *sequence = &checker->picture.sequence.h264;
     const struct h264_vui *vui = &checker->picture.sps.h264.vui;
     expect(checker, "sequence-aspect-ratio-present", CLAUSE ".aspect_ratio_info_present_flag",
-           sequence->vui_fields.bits.aspect_ratio_info_present_flag, vui->aspect_ratio_info_present_flag);
-    if (vui->aspect_ratio_info_present_flag) {
+           sequence->vui_fields.bits.aspect_ratio_info_present_flag, vui->picture.aspect_ratio_info_present_flag);
+    if (vui->picture.aspect_ratio_info_present_flag) {
         expect(checker, "sequence-aspect-ratio-idc", CLAUSE ".aspect_ratio_idc", sequence->aspect_ratio_idc,
-               vui->aspect_ratio_idc);
-        if (vui->aspect_ratio_idc == 255) {
-            expect(checker, "sequence-sar-width", CLAUSE ".sar_width", sequence->sar_width, vui->sar_width);
-            expect(checker, "sequence-sar-height", CLAUSE ".sar_height", sequence->sar_height, vui->sar_height);
+               vui->picture.aspect_ratio_idc);
+        if (vui->picture.aspect_ratio_idc == 255) {
+            expect(checker, "sequence-sar-width", CLAUSE ".sar_width", sequence->sar_width, vui->picture.sar_width);
+            expect(checker, "sequence-sar-height", CLAUSE ".sar_height", sequence->sar_height, vui->picture.sar_height);
         }
     }
     expect(checker, "sequence-timing-present", CLAUSE ".timing_info_present_flag",

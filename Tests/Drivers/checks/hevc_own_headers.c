@@ -52,10 +52,10 @@ static void set_vui(struct hevc_sps *sps, const VAEncSequenceParameterBufferHEVC
 {
     sps->vui_parameters_present_flag = sequence->vui_parameters_present_flag != 0;
     sps->vui = (struct hevc_vui){
-        .aspect_ratio_info_present_flag = sequence->vui_fields.bits.aspect_ratio_info_present_flag,
-        .aspect_ratio_idc = sequence->aspect_ratio_idc,
-        .sar_width = sequence->sar_width,
-        .sar_height = sequence->sar_height,
+        .picture.aspect_ratio_info_present_flag = sequence->vui_fields.bits.aspect_ratio_info_present_flag,
+        .picture.aspect_ratio_idc = sequence->aspect_ratio_idc,
+        .picture.sar_width = sequence->sar_width,
+        .picture.sar_height = sequence->sar_height,
         .neutral_chroma_indication_flag = sequence->vui_fields.bits.neutral_chroma_indication_flag,
         .field_seq_flag = sequence->vui_fields.bits.field_seq_flag,
         .vui_timing_info_present_flag = sequence->vui_fields.bits.vui_timing_info_present_flag,

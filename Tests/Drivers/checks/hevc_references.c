@@ -125,7 +125,7 @@ static void check_reference_frames(struct checker *checker)
 {
     const VAPictureHEVC *frames = checker->picture.picture.hevc.reference_frames;
     const struct hevc_dpb *dpb = &checker->hevc.dpb;
-    uint32_t given = 0, listed = 0, kept = 0;
+    uint32_t given = 0, listed = 0, kept = 0, lacking = 0;
     bool ended = false;
     for (uint32_t i = 0; i < 15; i++) {
         struct entry_place place = {"reference-frames", PICTURE_CLAUSE, UINT32_MAX, i};
@@ -144,14 +144,19 @@ static void check_reference_frames(struct checker *checker)
     for (uint32_t i = 0; i < dpb->count; i++) {
         if (dpb->pictures[i].marking == HEVC_UNUSED)
             continue;
+        bool is_listed = is_reference_frame(checker, dpb->pictures[i].surface);
         kept++;
-        listed += is_reference_frame(checker, dpb->pictures[i].surface);
+        listed += is_listed;
+        lacking += !is_listed && set_flag(checker, (int32_t)i);
     }
     if (checker->picture.idr && given)
         finding(checker, "reference-frames-at-idr", PICTURE_CLAUSE, "%u reference frames at an IDR picture", given);
     else if (listed < kept)
         finding(checker, "reference-frames-incomplete", PICTURE_CLAUSE,
                 "%u of the %u pictures that the reference picture set keeps are listed", listed, kept);
+    if (lacking && !checker->picture.idr)
+        finding(checker, "reference-frames-current-missing", PICTURE_CLAUSE,
+                "%u pictures that the current one may refer to by the reference picture set are not listed", lacking);
 }
 
 static void check_used_entry(struct checker *checker, const struct entry_place *place, const VAPictureHEVC *entry,

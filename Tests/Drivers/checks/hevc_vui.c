@@ -9,15 +9,15 @@ static void check_aspect_ratio(struct checker *checker)
     const VAEncSequenceParameterBufferHEVC *sequence = &checker->picture.sequence.hevc;
     const struct hevc_vui *vui = &checker->picture.sps.hevc.vui;
     expect(checker, "sequence-aspect-ratio-present", CLAUSE ".aspect_ratio_info_present_flag",
-           sequence->vui_fields.bits.aspect_ratio_info_present_flag, vui->aspect_ratio_info_present_flag);
-    if (!vui->aspect_ratio_info_present_flag)
+           sequence->vui_fields.bits.aspect_ratio_info_present_flag, vui->picture.aspect_ratio_info_present_flag);
+    if (!vui->picture.aspect_ratio_info_present_flag)
         return;
     expect(checker, "sequence-aspect-ratio-idc", CLAUSE ".aspect_ratio_idc", sequence->aspect_ratio_idc,
-           vui->aspect_ratio_idc);
-    if (vui->aspect_ratio_idc != 255)
+           vui->picture.aspect_ratio_idc);
+    if (vui->picture.aspect_ratio_idc != 255)
         return;
-    expect(checker, "sequence-sar-width", CLAUSE ".sar_width", sequence->sar_width, vui->sar_width);
-    expect(checker, "sequence-sar-height", CLAUSE ".sar_height", sequence->sar_height, vui->sar_height);
+    expect(checker, "sequence-sar-width", CLAUSE ".sar_width", sequence->sar_width, vui->picture.sar_width);
+    expect(checker, "sequence-sar-height", CLAUSE ".sar_height", sequence->sar_height, vui->picture.sar_height);
 }
 
 static void check_times(struct checker *checker)

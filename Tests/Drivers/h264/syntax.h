@@ -6,6 +6,7 @@
 
 #include "../common/bits.h"
 #include "../common/syntax_options.h"
+#include "../common/vui.h"
 
 enum h264_nal_unit_type {
     H264_NAL_SLICE = 1,
@@ -28,11 +29,7 @@ struct h264_hrd {
 };
 
 struct h264_vui {
-    uint32_t aspect_ratio_info_present_flag, aspect_ratio_idc, sar_width, sar_height;
-    uint32_t overscan_info_present_flag, overscan_appropriate_flag;
-    uint32_t video_signal_type_present_flag, video_format, video_full_range_flag;
-    uint32_t colour_description_present_flag, colour_primaries, transfer_characteristics, matrix_coefficients;
-    uint32_t chroma_loc_info_present_flag, chroma_sample_loc_type_top_field, chroma_sample_loc_type_bottom_field;
+    struct vui_picture picture;
     uint32_t timing_info_present_flag, num_units_in_tick, time_scale, fixed_frame_rate_flag;
     uint32_t nal_hrd_parameters_present_flag, vcl_hrd_parameters_present_flag, low_delay_hrd_flag;
     struct h264_hrd nal_hrd, vcl_hrd;

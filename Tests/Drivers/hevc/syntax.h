@@ -7,6 +7,7 @@
 
 #include "../common/bits.h"
 #include "../common/syntax_options.h"
+#include "../common/vui.h"
 
 enum hevc_nal_unit_type {
     HEVC_NAL_TRAIL_N = 0,
@@ -92,11 +93,7 @@ struct hevc_hrd {
 
 /* E.2.1 */
 struct hevc_vui {
-    uint32_t aspect_ratio_info_present_flag, aspect_ratio_idc, sar_width, sar_height;
-    uint32_t overscan_info_present_flag, overscan_appropriate_flag;
-    uint32_t video_signal_type_present_flag, video_format, video_full_range_flag;
-    uint32_t colour_description_present_flag, colour_primaries, transfer_characteristics, matrix_coeffs;
-    uint32_t chroma_loc_info_present_flag, chroma_sample_loc_type_top_field, chroma_sample_loc_type_bottom_field;
+    struct vui_picture picture;
     uint32_t neutral_chroma_indication_flag, field_seq_flag, frame_field_info_present_flag;
     uint32_t default_display_window_flag;
     uint32_t def_disp_win_left_offset, def_disp_win_right_offset, def_disp_win_top_offset, def_disp_win_bottom_offset;

@@ -114,38 +114,6 @@ void hevc_hrd_parameters(struct syntax *s, struct hevc_hrd *v, uint32_t max_sub_
     }
 }
 
-/* H.265 E.2.1, aspect ratio to chroma location */
-static void vui_picture(struct syntax *s, struct hevc_vui *v)
-{
-    u(s, "aspect_ratio_info_present_flag", &v->aspect_ratio_info_present_flag, 1);
-    if (v->aspect_ratio_info_present_flag) {
-        u(s, "aspect_ratio_idc", &v->aspect_ratio_idc, 8);
-        if (v->aspect_ratio_idc == 255) {
-            u(s, "sar_width", &v->sar_width, 16);
-            u(s, "sar_height", &v->sar_height, 16);
-        }
-    }
-    u(s, "overscan_info_present_flag", &v->overscan_info_present_flag, 1);
-    if (v->overscan_info_present_flag)
-        u(s, "overscan_appropriate_flag", &v->overscan_appropriate_flag, 1);
-    u(s, "video_signal_type_present_flag", &v->video_signal_type_present_flag, 1);
-    if (v->video_signal_type_present_flag) {
-        u(s, "video_format", &v->video_format, 3);
-        u(s, "video_full_range_flag", &v->video_full_range_flag, 1);
-        u(s, "colour_description_present_flag", &v->colour_description_present_flag, 1);
-        if (v->colour_description_present_flag) {
-            u(s, "colour_primaries", &v->colour_primaries, 8);
-            u(s, "transfer_characteristics", &v->transfer_characteristics, 8);
-            u(s, "matrix_coeffs", &v->matrix_coeffs, 8);
-        }
-    }
-    u(s, "chroma_loc_info_present_flag", &v->chroma_loc_info_present_flag, 1);
-    if (v->chroma_loc_info_present_flag) {
-        ue(s, "chroma_sample_loc_type_top_field", &v->chroma_sample_loc_type_top_field, 5);
-        ue(s, "chroma_sample_loc_type_bottom_field", &v->chroma_sample_loc_type_bottom_field, 5);
-    }
-}
-
 /* H.265 E.2.1, fields, window and timing */
 static void vui_display(struct syntax *s, struct hevc_vui *v, uint32_t max_sub_layers_minus1)
 {
@@ -174,7 +142,7 @@ static void vui_display(struct syntax *s, struct hevc_vui *v, uint32_t max_sub_l
 
 void hevc_vui_parameters(struct syntax *s, struct hevc_vui *v, uint32_t max_sub_layers_minus1)
 {
-    vui_picture(s, v);
+    vui_picture(s, &v->picture, "matrix_coeffs");
     vui_display(s, v, max_sub_layers_minus1);
     u(s, "bitstream_restriction_flag", &v->bitstream_restriction_flag, 1);
     if (!v->bitstream_restriction_flag)

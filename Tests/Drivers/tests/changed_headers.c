@@ -53,7 +53,7 @@ static bool sps_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(PACKED, "sequence-vui-present sei-buffering-period-size sei-pic-timing-size "
            "sei-pic-timing-unexpected", END(0);
            PIC(0)->sps.vui_parameters_present_flag = 0)
-    CHANGE(PACKED, "sequence-sar-width", PIC(0)->sps.vui.sar_width = 3)
+    CHANGE(PACKED, "sequence-sar-width", PIC(0)->sps.vui.picture.sar_width = 3)
     CHANGE(PACKED, "sequence-time-scale frame-rate-differs-from-vui", PIC(0)->sps.vui.time_scale = 60)
     CHANGE(PACKED, "packed-sps-unreadable sei-buffering-period-size sei-pic-timing-size "
            "sei-pic-timing-unexpected",
@@ -78,7 +78,8 @@ static bool sps_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(PACKED, "vui-max-num-reorder-frames", PIC(0)->sps.vui.max_num_reorder_frames = 3)
     CHANGE(PACKED, "vui-max-dec-frame-buffering", PIC(0)->sps.vui.max_dec_frame_buffering = 1)
     CHANGE(PACKED, "sps-nal-ref-idc", PIC(0)->sps.nal_ref_idc = 0)
-    CHANGE(PACKED, "sps-changed-outside-idr", PIC(4)->send_sps = true; PIC(4)->sps.vui.overscan_info_present_flag = 1)
+    CHANGE(PACKED, "sps-changed-outside-idr", PIC(4)->send_sps = true;
+           PIC(4)->sps.vui.picture.overscan_info_present_flag = 1)
     CHANGE(PACKED, "", PIC(4)->send_sps = true)
     return false;
 }

@@ -211,7 +211,7 @@ static bool set_changes(unsigned n, struct scene *s, enum base *base, const char
     CHANGE(PACKED, "sequence-time-scale vps-time-scale frame-rate-differs-from-vui",
            PIC(0)->sps.vui.vui_time_scale = 50)
     CHANGE(PACKED, "sps-changed-outside-irap sequence-sar-width", PIC(1)->send_sps = true;
-           PIC(1)->sps.vui.sar_width = 5)
+           PIC(1)->sps.vui.picture.sar_width = 5)
     CHANGE(PACKED, "", PIC(1)->send_sps = PIC(1)->send_vps = true)
     return false;
 }

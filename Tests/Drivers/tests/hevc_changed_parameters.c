@@ -168,8 +168,9 @@ static bool picture_changes(unsigned n, struct scene *s, enum base *base, const 
 
 static bool reference_changes(unsigned n, struct scene *s, enum base *base, const char **expected, const char **what)
 {
-    CHANGE(PACKED, "reference-frames-not-in-dpb reference-frames-incomplete reference-list-0-not-in-frames "
-           "picture-collocated", PICTURE(1).reference_frames[0].picture_id = RECONSTRUCTION + 20)
+    CHANGE(PACKED, "reference-frames-not-in-dpb reference-frames-incomplete reference-frames-current-missing "
+           "reference-list-0-not-in-frames picture-collocated",
+           PICTURE(1).reference_frames[0].picture_id = RECONSTRUCTION + 20)
     CHANGE(PACKED, "reference-frames-duplicate", PICTURE(2).reference_frames[2] = PICTURE(2).reference_frames[0])
     CHANGE(PACKED, "reference-frames-gap", PICTURE(1).reference_frames[3] = PICTURE(1).reference_frames[0];
            PICTURE(1).reference_frames[0] = invalid_picture(); PICTURE(1).collocated_ref_pic_index = 3)

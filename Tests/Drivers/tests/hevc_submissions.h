@@ -80,9 +80,11 @@ static inline struct hevc_sub_layer_ordering plan_ordering(const struct scene_op
 static inline void plan_vui(const struct scene_options *options, struct hevc_vui *vui)
 {
     *vui = (struct hevc_vui){
-        .aspect_ratio_info_present_flag = 1, .aspect_ratio_idc = 255, .sar_width = 4, .sar_height = 3,
-        .video_signal_type_present_flag = 1, .video_format = 5, .colour_description_present_flag = 1,
-        .colour_primaries = 9, .transfer_characteristics = 16, .matrix_coeffs = 9,
+        .picture = {
+            .aspect_ratio_info_present_flag = 1, .aspect_ratio_idc = 255, .sar_width = 4, .sar_height = 3,
+            .video_signal_type_present_flag = 1, .video_format = 5, .colour_description_present_flag = 1,
+            .colour_primaries = 9, .transfer_characteristics = 16, .matrix_coefficients = 9,
+        },
         .vui_timing_info_present_flag = 1, .vui_num_units_in_tick = 1, .vui_time_scale = 25,
         .bitstream_restriction_flag = 1, .motion_vectors_over_pic_boundaries_flag = 1,
         .log2_max_mv_length_horizontal = 10, .log2_max_mv_length_vertical = 9,

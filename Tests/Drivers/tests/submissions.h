@@ -73,7 +73,7 @@ static inline void plan_sps(struct scene *scene, const struct scene_options *opt
     sps->profile_idc = options->profile == VAProfileH264High ? 100 : options->profile == VAProfileH264Main ? 77 : 66;
     sps->constraint_set_flags = sps->profile_idc == 66 ? 3 : 0;
     sps->vui = (struct h264_vui){
-        .aspect_ratio_info_present_flag = 1, .aspect_ratio_idc = 255, .sar_width = 4, .sar_height = 3,
+        .picture = {.aspect_ratio_info_present_flag = 1, .aspect_ratio_idc = 255, .sar_width = 4, .sar_height = 3},
         .timing_info_present_flag = 1, .num_units_in_tick = 1, .time_scale = 50, .fixed_frame_rate_flag = 1,
         .bitstream_restriction_flag = 1, .motion_vectors_over_pic_boundaries_flag = 1,
         .log2_max_mv_length_horizontal = 10, .log2_max_mv_length_vertical = 9,

@@ -18,7 +18,7 @@ sys.path.insert(0, str(DRIVERS))
 
 from runner.places import compiler, reason_without_sanitizers  # noqa: E402
 
-SOURCES = ["common/bits.c", "common/visitor.c", "h264/syntax.c", "h264/slice_header.c", "h264/dpb.c",
+SOURCES = ["common/bits.c", "common/visitor.c", "common/vui.c", "h264/syntax.c", "h264/slice_header.c", "h264/dpb.c",
            "h264/dpb_lists.c", "hevc/parameter_sets.c", "hevc/vui.c", "hevc/rps.c", "hevc/slice_header.c", "hevc/dpb.c",
            "hevc/dpb_lists.c", "common/journal.c", "checks/*.c"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

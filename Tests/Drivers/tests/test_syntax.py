@@ -18,8 +18,8 @@ from runner.places import compiler, reason_without_sanitizers  # noqa: E402
 
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 SOURCES = ["tests/syntax_round_trip.c", "tests/syntax_round_trip/h264.c", "tests/syntax_round_trip/hevc.c",
-           "common/bits.c", "common/visitor.c", "h264/syntax.c", "h264/slice_header.c", "hevc/parameter_sets.c",
-           "hevc/vui.c", "hevc/rps.c", "hevc/slice_header.c"]
+           "common/bits.c", "common/visitor.c", "common/vui.c", "h264/syntax.c", "h264/slice_header.c",
+           "hevc/parameter_sets.c", "hevc/vui.c", "hevc/rps.c", "hevc/slice_header.c"]
 
 # Options of x264 that change headers, each with what the trace must then contain.
 STREAMS = {
@@ -152,6 +152,7 @@ class SyntaxTest(unittest.TestCase):
 
     def test_hevc_pictures_leave_the_buffer_in_order(self):
         program = self.build("hevc_dpb_stream", ["tests/hevc_dpb_stream.c", "common/bits.c", "common/visitor.c",
+                                                 "common/vui.c",
                                                  *(source for source in SOURCES if source.startswith("hevc/")),
                                                  "hevc/dpb.c", "hevc/dpb_lists.c"])
         for name in ("main", "open-gop", "weights", "hrd"):

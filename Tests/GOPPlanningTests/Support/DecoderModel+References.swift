@@ -110,16 +110,16 @@ extension DecoderModel {
             longTermLimit = isLongTerm ? 1 : 0
             if isLongTerm { frame.marking = .longTerm(0) }
         case .slidingWindow:
-            try slideWindow(picture)
+            try slideWindow(picture, to: picture.numbers.frameNum)
         case .adaptive(let operations):
             for operation in operations { try perform(operation, &frame, picture) }
         }
     }
 
     // H.264 8.2.5.3
-    private mutating func slideWindow(_ picture: CodedPicture) throws(Violation) {
+    mutating func slideWindow(_ picture: CodedPicture, to frameNum: Int) throws(Violation) {
         guard frames.count(where: { $0.marking != .unused }) >= parameters.maxNumRefFrames else { return }
-        let oldest = shortTerm.min { picNum($0, picture.numbers.frameNum) < picNum($1, picture.numbers.frameNum) }
+        let oldest = shortTerm.min { picNum($0, frameNum) < picNum($1, frameNum) }
         try require(oldest != nil, "nothing to slide out at \(picture.number)")
         unmark { $0.number == oldest?.number }
     }

@@ -35,6 +35,8 @@ struct DecoderModel {
     let showsEarly: Bool
     /// Decoding began at this recovery point: what is shown before it may lack references.
     let recoveryPoint: Int64?
+    /// Whether gaps in `frame_num` are filled with frames, as decoders do that conceal losses.
+    var fillsGaps = false
 
     var frames: [Frame] = []
     /// Numbers of the pictures shown, in order.
@@ -47,6 +49,7 @@ struct DecoderModel {
     /// MaxLongTermFrameIdx + 1
     var longTermLimit = 0
     private var isAtStart = true
+    private var filledFrames: Int64 = 0
 
     init(_ parameters: Parameters, showsEarly: Bool = false, recoveryPoint: Int64? = nil) {
         self.parameters = parameters
@@ -93,8 +96,28 @@ struct DecoderModel {
             try require(picture.number == recoveryPoint, "the stream begins without an IDR picture")
             previousReferenceFrameNum = (frameNum + maxFrameNum - 1) % maxFrameNum
         }
+        if fillsGaps { try fillGap(before: picture) }
         let expected = (previousReferenceFrameNum + 1) % maxFrameNum
         try require(frameNum == expected, "frame_num \(frameNum) at \(picture.number), expected \(expected)")
+    }
+
+    // H.264 8.2.5.2
+    private mutating func fillGap(before picture: CodedPicture) throws(Violation) {
+        while (previousReferenceFrameNum + 1) % maxFrameNum != picture.numbers.frameNum {
+            previousReferenceFrameNum = (previousReferenceFrameNum + 1) % maxFrameNum
+            try slideWindow(picture, to: previousReferenceFrameNum)
+            frames.removeAll { $0.marking == .unused && !$0.isWaiting }
+            filledFrames += 1
+            frames.append(
+                Frame(
+                    number: -1000 - filledFrames,
+                    frameNum: previousReferenceFrameNum,
+                    orderCount: .min,
+                    marking: .shortTerm,
+                    isWaiting: false
+                )
+            )
+        }
     }
 
     // H.264 8.2.1.1

@@ -44,6 +44,8 @@ struct HEVCDecoderModel {
     let parameters: Parameters
     /// Whether decoding begins at a CRA picture: what is skipped then does not come out.
     let beginsInside: Bool
+    /// Whether every picture of a set has to be there, used or not: what decoders complain of otherwise.
+    var isStrict = false
     /// Numbers of the pictures shown, in order.
     private(set) var shown: [Int64] = []
     private var frames: [Frame] = []
@@ -151,7 +153,7 @@ struct HEVCDecoderModel {
             let found = frames.firstIndex { $0.isReference && $0.isShortTerm && $0.orderCount == wanted }
             guard let found else {
                 // Leading pictures are skipped where decoding begins, so nothing that is used is missing.
-                try require(!reference.isUsed, "\(picture.number) lacks \(wanted)")
+                try require(!reference.isUsed && !isStrict, "\(picture.number) lacks \(wanted)")
                 continue
             }
             let number = frames[found].picture.number
@@ -179,7 +181,7 @@ struct HEVCDecoderModel {
             cycle += Int(delta)
             let wanted = orderCount - cycle * max - (orderCount & (max - 1)) + Int(entry.pocLsbLt)
             guard let found = frames.firstIndex(where: { $0.isReference && $0.orderCount == wanted }) else {
-                try require(!entry.usedByCurrPicLtFlag, "no long-term \(wanted)")
+                try require(!entry.usedByCurrPicLtFlag && !isStrict, "no long-term \(wanted)")
                 continue
             }
             frames[found].isShortTerm = false
@@ -312,6 +314,24 @@ struct HEVCReplay {
             }
         }
         return found
+    }
+
+    /// Plays what a receiver has that lacks these pictures: everything has to be there and shown.
+    ///
+    /// - Returns: what was wrong.
+    func violations(without lacking: Set<Int64>) -> [String] {
+        let received = pictures.filter { !lacking.contains($0.number) }
+        var decoder = HEVCDecoderModel(parameters)
+        decoder.isStrict = true
+        do throws(Violation) {
+            for picture in received { try decoder.decode(picture) }
+            try decoder.finish()
+            let wanted = received.map(\.number).sorted()
+            try require(decoder.shown == wanted, "shown are \(decoder.shown), wanted \(wanted)")
+        } catch {
+            return ["without \(lacking.sorted()): \(error)"]
+        }
+        return []
     }
 
     /// What a decoder decodes that begins at a CRA picture, as far as the next IDR picture or some groups.

@@ -14,6 +14,8 @@ struct PlanChecker {
     private var acknowledged: Set<Int64> = []
     /// Lost, or dependent on what was lost, and not acknowledged.
     private var damaged: Set<Int64> = []
+    /// Damaged when a loss was reported: nothing refers to them whatever is reported later.
+    private var abandoned: Set<Int64> = []
     /// Inputs that have to be IDR pictures because nothing or an end came before them.
     private var starts: Set<Int64> = []
     private var isAtStart = true
@@ -47,10 +49,11 @@ struct PlanChecker {
             isAtStart = true
         case .lost(let numbers):
             lost.formUnion(planned.map(\.number).filter(numbers.contains))
+            updateDamage()
+            abandoned.formUnion(damaged)
         case .acknowledged(let number):
             acknowledge(number)
         case .planned(let picture):
-            updateDamage()
             check(picture)
             planned.append(picture)
         }
@@ -150,6 +153,7 @@ struct PlanChecker {
         let number = picture.number
         let before = planned.last?.retained ?? []
         let own = picture.isReference ? [PictureReference(number: number, longTermIndex: picture.longTermIndex)] : []
+        expect(picture.abandoned == abandoned.intersection(before.map(\.number)), "what \(number) abandons")
         let after = before.filter { !picture.dropped.contains($0) } + own
         expect(picture.retained == after, "references after \(number)")
         expect(picture.dropped.allSatisfy(before.contains), "\(number) drops what was not kept")
@@ -196,7 +200,7 @@ struct PlanChecker {
     private func isSound(_ reference: Int64, for number: Int64) -> Bool {
         if let idr = lastIDR, reference < idr.number { return false }
         if let point = lastRecoveryPoint, number > point.number, reference < point.number { return false }
-        return !damaged.contains(reference)
+        return !abandoned.contains(reference)
     }
 
     private mutating func updateDamage() {

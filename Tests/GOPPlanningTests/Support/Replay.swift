@@ -64,6 +64,24 @@ struct Replay {
         try require(decoder.shown == wanted, "shown are \(decoder.shown), wanted \(wanted)")
     }
 
+    /// Plays what a receiver has that lacks these pictures: everything has to be there and shown.
+    ///
+    /// - Returns: what was wrong.
+    func violations(without lacking: Set<Int64>) -> [String] {
+        let received = pictures.filter { !lacking.contains($0.number) }
+        var decoder = DecoderModel(parameters)
+        decoder.fillsGaps = true
+        do throws(Violation) {
+            for picture in received { try decoder.decode(picture) }
+            try decoder.finish()
+            let wanted = received.map(\.number).sorted()
+            try require(decoder.shown == wanted, "shown are \(decoder.shown), wanted \(wanted)")
+        } catch {
+            return ["without \(lacking.sorted()): \(error)"]
+        }
+        return []
+    }
+
     /// Decodes from a recovery point to the next IDR picture, or some groups; what is shown from the point on has to be
     /// whole.
     private func playFromRecoveryPoint(_ start: Int) throws(Violation) {

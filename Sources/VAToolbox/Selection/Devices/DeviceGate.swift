@@ -28,6 +28,7 @@ final class DeviceGate: Sendable {
     private let use: DeviceBoard.Use
     private let options: DeviceOptions
     private let prover: Prover
+    private let hung: HungDevices
     private let board: DeviceBoard
     private let state: Mutex<State>
     /// Files are written here, since sessions do not wait for them: one queue for all, so that however many sessions end at a
@@ -35,13 +36,16 @@ final class DeviceGate: Sendable {
     private let notes = DeviceGate.allNotes
     private static let allNotes = DispatchQueue(label: "vatoolbox.device-gates")
 
-    /// - Parameter place: A place on the device, if one was taken already.
+    /// - Parameters:
+    ///   - hung: Which devices have hung in test encodes of the same selection.
+    ///   - place: A place on the device, if one was taken already.
     init(
         _ fingerprint: DeviceFingerprint,
         _ identity: EncoderIdentity,
         _ use: DeviceBoard.Use,
         _ options: DeviceOptions,
         _ prover: Prover,
+        hung: HungDevices,
         place: StateLock?
     ) {
         self.fingerprint = fingerprint
@@ -49,6 +53,7 @@ final class DeviceGate: Sendable {
         self.use = use
         self.options = options
         self.prover = prover
+        self.hung = hung
         board = DeviceBoard(state: options.state)
         state = Mutex(State(place: place))
     }
@@ -121,11 +126,13 @@ final class DeviceGate: Sendable {
             device: fingerprint,
             configuration: ConfigurationClass(configuration, identity.codec)
         )
-        let verdict = prover.verdict(configuration, key, isTrial: isTrial)
+        let refusal = hung.refusal(of: fingerprint.device, for: identity.codec)
+        let verdict = prover.verdict(configuration, key, isTrial: isTrial, unless: refusal)
         switch verdict {
         case .proved(let proof): isProved(key, proof)
         case .tried(let proof):
             note(proof, isTrial: isTrial)
+            if proof.cause == .driverHung { hung.note(fingerprint.device, triedFor: identity.codec) }
             if !proof.isPassed { throw prover.refusal(proof, isKnown: false) }
             isProved(key, proof)
         case .refuted(let proof): throw prover.refusal(proof, isKnown: true)

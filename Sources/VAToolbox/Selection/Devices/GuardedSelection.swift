@@ -11,12 +11,14 @@ extension EncoderSelection {
     ///   - options: How GPUs are chosen.
     ///   - helpers: Says which helper program test encodes use.
     ///   - configuration: What the session encodes.
+    ///   - hung: Devices that have hung in a test encode of the same selection.
     func guarded(
         _ options: DeviceOptions,
         in helpers: HelperPool,
-        for configuration: EncoderConfiguration
+        for configuration: EncoderConfiguration,
+        hung: HungDevices = HungDevices()
     ) throws(MediaError) -> EncoderSelection {
-        try guarded(options, helpers.options.path, for: configuration) { (candidate) throws(MediaError) in
+        try guarded(options, helpers.options.path, for: configuration, hung: hung) { (candidate) throws(MediaError) in
             try Prover(candidate.identity, options, helpers: helpers)
         }
     }
@@ -26,6 +28,7 @@ extension EncoderSelection {
         _ options: DeviceOptions,
         _ helperPath: String?,
         for configuration: EncoderConfiguration,
+        hung: HungDevices = HungDevices(),
         prover: (Candidate) throws(MediaError) -> Prover
     ) throws(MediaError) -> EncoderSelection {
         let devices = candidates.indices.compactMap { index -> Device? in
@@ -44,6 +47,7 @@ extension EncoderSelection {
                 use,
                 options,
                 try prover(candidate),
+                hung: hung,
                 place: places[index]
             )
             candidate.factory = GatedFactory(inner: candidate.factory, gate: gate)

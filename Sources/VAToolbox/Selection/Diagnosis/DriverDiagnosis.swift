@@ -20,7 +20,7 @@ extension Diagnosis {
             case .initializing(let file):
                 self.init(start: .refused, of: file, failure.sentence, on: device)
             default:
-                self.init(error, on: device)
+                self.init(error, on: device, of: nil)
                 explanation = failure.sentence
             }
         case .killed, .exited:

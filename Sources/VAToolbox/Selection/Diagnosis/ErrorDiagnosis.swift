@@ -10,7 +10,9 @@ extension Diagnosis {
     /// What stands behind the error of an encoder on a GPU: of its creation, of its proof, or of its work.
     ///
     /// An error that has remedies already was diagnosed before, and is taken as it is.
-    package init(_ error: MediaError, on device: DeviceFacts) {
+    ///
+    /// - Parameter codec: What the encoder was for; `nil` if the driver was asked for no encoder.
+    package init(_ error: MediaError, on device: DeviceFacts, of codec: VideoCodec?) {
         guard error.remedies.isEmpty else {
             self.init(error.cause ?? .other, error.message, remedies: error.remedies)
             return
@@ -38,10 +40,9 @@ extension Diagnosis {
         case .driverCallFailed?:
             self.init(.driverCallFailed, error.message, remedies: device.remediesForMisbehaviour(of: nil))
         case .driverWithoutCodec?, .gpuWithoutEncoder?:
-            let codec: VideoCodec = error.message.contains(VideoCodec.hevc.name) ? .hevc : .h264
             self.init(
                 lackOfEncoder: error.cause == .gpuWithoutEncoder,
-                of: codec,
+                of: codec ?? .h264,
                 vendor: error.given ?? "",
                 on: device
             )
@@ -217,10 +218,10 @@ extension Diagnosis {
 }
 
 extension MediaError {
-    /// The error with what stands behind it on that GPU.
-    package func diagnosed(on device: DeviceFacts?) -> MediaError {
+    /// The error of an encoder of that codec with what stands behind it on that GPU.
+    package func diagnosed(on device: DeviceFacts?, of codec: VideoCodec) -> MediaError {
         guard let device else { return self }
-        let diagnosis = Diagnosis(self, on: device)
+        let diagnosis = Diagnosis(self, on: device, of: codec)
         var error = self
         error.message = diagnosis.explanation
         error.cause = diagnosis.cause

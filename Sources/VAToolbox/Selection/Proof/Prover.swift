@@ -48,9 +48,17 @@ struct Prover: Sendable {
     /// Finds out. Blocks: until another process has tried the same, or until it is tried, each no longer than a few times
     /// the deadline.
     ///
-    /// - Parameter isTrial: Whether it has to be tried, whatever is known.
-    func verdict(_ configuration: EncoderConfiguration, _ key: ProofCache.Key, isTrial: Bool) -> Verdict {
+    /// - Parameters:
+    ///   - isTrial: Whether it has to be tried, whatever is known.
+    ///   - refusal: Why it may not be tried; `nil` if it may.
+    func verdict(
+        _ configuration: EncoderConfiguration,
+        _ key: ProofCache.Key,
+        isTrial: Bool,
+        unless refusal: MediaError? = nil
+    ) -> Verdict {
         if !isTrial, let known = known(key) { return known }
+        if let refusal { return .impossible(refusal) }
         let lock = cache.lock(key, within: deadline * 2)
         defer { lock?.release() }
         // Whoever had the lock has found it out.

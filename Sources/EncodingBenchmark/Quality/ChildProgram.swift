@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+internal import MediaTypes
+
+/// Another program that reads what it is given on its standard input, and says something. Ended with the value.
+final class ChildProgram {
+    private let name: String
+    private let outputPath: String
+    private var process: pid_t
+    private var input: Int32
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - words: Its path and its arguments.
+    ///   - folder: The folder that it works in, where what it says is kept.
+    /// - Throws: `unavailable` if it cannot be started.
+    init(_ words: [String], folder: String) throws(MediaError) {
+        name = words[0]
+        outputPath = folder + "/output"
+        var ends: [Int32] = [-1, -1]
+        // Not a pipe: what is sent into a socket that nobody reads is an error and no signal.
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw systemFailure("socketpair", "a program cannot be started", name)
+        }
+        defer { close(ends[1]) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
+        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        _ = linux_spawn_close_from(&actions, 3)
+        _ = linux_spawn_in_folder(&actions, folder)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // Signals that this program holds back are none of the other's.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        let arguments = words.map { strdup($0) } + [nil]
+        defer { arguments.forEach { free($0) } }
+        process = 0
+        input = ends[0]
+        let status = posix_spawn(&process, words[0], &actions, &attributes, arguments, environ)
+        guard status == 0 else {
+            close(input)
+            input = -1
+            process = 0
+            throw MediaError(
+                .unavailable,
+                "a program cannot be started: \(String(cString: strerror(status)))",
+                given: name,
+                call: "posix_spawn",
+                status: Int(status)
+            )
+        }
+    }
+
+    deinit {
+        if input >= 0 { close(input) }
+        guard process > 0 else { return }
+        kill(process, SIGKILL)
+        _ = wait()
+    }
+
+    /// Gives it bytes; blocks until it has taken nearly all of them.
+    ///
+    /// - Throws: `inputOutput` if it reads no more.
+    func write(_ bytes: [UInt8]) throws(MediaError) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes { rest in
+                send(input, rest.baseAddress.map { $0 + offset }, rest.count - offset, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw systemFailure("send", "a program reads no more", name)
+            }
+            offset += count
+        }
+    }
+
+    /// Ends its input and waits for its end.
+    ///
+    /// - Returns: What it said.
+    /// - Throws: `unsupported` with the end of what it said if it did not end well.
+    func finish() throws(MediaError) -> String {
+        close(input)
+        input = -1
+        let status = wait()
+        process = 0
+        let output = (try? TemporaryFolder.text(outputPath)) ?? ""
+        guard status == 0 else {
+            let last = output.split(separator: "\n").suffix(2).joined(separator: "; ")
+            throw MediaError(.unsupported, "\(name) failed: \(last)", status: Int(status), isPermanent: true)
+        }
+        return output
+    }
+
+    private func wait() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return status
+    }
+}
+
+/// A folder for a while.
+enum TemporaryFolder {
+    /// Calls `body` with the path of a folder that is deleted afterwards, with the files in it.
+    ///
+    /// - Throws: `inputOutput` if there is no place for it; what `body` throws.
+    static func with<Result>(_ body: (String) throws(MediaError) -> Result) throws(MediaError) -> Result {
+        let folder = try make()
+        defer { delete(folder) }
+        return try body(folder)
+    }
+
+    /// Makes a folder in `TMPDIR`.
+    static func make() throws(MediaError) -> String {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var name = Array((parent + "/vatoolbox-bench-XXXXXX").utf8CString)
+        guard mkdtemp(&name) != nil else { throw systemFailure("mkdtemp", "no temporary folder can be made", parent) }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Deletes a folder with the files in it.
+    static func delete(_ folder: String) {
+        if let stream = opendir(folder) {
+            defer { closedir(stream) }
+            while let entry = readdir(stream) {
+                let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                unlink(folder + "/" + name)
+            }
+        }
+        rmdir(folder)
+    }
+
+    /// The text of a file.
+    static func text(_ path: String) throws(MediaError) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw systemFailure("open", "a file cannot be read", path) }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(file, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes += chunk.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Foundation
+internal import Glibc
+internal import MediaTypes
+
+/// Has an ffmpeg state VMAF and XPSNR while pictures are decoded and compared.
+///
+/// It gets one stream of uncompressed pictures, in each of which the reference stands above the decoded one. So it can neither
+/// pair them otherwise nor convert one of them.
+struct ExternalQuality {
+    typealias Planes = BenchmarkReport.Planes
+    typealias VMAF = BenchmarkReport.VMAF
+
+    /// What the pictures are judged by.
+    static let model = "vmaf_v0.6.1"
+    private static let vmafLog = "vmaf.json"
+
+    private enum State {
+        /// Nothing is to be done, for these reasons.
+        case idle(vmaf: String, xpsnr: String)
+        case running(ChildProgram, QualityProgram, folder: String)
+    }
+
+    private var state: State
+    private let stack: PictureStack
+
+    init(_ search: QualityProgram.Search, clip: PreparedClip) {
+        stack = PictureStack(bitDepth: clip.bitDepth)
+        switch search {
+        case .missing(let reason): state = .idle(vmaf: reason, xpsnr: reason)
+        case .found(let program): state = Self.start(program, clip)
+        }
+    }
+
+    private static func start(_ program: QualityProgram, _ clip: PreparedClip) -> State {
+        guard program.hasVMAF || program.hasXPSNR else {
+            return .idle(vmaf: lack("libvmaf", program), xpsnr: lack("xpsnr", program))
+        }
+        do throws(MediaError) {
+            let folder = try TemporaryFolder.make()
+            do throws(MediaError) {
+                return .running(try ChildProgram(words(program, clip: clip), folder: folder), program, folder: folder)
+            } catch {
+                TemporaryFolder.delete(folder)
+                throw error
+            }
+        } catch {
+            return .idle(vmaf: error.description, xpsnr: error.description)
+        }
+    }
+
+    private static func lack(_ filter: String, _ program: QualityProgram) -> String {
+        "\(program.path) (ffmpeg \(program.version)) has no filter \(filter)"
+    }
+
+    /// Adds a pair of pictures of the clip's size and depth.
+    mutating func add(_ picture: PixelBuffer, reference: PixelBuffer) {
+        guard case .running(let child, _, let folder) = state else { return }
+        do throws(MediaError) {
+            try child.write(try stack.bytes(above: reference, below: picture))
+        } catch {
+            // What it said before it ended says more than that it does not read.
+            var reason = error.description
+            do throws(MediaError) { _ = try child.finish() } catch { reason = error.description }
+            TemporaryFolder.delete(folder)
+            state = .idle(vmaf: reason, xpsnr: reason)
+        }
+    }
+
+    /// What it says of all pictures.
+    mutating func finish() -> (vmaf: Measured<VMAF>, xpsnr: Measured<Planes>) {
+        switch state {
+        case .idle(let vmaf, let xpsnr): return (.absent(vmaf), .absent(xpsnr))
+        case .running(let child, let program, let folder):
+            defer { TemporaryFolder.delete(folder) }
+            state = .idle(vmaf: "it was asked twice", xpsnr: "it was asked twice")
+            do throws(MediaError) {
+                let output = try child.finish()
+                return (
+                    program.hasVMAF
+                        ? Self.vmaf((try? TemporaryFolder.text(folder + "/" + Self.vmafLog)) ?? "")
+                        : .absent(Self.lack("libvmaf", program)),
+                    program.hasXPSNR ? Self.xpsnr(output) : .absent(Self.lack("xpsnr", program))
+                )
+            } catch {
+                return (.absent(error.description), .absent(error.description))
+            }
+        }
+    }
+
+    private static func words(_ program: QualityProgram, clip: PreparedClip) -> [String] {
+        let (width, height) = (clip.size.width, clip.size.height)
+        let threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        var graph = [
+            "[0:v]split=2[above][below]",
+            "[above]crop=\(width):\(height):0:0,split=2[r1][r2]",
+            "[below]crop=\(width):\(height):0:\(height),split=2[d1][d2]",
+        ]
+        graph.append(
+            program.hasVMAF
+                ? "[d1][r1]libvmaf=model=version=\(model):log_fmt=json:log_path=\(vmafLog):n_threads=\(threads)[v]"
+                : "[d1]nullsink;[r1]nullsink"
+        )
+        graph.append(program.hasXPSNR ? "[r2][d2]xpsnr[x]" : "[d2]nullsink;[r2]nullsink")
+        var words = [
+            program.path, "-hide_banner", "-nostats", "-loglevel", "info", "-f", "rawvideo",
+            "-pixel_format", clip.bitDepth > 8 ? "yuv420p10le" : "yuv420p",
+            "-video_size", "\(width)x\(2 * height)", "-framerate", clip.frameRate.text, "-i", "pipe:0",
+            "-filter_complex", graph.joined(separator: ";"),
+        ]
+        if program.hasVMAF { words += ["-map", "[v]", "-f", "null", "-"] }
+        if program.hasXPSNR { words += ["-map", "[x]", "-f", "null", "-"] }
+        return words
+    }
+
+    // MARK: What it says
+
+    private struct Log: Decodable {
+        struct Pooled: Decodable {
+            var min: Double
+            var mean: Double
+            var harmonic_mean: Double
+        }
+
+        var pooled_metrics: [String: Pooled]
+    }
+
+    /// Reads the log of libvmaf.
+    static func vmaf(_ log: String) -> Measured<VMAF> {
+        guard let log = try? JSONDecoder().decode(Log.self, from: Data(log.utf8)),
+            let pooled = log.pooled_metrics["vmaf"]
+        else { return .absent("the log of libvmaf is not understood") }
+        return .value(
+            VMAF(mean: pooled.mean, harmonicMean: pooled.harmonic_mean, minimum: pooled.min, model: Self.model)
+        )
+    }
+
+    /// Reads the line `XPSNR  y: 26.8445  u: 28.0370  v: 27.5161  (minimum: 26.8445)`.
+    static func xpsnr(_ output: String) -> Measured<Planes> {
+        let line = output.split(separator: "\n").last { $0.contains("XPSNR") && $0.contains("y:") } ?? ""
+        let words = line.split(separator: " ", omittingEmptySubsequences: true)
+        func number(_ key: Substring) -> Double? {
+            words.firstIndex(of: key).flatMap { $0 + 1 < words.count ? Double(words[$0 + 1]) : nil }
+        }
+        guard let y = number("y:"), let u = number("u:"), let v = number("v:") else {
+            return .absent("what the filter xpsnr says is not understood")
+        }
+        guard y.isFinite, u.isFinite, v.isFinite else {
+            return .absent("a plane of the decoded pictures equals the source, so it is infinite")
+        }
+        // As the mean of squared errors of all samples: luma has four of six.
+        let error = (4 * pow(10, -y / 10) + pow(10, -u / 10) + pow(10, -v / 10)) / 6
+        return .value(Planes(y: y, u: u, v: v, all: -10 * log10(error)))
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import PixelConversion
+
+/// The differences of all pictures of a stream, added up.
+struct QualityTotals {
+    private struct Plane {
+        var squaredError: UInt64 = 0
+        var sampleCount = 0
+        /// Of all pictures; `nil` as soon as one has none.
+        var similarity: Double? = 0
+
+        mutating func add(_ difference: PictureDifference.Plane) {
+            squaredError += difference.squaredError
+            sampleCount += difference.sampleCount
+            similarity = similarity.flatMap { sum in difference.similarity.map { sum + $0 } }
+        }
+    }
+
+    /// The largest code of a sample.
+    private let peak: Double
+    private var planes = [Plane](repeating: Plane(), count: 3)
+    /// How many pictures there were.
+    private(set) var frames = 0
+
+    init(bitDepth: Int) { peak = Double(1 << bitDepth - 1) }
+
+    /// Adds a picture; all have the same size.
+    mutating func add(_ difference: PictureDifference) {
+        planes[0].add(difference.luma)
+        planes[1].add(difference.cb)
+        planes[2].add(difference.cr)
+        frames += 1
+    }
+
+    /// In decibels, from the mean of the squared errors of all samples of all pictures.
+    ///
+    /// If a plane alone has no error, it gets the ratio that one error of one code in all of the stream would have: the true
+    /// one is beyond that, and infinity is no number that reports can hold.
+    var psnr: Measured<BenchmarkReport.Planes> {
+        let samples = planes.reduce(0) { $0 + $1.sampleCount }
+        let errors = planes.reduce(0) { $0 + $1.squaredError }
+        guard samples > 0 else { return .absent("no picture was compared") }
+        guard errors > 0 else { return .absent("the decoded pictures equal the source, so it is infinite") }
+        func decibels(_ error: UInt64, _ count: Int) -> Double {
+            10 * log10(peak * peak * Double(count) / Double(max(error, 1)))
+        }
+        let values = planes.map { decibels($0.squaredError, $0.sampleCount) }
+        return .value(.init(y: values[0], u: values[1], v: values[2], all: decibels(errors, samples)))
+    }
+
+    /// The mean over the pictures; of all planes weighted by their samples.
+    var ssim: Measured<BenchmarkReport.Planes> {
+        guard frames > 0 else { return .absent("no picture was compared") }
+        let means = planes.compactMap { plane in plane.similarity.map { $0 / Double(frames) } }
+        guard means.count == planes.count else {
+            return .absent("the pictures are smaller than the windows of 8x8 samples that it is made of")
+        }
+        let samples = planes.reduce(0) { $0 + $1.sampleCount }
+        let all = zip(means, planes).reduce(0) { $0 + $1.0 * Double($1.1.sampleCount) } / Double(samples)
+        return .value(.init(y: means[0], u: means[1], v: means[2], all: all))
+    }
+}

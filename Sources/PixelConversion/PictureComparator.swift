@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLibYUV
+internal import CPixelKernels
+public import MediaTypes
+
+/// How far a picture is from another of the same size and depth.
+public struct PictureDifference: Sendable, Hashable {
+    /// How far one plane is from another.
+    public struct Plane: Sendable, Hashable {
+        /// The sum of the squares of the differences of all samples, in codes of the pictures' depth.
+        public let squaredError: UInt64
+        /// How many samples there are.
+        public let sampleCount: Int
+        /// The mean structural similarity of windows of 8x8 samples that lie 4 apart, -1...1; `nil` for planes that have no
+        /// such window.
+        public let similarity: Double?
+
+        /// States a difference.
+        public init(squaredError: UInt64, sampleCount: Int, similarity: Double?) {
+            self.squaredError = squaredError
+            self.sampleCount = sampleCount
+            self.similarity = similarity
+        }
+    }
+
+    /// Of luma.
+    public let luma: Plane
+    /// Of Cb.
+    public let cb: Plane
+    /// Of Cr.
+    public let cr: Plane
+
+    /// States a difference.
+    public init(luma: Plane, cb: Plane, cr: Plane) {
+        self.luma = luma
+        self.cb = cb
+        self.cr = cr
+    }
+}
+
+/// Compares 4:2:0 pictures sample by sample: NV12 and I420 with each other, P010 with its like.
+///
+/// Squared errors of 8-bit samples are libyuv's. Everything else is the kernels': libyuv compares no pictures of ten bits, and
+/// its structural similarity, which leaves out windows at the edges and has other constants, is another number than the one
+/// that FFmpeg and x264 state. Memory is allocated for the first pictures and used again; a comparator is used by one thread
+/// at a time.
+public final class PictureComparator {
+    private let first = ScratchPicture()
+    private let second = ScratchPicture()
+
+    /// Makes a comparator.
+    public init() {}
+
+    /// Compares two pictures.
+    ///
+    /// What they look like plays no part, only their samples: that both mean the same by them is the caller's business.
+    /// - Throws: `invalidArgument` naming both for pictures of different sizes or depths; `unsupported` for formats that are
+    ///   not 4:2:0, or samples that the processor cannot reach; `outOfMemory`, `inputOutput`.
+    public func difference(of picture: PixelBuffer, from reference: PixelBuffer) throws(MediaError) -> PictureDifference
+    {
+        let layouts = (try Self.layout(picture), try Self.layout(reference))
+        let isAlike =
+            picture.width == reference.width && picture.height == reference.height
+            && picture.format.bitDepth == reference.format.bitDepth
+        guard isAlike else {
+            throw MediaError(
+                .invalidArgument,
+                "pictures that are compared have different sizes or depths",
+                given: picture.shape,
+                allowed: reference.shape
+            )
+        }
+        return try picture.withPlanes { planes throws(MediaError) in
+            try reference.withPlanes { referencePlanes throws(MediaError) in
+                let left = try Self.planar(PlanarPicture(layouts.0, picture, planes), first)
+                let right = try Self.planar(PlanarPicture(layouts.1, reference, referencePlanes), second)
+                return PictureDifference(
+                    luma: try left.difference(left.luma, right.luma, left.width, left.height),
+                    cb: try left.difference(left.cb, right.cb, left.chromaWidth, left.chromaHeight),
+                    cr: try left.difference(left.cr, right.cr, left.chromaWidth, left.chromaHeight)
+                )
+            }
+        }
+    }
+
+    private static func layout(_ picture: PixelBuffer) throws(MediaError) -> SampleLayout {
+        if let layout = SampleLayout(picture.format) { return layout }
+        throw MediaError(
+            .unsupported,
+            "pictures of this format cannot be compared",
+            given: picture.format.rawValue,
+            allowed: PixelFormat.allCases.filter(\.is420).map(\.rawValue).joined(separator: ", ")
+        )
+    }
+
+    /// The picture with separate chroma and, with ten bits, codes in the lower part of words.
+    private static func planar(
+        _ picture: PlanarPicture,
+        _ scratch: ScratchPicture
+    ) throws(MediaError) -> PlanarPicture {
+        let layout = picture.layout.scalable
+        if picture.layout == layout { return picture }
+        let luma = picture.layout.sharesLuma(with: layout) ? picture.luma : nil
+        let planar = try scratch.picture(layout, width: picture.width, height: picture.height, luma: luma)
+        picture.write(to: planar, transform: nil)
+        return planar
+    }
+}
+
+extension PlanarPicture {
+    /// The difference of two planes in this picture's layout.
+    fileprivate func difference(
+        _ plane: PixelPlane,
+        _ reference: PixelPlane,
+        _ width: Int,
+        _ height: Int
+    ) throws(MediaError) -> PictureDifference.Plane {
+        let isWide = layout.bytesPerSample == 2
+        var pair = pixel_kernel_plane_pair(
+            first: plane.baseAddress,
+            second: reference.baseAddress,
+            first_stride: plane.bytesPerRow,
+            second_stride: reference.bytesPerRow,
+            width: width,
+            height: height,
+            peak: isWide ? 1023 : 255
+        )
+        let error =
+            isWide
+            ? pixel_kernel_squared_error_16(&pair)
+            : ComputeSumSquareErrorPlane(
+                plane.baseAddress.assumingMemoryBound(to: UInt8.self),
+                Int32(truncatingIfNeeded: plane.bytesPerRow),
+                reference.baseAddress.assumingMemoryBound(to: UInt8.self),
+                Int32(truncatingIfNeeded: reference.bytesPerRow),
+                Int32(truncatingIfNeeded: width),
+                Int32(truncatingIfNeeded: height)
+            )
+        let similarity = pixel_kernel_similarity(&pair)
+        if similarity == PIXEL_KERNEL_NO_MEMORY {
+            throw MediaError(.outOfMemory, "no memory to compare pictures", given: "\(width)x\(height)", call: "malloc")
+        }
+        return PictureDifference.Plane(
+            squaredError: error,
+            sampleCount: width * height,
+            similarity: similarity == PIXEL_KERNEL_NO_WINDOW ? nil : similarity
+        )
+    }
+}
+
+extension PixelBuffer {
+    /// Size and depth in words.
+    fileprivate var shape: String { "\(width)x\(height) with \(format.bitDepth) bits" }
+}
