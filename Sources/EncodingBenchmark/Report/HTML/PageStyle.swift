@@ -38,12 +38,12 @@ enum PageStyle {
         .grid{stroke:var(--grid)}
         .frame{fill:none;stroke:var(--line)}
         .rule{stroke:var(--soft);stroke-dasharray:5 4}
-        .tick,.note,.axis{fill:var(--soft);font-size:12.5px}
-        .note{font-size:12px;font-style:italic}
+        .tick,text.note,.axis{fill:var(--soft);font-size:12.5px}
+        text.note{font-size:12px;font-style:italic}
         .axis{fill:var(--text)}
         .name{fill:var(--text);font-size:13.5px}
         .letter{fill:currentColor;font-size:13px;font-weight:700}
-        .letter,.note{paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
+        .letter,text.note{paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
         .l{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}
         .m{fill:currentColor;stroke:var(--card);stroke-width:1}
         .spread{stroke:currentColor;stroke-width:2;opacity:.5}

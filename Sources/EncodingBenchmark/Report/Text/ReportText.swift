@@ -59,7 +59,10 @@ extension BenchmarkReport {
             [Readable.oneLine(point.series.encoder), point.point.text]
                 + metrics.flatMap { metric -> [String] in
                     let interval = point[metric]
-                    let spread = interval.map { "\(number($0.low, metric))…\(number($0.high, metric))" } ?? "-"
+                    let spread =
+                        interval.flatMap {
+                            $0.count > 1 ? "\(number($0.low, metric))…\(number($0.high, metric))" : nil
+                        } ?? "-"
                     return [interval.map { number($0.median, metric) } ?? "-"]
                         + (metric.id == Metric.speed.id ? [spread] : [])
                 }
