@@ -48,7 +48,7 @@ import Testing
         )
         let report: BenchmarkReport = try BenchmarkFile.read(folder + "/report.json")
         let all = try presets.map { preset in
-            let encoder = try #require(report.encoders.first { $0.name == coder && $0.preset == preset })
+            let encoder = try #require(report.encoders.first { $0.id == "\(coder) \(preset)" })
             return try series(report, encoder.id)
         }
         for series in all {
