@@ -100,8 +100,8 @@ let package = Package(
         .target(
             name: "EncodingBenchmark",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "PixelConversion", "Transcoding", "VAToolbox",
-                yaml,
+                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "PixelConversion", "RenderNodes",
+                "SoftwareEncoder", "Transcoding", "VAToolbox", yaml,
             ],
             swiftSettings: strict
         ),

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -163,6 +164,12 @@ int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 
 int linux_spawn_in_folder(posix_spawn_file_actions_t *actions, const char *folder) {
     return posix_spawn_file_actions_addchdir_np(actions, folder);
+}
+
+int linux_kernel_has_device(const char *path) {
+    struct statx status;
+    long result = syscall(SYS_statx, AT_FDCWD, path, 0, STATX_TYPE, &status);
+    return result == 0 && S_ISCHR(status.stx_mode);
 }
 
 int linux_process_open(pid_t process) {

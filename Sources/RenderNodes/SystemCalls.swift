@@ -4,29 +4,29 @@ internal import CLibDRM
 internal import Glibc
 
 /// A system call that failed.
-struct SystemError: Error, Hashable {
+package struct SystemError: Error, Hashable {
     /// The call's name, such as `open`.
-    let call: String
+    package let call: String
     /// The `errno` it left.
-    let code: Int32
+    package let code: Int32
 
     /// The C library's text for the code.
-    var text: String { String(cString: strerror(code)) }
+    package var text: String { String(cString: strerror(code)) }
 }
 
 /// The operating system as this module sees it: the only place that calls it. Tests replace single members
 /// to force an `errno` or to pass a plain file off as a device.
-struct SystemCalls: Sendable {
+package struct SystemCalls: Sendable {
     /// `stat(2)`: what the path leads to, links followed.
-    var status: @Sendable (_ path: String) throws(SystemError) -> DeviceFile = SystemCalls.status
+    package var status: @Sendable (_ path: String) throws(SystemError) -> DeviceFile = SystemCalls.status
     /// `open(2)` with `O_RDWR | O_CLOEXEC`. The caller closes the descriptor.
     var openDevice: @Sendable (_ path: String) throws(SystemError) -> Int32 = SystemCalls.openDevice
     /// `close(2)`.
     var close: @Sendable (_ descriptor: Int32) -> Void = { _ = Glibc.close($0) }
     /// The names in a folder, in no order, without `.` and `..`.
-    var names: @Sendable (_ folder: String) throws(SystemError) -> [String] = SystemCalls.names
+    package var names: @Sendable (_ folder: String) throws(SystemError) -> [String] = SystemCalls.names
     /// The text of a small file, at most ``SystemCalls/textLimit`` bytes of it.
-    var text: @Sendable (_ path: String) throws(SystemError) -> String = SystemCalls.text
+    package var text: @Sendable (_ path: String) throws(SystemError) -> String = SystemCalls.text
     /// `drmGetVersion(3)`: the name that the kernel driver behind an open node gives itself.
     var driverName: @Sendable (_ descriptor: Int32) -> String? = SystemCalls.driverName
     /// What the i915 driver behind an open node says of its HuC firmware, as ``HuCFirmware`` reads it.
@@ -38,6 +38,9 @@ struct SystemCalls: Sendable {
 
     /// No file that this module reads is near this size.
     static let textLimit = 1 << 20
+
+    /// The operating system as it is.
+    package init() {}
 }
 
 extension SystemCalls {

@@ -52,6 +52,10 @@ int linux_spawn_close_from(posix_spawn_file_actions_t *_Nonnull actions, int fir
 /// posix_spawn_file_actions_addchdir_np(3): the new process works in a folder.
 int linux_spawn_in_folder(posix_spawn_file_actions_t *_Nonnull actions, const char *_Nonnull folder);
 
+/// Whether the kernel has a character device at a path: 1 or 0. It is asked past the C library, which may have been told to
+/// pretend by a preloaded library.
+int linux_kernel_has_device(const char *_Nonnull path);
+
 /// pidfd_open(2).
 int linux_process_open(pid_t process);
 

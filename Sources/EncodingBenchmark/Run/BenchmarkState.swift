@@ -143,6 +143,11 @@ struct BenchmarkState {
         let described = journal.runs.compactMap(\.encoder) + journal.densities.compactMap(\.encoder)
         // Profile and level are those of the first run: at higher rates they may be others.
         let encoders = plan.encoders.compactMap { encoder in described.first { $0.id == encoder.title } }
+        var environment = environment
+        for index in environment.gpus.indices {
+            let node = environment.gpus[index].node
+            environment.gpus[index].driver = described.first { $0.device == node }?.driver
+        }
         let missing = plan.encoders.filter { encoder in !encoders.contains { $0.id == encoder.title } }
         return BenchmarkReport(
             program: journal.header.program,

@@ -5,15 +5,7 @@ internal import MediaTypes
 extension BenchmarkReport.Environment {
     /// The machine that this runs on.
     static func ofThisMachine(nodes: [String]) -> BenchmarkReport.Environment {
-        BenchmarkReport.Environment(
-            processor: BenchmarkReport.Processor(model: "", logicalProcessors: 0, usableProcessors: 0),
-            memoryBytes: 0,
-            operatingSystem: "",
-            kernel: "",
-            gpus: [],
-            components: [],
-            gaps: ["the machine was not looked at"]
-        )
+        MachineSurvey().environment(nodes: nodes, components: InstalledSoftware.components)
     }
 }
 

@@ -29,6 +29,7 @@ package struct StreamRunner: Sendable {
                 creationTime: created.time
             )
         }
+        let meters = RunMeters()
         let before = ProcessUsage.now
         let start = monotonicSeconds()
         for recorder in recorders { recorder.start = start }
@@ -40,12 +41,13 @@ package struct StreamRunner: Sendable {
                 let offset = Double(index) / Double(sessions.count) / request.clip.frameRate.value.doubleValue
                 group.addTask { await take(session.samples, recorder) }
                 group.addTask {
-                    await feed(session, pictures, recorder, peaks, start: start + offset)
+                    await feed(session, pictures, recorder, peaks, meters, start: start + offset)
                 }
             }
             await group.waitForAll()
         }
         let after = ProcessUsage.now
+        let (gpuBusy, energy) = meters.end()
         let facts = facts(of: sessions[0], fed: pictures.first?.format ?? .i420, recorders[0].samples.first)
         var streams: [StreamRecord.Stream] = []
         for (session, recorder) in zip(sessions, recorders) {
@@ -63,8 +65,8 @@ package struct StreamRunner: Sendable {
                 let kept = pictures.reduce(0) { $0 + $1.ownBytes }
                 return max(0, own - kept) + peaks.sum
             },
-            gpuBusy: .absent("it was not looked for"),
-            energy: .absent("it was not looked for"),
+            gpuBusy: gpuBusy,
+            energy: energy,
             encoder: facts
         )
     }
@@ -101,6 +103,7 @@ package struct StreamRunner: Sendable {
         _ pictures: [PixelBuffer],
         _ recorder: StreamRecorder,
         _ peaks: HelperPeaks,
+        _ meters: RunMeters,
         start: Double
     ) async {
         let rate = request.clip.frameRate.value
@@ -128,6 +131,7 @@ package struct StreamRunner: Sendable {
                 )
             }
             peaks.note()
+            meters.note()
             try await session.finish()
         } catch {
             recorder.fail(error)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaIO
+internal import SoftwareEncoder
+internal import VAToolbox
+
+/// The libraries that take part, as this process has loaded them.
+enum InstalledSoftware {
+    /// Each with its version.
+    static var components: [BenchmarkReport.Component] {
+        var components = [
+            BenchmarkReport.Component(name: "vatoolbox", version: LibraryVersion.current, detail: build),
+            BenchmarkReport.Component(name: "ffmpeg", version: MediaLibraries.version, detail: "its libraries"),
+        ]
+        for library in SoftwareLibraries.all {
+            components.append(.init(name: library.name, version: library.version, detail: library.detail))
+        }
+        let maps = (try? MachineFiles().text("/proc/self/maps")) ?? ""
+        for name in ["libva", "libdrm", "libyuv"] {
+            guard let version = fileVersion(of: name, maps: maps) else { continue }
+            components.append(.init(name: name, version: version))
+        }
+        return components
+    }
+
+    /// The numbers of a library's file: `2.1700.0` of `libva.so.2.1700.0`, which is libva 2.17.
+    static func fileVersion(of library: String, maps: String) -> String? {
+        let paths = maps.split(separator: "\n").compactMap { $0.split(separator: " ").last }
+        let files = paths.compactMap { $0.split(separator: "/").last }
+        return files.first { $0.hasPrefix(library + ".so.") }.map { String($0.dropFirst(library.count + 4)) }
+    }
+
+    private static var build: String? {
+        #if DEBUG
+        "built without optimisation"
+        #else
+        nil
+        #endif
+    }
+}

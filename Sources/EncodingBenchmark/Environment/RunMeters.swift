@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Synchronization
+
+/// What the kernel counts while streams are encoded: work of GPUs for this process and its helpers, and energy.
+final class RunMeters: Sendable {
+    private let files: MachineFiles
+    private let gpuBefore: GPUUsage
+    private let energyBefore: EnergyUsage
+    private let gpuNow: Mutex<GPUUsage>
+
+    /// Reads the counters. To be made when all sessions are there, so that what their making took does not count.
+    init(_ files: MachineFiles = MachineFiles()) {
+        self.files = files
+        let gpu = Self.gpu(files)
+        gpuBefore = gpu
+        gpuNow = Mutex(gpu)
+        energyBefore = EnergyUsage(files)
+    }
+
+    /// Reads those counters that go with a session or a helper. To be called before one ends.
+    func note() {
+        var gpu = Self.gpu(files)
+        gpuNow.withLock { now in
+            gpu.keep(now)
+            now = gpu
+        }
+    }
+
+    /// What was counted from the beginning until now.
+    func end() -> (gpuBusy: Measured<[String: Double]>, energy: Measured<[String: Double]>) {
+        note()
+        let energy = EnergyUsage(files).spent(since: energyBefore)
+        return (gpuNow.withLock { $0.spent(since: gpuBefore) }, energy)
+    }
+
+    private static func gpu(_ files: MachineFiles) -> GPUUsage {
+        GPUUsage(of: ["self"] + ProcessUsage.children.map { "\($0)" }, files, at: monotonicSeconds())
+    }
+}
