@@ -117,9 +117,8 @@ final class BenchJob: Sendable {
     }
 
     private func deliver(_ report: BenchmarkReport, to folder: String) throws(MediaError) {
-        try BenchmarkFile.write(bytes: try report.json(), to: folder + "/report.json")
-        try BenchmarkFile.write(bytes: [UInt8](report.csv.utf8), to: folder + "/report.csv")
-        try BenchmarkFile.write(bytes: [UInt8](report.html.utf8), to: folder + "/report.html")
+        try report.write(toFolder: folder)
+        if !command.quiet { Terminal.write(report.text(width: Terminal.outputWidth), to: STDOUT_FILENO) }
         for run in report.runs {
             guard case .absent(let reason) = run.result else { continue }
             console.warning("\(run.encoder), \(run.clip), \(run.point): \(reason)")

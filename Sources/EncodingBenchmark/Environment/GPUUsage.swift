@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How long the engines of GPUs have worked for processes: the `drm-` lines of their `/proc/PID/fdinfo`, which kernels write
-/// since 5.19 (i915), 5.17 (amdgpu) and 6.8 (xe).
+/// How long the engines of GPUs have worked for processes: the `drm-` lines of their `/proc/PID/fdinfo`, as the kernel's
+/// documentation of DRM client usage statistics describes them. i915 and amdgpu tell times, xe tells cycles.
 ///
 /// A client of a GPU may have several descriptors, which all tell the same; it counts once. What a client has used when it is
 /// closed is lost, so it has to be asked before.

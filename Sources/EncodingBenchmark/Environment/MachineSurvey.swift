@@ -84,7 +84,7 @@ struct MachineSurvey {
 
     private func gpus(_ nodes: [String], _ gaps: inout [String]) -> [BenchmarkReport.GPU] {
         let survey = RenderNodeSurvey(root: files.rootPath)
-        if survey.nodes.isEmpty, let absence = survey.absence { gaps.append("GPUs: \(absence)") }
+        if survey.nodes.isEmpty, let absence = survey.absence { gaps.append("GPUs: \(absence.explanation)") }
         let prefix = files.rootPath == "/" ? 0 : files.rootPath.count
         var gpus = survey.nodes.map { node in gpu(node, path: String(node.path.dropFirst(prefix)), &gaps) }
         for node in nodes where !gpus.contains(where: { $0.node == node }) {
