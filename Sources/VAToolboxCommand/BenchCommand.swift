@@ -13,7 +13,7 @@ struct BenchCommand: ParsableCommand, Sendable {
             Lists are divided by commas. Exit status: 0 done, also where single encoders failed; 1 failed; 2 the command line \
             or the plan is wrong; 130 interrupted, and --resume goes on.
             """,
-        subcommands: []
+        subcommands: [BenchCompareCommand.self, BenchReportCommand.self]
     )
 
     @OptionGroup(title: "Plan options") var plan: BenchPlanArguments

@@ -86,27 +86,39 @@ final class BenchJob: Sendable {
         )
         options.resumes = command.resume
         options.keepsStreams = command.keepStreams
-        let (console, clock) = (console, ContinuousClock())
-        let start = clock.now
-        let benchmark = Benchmark(options) { progress in
-            guard console.showsProgress else { return }
-            let line = progress.line(elapsed: (clock.now - start).seconds, width: console.width)
-            console.showProgress(line)
-        }
+        let shared = SharedProgress()
+        let benchmark = Benchmark(options) { shared.tell($0) }
         let wasInterrupted = state.withLock { state in
             state.benchmark = benchmark
             return state.wasInterrupted
         }
         if wasInterrupted { benchmark.stop() }
-        let report = try benchmark.run()
-        console.showProgress("")
-        return report
+        return try watching(shared) { () throws(MediaError) in try benchmark.run() }
+    }
+
+    /// Shows a line of progress four times a second while the work goes on.
+    private func watching<Result>(
+        _ progress: SharedProgress,
+        _ work: () throws(MediaError) -> Result
+    ) throws(MediaError) -> Result {
+        guard console.showsProgress else { return try work() }
+        let display = Task { [console] in
+            while !Task.isCancelled {
+                console.showProgress(progress.line(width: console.width))
+                try? await Task.sleep(for: .milliseconds(250))
+            }
+        }
+        defer {
+            display.cancel()
+            progress.end()
+            console.showProgress("")
+        }
+        return try work()
     }
 
     private func deliver(_ report: BenchmarkReport, to folder: String) throws(MediaError) {
-        try BenchmarkFile.write(bytes: try report.json(), to: folder + "/report.json")
-        try BenchmarkFile.write(bytes: [UInt8](report.csv.utf8), to: folder + "/report.csv")
-        try BenchmarkFile.write(bytes: [UInt8](report.html.utf8), to: folder + "/report.html")
+        try report.write(toFolder: folder)
+        if !command.quiet { Terminal.write(report.text(width: Terminal.outputWidth), to: STDOUT_FILENO) }
         for run in report.runs {
             guard case .absent(let reason) = run.result else { continue }
             console.warning("\(run.encoder), \(run.clip), \(run.point): \(reason)")
@@ -130,14 +142,39 @@ final class BenchJob: Sendable {
     }
 }
 
-extension BenchmarkProgress {
+/// What a benchmark told last, for whoever shows it.
+private final class SharedProgress: Sendable {
+    private struct State {
+        var progress: BenchmarkProgress?
+        var told = ContinuousClock.now
+        var isOver = false
+    }
+
+    private let begin = ContinuousClock.now
+    private let state = Mutex(State())
+
+    func tell(_ progress: BenchmarkProgress) {
+        state.withLock { state in
+            state.progress = progress
+            state.told = .now
+        }
+    }
+
+    /// From now on there is nothing to show.
+    func end() { state.withLock { $0.isOver = true } }
+
     /// One line in at most `width` columns: what matters least is at its end.
-    func line(elapsed: Double, width: Int) -> String {
+    func line(width: Int) -> String {
+        let state = state.withLock { $0 }
+        guard let progress = state.progress, !state.isOver else { return "" }
+        let now = ContinuousClock.now
         var fields: [String] = []
-        if total > 0 { fields.append("\(done + 1) of \(total)") }
-        if let remaining { fields.append("\(Readable.clock(remaining)) left") }
-        fields.append(activity)
-        fields.append(Readable.clock(elapsed))
+        if progress.total > 0 { fields.append("\(progress.done + 1) of \(progress.total)") }
+        if let remaining = progress.remaining {
+            fields.append("\(Readable.clock(max(0, remaining - (now - state.told).seconds))) left")
+        }
+        fields.append(progress.activity)
+        fields.append(Readable.clock((now - begin).seconds))
         return String(fields.joined(separator: "  ").prefix(max(width, 0)))
     }
 }

@@ -104,6 +104,8 @@ struct VAToolboxCommand: ParsableCommand {
                 let job = BenchJob(command)
                 startLogging(to: job.console)
                 return .bench(job)
+            case let command as BenchCompareCommand: return .done(command.compare())
+            case let command as BenchReportCommand: return .done(command.show())
             case let command as BenchRunCommand:
                 startLogging(to: Console(detail: .errors))
                 return .benchRun(command)

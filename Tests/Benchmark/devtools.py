@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -95,7 +96,6 @@ class Chromium:
         return message
 
     def is_readable(self):
-        import select
         return bool(select.select([self.read_end], [], [], self.limit)[0])
 
     def show(self, width, height, scheme, scale=1):

@@ -39,6 +39,15 @@ package struct QualityProgram: Sendable, Hashable {
         }
     }
 
+    /// The one that is found without being told a path, looked for once.
+    static let usual = search()
+
+    /// What a report says of it; `nil` if it has nothing to say.
+    var component: BenchmarkReport.Component? {
+        guard hasVMAF || hasXPSNR else { return nil }
+        return BenchmarkReport.Component(name: "ffmpeg for VMAF and XPSNR", version: version, detail: path)
+    }
+
     private static func inPath(_ list: String) -> String? {
         list.split(separator: ":").map { "\($0)/ffmpeg" }.first { access($0, X_OK) == 0 }
     }

@@ -176,7 +176,7 @@ package final class Benchmark: Sendable {
         for (index, search) in searches.enumerated() where !state.isDone(search: search) {
             try checkForStop()
             let clip = try clip(search.clip, search.size, &state)
-            try searchDensity(search, plan, clip, done: options.plan.runs().count + index, &state)
+            try searchDensity(search, plan, clip, number: index, &state)
         }
     }
 
@@ -184,7 +184,7 @@ package final class Benchmark: Sendable {
         _ run: BenchmarkRun,
         _ plan: DensityPlan,
         _ clip: PreparedClip,
-        done: Int,
+        number: Int,
         _ state: inout BenchmarkState
     ) throws(MediaError) {
         let begin = monotonicSeconds()
@@ -197,7 +197,7 @@ package final class Benchmark: Sendable {
             tell(
                 BenchmarkProgress(
                     activity: "\(run.encoder.title): \(streams) streams at the same time",
-                    done: done,
+                    done: options.plan.runs().count + number,
                     total: options.plan.runs().count + state.searches.count,
                     remaining: nil
                 )
@@ -212,7 +212,10 @@ package final class Benchmark: Sendable {
             )
             let trial: BenchmarkReport.DensityTrial
             do throws(MediaError) {
-                let record = try process.run(request, record: "\(options.folder)/raw/density.json")
+                let record = try process.run(
+                    request,
+                    record: "\(options.folder)/raw/density-\(number)-\(trials.count).json"
+                )
                 last = record
                 trial = record.densityTrial(frameRate: rate, plan)
             } catch  where error.code == .cancelled {

@@ -5,7 +5,9 @@ internal import MediaTypes
 extension BenchmarkReport.Environment {
     /// The machine that this runs on.
     static func ofThisMachine(nodes: [String]) -> BenchmarkReport.Environment {
-        MachineSurvey().environment(nodes: nodes, components: InstalledSoftware.components)
+        var components = InstalledSoftware.components
+        if case .found(let program) = QualityProgram.usual { components += [program.component].compactMap(\.self) }
+        return MachineSurvey().environment(nodes: nodes, components: components)
     }
 }
 
@@ -13,12 +15,9 @@ extension BenchmarkReport.Quality {
     /// Compares a coded stream with its clip.
     init(ofStream path: String, codedFrames: [Bool], _ clip: PreparedClip) {
         do throws(MediaError) {
-            self = try StreamQuality(clip: clip, codedFrames: codedFrames, program: Self.program).measure(path)
+            self = try StreamQuality(clip: clip, codedFrames: codedFrames, program: QualityProgram.usual).measure(path)
         } catch {
             self = .absent(error.description)
         }
     }
-
-    /// It is looked for once.
-    private static let program = QualityProgram.search()
 }

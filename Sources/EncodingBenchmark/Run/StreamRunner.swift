@@ -130,8 +130,11 @@ package struct StreamRunner: Sendable {
                     token: frame
                 )
             }
-            peaks.note()
-            meters.note()
+            // Looking takes the longer the more streams there are, and the first one that ends has all helpers still there.
+            peaks.once {
+                peaks.note()
+                meters.note()
+            }
             try await session.finish()
         } catch {
             recorder.fail(error)
@@ -183,6 +186,12 @@ package struct StreamRunner: Sendable {
 /// What helpers held at most, taken down while they are there.
 private final class HelperPeaks: Sendable {
     private let peaks = Mutex<[pid_t: Int]>([:])
+    private let wasOnce = Atomic(false)
+
+    /// Calls `body` unless that was done before.
+    func once(_ body: () -> Void) {
+        if !wasOnce.exchange(true, ordering: .relaxed) { body() }
+    }
 
     func note() {
         for child in ProcessUsage.children {

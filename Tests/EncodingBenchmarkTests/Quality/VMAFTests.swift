@@ -65,6 +65,11 @@ private let capable = ProcessInfo.processInfo.environment["VATOOLBOX_TEST_FFMPEG
         #expect(quality.vmaf.absence == "\(path) (ffmpeg 9.1-test) has no filter libvmaf")
         #expect(quality.xpsnr.absence == "\(path) (ffmpeg 9.1-test) has no filter xpsnr")
         #expect(quality.psnr.value != nil)
+        guard case .found(let poor) = QualityProgram.search(path: path) else { throw CancellationError() }
+        #expect(poor.component == nil)
+        _ = try program(coded, filters: both, work: "exit 0")
+        guard case .found(let able) = QualityProgram.search(path: path) else { throw CancellationError() }
+        #expect(able.component == .init(name: "ffmpeg for VMAF and XPSNR", version: "9.1-test", detail: path))
     }
 
     @Test(arguments: [

@@ -22,7 +22,7 @@ extension BenchmarkReport.Encoder {
         let anchors =
             codec == "hevc"
             ? [["x265", "medium"], ["x264", "medium"]] : [["x264", "medium"], ["x264", "veryfast"]]
-        return anchors.firstIndex(of: [name, preset])
+        return anchors.firstIndex { name.hasPrefix($0[0]) && preset == $0[1] }
     }
 
     /// Why figures of two encoders are not to be compared; `nil` if they may be.

@@ -31,7 +31,8 @@ struct ChartAxis: Sendable, Hashable {
         let (low, high) = (usable.min() ?? 1, usable.max() ?? 2)
         switch scale {
         case .linear:
-            let step = Self.step(over: max(high - low, abs(high) * 1e-6, 1e-9))
+            // Where all values are the same, or nearly so, the axis shows what is around them.
+            let step = Self.step(over: max(high - low, max(abs(high), abs(low)) * 1e-3, 1e-4))
             // A value on the edge of the axis would lie on its frame.
             let margin = 0.04 * max(high - low, step)
             let first = includes == low ? (low / step).rounded(.down) : ((low - margin) / step).rounded(.down)
@@ -66,18 +67,19 @@ struct ChartAxis: Sendable, Hashable {
         return min(max(place, 0), 1)
     }
 
-    /// A tick's number, with as many digits as tell ticks apart.
+    /// A tick's number.
     func label(of tick: Double) -> String {
-        let step: Double =
-            switch scale {
-            case .linear: ticks.count > 1 ? ticks[1] - ticks[0] : 1
-            case .logarithmic: pow(10, log10(max(tick, 1e-12)).rounded(.down))
-            }
         switch abs(tick) {
         case 1e9...: return Readable.number(tick / 1e9, places: 1) + "G"
         case 1e6...: return Readable.number(tick / 1e6, places: 1) + "M"
         case 1e4...: return Readable.number(tick / 1e3, places: 0) + "k"
-        default: return Readable.number(tick, places: min(max(Int(-log10(step).rounded(.down)), 0), 6))
+        default:
+            // The fewest digits that say all of it.
+            let places = (0..<6).first { places in
+                let scaled = tick * pow(10, Double(places))
+                return abs(scaled - scaled.rounded()) < 1e-6 * max(abs(scaled), 1)
+            }
+            return Readable.number(tick, places: places ?? 6)
         }
     }
 

@@ -96,11 +96,14 @@ extension ReportPage {
     }
 
     /// The encoder that most of the series are held against.
-    private func commonAnchor(of series: [SeriesKey]) -> String? {
+    func commonAnchor(of series: [SeriesKey]) -> String? {
         let anchors = figures.comparisons.filter { series.contains($0.series) }.map(\.anchor)
         let counts = Dictionary(anchors.map { ($0, 1) }, uniquingKeysWith: +)
-        return report.encoders.map(\.id).max { counts[$0, default: 0] < counts[$1, default: 0] }
-            .flatMap { counts[$0] == nil ? nil : $0 }
+        // Of equals, the one that H.264 is held against first.
+        func weight(_ encoder: BenchmarkReport.Encoder) -> (Int, Int) {
+            (counts[encoder.id, default: 0], -(encoder.anchorRank(for: "h264") ?? .max))
+        }
+        return report.encoders.filter { counts[$0.id] != nil }.max { weight($0) < weight($1) }?.id
     }
 
     private func speedFigure(_ index: Int, _ series: [SeriesKey]) -> Markup? {

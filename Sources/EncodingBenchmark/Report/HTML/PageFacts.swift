@@ -40,7 +40,13 @@ extension ReportPage {
             ("CPU", processor.model),
             ("Cores", processor.cores.map { "\($0)" }),
             ("Logical processors", "\(processor.logicalProcessors)"),
-            ("Of these usable", Readable.number(processor.usableProcessors, places: 2)),
+            (
+                "Of these usable",
+                Readable.number(
+                    processor.usableProcessors,
+                    places: processor.usableProcessors == processor.usableProcessors.rounded() ? 0 : 2
+                )
+            ),
             ("Frequency governor", processor.governor ?? "not told"),
             ("Highest frequency", processor.maximumFrequency.map { Readable.number($0 / 1e6, places: 0) + " MHz" }),
             ("Microcode", processor.microcode),

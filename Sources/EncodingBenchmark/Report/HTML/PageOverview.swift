@@ -25,7 +25,8 @@ extension ReportPage {
     }
 
     private var overviewColumns: [OverviewColumn] {
-        [
+        let anchor = commonAnchor(of: figures.points.map(\.series))
+        return [
             OverviewColumn(title: Metric.timesRealTime.heading, explanation: "as fast as it can, on the slowest clip") {
                 worst(.timesRealTime, of: $0, in: [.throughput])
             },
@@ -39,10 +40,9 @@ extension ReportPage {
                 worst(.peakMemory, of: $0, in: [.throughput, .realTime, .lowLatency])
             },
             OverviewColumn(
-                title: "Rate for the same quality, %",
-                explanation: "how much more rate it needs (BD-rate), mean over clips; below 0 is better",
-                cell: rateCell
-            ),
+                title: "Rate against \(anchor ?? "others"), %",
+                explanation: "how much more rate the same quality needs (BD-rate), mean over clips; below 0 is better"
+            ) { rateCell($0, anchor) },
             OverviewColumn(title: "Streams", explanation: "the most in real time at once") { encoder in
                 let least = densities(of: encoder).min { $0.density.streams < $1.density.streams }
                 return least.map { PageTable.Cell("\($0.text)", key: Double($0.density.streams)) }
@@ -79,20 +79,15 @@ extension ReportPage {
         return PageTable.Cell("–")
     }
 
-    /// The mean over clips of the BD-rate against the first anchor that there is, by the quality that tells most.
-    private func rateCell(_ encoder: BenchmarkReport.Encoder) -> PageTable.Cell {
-        let own = figures.comparisons.filter { $0.series.encoder == encoder.id }
-        guard let mode = own.first?.series.mode, let anchor = own.first(where: { $0.bestRate != nil })?.anchor else {
-            return PageTable.Cell("–")
-        }
-        let rates = own.filter { $0.anchor == anchor && $0.series.mode == mode }.compactMap(\.bestRate)
+    /// The mean over clips of the BD-rate, by the quality that tells most.
+    private func rateCell(_ encoder: BenchmarkReport.Encoder, _ anchor: String?) -> PageTable.Cell {
+        guard encoder.id != anchor else { return PageTable.Cell("0.0<small>anchor</small>", key: 0) }
+        let own = figures.comparisons.filter { $0.series.encoder == encoder.id && $0.anchor == anchor }
+        let rates = own.filter { $0.series.mode == own.first?.series.mode }.compactMap(\.bestRate)
         guard let quality = rates.first?.quality else { return PageTable.Cell("–") }
         let values = rates.filter { $0.quality.id == quality.id }.map(\.delta.value)
         let mean = values.reduce(0, +) / Double(values.count)
-        return PageTable.Cell(
-            "\(Readable.signed(mean, places: 1))<small>\(quality.title), \(anchor)</small>",
-            key: mean
-        )
+        return PageTable.Cell("\(Readable.signed(mean, places: 1))<small>\(quality.title)</small>", key: mean)
     }
 
     /// The modes that a clip was encoded in, throughput first.

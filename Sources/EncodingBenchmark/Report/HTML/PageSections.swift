@@ -161,25 +161,26 @@ extension ReportPage {
                 PageTable.Cell(Double(point.measurements.count), places: 0),
             ] + metrics.map { PageTable.Cell(point[$0], of: $0) }
         }
-        let missing = Metric.all.filter { metric in !metrics.contains { $0.id == metric.id } }.map(\.title)
-        let note: Markup =
-            missing.isEmpty ? "" : "<p>Not measured here: \(missing.joined(separator: ", ")). \(absences)</p>"
+        let note: Markup = absences.isEmpty ? "" : "<p>Not measured: \(absences.joined(separator: "; ")).</p>"
         return """
             <section id="points"><h2>All figures</h2>\(note)
             \(PageTable(caption: "Medians of every point", columns: columns, rows: rows, isTall: true).html)</section>
             """
     }
 
-    /// Why something was not measured, each reason once.
-    private var absences: String {
-        let runs = report.runs.filter { !$0.isWarmUp }.compactMap(\.result.value)
-        let reasons = runs.flatMap { run in
-            [
-                run.quality.vmaf.absence.map { "VMAF: \($0)." }, run.quality.xpsnr.absence.map { "XPSNR: \($0)." },
-                run.gpuBusy.absence.map { "GPU: \($0)." }, run.energy.absence.map { "Power: \($0)." },
-            ].compactMap(\.self)
+    /// What no run has, and why the first repeats say so.
+    private var absences: [String] {
+        let runs = report.runs.filter { $0.repetition == 1 }.compactMap(\.result.value)
+        let reasons: [(Metric, (BenchmarkReport.Measurement) -> String?)] = [
+            (.psnr, { $0.quality.psnr.absence }), (.ssim, { $0.quality.ssim.absence }),
+            (.vmaf, { $0.quality.vmaf.absence }), (.xpsnr, { $0.quality.xpsnr.absence }),
+            (.gpuBusy, { $0.gpuBusy.absence }), (.power, { $0.energy.absence }),
+            (.peakMemory, { $0.peakMemory.absence }),
+        ]
+        return reasons.compactMap { metric, reason in
+            guard figures.points.allSatisfy({ $0[metric] == nil }) else { return nil }
+            return runs.lazy.compactMap(reason).first.map { "\(metric.title) (\($0))" }
         }
-        return reasons.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }.joined(separator: " ")
     }
 
     /// Words below each other.

@@ -38,12 +38,12 @@ enum PageStyle {
         .grid{stroke:var(--grid)}
         .frame{fill:none;stroke:var(--line)}
         .rule{stroke:var(--soft);stroke-dasharray:5 4}
-        .tick,.note,.axis{fill:var(--soft);font-size:12.5px}
-        .note{font-size:12px;font-style:italic}
+        .tick,text.note,.axis{fill:var(--soft);font-size:12.5px}
+        text.note{font-size:12px;font-style:italic}
         .axis{fill:var(--text)}
         .name{fill:var(--text);font-size:13.5px}
         .letter{fill:currentColor;font-size:13px;font-weight:700}
-        .letter,.note{paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
+        .letter,text.note{paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
         .l{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}
         .m{fill:currentColor;stroke:var(--card);stroke-width:1}
         .spread{stroke:currentColor;stroke-width:2;opacity:.5}
@@ -65,7 +65,9 @@ enum PageStyle {
         .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:12px;margin:12px 0}
         figure .scroll{border-radius:8px}
         table{border-collapse:collapse;width:100%;font-size:.9rem}
-        caption{text-align:start;padding:10px 12px;font-weight:600;overflow-wrap:anywhere}
+        caption{text-align:start;padding:10px 12px;font-weight:600}
+        caption span{display:inline-block;position:sticky;inset-inline-start:12px;max-width:calc(100vw - 56px);\
+        overflow-wrap:anywhere}
         th,td{padding:7px 10px;text-align:start;vertical-align:top;border-top:1px solid var(--line)}
         thead th{vertical-align:bottom;line-height:1.25;min-width:4.4rem;font-weight:600;color:var(--soft)}
         tbody th{font-weight:400;position:sticky;inset-inline-start:0;background:var(--card);white-space:nowrap;z-index:1}
@@ -73,9 +75,9 @@ enum PageStyle {
         td.n,th.n{text-align:end;font-variant-numeric:tabular-nums}
         td small{display:block;color:var(--soft);font-size:.78rem}
         th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-align:inherit}
-        th button::after{content:" ↕";opacity:.5}
-        th[aria-sort=ascending] button::after{content:" ↑";opacity:1}
-        th[aria-sort=descending] button::after{content:" ↓";opacity:1}
+        th button::after{content:"\u{A0}↕";opacity:.5}
+        th[aria-sort=ascending] button::after{content:"\u{A0}↑";opacity:1}
+        th[aria-sort=descending] button::after{content:"\u{A0}↓";opacity:1}
         .tall{max-height:80vh;overflow:auto}
         .tall thead th{position:sticky;top:0;background:var(--card);z-index:2;box-shadow:0 1px var(--line)}
         .tall thead th:first-child{inset-inline-start:0;z-index:3}

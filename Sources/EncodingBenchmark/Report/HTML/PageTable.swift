@@ -74,7 +74,7 @@ struct PageTable: Sendable {
         }
         return """
             <div class="scroll\(isTall ? " tall" : "")" tabindex="0" role="region" aria-label="\(caption)">\
-            <table class="sortable"><caption>\(caption)</caption>\
+            <table class="sortable"><caption><span>\(caption)</span></caption>\
             <thead><tr>\(heads)</tr></thead><tbody>\(body)</tbody></table></div>
             """
     }

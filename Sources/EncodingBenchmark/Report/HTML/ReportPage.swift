@@ -25,14 +25,8 @@ struct ReportPage: Sendable {
         return """
             <span class="tag \(style.colorClass)"><svg class="swatch" viewBox="0 0 40 14" aria-hidden="true">\
             <path class="l" d="M1 7H39" stroke-dasharray="\(style.dashes)"/>\(style.marker(x: 20, y: 7))</svg>\
-            <b>\(style.letter)</b> <span class="id">\(Self.short(encoder))</span></span>
+            <b>\(style.letter)</b> <span class="id">\(encoder)</span></span>
             """
-    }
-
-    /// An encoder's name without the folder that all render nodes are in.
-    static func short(_ encoder: String) -> String {
-        let folder = "/dev/dri/"
-        return encoder.hasPrefix(folder) ? String(encoder.dropFirst(folder.count)) : encoder
     }
 
     /// The whole document.
