@@ -100,7 +100,9 @@ struct BenchReportCommand: ParsableCommand, Sendable {
     var path: String
 
     // No option: `bench` itself has --output, and takes it wherever it stands.
-    @Argument(help: ArgumentHelp("An existing folder for report.json, report.csv and report.html.", valueName: "folder"))
+    @Argument(
+        help: ArgumentHelp("An existing folder for report.json, report.csv and report.html.", valueName: "folder")
+    )
     var folder: String?
 
     /// Prints, writes, and says what came of it.

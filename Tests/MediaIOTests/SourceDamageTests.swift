@@ -185,7 +185,8 @@ private final class CapturedMessages: LogHandler {
         let folder = folder
         // On a thread of its own: a task that waits for the reader would keep one of the few that tasks have.
         Thread {
-            try? folder.ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=25:duration=1 -c:v mpeg2video -f mpegts fifo")
+            let clip = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=1 -c:v mpeg2video -f mpegts fifo"
+            _ = try? folder.ffmpeg(clip)
         }.start()
         let frames = Mutex(0)
         let result = await error {
