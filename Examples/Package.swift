@@ -14,6 +14,7 @@ let vatoolbox: Package.Dependency =
         .package(name: "vatoolbox", path: "..")
     }
 
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let sessions = Target.Dependency.product(name: "VAToolbox", package: "vatoolbox")
 let files = Target.Dependency.product(name: "Transcoding", package: "vatoolbox")
 
@@ -21,12 +22,12 @@ let package = Package(
     name: "examples",
     dependencies: [vatoolbox],
     targets: [
-        .executableTarget(name: "EncodeFrames", dependencies: [sessions, files, "TestCard"]),
-        .executableTarget(name: "FileToFile", dependencies: [sessions, files]),
-        .executableTarget(name: "LiveSource", dependencies: [sessions, "TestCard"]),
+        .executableTarget(name: "EncodeFrames", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
+        .executableTarget(name: "FileToFile", dependencies: [sessions, files], swiftSettings: strict),
+        .executableTarget(name: "LiveSource", dependencies: [sessions, "TestCard"], swiftSettings: strict),
         // Pictures for the programs.
-        .target(name: "TestCard", dependencies: [sessions]),
+        .target(name: "TestCard", dependencies: [sessions], swiftSettings: strict),
         // What articles of the documentation show beside the programs; compiled, and not run.
-        .target(name: "Excerpts", dependencies: [sessions, files]),
+        .target(name: "Excerpts", dependencies: [sessions, files], swiftSettings: strict),
     ]
 )

@@ -15,7 +15,7 @@ import VAToolbox
         var configuration = EncoderConfiguration(width: 640, height: 360)
         configuration.codec = .h264
         configuration.frameRate = 25
-        configuration.rateControl = .constantBitRate(2_000_000, window: 0.5)
+        configuration.rateControl = .averageBitRate(2_000_000, peak: .limit(2_000_000, window: 0.5))
         configuration.keyFrameInterval = KeyFrameInterval(duration: MediaTime(value: 2, timescale: 1))
         configuration.isLowLatency = true
 
@@ -67,8 +67,9 @@ private final class Line {
     private(set) var sent = 0
 
     init(path: String) throws {
-        FileManager.default.createFile(atPath: path, contents: nil)
-        file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        let url = URL(fileURLWithPath: path)
+        try Data().write(to: url)
+        file = try FileHandle(forWritingTo: url)
     }
 
     func send(_ unit: CodedData) throws {
