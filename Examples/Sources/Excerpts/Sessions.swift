@@ -3,6 +3,15 @@
 import MediaTypes
 import VAToolbox
 
+/// What the comment of `CompressionSession` shows.
+func encodeOne(_ buffer: PixelBuffer, consume: @escaping @Sendable (SampleBuffer) -> Void) async throws {
+    let session = try await CompressionSession(configuration: .init(width: 1920, height: 1080))
+    let consumer = Task { [samples = session.samples] in for try await sample in samples { consume(sample) } }
+    try await session.encode(buffer, presentationTime: MediaTime(value: 0, timescale: 30))
+    try await session.finish()
+    try await consumer.value
+}
+
 /// What the article that comes from VideoToolbox shows of callbacks.
 func makeSession(
     _ configuration: EncoderConfiguration,
