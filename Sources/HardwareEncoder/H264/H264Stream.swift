@@ -113,11 +113,11 @@ extension H264Stream {
         _ tools: H264Tools
     ) -> DeviceSettlement.CodecLimits {
         let (width, height) = (configuration.width, configuration.height)
-        let level = configuration.level ?? lowestLevel(configuration, profile)
+        let level = configuration.h264Level ?? lowestLevel(configuration, profile)
         return DeviceSettlement.CodecLimits(
             hasBFrames: !profile.isBaseline,
             pictures: max(1, level?.decodedPictures(width: width, height: height) ?? 16),
-            canHaveMorePictures: configuration.level == nil
+            canHaveMorePictures: configuration.h264Level == nil
         )
     }
 
@@ -143,14 +143,14 @@ extension H264Stream {
     ) throws(MediaError) -> H264Level {
         let pictures = max(traits.referenceFrames, traits.reorderDepth)
         let rate = highestRate(configuration, rateLimit)
-        if let asked = configuration.level {
+        if let asked = configuration.h264Level {
             if takes(asked, configuration, profile, rate, pictures) { return asked }
         } else if let lowest = H264Level.all.first(where: { takes($0, configuration, profile, rate, pictures) }) {
             return lowest
         }
         throw MediaError(
             .invalidArgument,
-            "the stream is beyond level \(configuration.level?.name ?? "6.2")",
+            "the stream is beyond level \(configuration.h264Level?.name ?? "6.2")",
             given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept",
             allowed: "the limits of table A-1 for profile \(profile.rawValue)"
         )
