@@ -17,15 +17,15 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var profile: VideoProfile?
     /// Which level, if the codec is H.264; `nil` for the lowest that the stream keeps to. Without ``hevcLevel`` it makes
     /// H.264 the codec where that is open.
-    public var level: H264Level?
-    /// Which level and tier, if the codec is HEVC; `nil` for the lowest that the stream keeps to. Without ``level`` it makes
-    /// HEVC the codec where that is open.
+    public var h264Level: H264Level?
+    /// Which level and tier, if the codec is HEVC; `nil` for the lowest that the stream keeps to. Without ``h264Level`` it
+    /// makes HEVC the codec where that is open.
     public var hevcLevel: HEVCLevel?
     /// Bits of a sample: 8 or 10.
     public var bitDepth = 8
     /// Whether ten bits are a wish, as of a source that has them: encoders of HEVC fulfil it, those of H.264 code eight bits
     /// and report it.
-    public var prefersBitDepth = false
+    package var prefersBitDepth = false
     /// Frames per second. For variable frame rate it is the nominal rate, on which rate control and levels are based.
     public var frameRate = Rational(30)
     /// Whether the time between frames differs.

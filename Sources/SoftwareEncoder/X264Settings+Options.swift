@@ -18,7 +18,7 @@ extension X264Settings {
 
     /// What the level that was asked for allows: x264 does not look.
     var maximumSlices: Int {
-        configuration.level?.maximumSlices(
+        configuration.h264Level?.maximumSlices(
             width: configuration.width,
             height: configuration.height,
             frameRate: configuration.frameRate,

@@ -10,7 +10,7 @@ import Testing
         #expect(configuration.width == 1080)
         #expect(configuration.height == 1920)
         #expect(configuration.rateControl.bitsPerSecond == 5000 * 1024)
-        #expect(configuration.frameRate == Rational(30))
+        #expect(configuration.frameRate == Rational(30) && configuration.frameRate == 30)
         #expect(configuration.keyFrameInterval.frameCount(at: configuration.frameRate) == 150)
         #expect(configuration.bFrames == .automatic)
         #expect(configuration.profile == nil)
@@ -89,38 +89,38 @@ import Testing
             $0.bFrames = .maximum(2)
         },
         Refusal(testDescription: "level", given: "8160 macroblocks", allowed: "level 4") {
-            $0.level = H264Level(name: "3.1")
+            $0.h264Level = H264Level(name: "3.1")
         },
         Refusal(testDescription: "rate beyond main's level", given: "20000001 bit/s", allowed: "level 4.1") {
-            $0.level = H264Level(name: "4")
+            $0.h264Level = H264Level(name: "4")
             $0.profile = .h264Main
             $0.rateControl = .averageBitRate(20_000_001)
         },
         Refusal(testDescription: "rate beyond high's level", given: "25000001 bit/s", allowed: "level 4.1") {
-            $0.level = H264Level(name: "4")
+            $0.h264Level = H264Level(name: "4")
             $0.rateControl = .averageBitRate(25_000_001)
         },
         Refusal(testDescription: "rate beyond high10's level", given: "60000001 bit/s", allowed: "level 4.1") {
-            $0.level = H264Level(name: "4")
+            $0.h264Level = H264Level(name: "4")
             $0.bitDepth = 10
             $0.rateControl = .averageBitRate(60_000_001)
         },
         Refusal(testDescription: "peak beyond the level", given: "30000000 bit/s", allowed: "level 4.1") {
-            $0.level = H264Level(name: "4")
+            $0.h264Level = H264Level(name: "4")
             $0.bFrames = .off
             $0.rateControl = .averageBitRate(20_000_000, peak: .limit(30_000_000))
         },
         Refusal(testDescription: "average beyond the level", given: "26000000 bit/s", allowed: "level 4.1") {
-            $0.level = H264Level(name: "4")
+            $0.h264Level = H264Level(name: "4")
             $0.bFrames = .off
             $0.rateControl = .averageBitRate(26_000_000)
         },
         Refusal(testDescription: "buffer beyond the level", given: "buffer of 40000000 bits", allowed: "level 4.1") {
-            $0.level = H264Level(name: "4")
+            $0.h264Level = H264Level(name: "4")
             $0.rateControl = .constantBitRate(20_000_000, window: 2)
         },
         Refusal(testDescription: "buffer beyond all levels", given: "60000000000 bits", allowed: "within level 6.2") {
-            $0.level = H264Level(name: "6.2")
+            $0.h264Level = H264Level(name: "6.2")
             $0.rateControl = .constantQuality(20, peak: .limit(1_000_000_000, window: 60))
         },
         Refusal(testDescription: "beyond all levels", given: "macroblocks", allowed: "6.2") {
@@ -268,7 +268,7 @@ import Testing
     @Test(arguments: [(VideoProfile?.none, 25_000_000), (.h264High, 25_000_000), (.h264Main, 20_000_000)])
     func automaticPeakKeepsToTheLevel(profile: VideoProfile?, peak: Int) throws {
         var configuration = EncoderConfiguration()
-        configuration.level = H264Level(name: "4")
+        configuration.h264Level = H264Level(name: "4")
         configuration.profile = profile
         configuration.bFrames = .off
         configuration.rateControl = .averageBitRate(20_000_000)
@@ -359,7 +359,7 @@ import Testing
         ]
         for (profile, rate) in rates {
             var configuration = EncoderConfiguration()
-            configuration.level = H264Level(name: "4")
+            configuration.h264Level = H264Level(name: "4")
             configuration.profile = profile
             configuration.rateControl = .constantBitRate(rate)
             #expect(try configuration.validated(for: .h264).configuration == configuration)

@@ -64,7 +64,7 @@ import Testing
         let clip = TestClip(width: 32, height: 1024, count: 3, hasSceneChange: false)
         let configuration = configuration {
             ($0.width, $0.height, $0.slices) = (clip.width, clip.height, 64)
-            $0.level = H264Level(name: "4")
+            $0.h264Level = H264Level(name: "4")
         }
         let recording = try Recording(configuration, clip)
         #expect(slices(recording) == [23])

@@ -113,12 +113,12 @@ extension H264Stream {
         _ tools: H264Tools
     ) -> DeviceSettlement.CodecLimits {
         let (width, height) = (configuration.width, configuration.height)
-        let level = configuration.level ?? lowestLevel(configuration, profile)
+        let level = configuration.h264Level ?? lowestLevel(configuration, profile)
         return DeviceSettlement.CodecLimits(
             hasBFrames: !profile.isBaseline,
             pictures: max(1, level?.decodedPictures(width: width, height: height) ?? 16),
-            level: configuration.level?.name,
-            slices: configuration.level.flatMap { maximumSlices($0, configuration, profile) }
+            level: configuration.h264Level?.name,
+            slices: configuration.h264Level.flatMap { maximumSlices($0, configuration, profile) }
         )
     }
 
@@ -157,14 +157,14 @@ extension H264Stream {
     ) throws(MediaError) -> H264Level {
         let (pictures, slices) = (max(traits.referenceFrames, traits.reorderDepth), traits.slices)
         let rate = highestRate(configuration, rateLimit)
-        let candidates = configuration.level.map { [$0] } ?? H264Level.all
+        let candidates = configuration.h264Level.map { [$0] } ?? H264Level.all
         let level = candidates.first {
             takes($0, configuration, profile, rate, pictures: pictures, slices: slices)
         }
         if let level { return level }
         throw MediaError(
             .invalidArgument,
-            "the stream is beyond level \(configuration.level?.name ?? "6.2")",
+            "the stream is beyond level \(configuration.h264Level?.name ?? "6.2")",
             given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept, "
                 + "\(slices) slices",
             allowed: "the limits of tables A-1 and A-4 for profile \(profile.rawValue)"
