@@ -127,7 +127,7 @@ extension DeviceSettlement {
                     "intra refresh has none"
                 } else if !hasBFrames(codec) {
                     "the driver has none as \(encoder)"
-                } else if wanted.temporalLayers > 1, limited == wanted || wanted.consecutiveBFrames == 0 {
+                } else if wanted.temporalLayers > 1, limited.consecutiveBFrames == wanted.consecutiveBFrames {
                     "\(wanted.temporalLayers) temporal layers, each of which doubles the rate, have "
                         + "\(GOPStructure.bFrames(fillingLayers: wanted.temporalLayers)) in a row or none"
                 } else {
