@@ -61,6 +61,8 @@ public struct EncoderConfiguration: Sendable, Hashable {
     /// It needs a key-frame interval, and excludes B-frames, open groups and temporal layers.
     public var usesIntraRefresh = false
     /// Temporal layers, 1...3: who drops the frames of the upper ones has a stream of half, or a quarter, of the rate.
+    /// With B-frames those are the upper layers: one in a row in two layers, three in three. Where ``bFrames`` asks for
+    /// more there are so many, where it asks for fewer there are none, and either is reported.
     public var temporalLayers = 1
     /// How many long-term references can be marked by ``FrameOptions/longTermReference``, 0...15.
     public var longTermReferences = 0

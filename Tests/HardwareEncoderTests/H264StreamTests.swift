@@ -124,7 +124,7 @@ import Testing
         #expect(stream.sequence.frameRate == PositiveRatio(30000, 1001))
         #expect(
             stream.sequence.colourDescription
-                == ColourDescription(colourPrimaries: 9, transferCharacteristics: 16, matrixCoefficients: 9)
+                == ColourCodePoints(colourPrimaries: 9, transferCharacteristics: 16, matrixCoefficients: 9)
         )
         #expect(usability.signal.chromaLocation?.topField == 2 && !stream.sequence.isFullRange)
         #expect(stream.sequence.sampleAspectRatio == PositiveRatio(64, 45))

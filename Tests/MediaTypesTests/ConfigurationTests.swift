@@ -336,6 +336,23 @@ import Testing
         #expect(H264Level.lowest(width: 16, height: 16, frameRate: Rational(1, 0)) == nil)
     }
 
+    /// H.264 A.3.3 with tables.
+    @Test(
+        arguments: [
+            ("2.2", 352, 288, 25, nil), ("3", 640, 360, 25, 41), ("3", 640, 360, 60, 30), ("3.1", 256, 320, 60, 10),
+            ("4.1", 1920, 1080, 30, 340), ("5.2", 128, 128, 60, 502), ("6", 128, 128, 60, 580),
+            ("3", 720, 576, 2000, 1),
+        ] as [(String, Int, Int, Int32, Int?)]
+    )
+    func levelsLimitSlices(name: String, width: Int, height: Int, rate: Int32, slices: Int?) throws {
+        let level = try #require(H264Level(name: name))
+        func limit(_ profile: VideoProfile) -> Int? {
+            level.maximumSlices(width: width, height: height, frameRate: Rational(rate), in: profile)
+        }
+        #expect(limit(.h264High) == slices)
+        #expect(limit(.h264Baseline) == nil)
+    }
+
     @Test func aRateUpToThatOfTheLevelIsTaken() throws {
         let rates: [(VideoProfile, Int)] = [
             (.h264Baseline, 20_000_000), (.h264Main, 20_000_000), (.h264High, 25_000_000), (.h264High10, 60_000_000),

@@ -51,7 +51,7 @@ import Testing
         let result = try scratch.bench(
             ["--quick", "--clips", clip, "--size", "192x112", "--frames", "12", "--points", "qp=22,qp=36", "--quiet"]
                 + ["--bit-depth", "\(depth)", "--encoders", encoder, "--keep-streams", "--output", "out"],
-            isHardware ? try Scratch.referenceDriver() + ["REFERENCE_DRIVER_LIMITS=hevc=main10"] : []
+            isHardware ? try Scratch.machine() + ["REFERENCE_DRIVER_LIMITS=hevc=main10"] : []
         )
         #expect(result.status == 0, "\(result.errors)")
         let report = try scratch.benchReport(in: "out")
@@ -98,7 +98,7 @@ import Testing
         let result = try scratch.bench(
             ["--quick", "--size", "192x112", "--frames", "4", "--points", "qp=30", "--bit-depth", "10", "--quiet"]
                 + ["--encoders", "/dev/dri/renderD128:h264:full,x264:ultrafast", "--output", "out"],
-            try Scratch.referenceDriver()
+            try Scratch.machine()
         )
         #expect(result.status == 0 && result.errors.contains("10"), "\(result.errors)")
         let runs = try #require(try scratch.benchReport(in: "out")["runs"] as? [[String: Any]])

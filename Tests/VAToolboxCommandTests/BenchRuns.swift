@@ -10,12 +10,6 @@ extension Scratch {
         try run(environment + [Self.vatoolbox, "bench"] + arguments)
     }
 
-    /// Words before a command that make it use the reference driver on a fake node, `/dev/dri/renderD128`.
-    static func referenceDriver() throws -> [String] {
-        let shim = try FakeGPU.folder() + "/librender_node.so"
-        return ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=128=generic"] + (try driver("libref"))
-    }
-
     func benchReport(in folder: String) throws -> [String: Any] {
         let value = try JSONSerialization.jsonObject(with: try data("\(folder)/report.json"))
         return try #require(value as? [String: Any])

@@ -38,7 +38,7 @@ import Testing
     @Test func figuresOfTheReferenceDriverAreThoseOfTheStreams() throws {
         let result = try scratch.bench(
             Self.small + ["--encoders", "/dev/dri/renderD128", "--keep-streams", "--output", "out"],
-            try Scratch.referenceDriver()
+            try Scratch.machine()
         )
         #expect(result.status == 0, "\(result.errors)")
         let report = try scratch.benchReport(in: "out")
