@@ -28,7 +28,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
     /// ``null``. The path `-`, standard output, says nothing, so it needs a name.
     ///
     /// - Parameters:
-    ///   - name: The container's name, its ``rawValue``, or one of its extensions; `nil` if the user gave none.
+    ///   - name: The container's name, its raw value, or one of its extensions; `nil` if the user gave none.
     ///   - path: Where the output goes.
     /// - Throws: `invalidArgument` with what was given and every value that is allowed.
     public init(name: String?, path: String) throws(MediaError) {

@@ -10,7 +10,7 @@ extension MediaSource {
         public var format: String?
         /// What raw video holds; needed for it, and not allowed for anything else.
         public var rawVideo: RawVideo?
-        /// Where to begin, from the start of the input, zero or above; ``MediaTime/zero`` of the output is here.
+        /// Where to begin, from the start of the input, zero or above; zero of the output is here.
         public var start: MediaTime?
         /// How much to read, above zero.
         public var duration: MediaTime?
@@ -60,7 +60,7 @@ extension MediaSource {
 
     /// What raw video holds, which has no header to say it.
     public struct RawVideo: Sendable, Hashable {
-        /// FFmpeg's name of the pixel format, for example `yuv420p`, or one of ``PixelFormat``'s names.
+        /// FFmpeg's name of the pixel format, for example `yuv420p`, or a raw value of ``MediaTypes/PixelFormat``.
         public var pixelFormat: String
         /// Width in pixels.
         public var width: Int

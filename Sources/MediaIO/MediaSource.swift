@@ -17,10 +17,9 @@ public import MediaTypes
 /// obeyed. Packets of copied tracks may come before zero: the priming of an audio encoder does.
 ///
 /// **Pictures** come out upright and, unless the options say otherwise, progressive. Where the decoder's format is one
-/// of ``PixelFormat`` they are the decoder's own memory, not copied: a source decodes into other memory as long as
-/// somebody holds a buffer. Other formats are converted: 4:2:0 with 8 bits (``PixelFormat/i420``) or with 10
-/// (``PixelFormat/p010``) for all luma and chroma formats of up to 8 bits or more, ``PixelFormat/bgra`` for RGB of up
-/// to 8 bits, and ``PixelFormat/p010`` for deeper RGB.
+/// of ``MediaTypes/PixelFormat`` they are the decoder's own memory, not copied: a source decodes into other memory as
+/// long as somebody holds a buffer. Other formats are converted: 4:2:0 with 8 bits (`i420`) or with 10 (`p010`) for all
+/// luma and chroma formats of up to 8 bits or more, `bgra` for RGB of up to 8 bits, and `p010` for deeper RGB.
 ///
 /// **Damage.** What does not decode is counted and described in ``problems``, and reading goes on.
 public final class MediaSource: @unchecked Sendable {
@@ -41,7 +40,7 @@ public final class MediaSource: @unchecked Sendable {
     /// The audio, subtitle and data tracks, whose packets ``next()`` gives.
     public let tracks: [MediaTrack]
     /// The streams that are left out.
-    public let ignored: [IgnoredStream]
+    public let ignoredStreams: [IgnoredStream]
     /// Chapters that lie, at least in part, in what is read.
     public let chapters: [Chapter]
     /// Metadata of the whole, such as `title`; the keys are FFmpeg's.
@@ -75,7 +74,7 @@ public final class MediaSource: @unchecked Sendable {
         demuxer = try Demuxer(path: path, options: options, cancellation: cancellation)
         let selection = try StreamSelection(demuxer)
         tracks = selection.tracks
-        ignored = selection.ignored
+        ignoredStreams = selection.ignored
         metadata = demuxer.metadata
         let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options)
         reader = SourceReader(demuxer: demuxer, pipeline: pipeline, tracks: tracks, options: options)
@@ -90,10 +89,10 @@ public final class MediaSource: @unchecked Sendable {
     /// - Throws: `cancelled`, `outOfMemory`. Damage is no error; see ``problems``.
     public func next() throws(MediaError) -> Event? { try reader.next() }
 
-    /// Leaves pictures of uncompressed video in their file from now on, where the input is a file that is open for reading
-    /// alone: what ``next()`` gives is ``PixelStorage/file(_:)``, and whoever wants the samples reads them, straight to where
-    /// they belong. The file must not change then. It spares an encoder that copies pictures anyhow a copy; for one that
-    /// reads them where they are it only moves the reading to another thread.
+    /// Leaves pictures of uncompressed video in their file from now on, where the input is a file that is open for
+    /// reading alone: what ``next()`` gives is ``MediaTypes/PixelStorage/file(_:)``, and whoever wants the samples reads
+    /// them, straight to where they belong. The file must not change then. It spares an encoder that copies pictures
+    /// anyhow a copy; for one that reads them where they are it only moves the reading to another thread.
     public func leavePicturesInFile() { reader.leavesPicturesInFile = true }
 
     /// Takes the input for ended here: ``next()`` gives the frames that the decoder still holds and then `nil`, also

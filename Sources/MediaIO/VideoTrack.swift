@@ -46,7 +46,7 @@ public struct VideoFrame: Sendable {
     public var buffer: PixelBuffer
     /// When it is shown: after that of the frame before, on the time line of the output.
     public var presentationTime: MediaTime
-    /// How long it is shown, as far as the input says; ``MediaTime/invalid`` if it gives no clue.
+    /// How long it is shown, as far as the input says; ``MediaTypes/MediaTime/invalid`` if it gives no clue.
     public var duration: MediaTime
 
     /// Makes a frame.

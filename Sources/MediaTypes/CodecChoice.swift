@@ -13,7 +13,7 @@ extension EncoderConfiguration {
         }
         if let profile { return profile.codec }
         if entropyMode != .automatic { return .h264 }
-        switch (level, hevcLevel) {
+        switch (h264Level, hevcLevel) {
         case (nil, nil), (_?, _?): return nil
         case (_?, nil): return .h264
         case (nil, _?): return .hevc

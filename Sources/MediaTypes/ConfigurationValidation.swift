@@ -163,7 +163,7 @@ extension EncoderConfiguration {
                 allowed: "level 6.2: 139264 macroblocks of 16x16, 16711680 of them per second"
             )
         }
-        guard let level else { return }
+        guard let level = h264Level else { return }
         if let reason = level.reasonAgainst(width: width, height: height, frameRate: frameRate) {
             throw MediaError(
                 .invalidArgument,

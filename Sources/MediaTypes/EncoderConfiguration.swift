@@ -17,15 +17,15 @@ public struct EncoderConfiguration: Sendable, Hashable {
     public var profile: VideoProfile?
     /// Which level, if the codec is H.264; `nil` for the lowest that the stream keeps to. Without ``hevcLevel`` it makes
     /// H.264 the codec where that is open.
-    public var level: H264Level?
-    /// Which level and tier, if the codec is HEVC; `nil` for the lowest that the stream keeps to. Without ``level`` it makes
-    /// HEVC the codec where that is open.
+    public var h264Level: H264Level?
+    /// Which level and tier, if the codec is HEVC; `nil` for the lowest that the stream keeps to. Without ``h264Level`` it
+    /// makes HEVC the codec where that is open.
     public var hevcLevel: HEVCLevel?
     /// Bits of a sample: 8 or 10.
     public var bitDepth = 8
     /// Whether ten bits are a wish, as of a source that has them: encoders of HEVC fulfil it, those of H.264 code eight bits
     /// and report it.
-    public var prefersBitDepth = false
+    package var prefersBitDepth = false
     /// Frames per second. For variable frame rate it is the nominal rate, on which rate control and levels are based.
     public var frameRate = Rational(30)
     /// Whether the time between frames differs.
@@ -61,6 +61,8 @@ public struct EncoderConfiguration: Sendable, Hashable {
     /// It needs a key-frame interval, and excludes B-frames, open groups and temporal layers.
     public var usesIntraRefresh = false
     /// Temporal layers, 1...3: who drops the frames of the upper ones has a stream of half, or a quarter, of the rate.
+    /// With B-frames those are the upper layers: one in a row in two layers, three in three. Where ``bFrames`` asks for
+    /// more there are so many, where it asks for fewer there are none, and either is reported.
     public var temporalLayers = 1
     /// How many long-term references can be marked by ``FrameOptions/longTermReference``, 0...15.
     public var longTermReferences = 0

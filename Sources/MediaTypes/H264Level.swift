@@ -2,7 +2,7 @@
 
 internal import BitstreamSyntax
 
-/// A level of H.264 and its limits (H.264 table A-1).
+/// A level of H.264 and its limits (H.264 tables ).
 public struct H264Level: Sendable, Hashable, CustomStringConvertible {
     /// The name, for example `4.1` or `1b`.
     public var name: String {
@@ -71,6 +71,23 @@ public struct H264Level: Sendable, Hashable, CustomStringConvertible {
     /// MaxDpbFrames: how many pictures of that size a decoder keeps, at most 16 (H.264 A.3.1); 0 for no size.
     public func decodedPictures(width: Int, height: Int) -> Int {
         limits.maxDpbFrames(columns: Self.macroblocks(width), rows: Self.macroblocks(height))
+    }
+}
+
+// MARK: - Slices
+
+extension H264Level {
+    /// How many slices each picture of that size and rate may have in a profile, at least 1, as far as table A-4 says it:
+    /// one for every `SliceRate` of the macroblocks that a decoder does from one picture to the next, and for the first
+    /// picture, if that is less, in 1/172 second, in 1/300 from level 6 on, or as many as the picture has (H.264 A.3.3).
+    /// `nil` where there is no such limit: below level 3, and in profile baseline.
+    public func maximumSlices(width: Int, height: Int, frameRate: Rational, in profile: VideoProfile) -> Int? {
+        guard let sliceRate = limits.sliceRate, !profile.isBaseline, frameRate.isPositive else { return nil }
+        let own = Int128(Self.macroblocks(width)) * Int128(Self.macroblocks(height))
+        let perSecond = Int128(maximumMacroblocksPerSecond)
+        let ofFirst = max(own, perSecond / (levelIDC < 60 ? 172 : 300))
+        let ofOthers = perSecond * Int128(frameRate.denominator) / Int128(frameRate.numerator)
+        return max(Int(clamping: min(ofFirst, ofOthers) / Int128(sliceRate)), 1)
     }
 }
 

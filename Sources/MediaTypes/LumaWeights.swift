@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// The weights of red and blue in luma, `KR` and `KB` of H.273 8.3 (table 4); that of green is the rest to 1.
-public struct LumaWeights: Sendable, Hashable {
+package struct LumaWeights: Sendable, Hashable {
     /// That of red.
-    public let red: Double
+    package let red: Double
     /// That of blue.
-    public let blue: Double
+    package let blue: Double
 
     /// That of green.
-    public var green: Double { 1 - red - blue }
+    package var green: Double { 1 - red - blue }
 
     /// `nil` for matrices which are not defined by two weights alone, and for those with constant luminance.
-    public init?(_ matrix: ColorDescription.Matrix) {
+    package init?(_ matrix: ColorDescription.Matrix) {
         switch matrix.rawValue {
         case 1: (red, blue) = (0.2126, 0.0722)
         case 4: (red, blue) = (0.30, 0.11)

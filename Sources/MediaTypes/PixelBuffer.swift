@@ -144,8 +144,11 @@ extension PixelBuffer {
 
     /// Makes a picture that lies in a file. It is read when somebody wants its samples.
     ///
-    /// - Parameter release: Called exactly once, on any thread, when nothing reads the file any more for this picture. It is
-    ///   not called if this initialiser throws.
+    /// - Parameters:
+    ///   - description: What the file holds.
+    ///   - file: The file, and where in it the planes are.
+    ///   - release: Called exactly once, on any thread, when nothing reads the file any more for this picture. It is not
+    ///     called if this initialiser throws.
     /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset.
     public convenience init(
         _ description: Description,
@@ -164,8 +167,13 @@ extension PixelBuffer {
         self.init(description, storage: .file(file), planes: [], onRelease: release)
     }
 
-    /// Makes a picture in DMA-BUF memory.
+    /// Makes a picture in DMA-BUF memory, without a copy.
     ///
+    /// - Parameters:
+    ///   - description: What the memory holds.
+    ///   - dmaBuf: The memory, and where in it the planes are.
+    ///   - release: Called exactly once, on any thread, when nothing reads the memory any more. It is not called if this
+    ///     initialiser throws.
     /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset, or a plane in an object that
     ///   is not there.
     public convenience init(
@@ -275,6 +283,11 @@ extension PixelBuffer {
         )
     }
 
+    /// The used bytes of a row and the number of rows of each plane, in the order of the planes.
+    public var planeExtents: [PlaneExtent] {
+        (0..<format.planeCount).compactMap { format.planeExtent($0, width: width, height: height) }
+    }
+
     /// Whether the CPU can reach the samples: all but those of device surfaces and of DMA-BUFs that are not linear.
     public var isMapped: Bool {
         switch storage {
@@ -335,8 +348,7 @@ extension PixelBuffer {
             return try file.read(into: target, format: format, width: width, height: height, isForDevice: isForDevice)
         }
         try withPlanes { planes in
-            for (index, (source, target)) in zip(planes, target).enumerated() {
-                guard let extent = format.planeExtent(index, width: width, height: height) else { continue }
+            for ((source, target), extent) in zip(zip(planes, target), planeExtents) {
                 target.copyRows(of: source, extent, isForDevice: isForDevice)
             }
         }

@@ -70,8 +70,9 @@ extension EncoderConfiguration {
     /// there is none.
     public func rateLimit(codec: VideoCodec) -> RateLimit? {
         let limit = rateControl.rateLimit(codec: codec, allowsReordering: allowsReordering)
-        guard let limit, case .averageBitRate(let average, .automatic) = rateControl, let level else { return limit }
-        return limit.fitting(level.maximumRate(in: mostGenerousProfile), average: average)
+        guard let limit, let h264Level, case .averageBitRate(let average, .automatic) = rateControl
+        else { return limit }
+        return limit.fitting(h264Level.maximumRate(in: mostGenerousProfile), average: average)
     }
 }
 

@@ -33,6 +33,11 @@ public struct Rational: Sendable, CustomStringConvertible {
     public var description: String { denominator == 1 ? "\(numerator)" : "\(numerator)/\(denominator)" }
 }
 
+extension Rational: ExpressibleByIntegerLiteral {
+    /// That many to one: a frame rate may be written `30`.
+    public init(integerLiteral value: Int32) { self.init(value) }
+}
+
 extension Rational: Hashable {
     /// Whether both are the same ratio: 60/2 equals 30/1.
     public static func == (left: Rational, right: Rational) -> Bool {

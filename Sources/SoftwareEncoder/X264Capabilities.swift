@@ -63,7 +63,7 @@ extension X264Settings {
     /// Whether the limit on peaks keeps to the level that the stream has declared; one that the user chose counts as
     /// chosen for all rates.
     private func fits(level: Int32) -> Bool {
-        guard configuration.level == nil, hasLimit, let level = H264Level(levelIDC: UInt8(clamping: level)) else {
+        guard configuration.h264Level == nil, hasLimit, let level = H264Level(levelIDC: UInt8(clamping: level)) else {
             return true
         }
         let limit = RateLimit(

@@ -60,7 +60,8 @@ struct X264Outcome {
             let reason = "the key-frame interval or lossless coding limits them"
             report("b-frames", asked.i_bframe, actual.i_bframe, reason)
         }
-        report("slices", configuration.slices, max(1, Int(actual.i_slice_count)), sliceReason(actual))
+        let slices = max(1, Int(actual.i_slice_count))
+        report("slices", configuration.slices, slices, sliceReason(actual, maximum: settings.maximumSlices))
         if let range = configuration.quantizerRange, asked.rc.i_rc_method == X264_RC_CQP {
             let derived = settings.frameQuantizers(actual)
             let used = range.contains(derived.lowerBound) && range.contains(derived.upperBound) ? range : derived
@@ -88,9 +89,10 @@ struct X264Outcome {
 }
 
 extension X264Outcome {
-    private static func sliceReason(_ actual: x264_param_t) -> String {
-        actual.b_sliced_threads != 0
-            ? "without delay x264 codes a slice on each of its threads" : "a slice has at least a row of macroblocks"
+    private static func sliceReason(_ actual: x264_param_t, maximum: Int) -> String {
+        if actual.b_sliced_threads != 0 { return "without delay x264 codes a slice on each of its threads" }
+        if Int(actual.i_slice_count) == maximum { return "the level has no more for pictures of that size and rate" }
+        return "a slice has at least a row of macroblocks"
     }
 }
 

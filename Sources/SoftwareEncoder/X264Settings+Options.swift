@@ -10,10 +10,20 @@ extension X264Settings {
     /// has the number that it is told.
     mutating func setSlices() {
         guard configuration.slices > 1 else { return }
-        parameters.i_slice_count = Int32(clamping: configuration.slices)
+        parameters.i_slice_count = Int32(clamping: min(configuration.slices, maximumSlices))
         if parameters.b_sliced_threads != 0, configuration.software.threads == 0 {
             parameters.i_threads = parameters.i_slice_count
         }
+    }
+
+    /// What the level that was asked for allows: x264 does not look.
+    var maximumSlices: Int {
+        configuration.h264Level?.maximumSlices(
+            width: configuration.width,
+            height: configuration.height,
+            frameRate: configuration.frameRate,
+            in: configuration.profile ?? .h264High
+        ) ?? .max
     }
 
     /// x264 makes waves with one reference only. A scene cut would begin a group of its own.

@@ -118,7 +118,7 @@ extension X264Settings {
         parameters.i_bitdepth = Int32(clamping: configuration.bitDepth)
         parameters.i_threads = Int32(clamping: configuration.software.threads)
         parameters.b_aud = configuration.accessUnitDelimiters ? 1 : 0
-        if let level = configuration.level { parameters.i_level_idc = Int32(level.levelIDC) }
+        if let level = configuration.h264Level { parameters.i_level_idc = Int32(level.levelIDC) }
         if let ratio = configuration.pixelAspectRatio {
             parameters.vui.i_sar_width = ratio.numerator
             parameters.vui.i_sar_height = ratio.denominator
@@ -200,7 +200,7 @@ extension X264Settings {
     /// How far frames can be reordered in the decoded picture buffer of the level that was asked for: x264 needs two
     /// frames for B-frames and four for a pyramid.
     private var levelReorderDepth: Int {
-        guard let level = configuration.level else { return .max }
+        guard let level = configuration.h264Level else { return .max }
         let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
         return frames < 2 ? 0 : frames < 4 ? 1 : .max
     }
@@ -231,7 +231,7 @@ extension X264Settings {
 
     /// As the command line does: a level that was asked for bounds the number of reference frames.
     private mutating func limitReferences() {
-        guard let level = configuration.level else { return }
+        guard let level = configuration.h264Level else { return }
         let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
         parameters.i_frame_reference = min(parameters.i_frame_reference, Int32(clamping: max(1, frames)))
     }

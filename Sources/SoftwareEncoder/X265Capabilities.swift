@@ -7,12 +7,14 @@ extension X265Settings {
     /// What x265 takes; I420 first, which it copies as it is, while chroma that is interleaved has to be taken apart.
     var pixelFormats: [PixelFormat] { configuration.bitDepth == 10 ? [.p010] : [.i420, .nv12] }
 
+    /// Intra refresh is not among them: there are waves if they are asked for, but none of them makes pictures whole.
+    ///
     /// - Parameter actual: The parameters in force.
     func supportedProperties(_ actual: x265_param) -> Set<EncoderOption> {
         var options: Set<EncoderOption> = [
             .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
             .openGOP, .forceKeyFrame, .frameQuantizer, .accessUnitDelimiters, .hdrMetadata, .captions, .lowLatency,
-            .softwareOptions, .intraRefresh, .initialBufferFullness,
+            .softwareOptions, .initialBufferFullness,
         ]
         if X265EncoderFactory.bitDepths.contains(10) { options.insert(.tenBit) }
         if parameters.rc.rateControlMode != Int32(X265_RC_CQP.rawValue) { options.insert(.quantizerRange) }

@@ -22,7 +22,7 @@ actor MediaReader {
         var tracks: [MediaTrack]
         var chapters: [Chapter]
         var metadata: [String: String]
-        var ignored: [IgnoredStream]
+        var ignoredStreams: [IgnoredStream]
     }
 
     func open(
@@ -37,7 +37,7 @@ actor MediaReader {
             tracks: source.tracks,
             chapters: source.chapters,
             metadata: source.metadata,
-            ignored: source.ignored
+            ignoredStreams: source.ignoredStreams
         )
     }
 

@@ -64,7 +64,9 @@ public final class Transcoder: Sendable {
 
     /// Makes a transcoder.
     ///
-    /// - Parameter notify: Called on any thread; must not block.
+    /// - Parameters:
+    ///   - request: What to transcode.
+    ///   - notify: Called on any thread; must not block.
     public init(_ request: TranscodeRequest, notify: @escaping @Sendable (Notice) -> Void = { _ in }) {
         self.request = request
         self.notify = notify
@@ -100,7 +102,7 @@ public final class Transcoder: Sendable {
         let (regions, cut) = try request.video.regions(in: contents.video)
         let lost = lostByVideo + cut
         let (copied, refusals) = try await openOutput(contents, configuration)
-        let omissions = refusals + contents.ignored.map { "\($0.kind) stream \($0.index): \($0.reason)" }
+        let omissions = refusals + contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         var options = request.session
         options.devices.verifier = options.devices.verifier ?? DecodingVerifier()
         let session = try await CompressionSession(configuration: configuration, options: options)

@@ -12,8 +12,8 @@ public struct VideoSettings: Sendable {
     public var size: (width: Int, height: Int)?
     /// A constant frame rate; `nil` for the track's timing as it is.
     public var frameRate: Rational?
-    /// Whether a track of more than eight bits is coded with ten where the codec is HEVC; else ``EncoderConfiguration/bitDepth``
-    /// of the base counts. A profile decides before both.
+    /// Whether a track of more than eight bits is coded with ten where the codec is HEVC; else the bit depth of ``base``
+    /// counts. A profile decides before both.
     public var keepsBitDepth = true
     /// Regions of interest of every picture, in pixels of the track's pictures as they are shown: scaled with them. They
     /// take the place of those that pictures bring along; none for those.

@@ -13,6 +13,14 @@ protocol ArgumentValue: Sendable {
 
     /// What may be written, for an error's "allowed".
     static var allowedText: String { get }
+
+    /// What a shell offers for it: all that may be written, where that is a list; else nothing.
+    static var completions: [String] { get }
+}
+
+extension ArgumentValue {
+    /// None.
+    static var completions: [String] { [] }
 }
 
 /// An option's text, read after the command line as a whole is known to be in order, so that every wrong value is
@@ -22,6 +30,10 @@ struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
     let text: String
 
     init(argument: String) { text = argument }
+
+    static var defaultCompletionKind: CompletionKind {
+        Value.completions.isEmpty ? .default : .list(Value.completions)
+    }
 
     /// The value.
     ///
@@ -40,7 +52,9 @@ struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
 extension ArgumentValue where Self: CaseIterable & RawRepresentable<String> {
     init?(argument text: String) { self.init(rawValue: text) }
 
-    static var allowedText: String { allCases.map(\.rawValue).joined(separator: ", ") }
+    static var allowedText: String { completions.joined(separator: ", ") }
+
+    static var completions: [String] { allCases.map(\.rawValue) }
 }
 
 extension CodecSelection: ArgumentValue {}
@@ -56,9 +70,7 @@ extension VideoProfile: ArgumentValue {
     /// `main` is H.264's until the codec is known to be HEVC.
     init?(argument text: String) { self.init(rawValue: text == "main10" ? Self.hevcMain10.rawValue : text) }
 
-    static var allowedText: String {
-        (allCases.filter { $0.codec == .h264 }.map(\.rawValue) + ["main10"]).joined(separator: ", ")
-    }
+    static var completions: [String] { allCases.filter { $0.codec == .h264 }.map(\.rawValue) + ["main10"] }
 }
 
 /// A level by its name, which may be one of either codec.
@@ -74,6 +86,7 @@ struct StreamLevel: ArgumentValue {
     static var h264Names: String { H264Level.all.map(\.name).joined(separator: ", ") }
     static var hevcNames: String { HEVCLevel.all.map(\.name).joined(separator: ", ") }
     static var allowedText: String { "\(h264Names); of HEVC \(hevcNames)" }
+    static var completions: [String] { Set(H264Level.all.map(\.name) + HEVCLevel.all.map(\.name)).sorted() }
 }
 
 // MARK: - Numbers

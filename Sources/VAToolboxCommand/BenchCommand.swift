@@ -20,7 +20,8 @@ struct BenchCommand: ParsableCommand, Sendable {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The folder for results (default: one named after the time).", valueName: "folder")
+        help: ArgumentHelp("The folder for results (default: one named after the time).", valueName: "folder"),
+        completion: .directory
     )
     var output: String?
 
@@ -42,7 +43,10 @@ struct BenchPlanArguments: ParsableArguments, Sendable {
     @Flag(help: "A look in a minute or so: one small clip, each point once.")
     var quick = false
 
-    @Option(help: ArgumentHelp("A plan in YAML or JSON; other options change it.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A plan in YAML or JSON; other options change it.", valueName: "file"),
+        completion: .file()
+    )
     var plan: String?
 
     @Option(

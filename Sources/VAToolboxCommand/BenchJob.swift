@@ -76,13 +76,20 @@ final class BenchJob: Sendable {
         }
     }
 
+    /// The file of this program. If another one has taken its place meanwhile, the kernel's name for it, which tools that
+    /// run programs in their own process (valgrind) do not know.
+    private static var thisProgram: String {
+        guard let resolved = realpath("/proc/self/exe", nil) else { return "/proc/self/exe" }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     private func measure(_ plan: BenchmarkPlan, in folder: String) throws(MediaError) -> BenchmarkReport {
         var options = Benchmark.Options(
             plan: plan,
             folder: folder,
             program: "vatoolbox \(VAToolboxCommand.version)",
-            // This program, even if its file has been replaced meanwhile.
-            runCommand: ["/proc/self/exe", BenchRunCommand.name]
+            runCommand: [Self.thisProgram, BenchRunCommand.name]
         )
         options.resumes = command.resume
         options.keepsStreams = command.keepStreams

@@ -45,11 +45,15 @@ struct OutputArguments: ParsableArguments, Sendable {
         help: ArgumentHelp(
             "The file to write (\(OutputArguments.extensions)), - for standard output, null for nothing.",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var output: String
 
-    @Option(help: ArgumentHelp("\(OutputArguments.formats) (default: by extension).", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("\(OutputArguments.formats) (default: by extension).", valueName: "name"),
+        completion: .list(ContainerFormat.allCases.map(\.rawValue))
+    )
     var format: String?
 
     @Flag(help: "Write MP4 and MOV in fragments, playable while they grow.")

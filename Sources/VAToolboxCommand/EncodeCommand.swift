@@ -14,7 +14,10 @@ struct EncodeCommand: ParsableCommand, Sendable {
             """
     )
 
-    @Argument(help: "What to read: a file that FFmpeg knows, a URL, or - for standard input.")
+    @Argument(
+        help: "What to read: a file that FFmpeg knows, a URL, or - for standard input.",
+        completion: .file()
+    )
     var input: String
 
     @OptionGroup(title: "Output options") var output: OutputArguments

@@ -168,9 +168,9 @@ extension StreamArguments {
         let named = try level.value(of: "--level")
         // Where the codec is open, it is the level of whichever it becomes.
         let codec = configuration.fixedCodec
-        if codec != .hevc { configuration.level = named.h264 }
+        if codec != .hevc { configuration.h264Level = named.h264 }
         if codec != .h264 { configuration.hevcLevel = named.hevc }
-        guard configuration.hevcLevel == nil, configuration.level == nil else { return }
+        guard configuration.hevcLevel == nil, configuration.h264Level == nil else { return }
         throw MediaError(
             .invalidArgument,
             "the codec has no such level",

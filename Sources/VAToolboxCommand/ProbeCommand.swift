@@ -14,13 +14,13 @@ struct ProbeCommand: ParsableCommand {
         discussion: """
             Each driver is loaded in a process of its own, so that one which crashes or hangs is a line of the report, and \
             proves by a short encode that it does what it lists, unless it did lately. Exit status: 0, also without a GPU or with a driver that fails; \
-            1 with --exhaustive, if something that a driver lists for H.264 does not work; 2 the command line is wrong.
+            1 with --exhaustive, if something that a driver lists for H.264 and HEVC does not work; 2 the command line is wrong.
             """
     )
 
     @Flag(
         help: ArgumentHelp(
-            "Try every way to encode H.264 that a driver lists.",
+            "Try every way to encode H.264 and HEVC that a driver lists.",
             discussion: """
                 A few frames are encoded with each combination of profile, entrypoint, rate control, B-frames and slices, \
                 in processes of their own, and what comes out is read and decoded. The stages are reported one by one.

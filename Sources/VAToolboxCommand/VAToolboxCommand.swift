@@ -14,7 +14,7 @@ import VAToolbox
 struct VAToolboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vatoolbox",
-        abstract: "Encode video to H.264, on the GPU where that is possible and on the CPU where it is not.",
+        abstract: "Encode video to H.264 and HEVC, on the GPU where that is possible and on the CPU where it is not.",
         version: version,
         subcommands: [EncodeCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self]
     )

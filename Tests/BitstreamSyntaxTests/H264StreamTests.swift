@@ -76,7 +76,7 @@ import Testing
         #expect(sps.isFullRange)
         #expect(
             sps.colourDescription
-                == ColourDescription(colourPrimaries: 9, transferCharacteristics: 16, matrixCoefficients: 9)
+                == ColourCodePoints(colourPrimaries: 9, transferCharacteristics: 16, matrixCoefficients: 9)
         )
         let probed = try stream.probe(
             ["profile", "level", "width", "height", "pix_fmt", "sample_aspect_ratio", "has_b_frames"],

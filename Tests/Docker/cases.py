@@ -5,7 +5,8 @@ import json
 import subprocess
 import threading
 
-from containers import FRAMES, GROUP, NODE, PROFILE, decoded_frames, wait_until
+from containers import FRAMES, GROUP, NODE, PROFILE, decoded_frames
+from runner.waiting import wait_until
 
 ENCODE = ["encode", "in.mp4", "-o", "out.mp4", "--overwrite"]
 DRM_FREE = "no driver answers behind it"  # what a node without a driver says once it may be opened

@@ -5,7 +5,6 @@ import os
 import shutil
 import stat
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,13 +128,3 @@ def decoded_frames(source, data=None):
     if made.returncode != 0 or made.stderr:
         return made.stderr.decode(errors="replace")
     return sum(1 for line in made.stdout.decode().splitlines() if line and not line.startswith("#"))
-
-
-def wait_until(condition, seconds=60):
-    """Whether something has happened within a generous time."""
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False

@@ -115,8 +115,7 @@ extension ProcessTests {
         @Test func aHelperThatEndsBetweenCallsIsTold() throws {
             let take = try Take(factory("none-encoding"), .small())
             kill(try #require(take.remote?.processID), SIGKILL)
-            let end = ContinuousClock.now + .seconds(20)
-            while take.outputs.errors.isEmpty, .now < end { usleep(1000) }
+            take.outputs.waitForError()
             #expect(take.outputs.errors.first?.message.contains("was ended by SIGKILL") == true)
             #expect(throws: MediaError.self) { try take.encoder.drain() }
         }

@@ -7,6 +7,7 @@ import Glibc
 import MediaTypes
 import MetricsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EncoderIPC
@@ -35,9 +36,8 @@ extension ProcessTests {
         }
 
         private func waitUntil(_ condition: () -> Bool) {
-            let end = ContinuousClock.now + .seconds(20)
-            while !condition(), .now < end { usleep(1000) }
-            #expect(condition())
+            let isSo = Patience.block(until: condition)
+            #expect(isSo)
         }
 
         @Test func everyEncoderHasAHelperOfItsOwn() throws {

@@ -268,8 +268,7 @@ extension ProcessTests {
                 } catch {
                     thrown = error
                 }
-                let end = ContinuousClock.now + .seconds(20)
-                while thrown == nil, outputs.errors.isEmpty, .now < end { usleep(200) }
+                if thrown == nil { outputs.waitForError() }
                 #expect(outputs.errors.count + (thrown == nil ? 0 : 1) == 1)
             }
             Traces.expectNone()
@@ -303,8 +302,7 @@ extension ProcessTests {
                 throw MediaError(.invalidState, "no picture: \(error)")
             }
             try encoder.encode(EncoderFrame(number: 0, buffer: picture, presentationTime: .zero))
-            let end = ContinuousClock.now + .seconds(20)
-            while outputs.errors.isEmpty, .now < end { usleep(200) }
+            outputs.waitForError()
         }
 
         @Test func aHelperThatLeavesIsTold() {

@@ -13,12 +13,12 @@ import shutil
 import struct
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.launch import run
 from runner.places import build, compiler
+from runner.waiting import wait_until
 from runner.commands import DEVICE, make_source
 
 # A render node that no machine has: its driver does not answer, who may open it is for the kernel to say.
@@ -142,9 +142,7 @@ class DeviceRules:
 
     def __exit__(self, *_):
         # Processes that were killed leave a moment later.
-        limit = time.monotonic() + 60
-        while (self.folder / "cgroup.procs").read_text() and time.monotonic() < limit:
-            time.sleep(0.01)
+        wait_until(lambda: not (self.folder / "cgroup.procs").read_text())
         self.folder.rmdir()
 
     @property

@@ -77,6 +77,9 @@ def of_both_codecs(codec):
         refusal(usual._replace(b_frames="2"), "intra refresh with B-frames", extra=("--intra-refresh",)),
         refusal(amd, "amd, which limits no frame", extra=("--max-frame-size", "20k")),
         refusal(usual, "a quality level beyond the driver's", extra=("--quality-level", "9")),
+        refusal(usual, "more slices than the level has", size=(642, 358), extra=("--slices", "64", "--level", "3")),
+        refusal(usual._replace(b_frames="2"), "B-frames that do not fill temporal layers",
+                extra=("--temporal-layers", "3")),
     ]
 
 

@@ -145,7 +145,7 @@ import VAAPI
         let demanded = try setup(.intel, 1920, 1080) { $0.longTermReferences = 4 }
         #expect(demanded.device.structure.longTermReferences == 4 && demanded.stream.level.name == "5")
         let held = try setup(.intel, 1920, 1080) {
-            ($0.longTermReferences, $0.level) = (4, H264Level(name: "4"))
+            ($0.longTermReferences, $0.h264Level) = (4, H264Level(name: "4"))
         }
         #expect(held.device.structure.minimumPictureCount <= 4 && held.stream.level.name == "4")
         #expect(held.device.adjustments.map(\.property) == ["long-term references"])

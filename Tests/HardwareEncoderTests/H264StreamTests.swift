@@ -73,18 +73,19 @@ import Testing
         #expect(try level(1920, 1080, 4) { $0.rateControl = .constantQuantizer(20) } == "4")
         #expect(try level(1920, 1080, 5) { $0.rateControl = .constantQuantizer(20) } == "5")
         let beyond = #expect(throws: MediaError.self) {
-            try level(1920, 1080, 5) { ($0.level, $0.rateControl) = (H264Level(name: "4"), .constantQuantizer(20)) }
+            try level(1920, 1080, 5) { ($0.h264Level, $0.rateControl) = (H264Level(name: "4"), .constantQuantizer(20)) }
         }
         #expect(beyond?.message == "the stream is beyond level 4")
     }
 
     @Test func level1bIsToldByProfile() throws {
         let high = try stream(176, 144) {
-            ($0.level, $0.rateControl) = (H264Level(name: "1b"), .averageBitRate(100_000)); $0.frameRate = Rational(15)
+            ($0.h264Level, $0.rateControl) = (H264Level(name: "1b"), .averageBitRate(100_000))
+            $0.frameRate = Rational(15)
         }
         #expect(high.sequence.levelIdc == 9 && !high.sequence.constraintSet3Flag && high.sequence.level == "1b")
         let main = try stream(176, 144) {
-            ($0.level, $0.rateControl) = (H264Level(name: "1b"), .averageBitRate(80_000))
+            ($0.h264Level, $0.rateControl) = (H264Level(name: "1b"), .averageBitRate(80_000))
             ($0.profile, $0.frameRate) = (.h264Main, Rational(15))
         }
         #expect(main.sequence.levelIdc == 11 && main.sequence.constraintSet3Flag && main.sequence.level == "1b")
@@ -123,7 +124,7 @@ import Testing
         #expect(stream.sequence.frameRate == PositiveRatio(30000, 1001))
         #expect(
             stream.sequence.colourDescription
-                == ColourDescription(colourPrimaries: 9, transferCharacteristics: 16, matrixCoefficients: 9)
+                == ColourCodePoints(colourPrimaries: 9, transferCharacteristics: 16, matrixCoefficients: 9)
         )
         #expect(usability.signal.chromaLocation?.topField == 2 && !stream.sequence.isFullRange)
         #expect(stream.sequence.sampleAspectRatio == PositiveRatio(64, 45))

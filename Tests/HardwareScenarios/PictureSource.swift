@@ -54,7 +54,7 @@ final class PictureSource {
     }
 
     /// Waits until every buffer is there again.
-    func finish() async throws { try await captured.waitForAll() }
+    func finish() async { await captured.waitForAll() }
 
     private func keep(_ buffer: PixelBuffer, in file: FileHandle) throws {
         var samples = Data()
@@ -94,7 +94,12 @@ private final class CaptureBuffers: Sendable {
     private let description: PixelBuffer.Description
     private let layouts: [PlaneLayout]
     private let count: Int
-    private let free = Mutex<[Buffer]>([])
+    private struct Free {
+        var buffers: [Buffer] = []
+        /// Who waits until so many are free.
+        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+    private let free = Mutex(Free())
 
     /// - Parameter rowUnit: Planes have a multiple of so many rows.
     init(_ count: Int, _ description: PixelBuffer.Description, rowUnit: Int) throws {
@@ -116,14 +121,14 @@ private final class CaptureBuffers: Sendable {
                 let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
             else { throw Wrong("no memory for a picture: \(errno)") }
             let planes = layouts.map { PixelPlane(baseAddress: base + $0.offset, bytesPerRow: $0.bytesPerRow) }
-            free.withLock { $0.append(Buffer(number: number, descriptor: descriptor, planes: planes)) }
+            free.withLock { $0.buffers.append(Buffer(number: number, descriptor: descriptor, planes: planes)) }
         }
     }
 
     /// A picture in a buffer that nobody uses. Says in which one, and later when it came back.
     func picture(_ number: Int) async throws -> PixelBuffer {
-        try await wait("no buffer came back") { !$0.isEmpty }
-        let buffer = free.withLock { $0.removeFirst() }
+        await wait(for: 1)
+        let buffer = free.withLock { $0.buffers.removeFirst() }
         say("captured", ["frame": number, "buffer": buffer.number])
         Pictures.fill(buffer.planes, description, number)
         let planes = layouts.map { DMABuffer.Plane(object: 0, layout: $0) }
@@ -132,17 +137,28 @@ private final class CaptureBuffers: Sendable {
             var now = timespec()
             clock_gettime(CLOCK_MONOTONIC, &now)
             say("released", ["frame": number, "us": now.tv_sec * 1_000_000 + now.tv_nsec / 1000])
-            free.withLock { $0.append(buffer) }
+            let served = free.withLock { free in
+                free.buffers.append(buffer)
+                let count = free.buffers.count
+                let last = free.waiting.partition { $0.count <= count }
+                defer { free.waiting.removeSubrange(last...) }
+                return free.waiting[last...].map(\.continuation)
+            }
+            for continuation in served { continuation.resume() }
         }
     }
 
-    func waitForAll() async throws { try await wait("not all buffers came back") { [count] in $0.count == count } }
+    func waitForAll() async { await wait(for: count) }
 
-    private func wait(_ complaint: String, until condition: @Sendable ([Buffer]) -> Bool) async throws {
-        let limit = ContinuousClock.now + .seconds(60)
-        while !free.withLock({ condition($0) }) {
-            guard ContinuousClock.now < limit else { throw Wrong(complaint) }
-            try await Task.sleep(for: .milliseconds(1))
+    /// Waits until so many buffers are free. Where they never are, whoever runs the scenario ends it.
+    private func wait(for count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = free.withLock { free in
+                if free.buffers.count >= count { return true }
+                free.waiting.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
         }
     }
 }

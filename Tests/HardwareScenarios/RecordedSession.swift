@@ -20,17 +20,18 @@ struct RecordedSession {
             say("adjustment", ["property": adjustment.property, "used": adjustment.used])
         }
         let events = Task { [events = session.events] in for await event in events { Self.tell(event) } }
-        let consumer = Task { [samples = session.samples, output] in try await Self.record(samples, output) }
+        let (samplesSeen, seen) = AsyncStream<Void>.makeStream()
+        let consumer = Task { [samples = session.samples, output] in try await Self.record(samples, output, seen) }
         let source = try PictureSource(options, session.pixelBufferPool, copy: output + ".nv12")
         for number in 0..<options.frames {
             try await encode(number, source.picture(number), session)
             if options.pause > 0, (number + 1) % options.pause == 0 { pause(number + 1) }
         }
-        if options.isCancelled { return try await cancel(session, source) }
+        if options.isCancelled { return try await cancel(session, source, after: samplesSeen) }
         try await session.finish()
         let count = try await consumer.value
         await events.value
-        try await source.finish()
+        await source.finish()
         let statistics = await session.statistics
         say(
             "end",
@@ -45,10 +46,14 @@ struct RecordedSession {
     }
 
     /// Cancels the session once a sample is there, so that the encoder is at work.
-    private func cancel(_ session: CompressionSession, _ source: PictureSource) async throws {
-        while await session.statistics.codedFrames == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    private func cancel(
+        _ session: CompressionSession,
+        _ source: PictureSource,
+        after samplesSeen: AsyncStream<Void>
+    ) async throws {
+        for await _ in samplesSeen { break }
         session.cancel()
-        try await source.finish()
+        await source.finish()
         say("end", ["encoder": session.encoder.identity.name])
     }
 
@@ -75,7 +80,13 @@ struct RecordedSession {
     private static func time(_ number: Int64) -> MediaTime { MediaTime(value: number, timescale: 25) }
 
     /// Takes the samples into a file, and tells of each where it is there.
-    private static func record(_ samples: SampleSequence, _ output: String) async throws -> Int {
+    /// - Parameter seen: Is told of each sample, and of the end.
+    private static func record(
+        _ samples: SampleSequence,
+        _ output: String,
+        _ seen: AsyncStream<Void>.Continuation
+    ) async throws -> Int {
+        defer { seen.finish() }
         guard FileManager.default.createFile(atPath: output, contents: nil),
             let file = FileHandle(forWritingAtPath: output)
         else { throw Wrong("cannot write \(output)") }
@@ -95,6 +106,7 @@ struct RecordedSession {
             )
             offset += bytes.count
             count += 1
+            seen.yield()
         }
         try file.close()
         return count

@@ -142,7 +142,7 @@ struct ScenarioOptions: Sendable {
         case ("room", "no"): hasRoom = false
         case ("low-latency", "on"): configuration.isLowLatency = true
         case ("level", _) where H264Level(name: value) != nil || HEVCLevel(name: value) != nil:
-            (configuration.level, configuration.hevcLevel) = (H264Level(name: value), HEVCLevel(name: value))
+            (configuration.h264Level, configuration.hevcLevel) = (H264Level(name: value), HEVCLevel(name: value))
         case ("interval", "none"): configuration.keyFrameInterval = KeyFrameInterval()
         default: throw Wrong("no such option: \(name)=\(value)")
         }

@@ -99,9 +99,9 @@ import Testing
         #expect((source.video.width, source.video.codecName) == (128, "mpeg4"))
         #expect(source.tracks.map(\.kind) == [.audio])
         #expect(source.tracks.map(\.language) == ["deu"])
-        #expect(source.ignored.map(\.index) == [2, 3])
-        #expect(source.ignored.map(\.codecName) == ["mpeg4", "png"])
-        #expect(source.ignored.last?.reason.contains("picture") == true)
+        #expect(source.ignoredStreams.map(\.index) == [2, 3])
+        #expect(source.ignoredStreams.map(\.codecName) == ["mpeg4", "png"])
+        #expect(source.ignoredStreams.last?.reason.contains("picture") == true)
         #expect(source.metadata["title"] == "Clip")
         #expect(source.formatName.contains("mp4"))
     }

@@ -106,11 +106,11 @@ import Testing
         Options("--profile main") { $0.profile = .h264Main },
         Options("--profile high") { $0.profile = .h264High },
         Options("--level 1.2 --preset slower") {
-            $0.level = H264Level(name: "1.2")
+            $0.h264Level = H264Level(name: "1.2")
             $0.software.preset = .slower
         },
-        Options("--level 1b") { $0.level = H264Level(name: "1b") },
-        Options("--level 4.1") { $0.level = H264Level(name: "4.1") },
+        Options("--level 1b") { $0.h264Level = H264Level(name: "1b") },
+        Options("--level 4.1") { $0.h264Level = H264Level(name: "4.1") },
         Options("--no-cabac") { $0.entropyMode = .cavlc },
         Options("--aud") { $0.accessUnitDelimiters = true },
         Options("--aud --nal-hrd cbr --bitrate 500 --vbv-maxrate 500 --vbv-bufsize 500") {

@@ -59,6 +59,21 @@ import Testing
         try expectToDecode(recording, Self.calm)
     }
 
+    /// Level 4 has a slice for each 60 of the macroblocks that a decoder does in 1/172 second.
+    @Test func slicesAreAsManyAsTheLevelHas() throws {
+        let clip = TestClip(width: 32, height: 1024, count: 3, hasSceneChange: false)
+        let configuration = configuration {
+            ($0.width, $0.height, $0.slices) = (clip.width, clip.height, 64)
+            $0.h264Level = H264Level(name: "4")
+        }
+        let recording = try Recording(configuration, clip)
+        #expect(slices(recording) == [23])
+        #expect(adjustments(recording) == ["slices: 64 -> 23"])
+        let reason = recording.properties.adjustments.first?.reason
+        #expect(reason == "the level has no more for pictures of that size and rate")
+        try expectToDecode(recording, clip)
+    }
+
     struct WithoutDelay: Sendable, CustomTestStringConvertible {
         var testDescription: String { "\(asked) slices, \(threads) threads" }
         var asked: Int

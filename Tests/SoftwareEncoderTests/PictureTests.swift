@@ -179,7 +179,7 @@ import Testing
         #expect(
             try adjustments {
                 ($0.width, $0.height, $0.frameRate) = (352, 288, Rational(7))
-                $0.level = H264Level(name: "1.1")
+                $0.h264Level = H264Level(name: "1.1")
                 $0.rateControl = .averageBitRate(150_000)
             } == ["b-pyramid: on -> off"]
         )
@@ -190,7 +190,7 @@ import Testing
         configuration.color = .hdr10
         configuration.pixelAspectRatio = Rational(4, 3)
         configuration.contentLight = ContentLightLevel(maximumContentLightLevel: 1000, maximumFrameAverageLightLevel: 1)
-        configuration.level = H264Level(name: "1b")
+        configuration.h264Level = H264Level(name: "1b")
         configuration.frameRate = Rational(15)
         configuration.rateControl = .constantQuality(30)
         var properties = try Recording(configuration).properties

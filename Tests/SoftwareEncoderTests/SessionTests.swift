@@ -137,7 +137,7 @@ import Testing
         let clip = TestClip.small
         // The level is given so that the lower rate does not keep the higher one away.
         var configuration = Self.fast(change.before)
-        if change.isDone { configuration.level = H264Level(name: "3") }
+        if change.isDone { configuration.h264Level = H264Level(name: "3") }
         // With several threads, or AVX-512, x264 was seen to take a change and not to follow it, once in thirty times.
         configuration.software.threads = 1
         configuration.software.instructionSet = .sse2

@@ -163,7 +163,9 @@ import Testing
         #expect(properties.formatDescription.pixelAspectRatio == Rational(4, 3))
         #expect(properties.formatDescription.attachments.contentLight?.maximumContentLightLevel == 1000)
         #expect(properties.supportedProperties.isSuperset(of: [.tenBit, .hdrMetadata, .captions, .slices]))
-        let missing: Set<EncoderOption> = [.bitRateUpdate, .entropyMode, .temporalLayers, .longTermReferences]
+        let missing: Set<EncoderOption> = [
+            .bitRateUpdate, .entropyMode, .temporalLayers, .longTermReferences, .intraRefresh,
+        ]
         #expect(properties.supportedProperties.isDisjoint(with: missing))
         let sequence = try HEVCSequenceParameterSet(nalUnit: properties.formatDescription.parameterSets[1])
         #expect(sequence.profileTierLevel.general.tierFlag)

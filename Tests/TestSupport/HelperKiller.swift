@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import Dispatch
 internal import Glibc
 package import MediaTypes
 internal import Synchronization
@@ -36,12 +37,12 @@ package final class HelperKiller: Sendable {
     private struct State {
         var dealt: [Blow] = []
         var isStopped = false
-        var isOver = false
     }
 
     private let process: Int32
     private let plan: Plan
     private let state = Mutex(State())
+    private let isOver = DispatchSemaphore(value: 0)
 
     /// Begins at once.
     ///
@@ -59,7 +60,8 @@ package final class HelperKiller: Sendable {
     /// Ends it, and waits until no helper will be hit any more.
     package func stop() {
         state.withLock { $0.isStopped = true }
-        while !state.withLock({ $0.isOver }) { usleep(500) }
+        isOver.wait()
+        isOver.signal()
     }
 
     private func run() {
@@ -77,7 +79,7 @@ package final class HelperKiller: Sendable {
             guard Self.helpers(of: process).contains(victim) else { continue }
             strike(victim, plan.blows[dealt.count % plan.blows.count], &random)
         }
-        state.withLock { $0.isOver = true }
+        isOver.signal()
     }
 
     private func strike(_ victim: Int32, _ blow: Blow, _ random: inout SplitMix) {

@@ -55,12 +55,9 @@ import Testing
     }
 
     @Test func figuresOfTheReferenceDriverAreThoseOfTheStreams() throws {
-        let shim = try FakeGPU.folder() + "/librender_node.so"
-        let environment =
-            ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=128=generic"] + (try Scratch.driver("libref"))
         let result = try bench(
             Self.small + ["--encoders", "/dev/dri/renderD128", "--keep-streams", "--output", "out"],
-            environment
+            try Scratch.machine()
         )
         #expect(result.status == 0, "\(result.errors)")
         let report = try report(in: "out")

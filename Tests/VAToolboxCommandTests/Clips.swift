@@ -8,9 +8,7 @@ extension Scratch {
     /// A moving picture of 160x90 at 25 frames per second, with sound unless it is a format without.
     @discardableResult
     func makeClip(_ name: String = "clip.mkv", seconds: Double = 1, size: String = "160x90") throws -> String {
-        var arguments = [
-            "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=\(size):rate=25:duration=\(seconds)",
-        ]
+        var arguments: [String] = []
         if name.hasSuffix(".y4m") {
             arguments += ["-pix_fmt", "yuv420p"]
         } else {
@@ -18,9 +16,23 @@ extension Scratch {
             arguments += ["-c:v", "libx264", "-preset", "ultrafast", "-qp", "10", "-pix_fmt", "yuv420p"]
             arguments += ["-c:a", name.hasSuffix(".webm") ? "libopus" : "aac"]
         }
-        let result = try run(arguments + [path(name)])
-        try #require(result.status == 0, "\(result.errors)")
+        try generate("testsrc2=size=\(size):rate=25:duration=\(seconds)", arguments + [path(name)])
         return path(name)
+    }
+
+    /// Runs ffmpeg, which must succeed.
+    @discardableResult
+    func ffmpeg(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
+        try tool(["ffmpeg", "-v", "error"] + arguments, sourceLocation: sourceLocation)
+    }
+
+    /// Runs ffmpeg on a source of libavfilter.
+    func generate(
+        _ source: String,
+        _ arguments: [String],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        try ffmpeg(["-f", "lavfi", "-i", source] + arguments, sourceLocation: sourceLocation)
     }
 
     /// One value of each frame or packet that ffprobe lists, in its order.
@@ -53,21 +65,9 @@ extension Scratch {
 
     /// The MD5 of each decoded picture.
     func frameHashes(_ file: String) throws -> [String] {
-        let text = try tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-xerror",
-            "-i",
-            path(file),
-            "-map",
-            "0:v",
-            "-vsync",
-            "passthrough",
-            "-f",
-            "framemd5",
-            "-"
-        )
+        let text = try ffmpeg([
+            "-xerror", "-i", path(file), "-map", "0:v", "-vsync", "passthrough", "-f", "framemd5", "-",
+        ])
         return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
             $0.split(separator: ",").last.map { $0.trimmingCharacters(in: .whitespaces) }
         }
@@ -84,20 +84,7 @@ extension Scratch {
     func worstPSNR(_ reference: String, _ file: String, filter: String = "null") throws -> Double {
         // One frame a second on both sides, so that frames are compared by their number.
         let graph = "[0:v]\(filter),settb=1,setpts=N[a];[1:v]settb=1,setpts=N[b];[a][b]psnr=stats_file=-"
-        let text = try tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-i",
-            path(reference),
-            "-i",
-            path(file),
-            "-filter_complex",
-            graph,
-            "-f",
-            "null",
-            "-"
-        )
+        let text = try ffmpeg(["-i", path(reference), "-i", path(file), "-filter_complex", graph, "-f", "null", "-"])
         let values = text.split(separator: "\n").compactMap { line in
             line.split(separator: " ").first { $0.hasPrefix("psnr_avg:") }.flatMap { field -> Double? in
                 let value = field.dropFirst("psnr_avg:".count)

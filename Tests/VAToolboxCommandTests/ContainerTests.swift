@@ -79,28 +79,10 @@ import Testing
 
             """
         )
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-i",
-            scratch.path("clip.mkv"),
-            "-i",
-            scratch.path("s.srt"),
-            "-i",
-            scratch.path("m.txt"),
-            "-map",
-            "0",
-            "-map",
-            "1",
-            "-map_metadata",
-            "2",
-            "-map_chapters",
-            "2",
-            "-c",
-            "copy",
-            scratch.path("full.mkv")
-        )
+        try scratch.ffmpeg([
+            "-i", scratch.path("clip.mkv"), "-i", scratch.path("s.srt"), "-i", scratch.path("m.txt"), "-map", "0",
+            "-map", "1", "-map_metadata", "2", "-map_chapters", "2", "-c", "copy", scratch.path("full.mkv"),
+        ])
         try scratch.encode("full.mkv", "-o", "out.mkv")
         #expect(try scratch.packetHash("out.mkv", "s:0") == scratch.packetHash("full.mkv", "s:0"))
         let chapters = try scratch.tool("ffprobe", "-v", "error", "-show_chapters", scratch.path("out.mkv"))
@@ -127,18 +109,9 @@ import Testing
     func rawVideo(pixelFormat: String) throws {
         let scratch = try Scratch()
         try scratch.makeClip("clip.y4m")
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-i",
-            scratch.path("clip.y4m"),
-            "-f",
-            "rawvideo",
-            "-pix_fmt",
-            pixelFormat,
-            scratch.path("clip.raw")
-        )
+        try scratch.ffmpeg([
+            "-i", scratch.path("clip.y4m"), "-f", "rawvideo", "-pix_fmt", pixelFormat, scratch.path("clip.raw"),
+        ])
         try scratch.encode(
             "clip.raw",
             "-o",

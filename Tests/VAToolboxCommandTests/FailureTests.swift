@@ -185,18 +185,9 @@ import Testing
     @Test func cutFileGivesWhatIsThere() throws {
         let scratch = try Scratch()
         try scratch.makeClip("clip.mp4")
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-i",
-            scratch.path("clip.mp4"),
-            "-c",
-            "copy",
-            "-movflags",
-            "+faststart",
-            scratch.path("whole.mp4")
-        )
+        try scratch.ffmpeg([
+            "-i", scratch.path("clip.mp4"), "-c", "copy", "-movflags", "+faststart", scratch.path("whole.mp4"),
+        ])
         let whole = try scratch.data("whole.mp4")
         try whole.prefix(whole.count / 2).write(to: URL(fileURLWithPath: scratch.path("cut.mp4")))
         let result = try scratch.vatoolbox("encode", "cut.mp4", "-o", "out.mp4")

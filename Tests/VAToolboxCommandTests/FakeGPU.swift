@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import TestSupport
 import Testing
 
 /// Render nodes and drivers that are not there, as `Tests/Drivers` builds them.
@@ -74,8 +75,7 @@ struct RunningProbe {
         let status = program.end()
         let result = ProgramResult(status: status, output: program.output, errors: program.errors)
         #expect(status == expected && result.errors.isEmpty, "\(result)", sourceLocation: sourceLocation)
-        let limit = ContinuousClock.now + .seconds(60)
-        while !marked.isEmpty, .now < limit { usleep(20_000) }
+        _ = Patience.block { marked.isEmpty }
         #expect(marked == [], sourceLocation: sourceLocation)
         let value = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
         let found = try #require(value?["renderNodes"] as? [[String: Any]], sourceLocation: sourceLocation)
@@ -107,6 +107,22 @@ extension Scratch {
     ) throws -> ProbedNodes {
         try RunningProbe(nodes: nodes, environment, arguments, in: self)
             .end(status: status, sourceLocation: sourceLocation)
+    }
+
+    /// What a command stands behind that shall find render nodes which are not there, and a driver of `Tests/Drivers`.
+    ///
+    /// - Parameters:
+    ///   - nodes: As `RENDER_NODES`.
+    ///   - driver: Its name; `nil` where the settings choose one.
+    ///   - settings: Further variables, `NAME=VALUE`.
+    static func machine(
+        nodes: String = "128=generic",
+        driver: String? = "libref",
+        _ settings: [String] = []
+    ) throws -> [String] {
+        let shim = try FakeGPU.folder() + "/librender_node.so"
+        let variables = try driver.map { try Self.driver($0) } ?? []
+        return ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=\(nodes)"] + variables + settings
     }
 
     /// Variables for a driver of `Tests/Drivers`.

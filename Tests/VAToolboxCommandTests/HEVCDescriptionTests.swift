@@ -16,9 +16,7 @@ import Testing
         let environment =
             switch backend {
             case .cpu: ["env"]
-            case .gpu:
-                try ["env", "LD_PRELOAD=\(FakeGPU.folder())/librender_node.so", "RENDER_NODES=128=generic"]
-                    + Scratch.driver("libref")
+            case .gpu: try Scratch.machine()
             }
         let device = backend == .cpu ? "software" : "/dev/dri/renderD128"
         return try scratch.run(
@@ -101,23 +99,12 @@ import Testing
     func hlgStaysHLG(backend: Backend, transfer: String) throws {
         let scratch = try Scratch()
         let settings = "log-level=none:colorprim=bt2020:colormatrix=bt2020nc:range=limited:\(transfer)"
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-f",
-            "lavfi",
-            "-i",
+        try scratch.generate(
             "testsrc2=size=192x128:rate=25:duration=0.4",
-            "-pix_fmt",
-            "yuv420p10le",
-            "-c:v",
-            "libx265",
-            "-preset",
-            "ultrafast",
-            "-x265-params",
-            settings,
-            scratch.path("hlg.hevc")
+            [
+                "-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", settings,
+                scratch.path("hlg.hevc"),
+            ]
         )
         let result = try encode(scratch, backend, ["hlg.hevc", "-o", "out.mp4", "--codec", "hevc"])
         #expect(result.status == 0, "\(result)")

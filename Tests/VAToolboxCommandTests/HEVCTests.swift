@@ -12,19 +12,11 @@ import Testing
     func givesTheFramesOfX265(rateControl: [String], bitDepth: Int) throws {
         let scratch = try Scratch()
         let format = bitDepth == 10 ? "yuv420p10le" : "yuv420p"
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-f",
-            "lavfi",
-            "-i",
+        try scratch.generate(
             "testsrc2=size=320x180:rate=25:duration=2",
-            "-pix_fmt",
-            format,
-            "-strict",
-            "-1",
-            scratch.path("clip.y4m")
+            [
+                "-pix_fmt", format, "-strict", "-1", scratch.path("clip.y4m"),
+            ]
         )
         let reference = try scratch.run(
             [
@@ -96,23 +88,12 @@ import Testing
     /// A clip of ten bits in BT.2020 with PQ, the display that it was made on and its light.
     private func makeHDRClip(_ scratch: Scratch, _ name: String) throws {
         let settings = "log-level=none:crf=14:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited"
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-f",
-            "lavfi",
-            "-i",
+        try scratch.generate(
             "testsrc2=size=192x128:rate=25:duration=1",
-            "-pix_fmt",
-            "yuv420p10le",
-            "-c:v",
-            "libx265",
-            "-preset",
-            "ultrafast",
-            "-x265-params",
-            "\(settings):master-display=\(Self.primaries):max-cll=1234,321",
-            scratch.path(name)
+            [
+                "-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params",
+                "\(settings):master-display=\(Self.primaries):max-cll=1234,321", scratch.path(name),
+            ]
         )
     }
 

@@ -6,9 +6,7 @@ import Testing
 @Suite struct HardwareFallbackTests {
     /// A render node whose driver refuses to be initialized.
     private func environment() throws -> [String] {
-        let shim = try FakeGPU.folder() + "/librender_node.so"
-        return try ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=128=generic"] + Scratch.driver("libref")
-            + ["REFERENCE_DRIVER_FAULTS=vaInitialize:*=status:0x12"]
+        try Scratch.machine(["REFERENCE_DRIVER_FAULTS=vaInitialize:*=status:0x12"])
     }
 
     @Test(arguments: ["auto", "in-process", "process"])

@@ -33,10 +33,9 @@ import Testing
         in scratch: Scratch
     ) throws -> Answers {
         let program = try BuiltProgram.path("HardwareScenarios")
-        let shim = try FakeGPU.folder() + "/librender_node.so"
+        let own = ["VATOOLBOX_STATE=\(scratch.path("state"))", "VATOOLBOX_SANDBOX_WRITABLE=\(scratch.folder)"]
         let result = try scratch.run(
-            ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=\(nodes)", "VATOOLBOX_STATE=\(scratch.path("state"))"]
-                + ["VATOOLBOX_SANDBOX_WRITABLE=\(scratch.folder)"] + Scratch.driver(driver) + settings
+            Scratch.machine(nodes: nodes, driver: driver, own + settings)
                 + [program, "support", codec] + options
         )
         #expect(result.status == 0, "\(result)")

@@ -51,23 +51,10 @@ import Testing
         report.add("frames repeated", frames["repeated"] ?? -1)
         report.add("frames out", frames["out"] ?? -1)
         report.add("frames in the files", try scratch.decodedFrameCount("out.mp4"))
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-y",
-            "-i",
-            "out.mp4",
-            "-i",
-            "clip.y4m",
-            "-lavfi",
-            "psnr=stats_file=psnr.txt",
-            "-vsync",
-            "passthrough",
-            "-f",
-            "null",
-            "-"
-        )
+        try scratch.ffmpeg([
+            "-y", "-i", "out.mp4", "-i", "clip.y4m", "-lavfi", "psnr=stats_file=psnr.txt", "-vsync", "passthrough",
+            "-f", "null", "-",
+        ])
         let lines = scratch.text("psnr.txt").split(separator: "\n")
         try FileManager.default.removeItem(atPath: scratch.path("psnr.txt"))
         let likenesses = lines.compactMap { line -> Double? in

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The command with its encoder in a helper process.
@@ -24,9 +25,8 @@ import Testing
         if isStopped { kill(process, SIGSTOP) }
         program.signal(SIGKILL)
         #expect(program.end() == 1000 + SIGKILL)
-        let limit = ContinuousClock.now + .seconds(20)
-        while isRunning(process), .now < limit { usleep(5_000) }
-        #expect(!isRunning(process))
+        let isGone = Patience.block { !isRunning(process) }
+        #expect(isGone)
     }
 
     private func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }

@@ -7,18 +7,9 @@ import Testing
     @Test func rotatedVideoComesOutUpright() throws {
         let scratch = try Scratch()
         try scratch.makeClip("clip.mp4")
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-i",
-            scratch.path("clip.mp4"),
-            "-c",
-            "copy",
-            "-metadata:s:v",
-            "rotate=90",
-            scratch.path("turned.mp4")
-        )
+        try scratch.ffmpeg([
+            "-i", scratch.path("clip.mp4"), "-c", "copy", "-metadata:s:v", "rotate=90", scratch.path("turned.mp4"),
+        ])
         let document = try scratch.document("encode", "turned.mp4", "-o", "out.mp4", "--crf", "12")
         let output = try #require(document["output"] as? [String: Any])
         #expect(output["width"] as? Int == 90 && output["height"] as? Int == 160)
@@ -53,19 +44,11 @@ import Testing
 
     @Test func tenBitsAreKept() throws {
         let scratch = try Scratch()
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-f",
-            "lavfi",
-            "-i",
+        try scratch.generate(
             "gradients=size=160x90:rate=25:duration=0.4:speed=0.1",
-            "-pix_fmt",
-            "yuv420p10le",
-            "-c:v",
-            "ffv1",
-            scratch.path("deep.mkv")
+            [
+                "-pix_fmt", "yuv420p10le", "-c:v", "ffv1", scratch.path("deep.mkv"),
+            ]
         )
         try scratch.encode("deep.mkv", "-o", "out.mp4", "--profile", "high10", "--qp", "4")
         #expect(try scratch.probe("out.mp4", "v:0", "stream=pix_fmt") == ["yuv420p10le"])

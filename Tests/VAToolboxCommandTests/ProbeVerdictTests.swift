@@ -67,11 +67,8 @@ import Testing
     }
 
     private func verdict(nodes: String, _ environment: [String]) throws -> [String] {
-        let shim = try FakeGPU.folder() + "/librender_node.so"
-        let result = try Scratch().run(
-            ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=\(nodes)"] + environment
-                + [Scratch.vatoolbox, "probe", "--brief"]
-        )
+        let machine = try Scratch.machine(nodes: nodes, driver: nil, environment)
+        let result = try Scratch().run(machine + [Scratch.vatoolbox, "probe", "--brief"])
         #expect(result.status == 0 && result.errors.isEmpty, "\(result)")
         return result.output.split(separator: "\n").map { String($0) }
     }

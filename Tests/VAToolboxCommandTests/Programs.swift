@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A program that was started, and ends with the value if it has not ended before.
@@ -60,15 +61,17 @@ final class RunningProgram {
 
     /// Waits until something has happened; fails if the program ends before that.
     func wait(until what: String, _ condition: () -> Bool) throws {
-        while !condition() {
+        let isSo = try Patience.block {
+            if condition() { return true }
             var code: Int32 = 0
             if status == nil, waitpid(pid, &code, WNOHANG) == pid { status = code }
-            if status != nil, !condition() {
+            guard status == nil || condition() else {
                 Issue.record("ended before \(what): \(errors)")
                 throw CancellationError()
             }
-            usleep(5_000)
+            return false
         }
+        try #require(isSo, "not in time: \(what): \(errors)")
     }
 
     /// Waits for its end.
@@ -136,6 +139,11 @@ final class Scratch {
     /// Runs another program, which must succeed.
     @discardableResult
     func tool(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
+        try tool(arguments, sourceLocation: sourceLocation)
+    }
+
+    @discardableResult
+    func tool(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
         let result = try run(arguments)
         try #require(result.status == 0, "\(arguments): \(result.errors)", sourceLocation: sourceLocation)
         return result.output

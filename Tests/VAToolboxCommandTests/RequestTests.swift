@@ -177,7 +177,7 @@ import VAToolbox
         expected.allowsOpenGOP = true
         expected.profile = .h264High10
         expected.bitDepth = 10
-        expected.level = H264Level(name: "3.1")
+        expected.h264Level = H264Level(name: "3.1")
         expected.entropyMode = .cabac
         expected.software.preset = .slow
         expected.software.tuning = .film
@@ -230,7 +230,7 @@ import VAToolbox
         #expect(try command.request(inputIsLive: false).video.base.codec == .h264)
         let hevc = try EncodeCommand.parse(["in.mkv", "-o", "out.h265", "--profile", "main", "--level", "4.1-high"])
         let configuration = try hevc.request(inputIsLive: false).video.base
-        #expect(configuration.codec == .hevc && configuration.profile == .hevcMain && configuration.level == nil)
+        #expect(configuration.codec == .hevc && configuration.profile == .hevcMain && configuration.h264Level == nil)
         #expect(configuration.hevcLevel == HEVCLevel(name: "4.1-high"))
         let contradiction = try EncodeCommand.parse(["in.mkv", "-o", "out.h264", "--codec", "hevc"])
         #expect(throws: MediaError.self) { try contradiction.request(inputIsLive: false) }
@@ -238,10 +238,10 @@ import VAToolbox
 
     @Test func namesOfBothCodecsMeanThoseOfTheOneThatIsUsed() throws {
         let open = try request("--level", "4.1").video.base
-        #expect(open.level == H264Level(name: "4.1") && open.hevcLevel == HEVCLevel(name: "4.1"))
+        #expect(open.h264Level == H264Level(name: "4.1") && open.hevcLevel == HEVCLevel(name: "4.1"))
         #expect(open.fixedCodec == nil)
         let old = try request("--level", "1b").video.base
-        #expect(old.level == H264Level(name: "1b") && old.hevcLevel == nil && old.fixedCodec == .h264)
+        #expect(old.h264Level == H264Level(name: "1b") && old.hevcLevel == nil && old.fixedCodec == .h264)
         #expect(try request("--codec", "h264", "--level", "4.1").video.base.hevcLevel == nil)
         #expect(try request("--level", "4.1-high").video.base.hevcLevel == HEVCLevel(name: "4.1-high"))
         let main10 = try request("--profile", "main10", "--level", "4").video.base

@@ -17,13 +17,9 @@ import Testing
             scratch = try Scratch()
             self.nodes = nodes
             try scratch.makeClip("clip.y4m", seconds: 0.2, size: "64x64")
-            let shim = try FakeGPU.folder() + "/librender_node.so"
-            base =
-                try ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=\(nodes)"] + Scratch.driver("libref")
-                + [
-                    "REFERENCE_DRIVER_JOURNAL=\(scratch.path("program-journal"))",
-                    "VATOOLBOX_SANDBOX_WRITABLE=\(scratch.folder)",
-                ] + settings
+            let journal = "REFERENCE_DRIVER_JOURNAL=\(scratch.path("program-journal"))"
+            let own = [journal, "VATOOLBOX_SANDBOX_WRITABLE=\(scratch.folder)"]
+            base = try Scratch.machine(nodes: nodes, own + settings)
         }
 
         static func path(_ number: Int) -> String { "/dev/dri/renderD\(number)" }
@@ -112,6 +108,8 @@ import Testing
 
         /// Contexts that the driver made so far, and how many processes made some.
         var contexts: Int { lines("context").count }
+        /// Faults that the driver was told to have and had.
+        var faults: Int { lines("fault").count }
 
         private func lines(_ kind: String) -> [Substring] {
             scratch.text("program-journal").split(separator: "\n").filter { $0.contains("\"kind\":\"\(kind)\"") }
@@ -306,6 +304,24 @@ import Testing
         #expect(fresh?["fresh"] as? Bool == true)
         #expect(try test([])?["fresh"] as? Bool == false)
         #expect((fresh?["until"] as? Double ?? 0) - (fresh?["time"] as? Double ?? 0) == 7 * 86400)
+    }
+
+    /// A driver that hangs costs a session one deadline, however many codecs are open to it. What is known of a codec
+    /// then costs the next session none.
+    @Test func aDriverThatHangsIsTriedForOneCodec() throws {
+        let machine = try Machine(nodes: "128=generic", ["REFERENCE_DRIVER_FAULTS=vaCreateContext:*=hang"])
+        let hung = "the driver does not answer: a test encode failed at config: "
+        let other = "the driver does not answer: it was not tried for H.264, since it hung just now when it was tried "
+        for (tries, reason) in [(1, other + "for HEVC"), (2, hung), (2, hung)] {
+            let encode = try machine.encode(["--codec", "auto"], output: "\(UUID().uuidString).mp4")
+            #expect(encode.device == 0 && encode.frames == 5, "\(encode.result)")
+            let encoder = try #require(encode.document["encoder"] as? [String: Any])
+            #expect((encoder["name"] as? String)?.hasPrefix("x264 ") == true, "\(encoder)")
+            #expect(encode.causes == ["driver-hung", "driver-hung"], "\(encode.causes)")
+            let reasons = encode.rejected.compactMap { $0["reason"] as? String }
+            #expect(reasons.count == 2 && reasons[0].hasPrefix(hung) && reasons[1].hasPrefix(reason), "\(reasons)")
+            #expect(machine.faults == tries)
+        }
     }
 
     // MARK: - Breakers

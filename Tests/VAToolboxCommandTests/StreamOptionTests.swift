@@ -104,19 +104,9 @@ import Testing
     private func quality(_ file: String, _ area: String) throws -> Double {
         let name = "area-\(file)"
         for (from, to) in [("source.h264", "area-source.mkv"), (file, "\(name).mkv")] {
-            try scratch.tool(
-                "ffmpeg",
-                "-v",
-                "error",
-                "-y",
-                "-i",
-                scratch.path(from),
-                "-vf",
-                "crop=\(area)",
-                "-c:v",
-                "ffv1",
-                scratch.path(to)
-            )
+            try scratch.ffmpeg([
+                "-y", "-i", scratch.path(from), "-vf", "crop=\(area)", "-c:v", "ffv1", scratch.path(to),
+            ])
         }
         return try scratch.worstPSNR("area-source.mkv", "\(name).mkv")
     }

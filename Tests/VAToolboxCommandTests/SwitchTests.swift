@@ -10,11 +10,9 @@ import Testing
     /// - Parameter faults: As `REFERENCE_DRIVER_FAULTS`; each helper counts anew.
     private func encode(_ faults: String, _ arguments: String..., in scratch: Scratch) throws -> ProgramResult {
         try scratch.makeClip("clip.y4m", seconds: 2, size: "64x64")
-        let shim = try FakeGPU.folder() + "/librender_node.so"
-        let environment = try ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=128=generic"] + Scratch.driver("libref")
         let codec = arguments.contains("--codec") ? [] : ["--codec", "h264"]
         let command = [Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4"] + codec
-        return try scratch.run(environment + ["REFERENCE_DRIVER_FAULTS=\(faults)"] + command + arguments)
+        return try scratch.run(try Scratch.machine(["REFERENCE_DRIVER_FAULTS=\(faults)"]) + command + arguments)
     }
 
     private func expectAll(in scratch: Scratch) throws {

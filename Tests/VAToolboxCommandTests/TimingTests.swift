@@ -6,23 +6,12 @@ import Testing
 @Suite struct TimingTests {
     @Test func variableFrameRateIsKept() throws {
         let scratch = try Scratch()
-        try scratch.tool(
-            "ffmpeg",
-            "-v",
-            "error",
-            "-f",
-            "lavfi",
-            "-i",
+        try scratch.generate(
             "testsrc2=size=160x90:rate=30:duration=2",
-            "-vf",
-            "select='not(mod(n\\,7))+not(mod(n\\,5))+lt(n\\,9)'",
-            "-vsync",
-            "vfr",
-            "-c:v",
-            "libx264",
-            "-qp",
-            "10",
-            scratch.path("vfr.mkv")
+            [
+                "-vf", "select='not(mod(n\\,7))+not(mod(n\\,5))+lt(n\\,9)'", "-vsync", "vfr", "-c:v", "libx264",
+                "-qp", "10", scratch.path("vfr.mkv"),
+            ]
         )
         try scratch.encode("vfr.mkv", "-o", "out.mp4", "--crf", "12")
         let (expected, times) = try (scratch.presentationTimes("vfr.mkv"), scratch.presentationTimes("out.mp4"))

@@ -72,7 +72,12 @@ import Testing
         var options = DeviceOptions()
         options.state = SelectionState(folder: nil)
         options.proof = .required
-        options.breaker = BreakerTimes(failures: 2, window: 600, pause: 3000, longestPause: 3600)
+        options.breaker = BreakerTimes(
+            failures: 2,
+            window: .seconds(600),
+            pause: .seconds(3000),
+            longestPause: .seconds(3600)
+        )
         return options
     }
 

@@ -117,7 +117,7 @@ struct RandomSequence: Sendable {
             return []  // no encoder could be made, and the call said so
         }
         // Here the session is gone, if it was not finished or cancelled before.
-        while hasHandler, !isFinished, recorder.consumed.error == nil { try? await Task.sleep(for: .milliseconds(1)) }
+        if hasHandler, !isFinished { await recorder.waitForError() }
         let consumed = await consumer?.value ?? recorder.consumed
         stage.release()
         return check(consumed, isFinished: isFinished, log) + (await checkRelease(stage, bank))
@@ -243,8 +243,10 @@ struct RandomSequence: Sendable {
 
     /// Without hangs nothing may be left: no encoder, no buffer. Nor with them, where they end with their process.
     private func checkRelease(_ stage: Stage, _ bank: BufferBank) async -> [String] {
-        while !canHang || !stagehand.place.isInProcess, stage.alive > 0 || !bank.areAllBack {
-            try? await Task.sleep(for: .milliseconds(1))
+        if !canHang || !stagehand.place.isInProcess,
+            await !Patience.wait(until: { stage.alive == 0 && bank.areAllBack })
+        {
+            return ["\(stage.alive) encoders are left, and all buffers are back: \(bank.areAllBack)"]
         }
         return bank.counts.contains { $0 > 1 } ? ["a buffer was given back twice"] : []
     }

@@ -189,6 +189,10 @@ import Testing
             { $0.waterMarks = WaterMarks(low: 11, high: 10) },
             { $0.waterMarks = WaterMarks(low: 0, high: 0) },
             { $0.realTime = RealTimeMode(maximumWaiting: 0) },
+            { $0.devices.breaker?.failures = 0 },
+            { $0.devices.breaker?.window = .zero },
+            { $0.devices.breaker?.pause = .seconds(-1) },
+            { $0.devices.breaker?.longestPause = .seconds(Int64.max) },
         ]
         let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
         for change in changes {

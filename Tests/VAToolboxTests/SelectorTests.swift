@@ -148,7 +148,7 @@ import Testing
         let selector = selector(nodes: [128])
         let changes: [(String, (inout EncoderConfiguration) -> Void)] = [
             ("h264", { $0.profile = .h264Main }), ("hevc", { $0.profile = .hevcMain10 }),
-            ("h264", { $0.level = H264Level(name: "4") }), ("hevc", { $0.hevcLevel = HEVCLevel(name: "4") }),
+            ("h264", { $0.h264Level = H264Level(name: "4") }), ("hevc", { $0.hevcLevel = HEVCLevel(name: "4") }),
             ("h264", { $0.entropyMode = .cavlc }),
         ]
         for (codec, change) in changes {

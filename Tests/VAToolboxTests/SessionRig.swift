@@ -277,9 +277,12 @@ func contractViolations(_ consumed: Consumed, accepted: [Feed], extent: Extent) 
     return violations
 }
 
-/// Waits until something is so that no event tells of; the test's time limit bounds it.
-func eventually(_ condition: @Sendable () async -> Bool) async throws {
-    while !(await condition()) { try await Task.sleep(for: .milliseconds(1)) }
+/// Waits until something is so that no event tells of.
+func eventually(
+    _ condition: @Sendable () async -> Bool,
+    sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    try #require(await Patience.wait(until: condition), sourceLocation: sourceLocation)
 }
 
 extension MediaError {

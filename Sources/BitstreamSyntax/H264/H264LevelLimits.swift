@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A row of H.264 table A-1: what streams of a level keep to.
+/// A row of H.264 table A-1, with one column of table A-4: what streams of a level keep to.
 public struct H264LevelLimits: Sendable, Hashable {
     /// `level_idc`: ten times the level's number; 9 for level 1b.
     public let levelIdc: UInt8
@@ -14,14 +14,26 @@ public struct H264LevelLimits: Sendable, Hashable {
     public let maxBr: Int
     /// `MaxCPB`: the coded picture buffer, in units of `cpbBrVclFactor` bits.
     public let maxCpb: Int
+    /// `SliceRate` of table A-4: for how many macroblocks that a decoder has time for a slice may stand, in profiles above
+    /// Baseline; `nil` where the level has no such limit.
+    public let sliceRate: Int?
 
-    private init(_ levelIdc: UInt8, _ maxMbps: Int, _ maxFs: Int, _ maxDpbMbs: Int, _ maxBr: Int, _ maxCpb: Int) {
+    private init(
+        _ levelIdc: UInt8,
+        _ maxMbps: Int,
+        _ maxFs: Int,
+        _ maxDpbMbs: Int,
+        _ maxBr: Int,
+        _ maxCpb: Int,
+        _ sliceRate: Int? = nil
+    ) {
         self.levelIdc = levelIdc
         self.maxMbps = maxMbps
         self.maxFs = maxFs
         self.maxDpbMbs = maxDpbMbs
         self.maxBr = maxBr
         self.maxCpb = maxCpb
+        self.sliceRate = sliceRate
     }
 
     /// All levels, from the lowest to the highest.
@@ -34,18 +46,18 @@ public struct H264LevelLimits: Sendable, Hashable {
         H264LevelLimits(20, 11880, 396, 2376, 2000, 2000),
         H264LevelLimits(21, 19800, 792, 4752, 4000, 4000),
         H264LevelLimits(22, 20250, 1620, 8100, 4000, 4000),
-        H264LevelLimits(30, 40500, 1620, 8100, 10000, 10000),
-        H264LevelLimits(31, 108_000, 3600, 18000, 14000, 14000),
-        H264LevelLimits(32, 216_000, 5120, 20480, 20000, 20000),
-        H264LevelLimits(40, 245_760, 8192, 32768, 20000, 25000),
-        H264LevelLimits(41, 245_760, 8192, 32768, 50000, 62500),
-        H264LevelLimits(42, 522_240, 8704, 34816, 50000, 62500),
-        H264LevelLimits(50, 589_824, 22080, 110_400, 135_000, 135_000),
-        H264LevelLimits(51, 983_040, 36864, 184_320, 240_000, 240_000),
-        H264LevelLimits(52, 2_073_600, 36864, 184_320, 240_000, 240_000),
-        H264LevelLimits(60, 4_177_920, 139_264, 696_320, 240_000, 240_000),
-        H264LevelLimits(61, 8_355_840, 139_264, 696_320, 480_000, 480_000),
-        H264LevelLimits(62, 16_711_680, 139_264, 696_320, 800_000, 800_000),
+        H264LevelLimits(30, 40500, 1620, 8100, 10000, 10000, 22),
+        H264LevelLimits(31, 108_000, 3600, 18000, 14000, 14000, 60),
+        H264LevelLimits(32, 216_000, 5120, 20480, 20000, 20000, 60),
+        H264LevelLimits(40, 245_760, 8192, 32768, 20000, 25000, 60),
+        H264LevelLimits(41, 245_760, 8192, 32768, 50000, 62500, 24),
+        H264LevelLimits(42, 522_240, 8704, 34816, 50000, 62500, 24),
+        H264LevelLimits(50, 589_824, 22080, 110_400, 135_000, 135_000, 24),
+        H264LevelLimits(51, 983_040, 36864, 184_320, 240_000, 240_000, 24),
+        H264LevelLimits(52, 2_073_600, 36864, 184_320, 240_000, 240_000, 24),
+        H264LevelLimits(60, 4_177_920, 139_264, 696_320, 240_000, 240_000, 24),
+        H264LevelLimits(61, 8_355_840, 139_264, 696_320, 480_000, 480_000, 24),
+        H264LevelLimits(62, 16_711_680, 139_264, 696_320, 800_000, 800_000, 24),
     ]
 
     /// The row of that `level_idc`; nil where the table has none.

@@ -63,7 +63,7 @@ extension H264SequenceParameterSet {
     /// Frames per second by the clock of the VUI; nil without one.
     public var frameRate: PositiveRatio? { vui?.timing?.frameRate }
     /// Primaries, transfer and matrix; nil where they are unspecified.
-    public var colourDescription: ColourDescription? { vui?.signal.signalType?.colourDescription }
+    public var colourDescription: ColourCodePoints? { vui?.signal.signalType?.colourDescription }
     /// Whether luma uses all values; false where nothing is said.
     public var isFullRange: Bool { vui?.signal.signalType?.videoFullRangeFlag ?? false }
 

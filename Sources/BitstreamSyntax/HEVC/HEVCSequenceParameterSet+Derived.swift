@@ -29,7 +29,7 @@ extension HEVCSequenceParameterSet {
     /// Pictures per second by the clock of the VUI; nil without one.
     public var frameRate: PositiveRatio? { vui?.timing?.frameRate }
     /// Primaries, transfer and matrix; nil where they are unspecified.
-    public var colourDescription: ColourDescription? { vui?.signal.signalType?.colourDescription }
+    public var colourDescription: ColourCodePoints? { vui?.signal.signalType?.colourDescription }
     /// Whether luma uses all values; false where nothing is said.
     public var isFullRange: Bool { vui?.signal.signalType?.videoFullRangeFlag ?? false }
     /// How many pictures may precede another in decoding and follow it in output, with all sub-layers decoded.

@@ -58,7 +58,9 @@ public struct SEIMessage: Hashable, Sendable {
 
     /// Reads the messages of a NAL unit.
     ///
-    /// - Parameter nalUnit: SEI of H.264, or prefix or suffix SEI of HEVC, without start code or length.
+    /// - Parameters:
+    ///   - nalUnit: SEI of H.264, or prefix or suffix SEI of HEVC, without start code or length.
+    ///   - codec: Which of both it is.
     /// - Throws: `BitstreamError` if a message is longer than the unit.
     public static func messages(
         in nalUnit: some Collection<UInt8>,

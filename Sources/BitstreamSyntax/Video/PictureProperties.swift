@@ -49,7 +49,7 @@ public struct PositiveRatio: Hashable, Sendable {
 }
 
 /// What sample values mean as colour, in the code points of ITU-T H.273 that H.264 and HEVC carry in their VUI.
-public struct ColourDescription: Hashable, Sendable {
+public struct ColourCodePoints: Hashable, Sendable {
     /// `colour_primaries`, 0...255: 1 is BT.709, 9 is BT.2020, 2 unspecified.
     public var colourPrimaries: UInt32
     /// `transfer_characteristics`, 0...255: 1 is BT.709, 16 is PQ, 18 is HLG, 2 unspecified.

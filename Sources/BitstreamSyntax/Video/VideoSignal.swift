@@ -62,7 +62,7 @@ public struct VideoSignal: Hashable, Sendable {
         /// `video_full_range_flag`: whether luma uses all values rather than 16...235 (times 2^(depth-8)).
         public var videoFullRangeFlag = false
         /// The colour description, where it is coded.
-        public var colourDescription: ColourDescription?
+        public var colourDescription: ColourCodePoints?
 
         /// Makes an unspecified signal of limited range.
         public init() {}
@@ -70,7 +70,7 @@ public struct VideoSignal: Hashable, Sendable {
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
             try visitor.u("video_format", bits: 3, &videoFormat)
             try visitor.flag("video_full_range_flag", &videoFullRangeFlag)
-            try visitor.presence("colour_description_present_flag", of: &colourDescription, ColourDescription())
+            try visitor.presence("colour_description_present_flag", of: &colourDescription, ColourCodePoints())
             try colourDescription?.visit(&visitor)
         }
     }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import MediaTypes
+package import MediaTypes
 
 /// Asks VA-API drivers in a helper process: a driver that crashes, aborts, exits or hangs ends that process and not this
 /// one.
-public enum RemoteDriver {
+package enum RemoteDriver {
     /// How a driver is asked.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
-        public var helperPath: String?
+        package var helperPath: String?
         /// How long everything may take together, the start of the helper included.
-        public var deadline = Duration.seconds(10)
+        package var deadline = Duration.seconds(10)
         /// Takes lines that the helper logs, on a thread of its own; never blocks.
-        public var log: @Sendable (HelperLogLine) -> Void = { _ in }
+        package var log: @Sendable (HelperLogLine) -> Void = { _ in }
 
         /// Makes the defaults: 10 seconds, no log.
-        public init() {}
+        package init() {}
     }
 
     /// Starts a helper and has it ask the driver of a render node. Returns when the driver has answered, has failed, or
     /// the deadline has passed; a helper that is stuck is ended and not waited for.
     ///
     /// - Parameter path: The path of the render node.
-    public static func inspect(path: String, options: Options = .init()) -> DriverInspection {
+    package static func inspect(path: String, options: Options = .init()) -> DriverInspection {
         inspect(path: path, options: options) { (log) throws(MediaError) in
             try HelperHost.start(path: try HelperLocation.find(options.helperPath), log: log)
         }
@@ -110,7 +110,7 @@ public enum RemoteDriver {
 }
 
 /// What came of asking a driver.
-public enum DriverInspection: Sendable, Hashable {
+package enum DriverInspection: Sendable, Hashable {
     /// What the driver says of itself, how it encodes what it lists for that, and what went wrong after the report: while
     /// the driver was asked how it encodes, of which what it had said before is there, or while it was let go of.
     case reported(DriverReport, [DriverReport.Encoder], failure: DriverFailure?)
@@ -119,9 +119,9 @@ public enum DriverInspection: Sendable, Hashable {
 }
 
 /// How a driver failed, or the helper that was to ask it.
-public struct DriverFailure: Sendable, Hashable {
+package struct DriverFailure: Sendable, Hashable {
     /// What happened.
-    public enum Cause: Sendable, Hashable {
+    package enum Cause: Sendable, Hashable {
         /// libva, the driver or the node refused, in order.
         case refused(MediaError)
         /// The helper's process was ended by a signal: its number and its name, for example `SIGSEGV`.
@@ -135,17 +135,17 @@ public struct DriverFailure: Sendable, Hashable {
     }
 
     /// What happened.
-    public var cause: Cause
+    package var cause: Cause
     /// How far it had come; `nil` if the helper was not there yet. After a refusal it is the furthest stage of all the
     /// files that libva tried.
-    public var stage: DriverStage?
+    package var stage: DriverStage?
     /// The driver file that the stage is about, or that was loaded before it.
-    public var file: String?
+    package var file: String?
     /// The last lines that libva, the driver and the helper wrote, the oldest first.
-    public var log: [HelperLogLine]
+    package var log: [HelperLogLine]
 
     /// Makes a failure.
-    public init(cause: Cause, stage: DriverStage?, file: String?, log: [HelperLogLine]) {
+    package init(cause: Cause, stage: DriverStage?, file: String?, log: [HelperLogLine]) {
         self.cause = cause
         self.stage = stage
         self.file = file

@@ -29,7 +29,10 @@ public struct RemoteEncoderFactory: EncoderFactory {
 
     /// Makes a factory.
     ///
-    /// - Parameter identity: The encoder's name and codec, as the helper knows them; for example `x264` and H.264.
+    /// - Parameters:
+    ///   - identity: The encoder's name and codec, as the helper knows them; for example `x264` and H.264.
+    ///   - pool: Where the encoders work.
+    ///   - deadlines: How long they are waited for.
     public init(_ identity: EncoderIdentity, pool: HelperPool = .standard, deadlines: Deadlines = .init()) {
         self.identity = identity
         self.pool = pool

@@ -1,58 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import MediaTypes
+package import MediaTypes
 
 /// What a VA-API driver says of itself, in the numbers of `va.h`: nothing here needs libva to read it.
-public struct DriverReport: Sendable, Hashable {
+package struct DriverReport: Sendable, Hashable {
     /// The version of VA-API that libva speaks, for example 1 and 17.
-    public var majorVersion: Int32
+    package var majorVersion: Int32
     /// The second number of that version.
-    public var minorVersion: Int32
+    package var minorVersion: Int32
     /// The driver's name for itself and its version; free text of the driver, as it came.
-    public var vendor: String
+    package var vendor: String
     /// The path of the driver's file; `nil` if libva did not tell.
-    public var file: String?
+    package var file: String?
     /// What the driver offers, in its order.
-    public var profiles: [Profile]
+    package var profiles: [Profile]
 
     /// A profile, and the ways in which the driver processes it.
-    public struct Profile: Sendable, Hashable {
+    package struct Profile: Sendable, Hashable {
         /// The `VAProfile`.
-        public var number: Int32
+        package var number: Int32
         /// Decoding, encoding and processing units that take it, in the driver's order.
-        public var entrypoints: [Entrypoint]
+        package var entrypoints: [Entrypoint]
 
         /// Makes a profile.
-        public init(number: Int32, entrypoints: [Entrypoint]) {
+        package init(number: Int32, entrypoints: [Entrypoint]) {
             self.number = number
             self.entrypoints = entrypoints
         }
     }
 
     /// One way in which the driver processes a profile.
-    public struct Entrypoint: Sendable, Hashable {
+    package struct Entrypoint: Sendable, Hashable {
         /// The `VAEntrypoint`.
-        public var number: UInt32
+        package var number: UInt32
 
         /// Makes an entrypoint.
-        public init(number: UInt32) { self.number = number }
+        package init(number: UInt32) { self.number = number }
     }
 
     /// What the driver says of a profile and an entrypoint that encodes it.
-    public struct Encoder: Sendable, Hashable {
+    package struct Encoder: Sendable, Hashable {
         /// The `VAProfile`.
-        public var profile: Int32
+        package var profile: Int32
         /// The `VAEntrypoint`.
-        public var entrypoint: UInt32
+        package var entrypoint: UInt32
         /// The attributes that the driver has, with their values.
-        public var attributes: [Attribute]
+        package var attributes: [Attribute]
         /// What it says of surfaces, in its order.
-        public var surfaces: [SurfaceAttribute]
+        package var surfaces: [SurfaceAttribute]
         /// The question that the driver refused; what comes after it was not asked.
-        public var refusal: MediaError?
+        package var refusal: MediaError?
 
         /// Makes an encoder.
-        public init(
+        package init(
             profile: Int32,
             entrypoint: UInt32,
             attributes: [Attribute] = [],
@@ -68,30 +68,30 @@ public struct DriverReport: Sendable, Hashable {
     }
 
     /// A `VAConfigAttrib`.
-    public struct Attribute: Sendable, Hashable {
+    package struct Attribute: Sendable, Hashable {
         /// The `VAConfigAttribType`.
-        public var number: UInt32
+        package var number: UInt32
         /// The value; bits, a number or several fields, as the attribute has it.
-        public var value: UInt32
+        package var value: UInt32
 
         /// Pairs an attribute with a value.
-        public init(number: UInt32, value: UInt32) {
+        package init(number: UInt32, value: UInt32) {
             self.number = number
             self.value = value
         }
     }
 
     /// A `VASurfaceAttrib`.
-    public struct SurfaceAttribute: Sendable, Hashable {
+    package struct SurfaceAttribute: Sendable, Hashable {
         /// The `VASurfaceAttribType`.
-        public var number: UInt32
+        package var number: UInt32
         /// Bits of `VA_SURFACE_ATTRIB_*ABLE`.
-        public var flags: UInt32
+        package var flags: UInt32
         /// The value if it is a number.
-        public var value: Int32?
+        package var value: Int32?
 
         /// Pairs an attribute with a value.
-        public init(number: UInt32, flags: UInt32, value: Int32?) {
+        package init(number: UInt32, flags: UInt32, value: Int32?) {
             self.number = number
             self.flags = flags
             self.value = value
@@ -99,7 +99,7 @@ public struct DriverReport: Sendable, Hashable {
     }
 
     /// Makes a report.
-    public init(majorVersion: Int32, minorVersion: Int32, vendor: String, file: String?, profiles: [Profile]) {
+    package init(majorVersion: Int32, minorVersion: Int32, vendor: String, file: String?, profiles: [Profile]) {
         self.majorVersion = majorVersion
         self.minorVersion = minorVersion
         self.vendor = vendor
@@ -110,7 +110,7 @@ public struct DriverReport: Sendable, Hashable {
 
 /// How far a helper has come with a driver. Each stage is told before the calls that belong to it, so that the last one
 /// names what a driver was doing when it crashed or hung.
-public enum DriverStage: Sendable, Hashable {
+package enum DriverStage: Sendable, Hashable {
     /// The render node is being opened.
     case openingNode
     /// libva looks for the driver's file.
@@ -133,7 +133,7 @@ public enum DriverStage: Sendable, Hashable {
     case closing
 
     /// The file that the stage is about.
-    public var file: String? {
+    package var file: String? {
         switch self {
         case .loading(let file), .initializing(let file): file
         default: nil
@@ -142,7 +142,7 @@ public enum DriverStage: Sendable, Hashable {
 }
 
 /// What an inspection of a driver tells while it goes on.
-public enum DriverNews: Sendable, Hashable {
+package enum DriverNews: Sendable, Hashable {
     /// A stage begins.
     case stage(DriverStage)
     /// The driver has said who it is and what it offers. Told once, before anything of how it encodes.
@@ -158,6 +158,6 @@ public enum DriverNews: Sendable, Hashable {
 /// client when it returns.
 ///
 /// - Throws: what libva or the driver refused.
-public typealias DriverInspector =
+package typealias DriverInspector =
     @Sendable (_ path: String, _ tell: @escaping @Sendable (DriverNews) throws(MediaError) -> Void) throws(MediaError)
     -> Void

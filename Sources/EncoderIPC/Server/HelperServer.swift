@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import Dispatch
-public import MediaTypes
+package import MediaTypes
 
 /// The helper's side: encoders for a client in another process, each over a connection of its own.
 ///
 /// The thread that calls ``run()`` only waits for the client, so that its end is seen even while an encoder hangs. Each
 /// encoder has one thread, beside those of its own.
-public final class HelperServer: Sendable {
+package final class HelperServer: Sendable {
     private let control: Channel
     private let build: String
     private let limitations: [String]
@@ -25,7 +25,7 @@ public final class HelperServer: Sendable {
     ///   - others: Makes a factory for what is not among them, such as an encoder on a device that the client names;
     ///     `nil` if there is no such encoder.
     ///   - inspector: Asks drivers; `nil` if this helper asks none.
-    public convenience init(
+    package convenience init(
         socket: Int32,
         build: String = EncoderProtocol.build,
         limitations: [String] = [],
@@ -65,7 +65,7 @@ public final class HelperServer: Sendable {
     /// - Parameters:
     ///   - level: The name of the level, for example `warning`.
     ///   - text: What is logged; a very long text is cut.
-    public func log(level: String, _ text: String) {
+    package func log(level: String, _ text: String) {
         try? control.send(ControlNotice.log(LogLine(level: level, text: text)))
     }
 
@@ -73,7 +73,7 @@ public final class HelperServer: Sendable {
     ///
     /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone
     ///   without a word. A helper process ends then by `_exit`, since a call into an encoder may never return.
-    public func run() throws(MediaError) {
+    package func run() throws(MediaError) {
         let encoders = DispatchGroup()
         var descriptor: Descriptor?
         while let order = try control.receive(ControlOrder.self, descriptor: &descriptor) {
@@ -116,10 +116,10 @@ public final class HelperServer: Sendable {
 }
 
 /// What both ends have to agree about.
-public enum EncoderProtocol {
+package enum EncoderProtocol {
     /// The version of the messages. Ends of different versions refuse each other.
-    public static var version: Int { Int(MessageHeader.version) }
+    package static var version: Int { Int(MessageHeader.version) }
 
     /// Which build of the package this is, for people.
-    public static let build = "vatoolbox 0.1.0"
+    package static let build = "vatoolbox \(PackageVersion.current)"
 }

@@ -159,7 +159,7 @@ extension EncoderConfiguration: WireStructure {
         try visitor.field(&height)
         try visitor.field(&codec)
         try visitor.field(&profile)
-        try visitor.field(&level)
+        try visitor.field(&h264Level)
         try visitor.field(&hevcLevel)
         try visitor.field(&bitDepth)
         try visitor.field(&prefersBitDepth)

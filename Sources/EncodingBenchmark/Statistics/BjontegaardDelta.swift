@@ -56,6 +56,7 @@ public struct BjontegaardDelta: Sendable, Hashable {
     /// - Parameters:
     ///   - test: The points of the tested encoder, in any order.
     ///   - anchor: Those of the encoder that it is compared with.
+    ///   - method: How the curves go from point to point.
     /// - Throws: `invalidArgument` naming the points, if one of the curves has fewer than four points, a rate that is not
     ///   positive, a quality that is infinite (as the PSNR of equal pictures is), or does not rise with the rate; or if the
     ///   curves share no range.

@@ -52,6 +52,10 @@ extension GOPStructure {
         return max(ofGroups, temporalLayers > 2 ? 4 : temporalLayers)
     }
 
+    /// How many B-frames in a row make each of so many temporal layers double the rate of those below it: every second
+    /// of the pictures is in the uppermost one, every second of the others in the one below. 0 for one layer.
+    public static func bFrames(fillingLayers layers: Int) -> Int { (1 << min(max(layers - 1, 0), 4)) - 1 }
+
     /// How many references a short-term reference may outlive before it is dropped. A full buffer drops it earlier, but
     /// long-term references that replace each other never fill one.
     var referenceAgeLimit: Int { referenceCount + consecutiveBFrames }

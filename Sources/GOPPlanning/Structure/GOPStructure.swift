@@ -35,8 +35,8 @@ public struct GOPStructure: Sendable, Hashable {
     public var list1Limit = 1
     /// How many pictures the decoded picture buffer may hold, as the level or the driver allows, 1...16.
     public var pictureLimit = 16
-    /// Temporal layers, 1...3. With B-frames the upper layers are B-frames, else they are P-frames in the pattern 0 1 or
-    /// 0 2 1 2.
+    /// Temporal layers, 1...3. With B-frames the upper layers are B-frames, and each doubles the rate of those below it
+    /// if there are ``bFrames(fillingLayers:)`` of them; else they are P-frames in the pattern 0 1 or 0 2 1 2.
     ///
     /// Pictures above layer 0 are never references. In H.264 every reference picture raises `frame_num`, so whoever
     /// drops a layer of references leaves gaps in it. Gaps are legal only if the sequence parameter set allows them;

@@ -26,12 +26,12 @@ extension VideoSignal {
         guard let color = configuration.color else { return }
         var type = SignalType()
         type.videoFullRangeFlag = color.range == .full
-        let description = ColourDescription(
+        let description = ColourCodePoints(
             colourPrimaries: UInt32(color.primaries.rawValue),
             transferCharacteristics: UInt32(color.transfer.rawValue),
             matrixCoefficients: UInt32(color.matrix.rawValue)
         )
-        if description != ColourDescription() { type.colourDescription = description }
+        if description != ColourCodePoints() { type.colourDescription = description }
         if color.range != .unspecified || type.colourDescription != nil { signalType = type }
         if let location = color.chromaLocation {
             var coded = ChromaLocation()

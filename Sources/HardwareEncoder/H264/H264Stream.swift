@@ -100,11 +100,11 @@ extension H264Stream {
     /// The lowest level that takes size and rate, whatever pictures are kept.
     static func lowestLevel(_ configuration: EncoderConfiguration, _ profile: VideoProfile) -> H264Level? {
         let rate = highestRate(configuration, rateLimit(configuration))
-        return H264Level.all.first { takes($0, configuration, profile, rate, 0) }
+        return H264Level.all.first { takes($0, configuration, profile, rate) }
     }
 
     func takes(_ configuration: EncoderConfiguration, _ rateLimit: RateLimit?) -> Bool {
-        Self.takes(level, configuration, profile, Self.highestRate(configuration, rateLimit), 0)
+        Self.takes(level, configuration, profile, Self.highestRate(configuration, rateLimit))
     }
 
     static func limits(
@@ -113,46 +113,61 @@ extension H264Stream {
         _ tools: H264Tools
     ) -> DeviceSettlement.CodecLimits {
         let (width, height) = (configuration.width, configuration.height)
-        let level = configuration.level ?? lowestLevel(configuration, profile)
+        let level = configuration.h264Level ?? lowestLevel(configuration, profile)
         return DeviceSettlement.CodecLimits(
             hasBFrames: !profile.isBaseline,
             pictures: max(1, level?.decodedPictures(width: width, height: height) ?? 16),
-            canHaveMorePictures: configuration.level == nil
+            level: configuration.h264Level?.name,
+            slices: configuration.h264Level.flatMap { maximumSlices($0, configuration, profile) }
         )
     }
 
+    private static func maximumSlices(
+        _ level: H264Level,
+        _ configuration: EncoderConfiguration,
+        _ profile: VideoProfile
+    ) -> Int? {
+        let (width, height) = (configuration.width, configuration.height)
+        return level.maximumSlices(width: width, height: height, frameRate: configuration.frameRate, in: profile)
+    }
+
+    /// Whether a level takes size and rate, and so many pictures that are kept and slices.
     private static func takes(
         _ level: H264Level,
         _ configuration: EncoderConfiguration,
         _ profile: VideoProfile,
         _ rate: RateLimit,
-        _ pictures: Int
+        pictures: Int = 0,
+        slices: Int = 1
     ) -> Bool {
         let (width, height) = (configuration.width, configuration.height)
         return level.reasonAgainst(width: width, height: height, frameRate: configuration.frameRate) == nil
             && level.decodedPictures(width: width, height: height) >= pictures
+            && maximumSlices(level, configuration, profile) ?? .max >= slices
             && level.reasonAgainst(rate, in: profile) == nil
     }
 
-    /// The level that was asked for, else the lowest that takes the size, the rate and the pictures that are kept.
+    /// The level that was asked for, else the lowest that takes the size, the rate, the slices and the pictures that are
+    /// kept.
     private static func level(
         _ configuration: EncoderConfiguration,
         _ traits: StreamTraits,
         _ profile: VideoProfile,
         _ rateLimit: RateLimit?
     ) throws(MediaError) -> H264Level {
-        let pictures = max(traits.referenceFrames, traits.reorderDepth)
+        let (pictures, slices) = (max(traits.referenceFrames, traits.reorderDepth), traits.slices)
         let rate = highestRate(configuration, rateLimit)
-        if let asked = configuration.level {
-            if takes(asked, configuration, profile, rate, pictures) { return asked }
-        } else if let lowest = H264Level.all.first(where: { takes($0, configuration, profile, rate, pictures) }) {
-            return lowest
+        let candidates = configuration.h264Level.map { [$0] } ?? H264Level.all
+        let level = candidates.first {
+            takes($0, configuration, profile, rate, pictures: pictures, slices: slices)
         }
+        if let level { return level }
         throw MediaError(
             .invalidArgument,
-            "the stream is beyond level \(configuration.level?.name ?? "6.2")",
-            given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept",
-            allowed: "the limits of table A-1 for profile \(profile.rawValue)"
+            "the stream is beyond level \(configuration.h264Level?.name ?? "6.2")",
+            given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept, "
+                + "\(slices) slices",
+            allowed: "the limits of tables A-1 and A-4 for profile \(profile.rawValue)"
         )
     }
 

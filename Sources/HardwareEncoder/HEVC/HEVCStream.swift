@@ -117,7 +117,8 @@ extension HEVCStream {
         return DeviceSettlement.CodecLimits(
             hasBFrames: true,
             pictures: max(1, level?.decodedPictures(width: size.width, height: size.height) ?? 15),
-            canHaveMorePictures: configuration.hevcLevel == nil
+            level: configuration.hevcLevel?.name,
+            slices: configuration.hevcLevel?.maximumSlices
         )
     }
 

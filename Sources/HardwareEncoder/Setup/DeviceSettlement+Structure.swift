@@ -5,15 +5,17 @@ internal import MediaTypes
 internal import VAAPI
 
 extension DeviceSettlement {
-    /// What the codec says of the structure.
+    /// What the codec says of the structure, and of slices.
     struct CodecLimits {
         /// Whether the profile has B-frames.
         var hasBFrames: Bool
         /// The size of the decoded picture buffer with the level that was asked for, or else with the lowest level that
         /// takes size and rate, 1...16.
         var pictures: Int
-        /// Whether a higher level may be chosen for the sake of what was asked for.
-        var canHaveMorePictures: Bool
+        /// The name of the level that was asked for; `nil` if one may be chosen for the sake of what was asked for.
+        var level: String?
+        /// How many slices a picture has at most in that level; `nil` for any number.
+        var slices: Int?
     }
 
     /// How many pictures the driver lets others refer to. One that does not say has the one that every encoder has.
@@ -50,7 +52,7 @@ extension DeviceSettlement {
         }
         structure.randomAccess = randomAccess(refresh, hasBFrames: structure.consecutiveBFrames > 0)
         let isDemanded = configuration.bFrames.isDemanded || structure.longTermReferences > 0
-        let least = codec.canHaveMorePictures && isDemanded ? min(structure.minimumPictureCount, 16) : 1
+        let least = codec.level == nil && isDemanded ? min(structure.minimumPictureCount, 16) : 1
         let limited = structure.limited(toReorderDepth: depth ?? 16, pictures: max(codec.pictures, least))
         reportLimits(structure, limited, codec, refresh)
         return limited
@@ -76,14 +78,19 @@ extension DeviceSettlement {
         packedHeaders.isEmpty || references.list0 == 0 ? 0 : min(max(configuration.longTermReferences, 0), 15)
     }
 
+    private func hasBFrames(_ codec: CodecLimits) -> Bool {
+        codec.hasBFrames && references.list0 > 0 && references.list1 > 0
+    }
+
     private func bFrames(_ codec: CodecLimits, _ refresh: IntraRefreshWave?, layers: Int) -> Int {
-        guard codec.hasBFrames, references.list0 > 0, references.list1 > 0, refresh == nil else { return 0 }
-        guard configuration.allowsReordering else { return 0 }
+        guard hasBFrames(codec), refresh == nil, configuration.allowsReordering else { return 0 }
+        let filling = GOPStructure.bFrames(fillingLayers: layers)
         switch configuration.bFrames {
         case .off: return 0
+        case .maximum(let count) where layers > 1: return count < filling ? 0 : filling
         case .maximum(let count): return min(count, 16)
         // The smallest that fill the layers or a pyramid; without them a third B-frame is too far from its references.
-        case .automatic: return layers > 1 ? 2 * layers - 3 : hasPyramid ? 3 : 2
+        case .automatic: return layers > 1 ? filling : hasPyramid ? 3 : 2
         }
     }
 
@@ -118,8 +125,11 @@ extension DeviceSettlement {
             let reason =
                 if refresh != nil {
                     "intra refresh has none"
-                } else if wanted.consecutiveBFrames == 0 {
+                } else if !hasBFrames(codec) {
                     "the driver has none as \(encoder)"
+                } else if wanted.temporalLayers > 1, limited.consecutiveBFrames == wanted.consecutiveBFrames {
+                    "\(wanted.temporalLayers) temporal layers, each of which doubles the rate, have "
+                        + "\(GOPStructure.bFrames(fillingLayers: wanted.temporalLayers)) in a row or none"
                 } else {
                     "no more reordering, or no larger buffer of decoded pictures, is allowed"
                 }

@@ -123,23 +123,31 @@ extension DeviceSettlement {
 // MARK: - Choices
 
 extension DeviceSettlement {
-    mutating func slices(columns: Int, rows: Int) -> [Range<Int>] {
+    /// - Parameters:
+    ///   - columns: Blocks in a row.
+    ///   - rows: Rows of blocks.
+    mutating func slices(_ codec: CodecLimits, columns: Int, rows: Int) -> [Range<Int>] {
+        let ofDriver = capabilities.maximumSlices ?? 1
         let layout = SliceLayout(
             count: configuration.slices,
             columns: columns,
             rows: rows,
-            maximum: capabilities.maximumSlices ?? 1,
+            maximum: min(ofDriver, codec.slices ?? .max),
             structures: capabilities.sliceStructures
         )
-        report("slices", "\(configuration.slices)", "\(layout.slices.count)", sliceLimit)
+        let reason: String
+        switch layout.slices.count {
+        case _ where ofDriver < 2 || capabilities.sliceStructures?.isEmpty != false:
+            reason = "the driver does not divide pictures"
+        case codec.slices:
+            reason = "level \(codec.level ?? "") has no more for pictures of that size and rate"
+        case ofDriver: reason = "the driver divides pictures into at most \(ofDriver) slices"
+        case columns * rows: reason = "the picture has no more blocks"
+        case rows: reason = "the picture has no more rows of blocks"
+        default: reason = "the driver divides pictures only in the way it calls \(capabilities.sliceStructures ?? [])"
+        }
+        report("slices", "\(configuration.slices)", "\(layout.slices.count)", reason)
         return layout.slices
-    }
-
-    private var sliceLimit: String {
-        guard let maximum = capabilities.maximumSlices, maximum > 1, let structures = capabilities.sliceStructures,
-            !structures.isEmpty
-        else { return "the driver does not divide pictures" }
-        return "the driver divides pictures into at most \(maximum) slices, in the way it calls \(structures)"
     }
 
     mutating func qualityLevel() -> Int? {

@@ -118,13 +118,14 @@ extension EncoderSetup {
         // VA-API counts waves in macroblocks, whatever the codec (VAEncMiscParameterRIR).
         let macroblocks = configuration.blocks(ofSide: 16)
         let refresh = settlement.intraRefresh(columns: macroblocks.columns, rows: macroblocks.rows)
+        let limits = Stream.limits(configuration, profile, tools)
         let structure = settlement.structure(
-            Stream.limits(configuration, profile, tools),
+            limits,
             refresh: refresh,
             maximumReorderDepth: maximumReorderDepth
         )
         let blocks = configuration.blocks(ofSide: tools.blockSize)
-        let slices = settlement.slices(columns: blocks.columns, rows: blocks.rows)
+        let slices = settlement.slices(limits, columns: blocks.columns, rows: blocks.rows)
         let regions = settlement.regionsOfInterest(rate)
         var traits = StreamTraits(profiles: [profile])
         traits.referenceFrames = structure.referenceCount

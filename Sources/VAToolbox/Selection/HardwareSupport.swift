@@ -26,7 +26,7 @@ public enum HardwareSupport {
         public var remedies: [String]
     }
 
-    /// Whether a GPU of this machine encodes to a codec: 1280x720 with the defaults of ``EncoderConfiguration``.
+    /// Whether a GPU of this machine encodes to a codec: 1280x720 with the defaults of ``MediaTypes/EncoderConfiguration``.
     ///
     /// Takes a second or so where that is not known yet; a driver that hangs costs ``DeviceOptions/proofDeadline``.
     public static func isEncodeSupported(_ codec: VideoCodec, devices: DeviceOptions = .init()) async -> Bool {
@@ -49,10 +49,13 @@ public enum HardwareSupport {
         await decodeSupport(codec).contains { $0.isSupported }
     }
 
-    /// What each GPU of this machine says to encoding that, by the numbers of their nodes. A GPU that is busy or left alone for
-    /// a while is not supported now, and its cause says so.
+    /// What each GPU of this machine says to encoding that, by the numbers of their nodes. A GPU that is busy or left
+    /// alone for a while is not supported now, and its cause says so.
     ///
-    /// - Parameter helpers: Says which helper program is used.
+    /// - Parameters:
+    ///   - configuration: What is to be encoded.
+    ///   - devices: How a GPU proves it. How many sessions a GPU may have counts, and where the state is kept.
+    ///   - helpers: Says which helper program is used.
     public static func encodeSupport(
         _ configuration: EncoderConfiguration,
         devices: DeviceOptions = .init(),
@@ -76,7 +79,9 @@ public enum HardwareSupport {
 
     /// What each GPU of this machine says to decoding a codec, by the numbers of their nodes.
     ///
-    /// - Parameter helpers: Says which helper program is used.
+    /// - Parameters:
+    ///   - codec: What is to be decoded.
+    ///   - helpers: Says which helper program is used.
     public static func decodeSupport(_ codec: VideoCodec, helpers: HelperPool = .standard) async -> [Answer] {
         let path = helpers.options.path
         return await ofEachNode { node in

@@ -192,7 +192,7 @@ public final class CompressionSession: Sendable {
     /// In real-time mode frames that wait are accepted first. Frames whose `encode` is suspended are not covered.
     ///
     /// It costs bits where the encoder looks ahead or reorders: it is emptied and starts anew, with an IDR picture. An
-    /// encoder that holds no frames back, as with ``EncoderConfiguration/isLowLatency``, just goes on.
+    /// encoder that holds no frames back, as with ``MediaTypes/EncoderConfiguration/isLowLatency``, just goes on.
     ///
     /// - Throws: The error of the session when it has failed; `cancelled`, and then the frames come nevertheless.
     public func flush() async throws(MediaError) {

@@ -49,7 +49,7 @@ public struct EncoderDescription: Sendable {
         }
 
         /// Describes a rejection for a reason that was found.
-        public init(name: String, _ diagnosis: Diagnosis) {
+        package init(name: String, _ diagnosis: Diagnosis) {
             self.init(
                 name: name,
                 reason: diagnosis.explanation,

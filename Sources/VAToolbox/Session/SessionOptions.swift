@@ -57,6 +57,12 @@ public struct SessionOptions: Sendable {
         try check(waterMarks.high, in: 1...Int.max, "high water mark")
         try check(waterMarks.low, in: 1...waterMarks.high, "low water mark")
         try check(devices.proofDeadline, in: durations, "deadline for test encodes")
+        if let breaker = devices.breaker {
+            try check(breaker.failures, in: 1...1000, "number of failures until a device is left alone")
+            try check(breaker.window, in: BreakerTimes.allowedTimes, "time in which failures of a device count")
+            try check(breaker.pause, in: BreakerTimes.allowedTimes, "pause of a device")
+            try check(breaker.longestPause, in: BreakerTimes.allowedTimes, "longest pause of a device")
+        }
         if let limit = devices.sessionsPerDevice { try check(limit, in: 1...1000, "number of sessions of a device") }
         if let realTime { try check(realTime.maximumWaiting, in: 1...1000, "number of waiting frames") }
     }

@@ -365,6 +365,18 @@ void check_schedule(struct checker *checker, const struct schedule *schedule, co
                     const char *flag_clause);
 /* Whether rate control aims at a bit rate. */
 bool aims_at_bit_rate(const struct checker *checker);
+/* Pictures per second; the denominator is 0 where nobody tells. */
+struct picture_rate {
+    uint64_t numerator, denominator;
+};
+
+/* How many macroblocks or luma samples a decoder of a level, which does `per_second` of them, does in the time that it
+ * has for the picture: that since the picture before; for the first of the stream one part of a second, of so many
+ * `parts`, and no less than it takes for the picture's own (H.264 A.3.1, H.265 A.4.2). 0: it is not known. */
+double decoders_work(const struct checker *checker, struct picture_rate rate, double own, double per_second,
+                     uint32_t parts);
+/* A number of bytes; 0, for no limit, beyond 32 bits. */
+uint64_t whole_bytes(double bytes);
 /* The frame rate against a fixed one of the VUI. */
 void check_frame_rate(struct checker *checker, uint64_t time_scale, uint64_t units);
 

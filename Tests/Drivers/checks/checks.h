@@ -184,7 +184,8 @@ struct understood_picture {
     struct understood_slice *slices;
     uint32_t slice_count;
     struct understood_rate rate;
-    uint64_t largest_access_unit; /* bytes that the level allows (H.265 A.4.2 MinCr); 0: it is not known */
+    uint64_t largest_access_unit; /* bytes that the level allows (H.264 A.3.1 MinCR, H.265 A.4.2 MinCr); 0: it
+                                     is not known */
 };
 
 struct checker;

@@ -4,33 +4,35 @@
 
 #include <stdlib.h>
 
-/* Table A-1. Rates in units of cpbBrVclFactor or cpbBrNalFactor bits. */
+/* Tables. Rates in units of cpbBrVclFactor or cpbBrNalFactor bits. */
 struct level {
     uint32_t level_idc; /* 9: level 1b */
     uint32_t macroblocks_per_second, frame_size, dpb_size, bit_rate, cpb_size;
+    uint32_t least_compression; /* MinCR */
+    uint32_t slice_rate;        /* macroblocks that each slice stands for, above Baseline; 0: no limit */
 };
 
 static const struct level levels[] = {
-    {9, 1485, 99, 396, 128, 350},
-    {10, 1485, 99, 396, 64, 175},
-    {11, 3000, 396, 900, 192, 500},
-    {12, 6000, 396, 2376, 384, 1000},
-    {13, 11880, 396, 2376, 768, 2000},
-    {20, 11880, 396, 2376, 2000, 2000},
-    {21, 19800, 792, 4752, 4000, 4000},
-    {22, 20250, 1620, 8100, 4000, 4000},
-    {30, 40500, 1620, 8100, 10000, 10000},
-    {31, 108000, 3600, 18000, 14000, 14000},
-    {32, 216000, 5120, 20480, 20000, 20000},
-    {40, 245760, 8192, 32768, 20000, 25000},
-    {41, 245760, 8192, 32768, 50000, 62500},
-    {42, 522240, 8704, 34816, 50000, 62500},
-    {50, 589824, 22080, 110400, 135000, 135000},
-    {51, 983040, 36864, 184320, 240000, 240000},
-    {52, 2073600, 36864, 184320, 240000, 240000},
-    {60, 4177920, 139264, 696320, 240000, 240000},
-    {61, 8355840, 139264, 696320, 480000, 480000},
-    {62, 16711680, 139264, 696320, 800000, 800000},
+    {9, 1485, 99, 396, 128, 350, 2, 0},
+    {10, 1485, 99, 396, 64, 175, 2, 0},
+    {11, 3000, 396, 900, 192, 500, 2, 0},
+    {12, 6000, 396, 2376, 384, 1000, 2, 0},
+    {13, 11880, 396, 2376, 768, 2000, 2, 0},
+    {20, 11880, 396, 2376, 2000, 2000, 2, 0},
+    {21, 19800, 792, 4752, 4000, 4000, 2, 0},
+    {22, 20250, 1620, 8100, 4000, 4000, 2, 0},
+    {30, 40500, 1620, 8100, 10000, 10000, 2, 22},
+    {31, 108000, 3600, 18000, 14000, 14000, 4, 60},
+    {32, 216000, 5120, 20480, 20000, 20000, 4, 60},
+    {40, 245760, 8192, 32768, 20000, 25000, 4, 60},
+    {41, 245760, 8192, 32768, 50000, 62500, 2, 24},
+    {42, 522240, 8704, 34816, 50000, 62500, 2, 24},
+    {50, 589824, 22080, 110400, 135000, 135000, 2, 24},
+    {51, 983040, 36864, 184320, 240000, 240000, 2, 24},
+    {52, 2073600, 36864, 184320, 240000, 240000, 2, 24},
+    {60, 4177920, 139264, 696320, 240000, 240000, 2, 24},
+    {61, 8355840, 139264, 696320, 480000, 480000, 2, 24},
+    {62, 16711680, 139264, 696320, 800000, 800000, 2, 24},
 };
 
 /* Level 1b is level_idc 11 with constraint_set3_flag below High (7.4.2.1.1). */
@@ -75,21 +77,46 @@ static void check_size(struct checker *checker, const struct level *level)
                 sps->vui.max_num_reorder_frames, sps->vui.max_dec_frame_buffering);
 }
 
+static uint64_t macroblocks(const struct h264_sps *sps)
+{
+    return (uint64_t)(sps->pic_width_in_mbs_minus1 + 1) * (sps->pic_height_in_map_units_minus1 + 1) *
+           (2 - sps->frame_mbs_only_flag);
+}
+
+/* Of the VUI or else of the VA parameters. */
+static struct picture_rate picture_rate(const struct checker *checker)
+{
+    const struct h264_sps *sps = &checker->picture.sps.h264;
+    if (sps->vui_parameters_present_flag && sps->vui.timing_info_present_flag)
+        return (struct picture_rate){sps->vui.time_scale, (uint64_t)sps->vui.num_units_in_tick * 2};
+    return (struct picture_rate){checker->rate.frame_rate_numerator, checker->rate.frame_rate_denominator};
+}
+
 static void check_macroblock_rate(struct checker *checker, const struct level *level)
 {
     const struct h264_sps *sps = &checker->picture.sps.h264;
-    uint64_t frame = (uint64_t)(sps->pic_width_in_mbs_minus1 + 1) * (sps->pic_height_in_map_units_minus1 + 1) *
-                     (2 - sps->frame_mbs_only_flag);
-    uint64_t numerator = checker->rate.frame_rate_numerator, denominator = checker->rate.frame_rate_denominator;
-    if (sps->vui_parameters_present_flag && sps->vui.timing_info_present_flag) {
-        numerator = sps->vui.time_scale;
-        denominator = (uint64_t)sps->vui.num_units_in_tick * 2;
-    }
-    if (denominator && (double)frame * (double)numerator > (double)level->macroblocks_per_second * (double)denominator)
+    uint64_t frame = macroblocks(sps);
+    struct picture_rate rate = picture_rate(checker);
+    if (rate.denominator &&
+        (double)frame * (double)rate.numerator > (double)level->macroblocks_per_second * (double)rate.denominator)
         finding(checker, "level-macroblock-rate", "H.264 A.3.1 MaxMBPS",
                 "%llu macroblocks at %llu/%llu Hz, level_idc %u allows %u in a second", (unsigned long long)frame,
-                (unsigned long long)numerator, (unsigned long long)denominator, sps->level_idc,
+                (unsigned long long)rate.numerator, (unsigned long long)rate.denominator, sps->level_idc,
                 level->macroblocks_per_second);
+}
+
+/* A.3.1 and A.3.3: what the level's decoder does in its time with a picture bounds its bytes, by MinCR, and above
+ * Baseline its slices, by SliceRate. */
+static void check_picture_work(struct checker *checker, const struct level *level)
+{
+    const struct h264_sps *sps = &checker->picture.sps.h264;
+    double work = decoders_work(checker, picture_rate(checker), (double)macroblocks(sps),
+                                (double)level->macroblocks_per_second, level->level_idc < 60 ? 172 : 300);
+    double slices = level->slice_rate && sps->profile_idc != 66 ? work / level->slice_rate : 0;
+    checker->picture.largest_access_unit = whole_bytes(384 * work / level->least_compression);
+    if (slices > 0 && checker->picture.slice_count > slices)
+        finding(checker, "level-slice-rate", "H.264 A.3.3 SliceRate", "%u slices, level_idc %u allows %u",
+                checker->picture.slice_count, sps->level_idc, (uint32_t)slices);
 }
 
 /* Table A-2: cpbBrVclFactor and cpbBrNalFactor. */
@@ -132,6 +159,8 @@ void h264_check_levels(struct checker *checker)
     const struct h264_sps *sps = &checker->picture.sps.h264;
     const struct level *level = level_of(sps);
     bool bit_rate = checker->config.rate_control & ~(uint32_t)(VA_RC_CQP | VA_RC_NONE | VA_RC_ICQ);
+    if (level)
+        check_picture_work(checker, level);
     if (!h264_sps_sent(checker) && !checker->rate.changed)
         return;
     if (!level) {

@@ -81,45 +81,40 @@ static void check_size(struct checker *checker, const struct level *level)
     check_buffering(checker, level, width * height);
 }
 
-/* Pictures per second, of the VUI or else of the VA parameters; the denominator is 0 where nobody tells. */
-static void picture_rate(const struct checker *checker, uint64_t *numerator, uint64_t *denominator)
+/* Of the VUI or else of the VA parameters. */
+static struct picture_rate picture_rate(const struct checker *checker)
 {
     const struct hevc_vui *vui = &checker->picture.sps.hevc.vui;
-    bool told = checker->picture.sps.hevc.vui_parameters_present_flag && vui->vui_timing_info_present_flag;
-    *numerator = told ? vui->vui_time_scale : checker->rate.frame_rate_numerator;
-    *denominator = told ? vui->vui_num_units_in_tick : checker->rate.frame_rate_denominator;
+    if (checker->picture.sps.hevc.vui_parameters_present_flag && vui->vui_timing_info_present_flag)
+        return (struct picture_rate){vui->vui_time_scale, vui->vui_num_units_in_tick};
+    return (struct picture_rate){checker->rate.frame_rate_numerator, checker->rate.frame_rate_denominator};
 }
 
-/* A.4.2: what the NAL units of the picture may take, by the luma samples that the level lets a decoder decode in its
- * time: that since the picture before, or 1/300 second, and no less than its own, for the first of the stream. */
+static uint64_t luma_samples(const struct hevc_sps *sps)
+{
+    return (uint64_t)sps->pic_width_in_luma_samples * sps->pic_height_in_luma_samples;
+}
+
+/* A.4.2: what the NAL units of the picture may take, by the luma samples that the level's decoder does in its time. */
 static uint64_t largest_access_unit(const struct checker *checker, const struct level *level, uint32_t tier)
 {
     const struct hevc_sps *sps = &checker->picture.sps.hevc;
-    double samples = (double)sps->pic_width_in_luma_samples * sps->pic_height_in_luma_samples;
-    uint64_t numerator, denominator;
-    picture_rate(checker, &numerator, &denominator);
-    if (checker->place.picture > 0 && (!numerator || !denominator))
-        return 0;
-    if (checker->place.picture > 0)
-        samples = (double)level->luma_rate * (double)denominator / (double)numerator;
-    else if (samples < (double)level->luma_rate / 300)
-        samples = (double)level->luma_rate / 300;
+    double samples = decoders_work(checker, picture_rate(checker), (double)luma_samples(sps),
+                                   (double)level->luma_rate, 300);
     /* FormatCapabilityFactor, Table A.10: bytes of a sample and its chroma, of Main 10 and of Main. */
     double bytes = samples * (sps->profile_tier_level.general.profile_idc == 2 ? 1.875 : 1.5);
-    bytes /= level->least_compression[tier];
-    return bytes < UINT32_MAX ? (uint64_t)bytes : 0;
+    return whole_bytes(bytes / level->least_compression[tier]);
 }
 
 static void check_luma_rate(struct checker *checker, const struct level *level)
 {
-    const struct hevc_sps *sps = &checker->picture.sps.hevc;
-    uint64_t samples = (uint64_t)sps->pic_width_in_luma_samples * sps->pic_height_in_luma_samples;
-    uint64_t numerator, denominator;
-    picture_rate(checker, &numerator, &denominator);
-    if (denominator && (double)samples * (double)numerator > (double)level->luma_rate * (double)denominator)
+    uint64_t samples = luma_samples(&checker->picture.sps.hevc);
+    struct picture_rate rate = picture_rate(checker);
+    if (rate.denominator &&
+        (double)samples * (double)rate.numerator > (double)level->luma_rate * (double)rate.denominator)
         finding(checker, "level-luma-rate", "H.265 A.4.2 MaxLumaSr",
                 "%llu samples at %llu/%llu Hz, level_idc %u allows %llu in a second", (unsigned long long)samples,
-                (unsigned long long)numerator, (unsigned long long)denominator, level->level_idc,
+                (unsigned long long)rate.numerator, (unsigned long long)rate.denominator, level->level_idc,
                 (unsigned long long)level->luma_rate);
 }
 

@@ -35,6 +35,19 @@ void check_rate(struct checker *checker)
         finding(checker, "sequence-bits-per-second-zero", clause, "bits_per_second is 0");
 }
 
+double decoders_work(const struct checker *checker, struct picture_rate rate, double own, double per_second,
+                     uint32_t parts)
+{
+    if (checker->place.picture == 0)
+        return own > per_second / parts ? own : per_second / parts;
+    return rate.numerator ? per_second * (double)rate.denominator / (double)rate.numerator : 0;
+}
+
+uint64_t whole_bytes(double bytes)
+{
+    return bytes < UINT32_MAX ? (uint64_t)bytes : 0;
+}
+
 /* True when `coded` in steps of `unit` is `wanted`, rounded either way. */
 static bool rounded(uint64_t coded, uint64_t unit, uint64_t wanted)
 {

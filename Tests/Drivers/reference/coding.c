@@ -160,8 +160,9 @@ static void store(const struct job *job, struct job_result *result, const struct
     size_t whole = result->failed ? 0 : result->stream.count / 8;
     size_t size = fault->overflow ? whole / 2 : whole;
     if (job->largest_access_unit && whole > job->largest_access_unit)
-        journal_finding(job->place, "level-access-unit-size", "H.265 A.4.2 MinCr", "%zu bytes, the level allows %llu",
-                        whole, (unsigned long long)job->largest_access_unit);
+        journal_finding(job->place, "level-access-unit-size",
+                        job->codec == CODEC_HEVC ? "H.265 A.4.2 MinCr" : "H.264 A.3.1 MinCR",
+                        "%zu bytes, the level allows %llu", whole, (unsigned long long)job->largest_access_unit);
     if (size > coded->size) {
         journal_finding(job->place, "coded-buffer-too-small", "vaCreateBuffer",
                         "coded buffer 0x%08x has %u bytes, the picture takes %zu", coded->object.id, coded->size,

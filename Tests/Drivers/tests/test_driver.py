@@ -411,11 +411,20 @@ class FfmpegTest(DriverTest):
 
     def test_pictures_beyond_the_compression_of_the_level_are_found(self):
         noise = "nullsrc=size={}:rate=25,geq=random(1)*255:128:128"
-        for level, qp, count in (("30", "1", 3), ("30", "40", 0), ("93", "1", 0)):
-            with self.subTest(f"{level} {qp}"):
-                self.encode("intel", "128x128", "-bf", "0", "-qp", qp, "-level", level, frames=3, codec="hevc",
+        for codec, level, qp, count in (("hevc", "30", "1", 3), ("hevc", "30", "40", 0), ("hevc", "93", "1", 0),
+                                        ("h264", "10", "1", 3), ("h264", "10", "40", 0), ("h264", "30", "1", 0)):
+            with self.subTest(f"{codec} {level} {qp}"):
+                self.encode("intel", "128x128", "-bf", "0", "-qp", qp, "-level", level, frames=3, codec=codec,
                             source=noise)
                 self.assertEqual(self.findings().count("level-access-unit-size"), count)
+
+    def test_slices_beyond_the_rate_of_the_level_are_found(self):
+        """Level 3.1 has a slice for 60 of 108,000 macroblocks in a second; the first picture has those of its own."""
+        for rate, count in (("60", 1), ("120", 3)):
+            with self.subTest(rate):
+                self.encode("intel", "256x320", "-bf", "0", "-level", "31", "-slices", "20", frames=3,
+                            source="testsrc=size={}:rate=" + rate)
+                self.assertEqual(self.findings().count("level-slice-rate"), count)
 
     def test_skip_effort_is_decodable_in_every_kind_of_slice(self):
         for options in (["-coder", "cabac"], ["-coder", "cavlc", "-slices", "3"],

@@ -3,7 +3,6 @@
 """The runner itself: it accepts what is right, and notices each thing that may be wrong."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from runner import allow, journal, launch, mutation, session, table, verdict  # 
 from runner.commands import ffmpeg_command, make_source  # noqa: E402
 from runner.media import has_openh264, raw_md5s, source_md5s  # noqa: E402
 from runner.places import Problem, build, client_environment  # noqa: E402
+from runner.waiting import wait_until  # noqa: E402
 
 ROW = table.Row("ffmpeg", "intel", "cqp", "2", "cabac", 1, (64, 64), "high")
 
@@ -182,24 +182,18 @@ class VerdictTest(unittest.TestCase):
         process = subprocess.Popen([DRIVERS / "judge", "--fake", "--output", self.output, "--", "sh", "-c",
                                     f"echo $$ > {left}; exec sleep 100"], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
-        while not (left.exists() and left.read_text().strip()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        self.assertTrue(wait_until(lambda: left.exists() and left.read_text().strip()))
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(20), 128 + signal.SIGTERM)
         self.assert_gone(int(left.read_text()))
 
     def assert_gone(self, process):
-        deadline = time.monotonic() + 5
-        while time.monotonic() < deadline:
+        def is_gone():
             try:
-                os.kill(process, 0)
-            except ProcessLookupError:
-                return
-            if Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
-                return
-            time.sleep(0.05)
-        self.fail(f"process {process} is still there")
+                return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+            except (FileNotFoundError, ProcessLookupError):
+                return True
+        self.assertTrue(wait_until(is_gone), f"process {process} is still there")
 
 
 class PartsTest(unittest.TestCase):

@@ -21,6 +21,7 @@ DRIVERS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DRIVERS))
 
 from runner.places import build  # noqa: E402
+from runner.waiting import wait_until  # noqa: E402
 
 TABLE = DRIVERS / "node" / "vendor-drivers.txt"
 NODE = "/dev/dri/renderD128"
@@ -122,10 +123,7 @@ class VendorDriverTest(unittest.TestCase):
         environment = self.environment(chip, {"hang": submission, "trace": trace})
         process = subprocess.Popen([str(word) for word in self.encoding(chip)], env=environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + LIMIT
-        while process.poll() is None and time.monotonic() < deadline and (
-                not trace.exists() or " hangs" not in trace.read_text()):
-            time.sleep(0.1)
+        wait_until(lambda: process.poll() is not None or trace.exists() and " hangs" in trace.read_text(), LIMIT)
         time.sleep(1)
         is_waiting = process.poll() is None and f"submission {submission} hangs" in trace.read_text()
         process.kill()

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
+import Dispatch
 import Foundation
 import Glibc
 import MediaTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EncoderIPC
@@ -43,9 +45,35 @@ final class Take {
     private var nextNumber: Int64 = 0
 
     final class Outputs: Sendable {
-        private let list = Mutex<[EncoderOutput]>([])
-        func add(_ output: EncoderOutput) { list.withLock { $0.append(output) } }
-        var all: [EncoderOutput] { list.withLock { $0 } }
+        private struct State {
+            var all: [EncoderOutput] = []
+            var hasFailed = false
+            var waiting: [DispatchSemaphore] = []
+        }
+        private let state = Mutex(State())
+
+        func add(_ output: EncoderOutput) {
+            let waiting = state.withLock { state in
+                state.all.append(output)
+                guard case .failed = output else { return [DispatchSemaphore]() }
+                state.hasFailed = true
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for semaphore in waiting { semaphore.signal() }
+        }
+
+        /// Waits until there is an error, but not for ever.
+        func waitForError() {
+            let told = DispatchSemaphore(value: 0)
+            let isThere = state.withLock { state in
+                if !state.hasFailed { state.waiting.append(told) }
+                return state.hasFailed
+            }
+            if !isThere { _ = told.wait(timeout: .now() + 60) }
+        }
+
+        var all: [EncoderOutput] { state.withLock { $0.all } }
 
         var frames: [CodedFrame] { all.compactMap { if case .coded(let frame) = $0 { frame } else { nil } } }
         var errors: [MediaError] { all.compactMap { if case .failed(let error) = $0 { error } else { nil } } }
@@ -151,8 +179,7 @@ struct Traces: Equatable, CustomStringConvertible {
     /// Waits until nothing is there any more.
     static func expectNone(sourceLocation: SourceLocation = #_sourceLocation) {
         let none = Traces(descriptors: [], children: [], threads: 0)
-        let end = ContinuousClock.now + .seconds(20)
-        while now != none, .now < end { usleep(10_000) }
+        _ = Patience.block { now == none }
         #expect(now == none, sourceLocation: sourceLocation)
     }
 }

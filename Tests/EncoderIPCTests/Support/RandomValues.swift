@@ -143,7 +143,7 @@ extension SeededGenerator {
         var value = EncoderConfiguration(width: number(), height: number())
         value.codec = one()
         value.profile = maybe { $0.one() }
-        value.level = maybe { $0.one(of: H264Level.all) }
+        value.h264Level = maybe { $0.one(of: H264Level.all) }
         value.hevcLevel = maybe { $0.one(of: HEVCLevel.all) }
         value.bitDepth = number()
         value.prefersBitDepth = flag()

@@ -3,7 +3,7 @@
 import GOPPlanning
 
 /// What a decoder reads of a picture, and, for the test only, which picture it is.
-struct CodedPicture {
+struct CodedPicture: NumberedPicture {
     var number: Int64
     var displayOrder: Int64
     var layer: Int

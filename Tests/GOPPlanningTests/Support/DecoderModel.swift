@@ -4,7 +4,7 @@ import GOPPlanning
 
 /// The decoded picture buffer of an H.264 decoder, for frames: numbers, lists, marking and output as the standard has
 /// them. It shares no code with what it tests and reads only what stands in slice headers.
-struct DecoderModel {
+struct DecoderModel: PlayingDecoder {
     /// What the sequence parameter set says.
     struct Parameters {
         var log2MaxFrameNum: Int

@@ -5,7 +5,7 @@ import GOPPlanning
 
 /// The decoded picture buffer of an HEVC decoder: order counts, reference picture sets, lists and output as the standard
 /// has them. It shares no code with what it tests and reads only what stands in slice headers.
-struct HEVCDecoderModel {
+struct HEVCDecoderModel: PlayingDecoder {
     /// What the sequence parameter set says.
     struct Parameters {
         var log2MaxLsb: Int
@@ -16,7 +16,7 @@ struct HEVCDecoderModel {
     }
 
     /// What is read of a picture, and, for the test only, which picture it is.
-    struct Picture {
+    struct Picture: NumberedPicture {
         var number: Int64
         var numbers: HEVCPictureNumbers
         /// The lists of the plan.
@@ -298,40 +298,28 @@ struct HEVCReplay {
     ///
     /// - Returns: what was wrong.
     func violations() -> [String] {
-        var found: [String] = []
-        func attempt(_ name: String, _ body: () throws(Violation) -> Void) {
-            do throws(Violation) { try body() } catch { found.append("\(name): \(error)") }
-        }
-        attempt("decoder") { () throws(Violation) in try play(pictures) }
+        var found = Findings()
+        found.attempt("decoder") { () throws(Violation) in try play(pictures) }
         for layer in 0..<(temporalLayers - 1) {
-            attempt("layer \(layer)") { () throws(Violation) in
+            found.attempt("layer \(layer)") { () throws(Violation) in
                 try play(pictures.filter { $0.numbers.temporalId <= layer })
             }
         }
         for index in pictures.indices.filter({ pictures[$0].type == 21 }).prefix(12) {
-            attempt("from \(pictures[index].number)") { () throws(Violation) in
+            found.attempt("from \(pictures[index].number)") { () throws(Violation) in
                 try play(entering(at: index), beginsInside: true)
             }
         }
-        return found
+        return found.all
     }
 
     /// Plays what a receiver has that lacks these pictures: everything has to be there and shown.
     ///
     /// - Returns: what was wrong.
     func violations(without lacking: Set<Int64>) -> [String] {
-        let received = pictures.filter { !lacking.contains($0.number) }
         var decoder = HEVCDecoderModel(parameters)
         decoder.isStrict = true
-        do throws(Violation) {
-            for picture in received { try decoder.decode(picture) }
-            try decoder.finish()
-            let wanted = received.map(\.number).sorted()
-            try require(decoder.shown == wanted, "shown are \(decoder.shown), wanted \(wanted)")
-        } catch {
-            return ["without \(lacking.sorted()): \(error)"]
-        }
-        return []
+        return decoder.violations(of: pictures, without: lacking)
     }
 
     /// What a decoder decodes that begins at a CRA picture, as far as the next IDR picture or some groups.
@@ -346,9 +334,6 @@ struct HEVCReplay {
 
     private func play(_ pictures: [HEVCDecoderModel.Picture], beginsInside: Bool = false) throws(Violation) {
         var decoder = HEVCDecoderModel(parameters, beginsInside: beginsInside)
-        for picture in pictures { try decoder.decode(picture) }
-        try decoder.finish()
-        let wanted = pictures.map(\.number).sorted()
-        try require(decoder.shown == wanted, "shown are \(decoder.shown), wanted \(wanted)")
+        try decoder.play(pictures)
     }
 }

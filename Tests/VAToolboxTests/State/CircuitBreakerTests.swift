@@ -6,7 +6,12 @@ import Testing
 
 /// When a device that fails is left alone, and who may try it again.
 @Suite struct CircuitBreakerTests {
-    private static let times = BreakerTimes(failures: 2, window: 100, pause: 10, longestPause: 25)
+    private static let times = BreakerTimes(
+        failures: 2,
+        window: .seconds(100),
+        pause: .seconds(10),
+        longestPause: .seconds(25)
+    )
 
     private enum Event: CaseIterable {
         case fail, failInTrial, succeed, succeedInTrial, complete, completeInTrial, wait, waitForThePause, waitLong
@@ -107,6 +112,14 @@ import Testing
             now = end
         }
         #expect(lengths == [10, 20, 25, 25] && breaker.reason == "b")
+    }
+
+    /// Options are checked when a session is made; a breaker takes whatever it is told.
+    @Test func aPauseBelowZeroIsNone() {
+        let times = BreakerTimes(failures: 1, window: .seconds(1), pause: .seconds(-5), longestPause: .seconds(-1))
+        var breaker = CircuitBreaker()
+        breaker.fail(at: 100, isTrial: false, reason: "", times)
+        #expect(breaker.state(at: 100, times) == .halfOpen)
     }
 
     /// A clock that is set back by hours does not make a pause of hours.

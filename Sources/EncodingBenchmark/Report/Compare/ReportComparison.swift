@@ -70,6 +70,9 @@ public struct ReportComparison: Sendable {
     /// Compares two reports.
     ///
     /// - Parameters:
+    ///   - before: The report that changes are counted from.
+    ///   - after: The report that is judged.
+    ///   - rule: What counts as a change.
     ///   - accepted: Obstacles that somebody insists on ignoring.
     public init(
         _ before: BenchmarkReport,

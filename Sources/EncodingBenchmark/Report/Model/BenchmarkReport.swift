@@ -4,7 +4,7 @@
 ///
 /// Its JSON form is described in `docs/bench-report.md`; the names of keys are those of the properties. Units are
 /// seconds, bytes, bits per second, joules and decibels throughout. What follows from raw data, as medians, intervals and
-/// Bjøntegaard differences, is not stored: ``DerivedFigures`` makes it anew wherever it is shown. The JSON file repeats it
+/// Bjøntegaard differences, is not stored: `DerivedFigures` makes it anew wherever it is shown. The JSON file repeats it
 /// under `derived` for other programs, and a reader here passes over that.
 public struct BenchmarkReport: Codable, Sendable, Hashable {
     /// The version of the form. A key that is added does not change it; a key that changes its meaning does.
@@ -29,7 +29,7 @@ public struct BenchmarkReport: Codable, Sendable, Hashable {
     public var runs: [Run]
     /// How many streams fit, if that was searched for.
     public var density: [Density] = []
-    /// What was noticed while measuring that may have spoiled figures. ``warnings`` adds what the data itself shows.
+    /// What was noticed while measuring that may have spoiled figures. `warnings` adds what the data itself shows.
     public var remarks: [Warning] = []
 
     /// The form that is written here, and the only one that is read.

@@ -44,7 +44,10 @@ extension BenchmarkReport {
     public struct Encoder: Codable, Sendable, Hashable, Identifiable {
         /// What it runs on.
         public enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
-            case software, hardware
+            /// On the processor.
+            case software
+            /// On a GPU.
+            case hardware
         }
 
         /// How pictures get to it. Figures of different ways are not compared unless somebody insists.

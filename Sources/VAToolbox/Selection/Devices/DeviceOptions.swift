@@ -35,7 +35,7 @@ public struct DeviceOptions: Sendable {
     /// Decodes what comes of test encodes; without one they are only read.
     public var verifier: (any SampleVerifier)?
     /// When a GPU that fails again and again is left alone. The variable `VATOOLBOX_BREAKER` is the default: four numbers
-    /// divided by commas, which are the members of ``BreakerTimes`` in their order, or `off`.
+    /// divided by commas, which are the members of ``BreakerTimes`` in their order, times in seconds, or `off`.
     public var breaker: BreakerTimes? = Self.defaultBreaker
     /// Where proofs, failures and sessions in use are kept.
     public var state = SelectionState.standard
@@ -47,14 +47,16 @@ public struct DeviceOptions: Sendable {
         guard let text = environment("VATOOLBOX_BREAKER") else { return BreakerTimes() }
         if text == "off" { return nil }
         let numbers = text.split(separator: ",").compactMap { Double($0) }
-        guard numbers.count == 4, numbers.allSatisfy({ $0 > 0 }), (1...1000).contains(numbers[0]) else {
+        let allowed = BreakerTimes.allowedTimes
+        let seconds = allowed.lowerBound / .seconds(1)...allowed.upperBound / .seconds(1)
+        guard numbers.count == 4, (1...1000).contains(numbers[0]), numbers[1...].allSatisfy(seconds.contains) else {
             return BreakerTimes()
         }
         return BreakerTimes(
             failures: Int(numbers[0]),
-            window: numbers[1],
-            pause: numbers[2],
-            longestPause: max(numbers[2], numbers[3])
+            window: .seconds(numbers[1]),
+            pause: .seconds(numbers[2]),
+            longestPause: .seconds(max(numbers[2], numbers[3]))
         )
     }
 

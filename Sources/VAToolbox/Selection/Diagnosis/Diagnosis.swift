@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import MediaTypes
+package import MediaTypes
 package import RenderNodes
 
 /// Why an encoder cannot be used, and what its user can do about it.
 ///
 /// A pure value, concluded from facts: what a render node or a driver refused, and what is known of the GPU behind it
 /// (``DeviceFacts``). The same value is told by `probe`, by what a session rejects, and by its errors.
-public struct Diagnosis: Sendable, Hashable {
+package struct Diagnosis: Sendable, Hashable {
     /// What has to change, as a stable name.
-    public var cause: MediaError.Cause
+    package var cause: MediaError.Cause
     /// What was found, and what is concluded from it: one or two sentences.
-    public var explanation: String
+    package var explanation: String
     /// What to do, the likeliest remedy first. Commands stand alone after a colon, ready to be copied.
-    public var remedies: [String]
+    package var remedies: [String]
 
     /// Makes a diagnosis.
-    public init(_ cause: MediaError.Cause, _ explanation: String, remedies: [String] = []) {
+    package init(_ cause: MediaError.Cause, _ explanation: String, remedies: [String] = []) {
         self.cause = cause
         self.explanation = explanation
         self.remedies = remedies

@@ -71,7 +71,7 @@ extension EncoderConfiguration {
         default: break
         }
         if let maximumFrameSize { result.maximumFrameSize = max(maximumFrameSize, width * height / 8) }
-        return level == nil && hevcLevel == nil ? result.withRateForProof : result
+        return h264Level == nil && hevcLevel == nil ? result.withRateForProof : result
     }
 
     /// A quantizer with which every encoder keeps flat colours apart.

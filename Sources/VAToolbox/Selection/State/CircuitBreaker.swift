@@ -92,11 +92,12 @@ struct CircuitBreaker: Sendable, Hashable {
     }
 
     private mutating func open(at now: Time, _ times: BreakerTimes) {
-        var length = times.pause
-        for _ in 0..<min(openings, 64) where length < times.longestPause { length *= 2 }
+        var length: Time = times.pause / .seconds(1)
+        let longest: Time = times.longestPause / .seconds(1)
+        for _ in 0..<min(openings, 64) where length < longest { length *= 2 }
         openings += 1
         failures = []
-        pause = now...(now + min(length, times.longestPause))
+        pause = now...max(now, now + min(length, longest))
     }
 
     /// A clock that was set back must not make a pause endless.
@@ -105,27 +106,30 @@ struct CircuitBreaker: Sendable, Hashable {
     }
 
     private func failuresThatCount(at now: Time, _ times: BreakerTimes) -> [Time] {
-        failures.filter { $0 <= now && now - $0 < times.window }
+        failures.filter { $0 <= now && now - $0 < times.window / .seconds(1) }
     }
 }
 
-/// When a device that fails is left alone, and for how long. All in seconds.
+/// When a device that fails is left alone, and for how long.
 public struct BreakerTimes: Sendable, Hashable {
     /// How many failures within ``window`` it takes, 1...1000. What counts is that an encoder could not be created or failed
     /// at its work, that a driver hung or its process ended; not that a driver lacks what was asked for, nor that it is busy.
     public var failures = 3
-    /// How long a failure counts, above 0.
-    public var window = 600.0
-    /// How long the device is left alone at first, above 0: long enough for a kernel to reset a GPU.
-    public var pause = 30.0
+    /// How long a failure counts, 1 ms to 365 days, as all of these times.
+    public var window = Duration.seconds(600)
+    /// How long the device is left alone at first: long enough for a kernel to reset a GPU.
+    public var pause = Duration.seconds(30)
     /// The pause doubles each time that the trial after it fails, up to this.
-    public var longestPause = 3600.0
+    public var longestPause = Duration.seconds(3600)
+
+    /// Times that are accepted.
+    static let allowedTimes = Duration.milliseconds(1)...Duration.seconds(365 * 86400)
 
     /// Makes the defaults: 3 failures in 10 minutes, 30 seconds up to an hour.
     public init() {}
 
     /// Makes times.
-    public init(failures: Int, window: Double, pause: Double, longestPause: Double) {
+    public init(failures: Int, window: Duration, pause: Duration, longestPause: Duration) {
         self.failures = failures
         self.window = window
         self.pause = pause

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The version of the package: the one place that says it.
+package enum PackageVersion {
+    /// For example `0.1.0`.
+    package static let current = "0.1.0"
+}
