@@ -10,8 +10,8 @@ internal import VAAPI
 
 /// An encoder of a GPU at work.
 ///
-/// The session's thread plans, uploads and submits; a thread of the encoder's own waits for coded pictures and gives them
-/// out. What both touch is in the ``Pipeline`` and in the collector's state.
+/// The session's thread plans, uploads and submits, and takes coded pictures to make room; when it pauses a thread of the
+/// encoder's own waits for them. What both touch is in the ``Pipeline`` and in the collector's state.
 final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     let properties: EncoderProperties
 
@@ -161,6 +161,8 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         )
         for picture in planned { try submit(picture) }
     }
+
+    func pause() { pipeline.pause() }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         guard let plan = setup.rate(changedTo: configuration) else { return .needsNewEncoder }

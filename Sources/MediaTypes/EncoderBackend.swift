@@ -43,6 +43,10 @@ public struct EncoderRequest: Sendable {
     /// How many frames may be decoded before a frame and shown after it; `nil` leaves it to the encoder. A session
     /// fixes it when its first encoder is made, because decode times depend on it.
     public var maximumReorderDepth: Int?
+    /// Takes word of frames that the encoder has taken after ``EncoderBackend/encode(_:)`` had returned, in their order:
+    /// see ``EncoderBackend/takesLater``. Safe to call on any thread; never blocks. `nil` if every call of `encode` is to
+    /// return only when its frame is taken.
+    public var taken: (@Sendable (TakenFrame) -> Void)?
     /// Takes what the encoder produces, in decoding order. Safe to call on any thread; never blocks.
     public var output: @Sendable (EncoderOutput) -> Void
 
@@ -50,11 +54,30 @@ public struct EncoderRequest: Sendable {
     public init(
         configuration: EncoderConfiguration,
         maximumReorderDepth: Int? = nil,
+        taken: (@Sendable (TakenFrame) -> Void)? = nil,
         output: @escaping @Sendable (EncoderOutput) -> Void
     ) {
         self.configuration = configuration
         self.maximumReorderDepth = maximumReorderDepth
+        self.taken = taken
         self.output = output
+    }
+}
+
+/// A frame that an encoder has taken.
+public struct TakenFrame: Sendable, Hashable {
+    /// Its number.
+    public var number: Int64
+    /// How often its picture was copied, as ``EncoderBackend/copiedPictures`` counts, which leaves these out.
+    public var copies: Int
+    /// Whether the encoder has converted its picture.
+    public var isConverted: Bool
+
+    /// Describes a frame.
+    public init(number: Int64, copies: Int, isConverted: Bool) {
+        self.number = number
+        self.copies = copies
+        self.isConverted = isConverted
     }
 }
 
@@ -74,11 +97,21 @@ public protocol EncoderBackend: AnyObject {
     /// a GPU; 0 unless stated. A session asks on the thread on which it calls the encoder.
     var copiedPictures: Int { get }
 
+    /// Whether it takes frames after ``encode(_:)`` has returned, and says so each time by ``EncoderRequest/taken``; `false`
+    /// unless stated. If it fails over such a frame that is an output, ``EncoderOutput/failed(_:)``.
+    var takesLater: Bool { get }
+
     /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.
     ///
     /// - Throws: `conversionFailed` if it could not convert the picture as ``EncoderFrame/conversion`` says. Then it has not
     ///   taken the frame and goes on: it can be given the same frame with a picture that needs no conversion.
     func encode(_ frame: EncoderFrame) throws(MediaError)
+
+    /// Tells that nothing follows for now, and returns at once; does nothing unless stated.
+    ///
+    /// From here on whatever can come out has to come out by itself. Without it an encoder may leave what is coded where
+    /// it is until it is given the next frame, because a thread less that waits for it is less work.
+    func pause()
 
     /// Changes to another configuration for the frames that follow.
     ///
@@ -105,6 +138,10 @@ extension EncoderBackend {
     public var isInOtherProcess: Bool { false }
     /// It reads pictures where they are.
     public var copiedPictures: Int { 0 }
+    /// It has taken a frame when `encode` returns.
+    public var takesLater: Bool { false }
+    /// It gives everything out as soon as it can.
+    public func pause() {}
 }
 
 /// What an encoder turned out to be.

@@ -12,7 +12,7 @@ actor MediaReader {
     private var failure: MediaError?
 
     /// The most events that are given at once.
-    private static let most = 8
+    private static let most = 16
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 

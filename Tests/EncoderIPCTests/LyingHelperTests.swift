@@ -4,6 +4,7 @@ import BitstreamSyntax
 import Foundation
 import Glibc
 import MediaTypes
+import Synchronization
 import Testing
 
 @testable import EncoderIPC
@@ -81,6 +82,14 @@ final class FakeHelper: Sendable {
     }
 }
 
+/// The frames that an encoder has taken.
+private final class TakenFrames: Sendable {
+    private let frames = Mutex<[TakenFrame]>([])
+
+    @Sendable func add(_ frame: TakenFrame) { frames.withLock { $0.append(frame) } }
+    var all: [TakenFrame] { frames.withLock { $0 } }
+}
+
 /// One lie.
 struct Lie: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -116,7 +125,11 @@ struct Lie: Sendable, CustomTestStringConvertible {
 extension ProcessTests {
     /// A helper that says what cannot be is refused; nothing that it says harms this process.
     @Suite struct LyingHelperTests {
-        private func play(_ script: @escaping FakeHelper.Script) throws -> Take.Outputs {
+        /// - Parameter taken: Takes word of frames whose answers are not waited for; `nil` if they are.
+        private func play(
+            taken: (@Sendable (TakenFrame) -> Void)? = nil,
+            _ script: @escaping FakeHelper.Script
+        ) throws -> Take.Outputs {
             let sockets = try DescriptorPair.sockets()
             let far = try Descriptor.duplicate(sockets.far.number)
             let near = sockets.near.number
@@ -129,7 +142,8 @@ extension ProcessTests {
             let outputs = Take.Outputs()
             var configuration = EncoderConfiguration.small()
             configuration.bFrames = .off
-            let request = EncoderRequest(configuration: configuration, maximumReorderDepth: 2) { outputs.add($0) }
+            var request = EncoderRequest(configuration: configuration, maximumReorderDepth: 2) { outputs.add($0) }
+            request.taken = taken
             let identity = EncoderIdentity(name: "fake", codec: .h264)
             let encoder = try RemoteEncoder(identity, request, deadlines) { (handlers) throws(MediaError) in
                 #expect(host.reserve(limit: 1))
@@ -142,14 +156,24 @@ extension ProcessTests {
             return outputs
         }
 
+        private static func behave(_ helper: FakeHelper) throws {
+            try helper.behave()
+            try helper.waitForFrame()
+            helper.send(FakeHelper.coded(), .accepted(number: 0, copies: 2), .released(number: 0))
+            while let message = try helper.receive() { if case .drain = message { helper.send(.drained) } }
+        }
+
         @Test func anHonestOneIsBelieved() throws {
-            let outputs = try play { helper in
-                try helper.behave()
-                try helper.waitForFrame()
-                helper.send(FakeHelper.coded(), .accepted(number: 0), .released(number: 0))
-                while let message = try helper.receive() { if case .drain = message { helper.send(.drained) } }
-            }
+            let outputs = try play(Self.behave)
             #expect(outputs.frames.map(\.number) == [0] && outputs.errors.isEmpty)
+            Traces.expectNone()
+        }
+
+        @Test func anHonestOneIsBelievedLater() throws {
+            let taken = TakenFrames()
+            let outputs = try play(taken: taken.add, Self.behave)
+            #expect(outputs.frames.map(\.number) == [0] && outputs.errors.isEmpty)
+            #expect(taken.all == [TakenFrame(number: 0, copies: 2, isConverted: false)])
             Traces.expectNone()
         }
 
@@ -209,8 +233,9 @@ extension ProcessTests {
             },
         ]
 
-        @Test(arguments: lies) func aLieIsRefused(lie: Lie) throws {
-            let error = #expect(throws: MediaError.self) { try play(lie.script) }
+        @Test(arguments: lies, [true, false]) func aLieIsRefused(lie: Lie, isWaitedFor: Bool) throws {
+            let taken: (@Sendable (TakenFrame) -> Void)? = isWaitedFor ? nil : TakenFrames().add
+            let error = #expect(throws: MediaError.self) { try play(taken: taken, lie.script) }
             #expect(error?.code == .malformedData, "\(error.map { "\($0)" } ?? "")")
             Traces.expectNone()
         }

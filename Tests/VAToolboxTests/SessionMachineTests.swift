@@ -85,7 +85,7 @@ import Testing
         )
         expectFields(
             machine.work,
-            told: "framesAtInstance framesDone framesCoded hasKeyFrame hasProduced format maximumDelay"
+            told: "framesAtInstance isFull framesDone framesCoded hasKeyFrame hasProduced format maximumDelay"
         )
         let assembler = try #require(machine.assembler)
         expectFields(assembler, told: "reorderDepth decodeTimes lastFormat")
@@ -126,6 +126,7 @@ extension SessionWorld {
         let worlds = Result {
             [
                 try SessionWorld("no B-frames"),
+                try SessionWorld("two ahead", framesAhead: 2),
                 try SessionWorld("B-frames", reorderDepth: 1),
                 try SessionWorld("depth 2, GPUs in helpers", reorderDepth: 2, isInHelper: true),
                 try SessionWorld(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import BitstreamSyntax
+internal import Dispatch
 internal import MediaTypes
 internal import Synchronization
 
@@ -40,7 +41,7 @@ struct CodedRing: Sendable {
 /// A frame that was given is either outstanding or was given to the output, never both and never neither. Nothing comes
 /// out any more after ``settle()``, ``close()`` or an error that was given to the output, so both sets are final then.
 final class FrameLedger: Sendable {
-    private struct State {
+    fileprivate struct State {
         weak var link: HelperLink?
         var properties: EncoderProperties?
         /// Whether nothing is given to the session any more.
@@ -51,15 +52,31 @@ final class FrameLedger: Sendable {
         var lent: [Int64: PixelBuffer] = [:]
         /// How many frames were taken out of the ring.
         var taken: UInt64 = 0
+        /// Frames that were given without waiting for the answer, in their order, as they will be told of.
+        var unanswered: [TakenFrame] = []
+        /// Whether somebody waits until fewer are unanswered.
+        var isRoomAwaited = false
     }
+
+    /// How many frames may be unanswered. It is less than a helper allows.
+    private static let mostUnanswered = 8
 
     private let ring: CodedRing
     /// Called under the lock; it never blocks, and asks nothing of the ledger.
     private let output: @Sendable (EncoderOutput) -> Void
+    /// Called for frames that were given without waiting, under the same conditions.
+    private let tellTaken: (@Sendable (TakenFrame) -> Void)?
     private let state = Mutex(State())
+    /// Signalled when fewer frames are unanswered, or none will be answered any more.
+    private let room = DispatchSemaphore(value: 0)
 
-    init(ring: CodedRing, output: @escaping @Sendable (EncoderOutput) -> Void) {
+    init(
+        ring: CodedRing,
+        taken: (@Sendable (TakenFrame) -> Void)? = nil,
+        output: @escaping @Sendable (EncoderOutput) -> Void
+    ) {
         self.ring = ring
+        tellTaken = taken
         self.output = output
     }
 
@@ -90,17 +107,78 @@ final class FrameLedger: Sendable {
         }
     }
 
+    /// What the link is to know of frames that are given without waiting.
+    ///
+    /// - Parameter patience: How long their answers are waited for.
+    func frames(within patience: Duration) -> HelperLink.Frames {
+        HelperLink.Frames(
+            patience: patience,
+            areDue: { self.state.withLock { !$0.unanswered.isEmpty } },
+            answer: { (message) throws(MediaError) in try self.answer(message) }
+        )
+    }
+
+    /// Notes that a frame's answer is to come; waits before if there are as many as may be, until half of them have come
+    /// or the link says that none will.
+    func expectAnswer(to frame: TakenFrame) {
+        while true {
+            let isNoted = state.withLock { state in
+                guard state.unanswered.count < Self.mostUnanswered || state.isClosed else {
+                    state.isRoomAwaited = true
+                    return false
+                }
+                state.unanswered.append(frame)
+                return true
+            }
+            if isNoted { return }
+            room.wait()
+        }
+    }
+
+    /// Tells of a frame that the helper has taken; of one whose answer was waited for, too.
+    func tell(_ frame: TakenFrame) {
+        state.withLock { state in
+            if !state.isClosed { tellTaken?(frame) }
+        }
+    }
+
+    /// Takes the answer to a frame that was given without waiting.
+    ///
+    /// - Returns: Whether it is one: frames are answered in their order, before what was asked after them.
+    /// - Throws: `malformedData` if it is the answer to another order.
+    private func answer(_ message: HelperMessage) throws(MediaError) -> Bool {
+        guard let first = state.withLock({ $0.unanswered.first }) else { return false }
+        switch message {
+        case .accepted(first.number, let released, let copies):
+            for number in released { try release(number) }
+            var taken = first
+            taken.copies += Int(copies)
+            tell(taken)
+        case .callFailed(let error): fail(error, keepsPictures: true)
+        default: throw lie("answered another order", "\(message.kind)")
+        }
+        let isRoom = state.withLock { state in
+            state.unanswered.removeFirst()
+            return state.endWait(atMost: Self.mostUnanswered / 2)
+        }
+        if isRoom { room.signal() }
+        return true
+    }
+
     /// The frames that have not come out.
     var outstanding: Set<Int64> { state.withLock { $0.outstanding } }
 
-    /// The helper is gone: its pictures are free, and the session is told.
-    func fail(_ error: MediaError) {
-        let lent = state.withLock { state in
+    /// The encoder has failed, and the session is told.
+    ///
+    /// - Parameter keepsPictures: Whether the helper may still read pictures; they are free when it is gone.
+    func fail(_ error: MediaError, keepsPictures: Bool = false) {
+        let (lent, isRoom) = state.withLock { state in
             if !state.isClosed { output(.failed(error)) }
             state.isClosed = true
-            defer { state.lent = [:] }
-            return state.lent
+            defer { if !keepsPictures { state.lent = [:] } }
+            return (keepsPictures ? [:] : state.lent, state.endWait(atMost: .max))
         }
+        if isRoom { room.signal() }
         withExtendedLifetime(lent) {}
     }
 
@@ -114,11 +192,7 @@ final class FrameLedger: Sendable {
         case .roomWanted:
             let (link, taken) = state.withLock { ($0.link, $0.taken) }
             try link?.tell(.taken(count: taken), within: .seconds(10))
-        case .failed(let error):
-            state.withLock { state in
-                if !state.isClosed { output(.failed(error)) }
-                state.isClosed = true
-            }
+        case .failed(let error): fail(error, keepsPictures: true)
         default: throw lie("sent what does not belong here", "\(message.kind)")
         }
     }
@@ -165,6 +239,17 @@ final class FrameLedger: Sendable {
 
     private func lie(_ what: String, _ given: String) -> MediaError {
         MediaError(.malformedData, "\(HelperLink.peer) \(what)", given: given)
+    }
+}
+
+extension FrameLedger.State {
+    /// Notes that a wait for fewer unanswered frames is over if there are so many.
+    ///
+    /// - Returns: Whether somebody waited for that.
+    fileprivate mutating func endWait(atMost most: Int) -> Bool {
+        guard isRoomAwaited, unanswered.count <= most else { return false }
+        isRoomAwaited = false
+        return true
     }
 }
 

@@ -13,8 +13,22 @@ final class HelperLink: Sendable {
     struct Handlers: Sendable {
         /// A message that answers no order. An error ends the helper.
         var message: @Sendable (HelperMessage) throws(MediaError) -> Void
+        /// Frames that are given without waiting for their answers; `nil` if none are.
+        var frames: Frames?
         /// The encoder is gone while no order waited for an answer.
         var failed: @Sendable (MediaError) -> Void
+    }
+
+    /// What a link knows of frames that are given without waiting.
+    struct Frames: Sendable {
+        /// How long the helper may show no sign of work while answers are due.
+        var patience: Duration
+        /// Whether answers are due.
+        var areDue: @Sendable () -> Bool
+        /// Takes an answer.
+        ///
+        /// - Returns: Whether it is about such a frame, and not about an order.
+        var answer: @Sendable (HelperMessage) throws(MediaError) -> Bool
     }
 
     private struct State {
@@ -47,6 +61,15 @@ final class HelperLink: Sendable {
         host: HelperHost,
         handlers: Handlers
     ) throws(MediaError) -> HelperLink {
+        if let frames = handlers.frames {
+            // Often enough for the wait to be about as long as it should.
+            let pause = max(frames.patience.asPatience / 8, .milliseconds(1)).components
+            var time = timeval(tv_sec: Int(pause.seconds), tv_usec: Int(pause.attoseconds / 1_000_000_000_000))
+            let size = socklen_t(MemoryLayout<timeval>.size)
+            guard setsockopt(socket.number, SOL_SOCKET, SO_RCVTIMEO, &time, size) == 0 else {
+                throw systemError("setsockopt", "a socket cannot be set up")
+            }
+        }
         let link = HelperLink(socket, host)
         try PlainThread.start(name: "vt-link") { link.run(handlers) }
         return link
@@ -141,6 +164,20 @@ final class HelperLink: Sendable {
         return answer
     }
 
+    /// Gives a frame whose answer is not waited for: ``Handlers/frames`` take it.
+    ///
+    /// - Throws: the end of the helper.
+    func give(_ order: FrameOrder, within patience: Duration) throws(MediaError) {
+        try state.withLock { (state) throws(MediaError) in
+            if let failure = state.failure {
+                state.isTold = true
+                throw failure
+            }
+            state.progress = .now
+        }
+        try tell(.frame(order), within: patience)
+    }
+
     /// Sends what has no answer. If the helper is gone, the next order tells it.
     func tell(_ message: ClientMessage, descriptor: Int32? = nil, within patience: Duration) throws(MediaError) {
         do {
@@ -174,7 +211,8 @@ final class HelperLink: Sendable {
         guard isFirst else { return }
         let isSent = channel.sendIfPossible(ClientMessage.close)
         host.release()
-        if isUsable, isSent { _ = over.wait(until: .after(patience)) }
+        // One that is stuck gets no more encoders.
+        if isUsable, isSent, !over.wait(until: .after(patience)), patience > .zero { host.retire() }
         channel.shutDown()
     }
 
@@ -183,16 +221,33 @@ final class HelperLink: Sendable {
     private func run(_ handlers: Handlers) {
         defer { over.signal() }
         do throws(MediaError) {
-            while let message = try channel.receive(HelperMessage.self) { try handle(message, handlers) }
+            var descriptor: Descriptor?
+            receiving: while true {
+                switch try channel.receive(HelperMessage.self, &descriptor, waits: true) {
+                case .message(let message): try handle(message, handlers)
+                case .nothing: try checkPatience(handlers.frames)
+                case .end: break receiving
+                }
+            }
             conclude(nil, handlers)
         } catch {
             conclude(error, handlers)
         }
     }
 
+    /// Nothing has come for a while.
+    private func checkPatience(_ frames: Frames?) throws(MediaError) {
+        guard let frames, frames.areDue() else { return }
+        if state.withLock({ $0.progress + frames.patience.asPatience <= .now }) { throw frames.deadlineExceeded }
+    }
+
     private func handle(_ message: HelperMessage, _ handlers: Handlers) throws(MediaError) {
         switch message {
         case .created, .refused, .accepted, .updated, .drained, .callFailed, .inspected:
+            if try handlers.frames?.answer(message) == true {
+                if case .callFailed(let error) = message, !error.isPermanent { host.retire() }
+                return state.withLock { $0.progress = .now }
+            }
             let isExpected = state.withLock { state in
                 guard state.isWaiting, state.answer == nil else { return false }
                 state.answer = message
@@ -237,5 +292,11 @@ final class HelperLink: Sendable {
         if let ending = host.ending(within: HelperHost.grace * 2) { return ending }
         host.retire()
         return MediaError(.frameFailed, "\(Self.peer) closed its connection")
+    }
+}
+
+extension HelperLink.Frames {
+    fileprivate var deadlineExceeded: MediaError {
+        MediaError(.deadlineExceeded, "\(HelperLink.peer) did not encode a frame in time", allowed: "\(patience)")
     }
 }

@@ -8,11 +8,14 @@ final class RemoteEncoder: EncoderBackend {
     var isInOtherProcess: Bool { true }
     /// Those in memory that the helper cannot see, and those that its encoder has copied.
     private(set) var copiedPictures = 0
+    let takesLater: Bool
 
     private let link: HelperLink
     private let ledger: FrameLedger
     private let deadlines: RemoteEncoderFactory.Deadlines
     private var slots = PictureSlots()
+    /// What the helper's encoder has converted pictures by.
+    private var provedConversion: PictureConversion?
     /// Where copies of pictures are made, by format.
     private var pools: [PixelFormat: PixelBufferPool] = [:]
 
@@ -26,10 +29,11 @@ final class RemoteEncoder: EncoderBackend {
         let byteCount = CodedRing.byteCount(for: request.configuration)
         let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: byteCount)
         let ring = CodedRing(try SharedMapping(memory, byteCount: byteCount, access: .read))
-        let ledger = FrameLedger(ring: ring, output: request.output)
+        let ledger = FrameLedger(ring: ring, taken: request.taken, output: request.output)
         let link = try connect(
             HelperLink.Handlers(
                 message: { (message) throws(MediaError) in try ledger.handle(message) },
+                frames: request.taken == nil ? nil : ledger.frames(within: deadlines.call),
                 failed: { ledger.fail($0) }
             )
         )
@@ -45,6 +49,7 @@ final class RemoteEncoder: EncoderBackend {
         self.link = link
         self.ledger = ledger
         self.deadlines = deadlines
+        takesLater = request.taken != nil
     }
 
     private static func create(
@@ -93,11 +98,38 @@ final class RemoteEncoder: EncoderBackend {
     }
 
     func encode(_ frame: EncoderFrame) throws(MediaError) {
+        let before = copiedPictures
         let shared = try sharedPicture(frame.buffer)
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
+        // Whether a picture can be converted has to be known before the next one is given.
+        if takesLater, frame.conversion == nil || provedConversion?.isLike(frame.conversion) == true {
+            try give(order, copies: copiedPictures - before)
+        } else {
+            try giveAndWait(order)
+            provedConversion = frame.conversion ?? provedConversion
+            guard takesLater else { return }
+            let copies = copiedPictures - before
+            ledger.tell(TakenFrame(number: frame.number, copies: copies, isConverted: frame.conversion != nil))
+        }
+        // Those were told of.
+        copiedPictures = before
+    }
+
+    private func give(_ order: FrameOrder, copies: Int) throws(MediaError) {
+        let frame = TakenFrame(number: order.number, copies: copies, isConverted: order.conversion != nil)
+        ledger.expectAnswer(to: frame)
+        do {
+            try link.give(order, within: deadlines.call)
+        } catch {
+            ledger.settle()
+            throw error
+        }
+    }
+
+    private func giveAndWait(_ order: FrameOrder) throws(MediaError) {
         let answer = try call(.frame(order), to: "encode a frame")
-        guard case .accepted(frame.number, let released, let copies) = answer else {
+        guard case .accepted(order.number, let released, let copies) = answer else {
             throw refuse("answered another order")
         }
         copiedPictures += Int(copies)
@@ -226,6 +258,15 @@ final class RemoteEncoder: EncoderBackend {
             try link.tell(.offer(offer), descriptor: descriptor, within: deadlines.call)
         }
         return place.slot
+    }
+}
+
+extension PictureConversion {
+    /// Whether another one does the same, whatever travels with the pictures.
+    fileprivate func isLike(_ other: PictureConversion?) -> Bool {
+        guard var other else { return false }
+        other.result.attachments = result.attachments
+        return self == other
     }
 }
 

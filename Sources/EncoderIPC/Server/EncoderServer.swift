@@ -8,11 +8,14 @@ internal import Synchronization
 /// The thread that calls ``run()`` is the encoder's. It receives, too, as any thread does that waits for the client.
 final class EncoderServer: Sendable {
     private let channel: Channel
+    private let outbox: Outbox
     private let factories: [any EncoderFactory]
     private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
     private let inspector: DriverInspector?
     private let releases: ReleaseNotes
     private let inbox: OrderInbox
+    /// What is told of a frame is held back while another one is there, if frames take no longer than this.
+    private static let quick = Duration.milliseconds(1)
     /// Keeps coded frames in the order in which they lie in the ring.
     private let outputs = Mutex(())
 
@@ -27,11 +30,12 @@ final class EncoderServer: Sendable {
         inspector: DriverInspector? = nil
     ) {
         self.channel = channel
+        outbox = Outbox(channel)
         self.factories = factories
         self.others = others
         self.inspector = inspector
-        releases = ReleaseNotes(channel)
-        inbox = OrderInbox(channel, releases)
+        releases = ReleaseNotes(outbox)
+        inbox = OrderInbox(channel, outbox, releases)
     }
 
     /// Serves until the client closes the encoder.
@@ -53,6 +57,7 @@ final class EncoderServer: Sendable {
             }
         }
         if case .inspect(let path) = order { return try inspect(path) }
+        if case .frame = order {} else { try outbox.hold(false) }
         guard let encoder else {
             throw MediaError(.malformedData, "the client gave an order before there was an encoder")
         }
@@ -61,12 +66,20 @@ final class EncoderServer: Sendable {
             switch order {
             case .frame(let frame):
                 let copies = encoder.copiedPictures
+                let start = SuspendingClock.now
                 let released = try encode(frame, encoder)
+                if inbox.isOrderWaiting {
+                    try outbox.hold(SuspendingClock.now - start < Self.quick)
+                } else {
+                    encoder.pause()
+                    try outbox.hold(false)
+                }
                 let more = UInt8(clamping: encoder.copiedPictures - copies)
                 answer = .accepted(number: frame.number, released: released, copies: more)
             case .update(let configuration):
                 _ = try configuration.validated(for: encoder.properties.formatDescription.codec)
                 answer = .updated(try encoder.update(configuration))
+                encoder.pause()
             case .drain, .create, .inspect:
                 try encoder.drain()
                 answer = .drained
@@ -74,7 +87,8 @@ final class EncoderServer: Sendable {
         } catch {
             answer = .callFailed(error)
         }
-        try channel.send(answer)
+        if case .callFailed = answer { try outbox.hold(false) }
+        try outbox.send(answer)
     }
 
     /// - Returns: The frames whose pictures were released meanwhile.
@@ -84,7 +98,7 @@ final class EncoderServer: Sendable {
             try Self.encode(frame, encoder)
             return releases.takeGathered()
         } catch {
-            for number in releases.takeGathered() { try channel.send(HelperMessage.released(number: number)) }
+            for number in releases.takeGathered() { try outbox.send(.released(number: number)) }
             throw error
         }
     }
@@ -144,13 +158,18 @@ final class EncoderServer: Sendable {
         outputs.withLock { _ in
             do throws(MediaError) {
                 switch output {
-                case .coded(let frame): try channel.send(HelperMessage.coded(notice(frame, ring)))
-                case .failed(let error): try channel.send(HelperMessage.failed(error))
+                case .coded(let frame): try outbox.send(.coded(notice(frame, ring)))
+                case .failed(let error): try fail(error)
                 }
             } catch {
-                try? channel.send(HelperMessage.failed(error))
+                try? fail(error)
             }
         }
+    }
+
+    private func fail(_ error: MediaError) throws(MediaError) {
+        try outbox.send(.failed(error))
+        try outbox.hold(false)
     }
 
     private func notice(_ frame: CodedFrame, _ ring: RingWriter) throws(MediaError) -> CodedNotice {

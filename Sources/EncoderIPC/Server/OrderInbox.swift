@@ -20,6 +20,7 @@ final class OrderInbox: @unchecked Sendable {
     private static let mostOrders = 16
 
     private let channel: Channel
+    private let outbox: Outbox
     private let releases: ReleaseNotes
     private let lock = Monitor()
     // Used under the lock.
@@ -29,8 +30,9 @@ final class OrderInbox: @unchecked Sendable {
     private var isReceiving = false
     private var end: Result<Void, MediaError>?
 
-    init(_ channel: Channel, _ releases: ReleaseNotes) {
+    init(_ channel: Channel, _ outbox: Outbox, _ releases: ReleaseNotes) {
         self.channel = channel
+        self.outbox = outbox
         self.releases = releases
     }
 
@@ -42,6 +44,14 @@ final class OrderInbox: @unchecked Sendable {
         try wait { orders.isEmpty ? nil : orders.removeFirst() }
     }
 
+    /// Whether the client has given an order that is not taken. Does not wait.
+    var isOrderWaiting: Bool {
+        lock.enter()
+        defer { lock.leave() }
+        while orders.isEmpty, end == nil, !isReceiving, receive(waits: false) {}
+        return !orders.isEmpty
+    }
+
     /// Writes coded data into the ring as soon as there is room, for one thread at a time.
     ///
     /// - Returns: Where they begin.
@@ -49,7 +59,11 @@ final class OrderInbox: @unchecked Sendable {
     func write(_ data: CodedData, to ring: RingWriter) throws(MediaError) -> Int {
         let byteCount = try ring.fittingByteCount(of: data)
         while true {
-            if ring.asks(for: byteCount) { try channel.send(HelperMessage.roomWanted) }
+            if ring.asks(for: byteCount) {
+                // With all that was held back: the client takes nothing out of which it does not know.
+                try outbox.send(.roomWanted)
+                try outbox.hold(false)
+            }
             switch try wait(for: { ring.attempt(data) }) {
             case .written(let offset): return offset
             case .answered: continue
@@ -72,24 +86,36 @@ final class OrderInbox: @unchecked Sendable {
                 lock.wait()
                 continue
             }
-            isReceiving = true
-            lock.leave()
-            var descriptor: Descriptor?
-            let message: Result<ClientMessage?, MediaError>
-            do throws(MediaError) {
-                message = .success(try channel.receive(ClientMessage.self, descriptor: &descriptor))
-            } catch {
-                message = .failure(error)
-            }
-            lock.enter()
-            isReceiving = false
-            do throws(MediaError) {
-                try note(message.get(), descriptor)
-            } catch {
-                end = .failure(error)
-            }
-            lock.wakeAll()
+            _ = receive(waits: true)
         }
+    }
+
+    /// Receives a message and takes note of it. Called under the lock, which it leaves meanwhile.
+    ///
+    /// - Returns: Whether there was one, or there will be none any more.
+    private func receive(waits: Bool) -> Bool {
+        isReceiving = true
+        lock.leave()
+        var descriptor: Descriptor?
+        let arrival: Result<Channel.Arrival<ClientMessage>, MediaError>
+        do throws(MediaError) {
+            arrival = .success(try channel.receive(ClientMessage.self, &descriptor, waits: waits))
+        } catch {
+            arrival = .failure(error)
+        }
+        lock.enter()
+        isReceiving = false
+        defer { lock.wakeAll() }
+        do throws(MediaError) {
+            switch try arrival.get() {
+            case .message(let message): try note(message, descriptor)
+            case .end: try note(nil, nil)
+            case .nothing: return false
+            }
+        } catch {
+            end = .failure(error)
+        }
+        return true
     }
 
     private func note(_ message: ClientMessage?, _ descriptor: consuming Descriptor?) throws(MediaError) {

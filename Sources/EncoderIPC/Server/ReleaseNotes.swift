@@ -10,10 +10,10 @@ final class ReleaseNotes: Sendable {
         var numbers: [Int64] = []
     }
 
-    private let channel: Channel
+    private let outbox: Outbox
     private let state = Mutex(State())
 
-    init(_ channel: Channel) { self.channel = channel }
+    init(_ outbox: Outbox) { self.outbox = outbox }
 
     /// Notes the release of a frame's picture.
     func add(_ number: Int64) {
@@ -23,7 +23,7 @@ final class ReleaseNotes: Sendable {
             return true
         }
         // The client may be gone, and then takes all pictures back.
-        if !isGathered { try? channel.send(HelperMessage.released(number: number)) }
+        if !isGathered { try? outbox.send(.released(number: number)) }
     }
 
     /// Keeps what comes for an answer.

@@ -114,13 +114,15 @@ final class Channel: Sendable {
         return try receive(type, descriptor: &descriptor, until: deadline)
     }
 
-    private enum Arrival<Message: WireMessage> {
+    /// What a socket has.
+    enum Arrival<Message: WireMessage> {
         case message(Message)
         case end
         case nothing
     }
 
-    private func receive<Message: WireMessage>(
+    /// Receives the next message if it is there, or waits for it, as ``receive(_:descriptor:until:)`` does.
+    func receive<Message: WireMessage>(
         _ type: Message.Type,
         _ descriptor: inout Descriptor?,
         waits: Bool

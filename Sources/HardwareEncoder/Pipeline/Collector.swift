@@ -5,7 +5,7 @@ internal import MediaTypes
 internal import Synchronization
 internal import VAAPI
 
-/// The collecting thread's part: makes frames of what the driver has coded.
+/// The collecting side's part: makes frames of what the driver has coded.
 final class Collector<Coder: PictureCoder>: Sendable {
     private let output: @Sendable (EncoderOutput) -> Void
     private let state: Mutex<State>

@@ -5,7 +5,11 @@ internal import MediaTypes
 internal import Synchronization
 internal import VAAPI
 
-/// Pictures on their way through the device: one thread submits them, another waits for them in the same order.
+/// Pictures on their way through the device: one thread submits them, and they are waited for in the same order.
+///
+/// While pictures follow each other the thread that submits waits for them, too, when there is no place for another one:
+/// until half of the places are free, so that what comes of it comes together. That wakes nobody. When it pauses another
+/// thread waits for what is left.
 ///
 /// A picture that does not fit its coded buffer is sent again with a larger one, and with it all that were submitted
 /// after it, for they were predicted from what it was: the same pictures with the same parameters, once everything that
@@ -25,7 +29,18 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         var free: [Output] = []
         var failure: MediaError?
         var isClosing = false
+        /// Whether one of the threads waits for the first picture in flight.
+        var isCollecting = false
+        /// Whether the submitting thread has paused since the last picture.
+        var isPaused = false
+        /// Whether the collecting thread is awake, and looks again before it sleeps.
+        var isCollectorAwake = false
+        /// Whether the submitting thread sleeps until nobody collects.
+        var isSubmitterWaiting = false
     }
+
+    /// A picture that is waited for, by one thread at a time.
+    private typealias Turn = (picture: Picture, output: Output)
 
     /// A coded buffer that pictures use one after the other.
     private final class Output: Sendable {
@@ -41,9 +56,9 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     private let state = Mutex(State())
     /// Held while pictures are submitted, so that the order of submission is that of the state.
     private let submission = Mutex(())
-    /// Places in flight. It begins with none, because semaphores must not end below where they began.
-    private let slots = DispatchSemaphore(value: 0)
-    /// Pictures to wait for, and once more for the end.
+    /// Wakes the submitting thread when the other one collects no more.
+    private let turn = DispatchSemaphore(value: 0)
+    /// Wakes the collecting thread.
     private let work = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
@@ -54,8 +69,8 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     ///   - context: The encoder of the driver's, which the pipeline owns.
     ///   - depth: How many pictures may be in flight.
     ///   - capacity: The size of coded buffers in bytes; more than a picture can have.
-    ///   - take: Takes what was coded. Called on the collecting thread, in order of submission.
-    ///   - fail: Called once, on the collecting thread, when a picture has failed. Nothing comes after it.
+    ///   - take: Takes what was coded. Called by one thread at a time, in order of submission.
+    ///   - fail: Called once, on the same threads, when a picture has failed. Nothing comes after it.
     /// - Throws: ``MediaError`` if a coded buffer or a thread cannot be had.
     init(
         context: consuming Context,
@@ -69,7 +84,6 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         self.take = take
         self.fail = fail
         for _ in 0..<depth {
-            slots.signal()
             let output = try makeOutput(capacity: capacity)
             state.withLock { $0.free.append(output) }
         }
@@ -88,13 +102,13 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
 
     // MARK: - The submitting side
 
-    /// Submits a picture, when there is a place for it.
+    /// Submits a picture, when there is a place for it. What comes out is taken by the next call, or after ``pause()``.
     ///
     /// - Throws: why the picture, or one before it, has failed. Nothing more can be submitted then.
     func submit(_ picture: Picture) throws(MediaError) {
-        slots.wait()
+        let isFull = state.withLock { $0.inFlight.count >= depth }
+        try collect(until: isFull ? depth / 2 : depth)
         do throws(MediaError) {
-            try checkFailure()
             try submission.withLock { (_) throws(MediaError) in
                 guard let output = state.withLock({ $0.free.popLast() }) else {
                     throw MediaError(.frameFailed, "no coded buffer is free")
@@ -106,19 +120,43 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
             state.withLock { state in
                 if state.failure == nil { state.failure = error }
             }
-            slots.signal()
             throw error
         }
-        work.signal()
+    }
+
+    /// Has the other thread wait for what is in flight, until the next picture is submitted.
+    func pause() {
+        let isWoken = state.withLock { state in
+            state.isPaused = true
+            guard !state.isCollectorAwake, !state.inFlight.isEmpty, state.failure == nil else { return false }
+            state.isCollectorAwake = true
+            return true
+        }
+        if isWoken { work.signal() }
     }
 
     /// Waits until everything that was submitted has come out.
     ///
     /// - Throws: why a picture has failed.
-    func drain() throws(MediaError) {
-        for _ in 0..<depth { slots.wait() }
-        for _ in 0..<depth { slots.signal() }
-        try checkFailure()
+    func drain() throws(MediaError) { try collect(until: 0) }
+
+    /// Waits for pictures until so many are left in flight.
+    ///
+    /// - Throws: why a picture has failed.
+    private func collect(until most: Int) throws(MediaError) {
+        while true {
+            let (isOver, next) = try state.withLock { (state) throws(MediaError) -> (Bool, Turn?) in
+                state.isPaused = false
+                if let failure = state.failure { throw failure }
+                guard state.inFlight.count > most, let first = state.inFlight.first else { return (true, nil) }
+                state.isSubmitterWaiting = state.isCollecting
+                if state.isCollecting { return (false, nil) }
+                state.isCollecting = true
+                return (false, first)
+            }
+            if isOver { return }
+            if let next { try collect(next) } else { turn.wait() }
+        }
     }
 
     /// Ends the collecting thread, after the picture that it waits for, and waits for the others, so that the driver uses
@@ -134,10 +172,6 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         }
     }
 
-    private func checkFailure() throws(MediaError) {
-        if let failure = state.withLock({ $0.failure }) { throw failure }
-    }
-
     private func send(_ picture: Picture, _ output: Output) throws(MediaError) {
         let parameters = try picture.parameters(output: output.buffer.id)
         try calling(.frameFailed) { () throws(VAError) in
@@ -147,32 +181,63 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
 
     // MARK: - The collecting side
 
+    /// Waits for pictures whenever the submitting thread has paused.
     private func collect() {
         while true {
             work.wait()
-            let next = state.withLock { $0.isClosing || $0.failure != nil ? nil : $0.inFlight.first }
-            guard let next else { break }
-            do throws(MediaError) {
-                let output = try collect(next.picture, next.output)
-                state.withLock { state in
-                    state.inFlight.removeFirst()
-                    state.free.append(output)
-                }
-                slots.signal()
-            } catch {
-                state.withLock { $0.failure = error }
-                fail(error)
-                // Whoever waits for a place finds the failure.
-                for _ in 0..<depth { slots.signal() }
-                break
+            while let next = nextTurn() {
+                guard (try? collect(next)) != nil else { return }
             }
+            if state.withLock({ $0.isClosing }) { return }
         }
+    }
+
+    /// The picture that the collecting thread is to wait for; `nil` if it is to sleep.
+    private func nextTurn() -> Turn? {
+        state.withLock { state in
+            guard state.isPaused, !state.isClosing, !state.isCollecting, state.failure == nil,
+                let first = state.inFlight.first
+            else {
+                state.isCollectorAwake = false
+                return nil
+            }
+            state.isCollecting = true
+            return first
+        }
+    }
+
+    /// Waits for the first picture in flight, and makes its place free.
+    ///
+    /// - Throws: why it has failed, which was told.
+    private func collect(_ first: Turn) throws(MediaError) {
+        do throws(MediaError) {
+            let output = try output(of: first.picture, first.output)
+            endTurn { state in
+                state.inFlight.removeFirst()
+                state.free.append(output)
+            }
+        } catch {
+            endTurn { $0.failure = error }
+            fail(error)
+            throw error
+        }
+    }
+
+    /// Lets another thread wait for the next picture.
+    private func endTurn(_ change: (inout State) -> Void) {
+        let isAwaited = state.withLock { state in
+            change(&state)
+            state.isCollecting = false
+            defer { state.isSubmitterWaiting = false }
+            return state.isSubmitterWaiting
+        }
+        if isAwaited { turn.signal() }
     }
 
     /// Waits for the picture that was submitted first, and has it taken.
     ///
     /// - Returns: the buffer that it came in.
-    private func collect(_ picture: Picture, _ first: Output) throws(MediaError) -> Output {
+    private func output(of picture: Picture, _ first: Output) throws(MediaError) -> Output {
         var output = first
         if try outcome(of: picture, output) == .taken { return output }
         for _ in 0..<Self.attempts {

@@ -17,25 +17,40 @@ final class EncoderInstance: Sendable {
 
     private struct State {
         var commands: [Command] = []
+        /// Whether the thread sleeps until there is something to do.
+        var isAsleep = false
         var isClosed = false
         var isHung = false
         /// Whether the thread is through and the encoder is released, or never was.
         var isReleased = false
         var waiters: [CheckedContinuation<Void, Never>] = []
+
+        /// - Returns: Whether the thread slept and is to be woken.
+        mutating func wake() -> Bool {
+            defer { isAsleep = false }
+            return isAsleep
+        }
     }
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
     private let conversions: ConversionTrial
+    private let isPrompt: Bool
     private let post: @Sendable (SessionMachine.InstanceEvent) -> Void
     /// Whether the encoder has been given a picture to convert.
     private let hasConverted = Atomic(false)
 
     /// - Parameters:
     ///   - conversions: What the instances of a session know of encoders that convert pictures.
+    ///   - isPrompt: Whether the encoder is to give every frame out as soon as it can, although others follow.
     ///   - post: Takes events on the instance's thread and on threads of the encoder; must not block.
-    init(conversions: ConversionTrial, post: @escaping @Sendable (SessionMachine.InstanceEvent) -> Void) {
+    init(
+        conversions: ConversionTrial,
+        isPrompt: Bool,
+        post: @escaping @Sendable (SessionMachine.InstanceEvent) -> Void
+    ) {
         self.conversions = conversions
+        self.isPrompt = isPrompt
         self.post = post
     }
 
@@ -44,6 +59,9 @@ final class EncoderInstance: Sendable {
         let request = EncoderRequest(
             configuration: configuration,
             maximumReorderDepth: maximumReorderDepth,
+            taken: { [post] frame in
+                post(.frameDone(frame.number, copies: frame.copies, isConverted: frame.isConverted))
+            },
             output: { [weak self, post] output in
                 if case .failed = output { self?.noteFailure() }
                 post(.output(output))
@@ -96,11 +114,12 @@ final class EncoderInstance: Sendable {
 
     /// Queues a command. It is ignored after ``close(isHung:)``.
     func send(_ command: Command) {
-        let isOpen = state.withLock { state in
-            if !state.isClosed { state.commands.append(command) }
-            return !state.isClosed
+        let wasAsleep = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.commands.append(command)
+            return state.wake()
         }
-        if isOpen { wake.signal() }
+        if wasAsleep { wake.signal() }
     }
 
     /// Ends the thread after the call that it is in, forgetting commands that it has not begun.
@@ -109,13 +128,13 @@ final class EncoderInstance: Sendable {
     ///   call returns.
     func close(isHung: Bool) {
         if isHung { noteFailure() }
-        let forgotten = state.withLock { state in
+        let (forgotten, wasAsleep) = state.withLock { state in
             state.isClosed = true
             state.isHung = isHung
             defer { state.commands = [] }
-            return state.commands
+            return (state.commands, state.wake())
         }
-        wake.signal()
+        if wasAsleep { wake.signal() }
         withExtendedLifetime(forgotten) {}
     }
 
@@ -144,7 +163,7 @@ final class EncoderInstance: Sendable {
         let adapter = FrameAdapter(request.configuration, properties, memory: memory)
         post(.created(properties))
         do {
-            while let command = nextCommand() { try carryOut(command, encoder, adapter) }
+            while let command = nextCommand(for: encoder) { try carryOut(command, encoder, adapter) }
         } catch {
             noteFailure()
             // Told before the encoder is let go of, which may take as long as its device.
@@ -167,6 +186,9 @@ final class EncoderInstance: Sendable {
                 reportCopies(since: copies, encoder)
                 throw error
             }
+            // Before the frame is told of, which may take longer.
+            if isPrompt || !isFollowed { encoder.pause() }
+            if encoder.takesLater { return }
             let more = max(0, encoder.copiedPictures - copies)
             post(.frameDone(frame.number, copies: more, isConverted: isConverted))
         case .update(let configuration):
@@ -207,14 +229,21 @@ final class EncoderInstance: Sendable {
         if count > 0 { post(.picturesCopied(count)) }
     }
 
-    private func nextCommand() -> Command? {
+    /// Whether the encoder has something to do after this.
+    private var isFollowed: Bool { state.withLock { !$0.commands.isEmpty } }
+
+    private func nextCommand(for encoder: any EncoderBackend) -> Command? {
         while true {
-            wake.wait()
             let (command, isClosed) = state.withLock { state -> (Command?, Bool) in
-                (state.commands.isEmpty ? nil : state.commands.removeFirst(), state.isClosed)
+                let command = state.commands.isEmpty ? nil : state.commands.removeFirst()
+                state.isAsleep = command == nil && !state.isClosed
+                return (command, state.isClosed)
             }
             if isClosed { return nil }
             if let command { return command }
+            // What was submitted by an update, or by a frame that another one was to follow, comes out meanwhile.
+            encoder.pause()
+            wake.wait()
         }
     }
 

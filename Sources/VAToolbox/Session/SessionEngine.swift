@@ -210,7 +210,9 @@ final class SessionEngine: @unchecked Sendable {
         _ maximumReorderDepth: Int?
     ) {
         let mailbox = mailbox
-        let instance = EncoderInstance(conversions: conversions) { mailbox.post(.instance(id, $0)) }
+        let instance = EncoderInstance(conversions: conversions, isPrompt: current.isPrompt) {
+            mailbox.post(.instance(id, $0))
+        }
         instances[id] = instance
         instance.start(factory: factory, configuration: configuration, maximumReorderDepth: maximumReorderDepth)
     }

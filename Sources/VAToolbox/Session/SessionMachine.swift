@@ -180,6 +180,8 @@ extension SessionMachine {
 
     private var isDrainForCaller: Bool { finishRequested || !flushes.isEmpty }
     var isDrainWanted: Bool { refreshReason != nil || isDrainForCaller }
+    /// Whether every frame is to go its way as soon as it can, rather than several together for less work.
+    var isPrompt: Bool { options.realTime != nil || configuration.isLowLatency }
 
     private mutating func completeFlushes() {
         let first = window.firstNumber

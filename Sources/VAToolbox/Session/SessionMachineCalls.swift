@@ -15,7 +15,7 @@ extension SessionMachine {
         if let error = callError ?? lateness ?? refusal(of: frame) { return resume(waiter, .failure(error)) }
         adoptPictureDescription(of: frame.buffer)
         let request = WaitingFrame(frame: frame, token: token, waiter: options.realTime == nil ? waiter : nil)
-        if waiting.isEmpty, canAccept {
+        if waiting.isEmpty, hasRoom(for: frame) {
             accept(request)
             return resume(waiter, .success(.accepted))
         }
@@ -92,9 +92,20 @@ extension SessionMachine {
 // MARK: - Accepting frames
 
 extension SessionMachine {
-    private var canAccept: Bool {
+    /// Pictures that stay in their files take no memory while they wait: so many of them may be ahead.
+    private static let fileFramesAhead = 15
+
+    /// Whether a frame can be accepted now.
+    ///
+    /// Where frames wait, those that find none wait until the encoder has worked off half of what it has, so that whoever
+    /// gives them is not woken for each. Where they must be quick they do not wait longer than they have to.
+    private mutating func hasRoom(for frame: EncoderFrame) -> Bool {
         guard case .running = phase, !isConsumerSlow, !isDrainWanted, updateInProgress == nil else { return false }
-        return work.framesAtInstance <= options.limits.framesAhead && !work.isOverdue
+        var most = options.limits.framesAhead
+        if case .file = frame.buffer.storage { most = max(most, Self.fileFramesAhead) }
+        if work.framesAtInstance > most { work.isFull = !isPrompt }
+        if work.framesAtInstance <= (most + 1) / 2 { work.isFull = false }
+        return work.framesAtInstance <= most && !work.isFull && !work.isOverdue
     }
 
     private mutating func accept(_ request: WaitingFrame) {
@@ -128,7 +139,7 @@ extension SessionMachine {
     }
 
     mutating func acceptWaiting() {
-        while canAccept, !waiting.isEmpty {
+        while let next = waiting.first, hasRoom(for: next.frame) {
             let request = waiting.removeFirst()
             accept(request)
             if let waiter = request.waiter { resume(waiter, .success(.accepted)) }

@@ -79,6 +79,8 @@ extension SessionMachine {
     struct InstanceWork {
         /// Frames whose `encode` has not returned.
         var framesAtInstance = 0
+        /// Whether a frame has found no room since half of them were left.
+        var isFull = false
         /// Frames whose `encode` has returned, and frames that came out.
         var framesDone = 0
         var framesCoded = 0

@@ -271,10 +271,11 @@ VAStatus job_submit(struct driver *driver, struct context *context, struct job *
         else
             context->first_job = job;
         context->last_job = job;
-        pthread_cond_broadcast(&driver->changed);
     } else {
         job_destroy_locked(driver, job);
     }
     pthread_mutex_unlock(&driver->lock);
+    if (status == VA_STATUS_SUCCESS)
+        pthread_cond_broadcast(&driver->changed); /* who wakes takes the lock first */
     return status;
 }

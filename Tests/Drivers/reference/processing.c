@@ -282,8 +282,8 @@ static void submit(struct driver *driver, struct context *context, struct task *
     else
         processor->first = task;
     processor->last = task;
-    pthread_cond_broadcast(&driver->changed);
     pthread_mutex_unlock(&driver->lock);
+    pthread_cond_broadcast(&driver->changed); /* who wakes takes the lock first */
 }
 
 static VAStatus convert(struct driver *driver, struct context *context, const VAProcPipelineParameterBuffer *pipeline,

@@ -86,6 +86,7 @@ struct SessionState: Hashable {
 
     private mutating func add(_ work: SessionMachine.InstanceWork, _ machine: SessionMachine) {
         add(work.framesAtInstance)
+        add(work.isFull)
         add(work.framesDone - work.framesCoded)
         add(work.hasKeyFrame)
         add(work.hasProduced)
