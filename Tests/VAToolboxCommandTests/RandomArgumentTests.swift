@@ -6,6 +6,7 @@ import Foundation
 import MediaTypes
 import TestSupport
 import Testing
+import Transcoding
 
 @testable import VAToolboxCommand
 
