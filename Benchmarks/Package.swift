@@ -3,7 +3,8 @@
 
 import PackageDescription
 
-// A package of its own, so that whoever depends on VAToolbox does not fetch what measures it.
+// A package of its own, so that whoever depends on VAToolbox does not fetch what measures it. Files that tests have as well
+// are links to those.
 let package = Package(
     name: "benchmarks",
     dependencies: [
@@ -19,7 +20,7 @@ let package = Package(
                 .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Benchmarks/Library",
-            swiftSettings: [.swiftLanguageMode(.v6)],
+            swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")],
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]
         )
     ]

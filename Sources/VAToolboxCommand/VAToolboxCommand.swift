@@ -25,6 +25,13 @@ struct VAToolboxCommand: ParsableCommand {
     static func main() {
         Interruption.ignoreBrokenPipes()
         giveBackPictures()
+        guard hasDescriptorsToStart else {
+            Console(detail: .errors).error(
+                "too few descriptors are left for the program to start (given \(Self.descriptorLimit) at all; allowed: a "
+                    + "limit of some 32 and more, as by ulimit -n)"
+            )
+            leave(.failed)
+        }
         switch prepare(Array(CommandLine.arguments.dropFirst())) {
         case .done(let status): leave(status)
         case .encode(let job):
@@ -44,6 +51,29 @@ struct VAToolboxCommand: ParsableCommand {
             start(command)
             interruption.wait { _ in leave(.interrupted) }
         }
+    }
+
+    /// How many descriptors Dispatch and the tasks open when the first thread starts. Dispatch ends the process by a trap if
+    /// it does not get them.
+    private static let descriptorsToStart = 6
+
+    /// Whether those can be had.
+    private static var hasDescriptorsToStart: Bool {
+        var taken: [Int32] = []
+        defer { for descriptor in taken { close(descriptor) } }
+        while taken.count < descriptorsToStart {
+            // The root folder is there whatever else is missing.
+            let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return false }
+            taken.append(descriptor)
+        }
+        return true
+    }
+
+    /// `RLIMIT_NOFILE`: how many the process may have.
+    private static var descriptorLimit: Int {
+        var limit = rlimit()
+        return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
     }
 
     /// Has the C library return the memory of each picture at once. Left alone it raises its threshold with the first

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func warmupsDoNotCount() {
-        #expect(plan.runs().filter(\.isWarmup).count == 6)
+        #expect(plan.runs().filter(\.isWarmUp).count == 6)
     }
 
     @Test func usualRatesAreAnOctaveApart() {

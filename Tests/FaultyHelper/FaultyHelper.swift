@@ -4,6 +4,7 @@ import BitstreamSyntax
 import EncoderIPC
 import Glibc
 import MediaTypes
+import TestSupport
 
 /// A helper whose encoders do what drivers do at their worst, each at the moment that its name tells.
 @main enum FaultyHelper {
@@ -67,22 +68,7 @@ final class FaultyEncoder: EncoderBackend {
     init(_ factory: FaultyFactory, _ request: EncoderRequest) {
         self.factory = factory
         self.request = request
-        properties = EncoderProperties(
-            name: "faulty",
-            profile: "none",
-            level: "none",
-            reorderDepth: 0,
-            maximumDelay: 0,
-            isFailureFinal: true,
-            pixelFormats: [.nv12],
-            supportedProperties: [],
-            formatDescription: FormatDescription(
-                codec: .h264,
-                width: request.configuration.width,
-                height: request.configuration.height,
-                parameterSets: [[0x67]]
-            )
-        )
+        properties = .bare("faulty", request.configuration, isFailureFinal: true)
     }
 
     func encode(_ frame: EncoderFrame) throws(MediaError) {

@@ -5,7 +5,10 @@ import PackageDescription
 
 /// One program for each: a folder of that name under Sources, whose `FuzzTarget` is what libFuzzer calls. To add one, add
 /// its name here and write the folder; `scripts/verify fuzz` finds it by this list.
-let fuzzTargets = ["ClientFuzz", "DecodeFuzz", "ServerFuzz", "TransportFuzz"]
+let fuzzTargets = [
+    "ClientFuzz", "DecodeFuzz", "FramingFuzz", "MessageFuzz", "ParameterSetFuzz", "PlanFuzz", "RecordFuzz",
+    "ServerFuzz", "SliceFuzz", "TransportFuzz",
+]
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -16,16 +19,18 @@ let strict: [SwiftSetting] = [
 ]
 
 // What is under test, with the internals that `@testable` opens.
-let vatoolbox = Target.Dependency.product(name: "VAToolbox", package: "vatoolbox")
+let vatoolbox = ["VAToolbox", "Transcoding", "EncodingBenchmark"].map {
+    Target.Dependency.product(name: $0, package: "vatoolbox")
+}
 
 let package = Package(
     name: "fuzzing",
     dependencies: [.package(name: "vatoolbox", path: "../..")],
-    targets: [.target(name: "FuzzSupport", dependencies: [vatoolbox], swiftSettings: strict)]
+    targets: [.target(name: "FuzzSupport", dependencies: vatoolbox, swiftSettings: strict)]
         + fuzzTargets.map {
             .executableTarget(
                 name: $0,
-                dependencies: ["FuzzSupport", vatoolbox],
+                dependencies: ["FuzzSupport"] + vatoolbox,
                 // `main` is libFuzzer's.
                 swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
             )

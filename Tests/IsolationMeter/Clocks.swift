@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Glibc
+import TestSupport
 
 /// Clocks that the kernel keeps in nanoseconds.
 enum Clocks {
@@ -42,13 +43,15 @@ struct ProcessState {
     var zombies: Int
 
     static var now: ProcessState {
-        let tasks = names("/proc/self/task")
+        let tasks = ProcessFiles.names("/proc/self/task")
         let all = children
-        let zombies = all.count { text("/proc/\($0)/stat").split(separator: ")").last?.hasPrefix(" Z") == true }
+        let zombies = all.count { child in
+            ProcessFiles.text("/proc/\(child)/stat").split(separator: ")").last?.hasPrefix(" Z") == true
+        }
         return ProcessState(
-            descriptors: names("/proc/self/fd").count,
+            descriptors: ProcessFiles.names("/proc/self/fd").count,
             threads: tasks.count,
-            encoderThreads: tasks.count { text("/proc/self/task/\($0)/comm").hasPrefix("vt-") },
+            encoderThreads: tasks.count { ProcessFiles.text("/proc/self/task/\($0)/comm").hasPrefix("vt-") },
             residentKiB: kibibytes("Rss"),
             proportionalKiB: kibibytes("Pss"),
             children: all,
@@ -56,39 +59,10 @@ struct ProcessState {
         )
     }
 
-    static var children: [pid_t] {
-        names("/proc/self/task").flatMap { task in
-            text("/proc/self/task/\(task)/children").split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
-        }
-    }
+    static var children: [pid_t] { ProcessFiles.children(of: "self") }
 
     private static func kibibytes(_ key: String) -> Int {
-        let line = text("/proc/self/smaps_rollup").split(separator: "\n").first { $0.hasPrefix("\(key):") }
+        let line = ProcessFiles.text("/proc/self/smaps_rollup").split(separator: "\n").first { $0.hasPrefix("\(key):") }
         return line?.split(separator: " ").compactMap { Int($0) }.first ?? 0
-    }
-
-    // Foundation's ways to read files and folders leave some memory behind each time.
-
-    private static func names(_ folder: String) -> [String] {
-        guard let handle = opendir(folder) else { return [] }
-        defer { closedir(handle) }
-        var names: [String] = []
-        while let entry = readdir(handle) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
-    }
-
-    /// The beginning of a file.
-    private static func text(_ path: String) -> String {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return "" }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(file, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
     }
 }

@@ -4,6 +4,7 @@ import EncoderIPC
 import Foundation
 import Glibc
 import MediaTypes
+import TestSupport
 
 /// Measures what it costs that an encoder works in a helper process, and what an encoder of a GPU costs the processor.
 /// `scripts/verify isolation-cost`, `isolation-sessions` and `hardware-cost` build and run it and judge what it prints.

@@ -4,6 +4,7 @@ import EncoderIPC
 import Glibc
 import MediaTypes
 import SoftwareEncoder
+import TestSupport
 import VAToolbox
 
 extension MeterOptions {

@@ -83,35 +83,19 @@ struct SessionTrial {
 
     private func play(_ index: Int, _ pool: HelperPool) async throws {
         let ending = Ending.allCases[(options.ending ?? index / options.together) % Ending.allCases.count]
-        var configuration = EncoderConfiguration(width: options.width, height: options.height)
-        configuration.codec = .h264
-        configuration.isLowLatency = true
-        configuration.software.preset = .ultrafast
-        configuration.software.threads = 1
-        let session = try await CompressionSession(
-            configuration: configuration,
-            selection: options.selection(options.here > 0 ? .inProcess : .process, pool)
+        let counted = try await CountedSession(
+            width: options.width,
+            height: options.height,
+            options.selection(options.here > 0 ? .inProcess : .process, pool)
         )
-        let consumer = Task { [samples = session.samples] in
-            var count = 0
-            for try await _ in samples { count += 1 }
-            return count
-        }
-        for number in 0..<options.frames {
-            let buffer = try session.pixelBufferPool.make()
-            try await session.encode(buffer, presentationTime: MediaTime(value: Int64(number), timescale: 30))
+        try await counted.encode(options.frames) { number in
             if ending == .killed, number == options.frames / 2, let helper = ProcessState.children.randomElement() {
                 kill(helper, SIGKILL)
             }
         }
         switch ending {
-        case .finished, .killed:
-            try await session.finish()
-            let count = try await consumer.value
-            guard count == options.frames else {
-                throw MediaError(.invalidState, "frames were lost", given: "\(count)", allowed: "\(options.frames)")
-            }
-        case .cancelled: session.cancel()
+        case .finished, .killed: try await counted.finish(expecting: options.frames)
+        case .cancelled: counted.session.cancel()
         case .dropped: break
         }
     }

@@ -99,26 +99,7 @@ package final class HelperKiller: Sendable {
 
     /// The processes that run, or have ended and were not waited for, under the name of the helper program.
     package static func helpers(of process: Int32) -> [Int32] {
-        var helpers: [Int32] = []
-        guard let tasks = opendir("/proc/\(process)/task") else { return [] }
-        defer { closedir(tasks) }
-        while let entry = readdir(tasks) {
-            let task = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            let children = text("/proc/\(process)/task/\(task)/children").split(separator: " ")
-            helpers += children.compactMap { Int32($0) }.filter { text("/proc/\($0)/comm") == "vatoolbox-helpe\n" }
-        }
-        return helpers
-    }
-
-    private static func text(_ path: String) -> String {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return "" }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(file, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        ProcessFiles.children(of: process).filter { ProcessFiles.text("/proc/\($0)/comm") == "vatoolbox-helpe\n" }
     }
 }
 

@@ -14,33 +14,14 @@ import Testing
         "--quick", "--size", "160x96", "--frames", "45", "--points", "100k,200k,400k,800k", "--quiet",
     ]
 
-    private func bench(_ arguments: [String], _ environment: [String] = []) throws -> ProgramResult {
-        try scratch.run(environment + [Scratch.vatoolbox, "bench"] + arguments)
-    }
-
-    private func report(in folder: String) throws -> [String: Any] {
-        let value = try JSONSerialization.jsonObject(with: try scratch.data("\(folder)/report.json"))
-        return try #require(value as? [String: Any])
-    }
-
-    /// The measured runs of a report: each with what was measured.
-    private func runs(_ report: [String: Any]) throws -> [(run: [String: Any], figures: [String: Any])] {
-        try (#require(report["runs"] as? [[String: Any]])).map { run in
-            let result = try #require(run["result"] as? [String: Any])
-            return (run, try #require(result["value"] as? [String: Any], "\(run["encoder"] ?? ""): \(result)"))
-        }
-    }
-
-    private func number(_ value: Any?) throws -> Double { try #require(value as? NSNumber).doubleValue }
-
     // MARK: - Figures
 
     @Test func figuresOfSoftwareAreThoseOfTheStreams() throws {
-        let result = try bench(
+        let result = try scratch.bench(
             Self.small + ["--encoders", "x264:ultrafast,x265:ultrafast", "--keep-streams", "--output", "out"]
         )
         #expect(result.status == 0, "\(result.errors)")
-        let runs = try runs(try report(in: "out"))
+        let runs = try benchRuns(try scratch.benchReport(in: "out"))
         #expect(runs.count == 8)
         for (index, (run, figures)) in runs.enumerated() {
             try check(figures, run, stream: "out/streams/0000\(index).mp4", frames: 45, rate: 30)
@@ -55,16 +36,16 @@ import Testing
     }
 
     @Test func figuresOfTheReferenceDriverAreThoseOfTheStreams() throws {
-        let result = try bench(
+        let result = try scratch.bench(
             Self.small + ["--encoders", "/dev/dri/renderD128", "--keep-streams", "--output", "out"],
             try Scratch.machine()
         )
         #expect(result.status == 0, "\(result.errors)")
-        let report = try report(in: "out")
+        let report = try scratch.benchReport(in: "out")
         let encoders = try #require(report["encoders"] as? [[String: Any]])
         #expect(!encoders.isEmpty && encoders.allSatisfy { $0["isReferenceDriver"] as? Bool == true })
         #expect(encoders.allSatisfy { $0["isFakeNode"] as? Bool == true && $0["isInHelper"] as? Bool == true })
-        let runs = try runs(report)
+        let runs = try benchRuns(report)
         #expect(runs.count == 4 * encoders.count)
         for (index, (run, figures)) in runs.enumerated() {
             let number = index < 10 ? "0\(index)" : "\(index)"
@@ -123,12 +104,12 @@ import Testing
     }
 
     @Test func pacedRunsTakeAsLongAsTheClip() throws {
-        let result = try bench(
+        let result = try scratch.bench(
             ["--quick", "--size", "160x96", "--frames", "20", "--fps", "20", "--points", "200k", "--quiet"]
                 + ["--encoders", "x264:ultrafast", "--modes", "real-time,low-latency", "--output", "out"]
         )
         #expect(result.status == 0, "\(result.errors)")
-        for (run, figures) in try runs(try report(in: "out")) {
+        for (run, figures) in try benchRuns(try scratch.benchReport(in: "out")) {
             // The last of 20 frames is due 0.95 s after the first.
             let wall = try number(figures["wallTime"])
             #expect(wall >= 0.95, "\(run["mode"] ?? "")")
@@ -140,7 +121,7 @@ import Testing
     // MARK: - Plans
 
     @Test func listNamesTheRunsAndMakesNone() throws {
-        let result = try bench([
+        let result = try scratch.bench([
             "--list", "--encoders", "x264:fast", "--points", "1M,2M", "--repeats", "2", "--density",
         ])
         #expect(result.status == 0)
@@ -162,7 +143,7 @@ import Testing
             (["--encoders", "x264,x264:medium,x264", "--clips", "chart,chart"], ["clips"]),
             (["--resume"], ["--output"]),
         ] {
-            let result = try bench(arguments)
+            let result = try scratch.bench(arguments)
             #expect(result.status == 2, "\(arguments): \(result.errors)")
             for word in words { #expect(result.errors.contains(word), "\(arguments): \(result.errors)") }
         }
@@ -170,7 +151,7 @@ import Testing
     }
 
     @Test func aFileThatIsMissingIsNamed() throws {
-        let result = try bench([
+        let result = try scratch.bench([
             "--quick", "--encoders", "x264", "--clips", "./missing.mp4", "--output", "out", "--quiet",
         ])
         #expect(result.status == 1)
@@ -195,13 +176,13 @@ import Testing
         #expect(before < 20, "it was over before the signal came")
 
         // What was begun stays as it is, and another plan does not go on with it.
-        #expect(try bench(arguments).status == 2)
-        #expect(try bench(arguments + ["--frames", "21", "--resume"]).status == 2)
-        let rest = try bench(["--resume", "--output", "out", "--quiet"])
+        #expect(try scratch.bench(arguments).status == 2)
+        #expect(try scratch.bench(arguments + ["--frames", "21", "--resume"]).status == 2)
+        let rest = try scratch.bench(["--resume", "--output", "out", "--quiet"])
         #expect(rest.status == 0, "\(rest.errors)")
-        let report = try report(in: "out")
+        let report = try scratch.benchReport(in: "out")
         #expect(report["isComplete"] as? Bool == true)
-        let runs = try runs(report)
+        let runs = try benchRuns(report)
         #expect(runs.count == 20)
         let kinds = Set(try runs.map { "\(try #require($0.run["point"] as? String)) \($0.run["repetition"] ?? "")" })
         #expect(kinds.count == 20, "each once")
@@ -231,9 +212,9 @@ import Testing
             density: {seconds: 0.5, maximumStreams: 3, confirmations: 1, latencyBound: 3600, rateShare: 0.01}
             """
         try Data(plan.utf8).write(to: URL(fileURLWithPath: scratch.path("plan.yaml")))
-        let result = try bench(["--plan", "plan.yaml", "--output", "out", "--quiet"])
+        let result = try scratch.bench(["--plan", "plan.yaml", "--output", "out", "--quiet"])
         #expect(result.status == 0, "\(result.errors)")
-        let density = try #require((try report(in: "out")["density"] as? [[String: Any]])?.first)
+        let density = try #require((try scratch.benchReport(in: "out")["density"] as? [[String: Any]])?.first)
         #expect(density["streams"] as? Int == 3 && density["isLeastEstimate"] as? Bool == true)
         let trials = try #require(density["trials"] as? [[String: Any]])
         #expect(trials.compactMap { $0["streams"] as? Int } == [1, 2, 3])
@@ -251,9 +232,9 @@ import Testing
             density: {seconds: 0.5, latencyBound: 0.001, maximumStreams: 3, confirmations: 1}
             """
         try Data(plan.utf8).write(to: URL(fileURLWithPath: scratch.path("plan.yaml")))
-        let result = try bench(["--plan", "plan.yaml", "--output", "out", "--quiet"])
+        let result = try scratch.bench(["--plan", "plan.yaml", "--output", "out", "--quiet"])
         #expect(result.status == 0, "\(result.errors)")
-        let density = try #require((try report(in: "out")["density"] as? [[String: Any]])?.first)
+        let density = try #require((try scratch.benchReport(in: "out")["density"] as? [[String: Any]])?.first)
         #expect(density["streams"] as? Int == 0 && (density["limit"] as? String)?.contains("latency") == true)
     }
 }

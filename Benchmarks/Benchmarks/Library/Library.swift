@@ -12,7 +12,7 @@ let benchmarks: @Sendable () -> Void = {
     Benchmark.defaultConfiguration = .init(
         metrics: [.wallClock],
         warmupIterations: 3,
-        maxDuration: .seconds(2),
+        maxDuration: .seconds(1),
         maxIterations: 100_000
     )
     addFraming()

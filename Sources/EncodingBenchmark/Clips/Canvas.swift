@@ -18,8 +18,6 @@ struct CanvasColor {
 
     /// Without colour.
     static func gray(_ luma: Int) -> CanvasColor { CanvasColor(luma: luma, cb: 512, cr: 512) }
-    /// The darkest.
-    static let black = gray(64)
     /// The brightest.
     static let white = gray(940)
 }

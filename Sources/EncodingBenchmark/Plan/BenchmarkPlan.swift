@@ -38,6 +38,28 @@ public struct BenchmarkPlan: Codable, Sendable, Hashable {
     public init() {}
 }
 
+extension BenchmarkPlan {
+    /// Reads a plan. What an older one does not say is the default, which was the only way then.
+    public init(from decoder: any Decoder) throws {
+        self.init()
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        try values.take(.name, into: \.name, of: &self)
+        try values.take(.clips, into: \.clips, of: &self)
+        try values.take(.sizes, into: \.sizes, of: &self)
+        try values.take(.frameRate, into: \.frameRate, of: &self)
+        try values.take(.frames, into: \.frames, of: &self)
+        try values.take(.bitDepth, into: \.bitDepth, of: &self)
+        try values.take(.pictureMemory, into: \.pictureMemory, of: &self)
+        try values.take(.encoders, into: \.encoders, of: &self)
+        try values.take(.points, into: \.points, of: &self)
+        try values.take(.modes, into: \.modes, of: &self)
+        try values.take(.repeats, into: \.repeats, of: &self)
+        try values.take(.warmups, into: \.warmups, of: &self)
+        density = try values.decodeIfPresent(DensityPlan.self, forKey: .density)
+        price = try values.decodeIfPresent(Double.self, forKey: .price)
+    }
+}
+
 /// How many streams at the same time: what counts as keeping up.
 public struct DensityPlan: Codable, Sendable, Hashable {
     /// How pictures are handed over: ``BenchmarkMode/realTime`` or ``BenchmarkMode/lowLatency``.
@@ -58,6 +80,20 @@ public struct DensityPlan: Codable, Sendable, Hashable {
     public init() {}
 }
 
+extension DensityPlan {
+    /// Reads what is asked. What an older plan does not say is the default.
+    public init(from decoder: any Decoder) throws {
+        self.init()
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        try values.take(.mode, into: \.mode, of: &self)
+        try values.take(.rateShare, into: \.rateShare, of: &self)
+        try values.take(.latencyBound, into: \.latencyBound, of: &self)
+        try values.take(.seconds, into: \.seconds, of: &self)
+        try values.take(.maximumStreams, into: \.maximumStreams, of: &self)
+        try values.take(.confirmations, into: \.confirmations, of: &self)
+    }
+}
+
 /// One encode of a plan.
 public struct BenchmarkRun: Codable, Sendable, Hashable {
     /// What is encoded.
@@ -74,5 +110,5 @@ public struct BenchmarkRun: Codable, Sendable, Hashable {
     public var repetition: Int
 
     /// Whether nothing of it counts.
-    public var isWarmup: Bool { repetition < 1 }
+    public var isWarmUp: Bool { repetition < 1 }
 }

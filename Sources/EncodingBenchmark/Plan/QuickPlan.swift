@@ -16,9 +16,6 @@ extension BenchmarkPlan {
     /// everything that GPUs encode with.
     public static var usualEncoders: [String] { ["x264:veryfast", "x264:medium", "hardware"] }
 
-    /// Encodes that count, and those that only warm up.
-    public var runCount: Int { runs().count }
-
     /// What is wrong with the plan as a whole; empty if nothing is.
     public var contradictions: [String] {
         var found: [String] = []
@@ -41,6 +38,11 @@ extension BenchmarkPlan {
         ] where count != distinct {
             found.append("\(name) are named twice")
         }
+        // Reports tell clips apart by that, and encoders by the last part of their node.
+        let clipNames = Dictionary(grouping: Set(clips), by: \.name).filter { $0.value.count > 1 }.keys
+        found += clipNames.sorted().map { "two clips have the name \($0)" }
+        let encoderNames = Dictionary(grouping: Set(encoders), by: \.title).filter { $0.value.count > 1 }.keys
+        found += encoderNames.sorted().map { "two encoders have the name \($0)" }
         return found
     }
 

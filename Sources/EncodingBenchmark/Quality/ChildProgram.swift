@@ -34,31 +34,14 @@ final class ChildProgram {
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         _ = linux_spawn_close_from(&actions, 3)
         _ = linux_spawn_in_folder(&actions, folder)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // Signals that this program holds back are none of the other's.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        let arguments = words.map { strdup($0) } + [nil]
-        defer { arguments.forEach { free($0) } }
-        process = 0
         input = ends[0]
-        let status = posix_spawn(&process, words[0], &actions, &attributes, arguments, environ)
-        guard status == 0 else {
+        process = 0
+        do throws(MediaError) {
+            process = try startProgram(words, "a program cannot be started", &actions)
+        } catch {
             close(input)
             input = -1
-            process = 0
-            throw MediaError(
-                .unavailable,
-                "a program cannot be started: \(String(cString: strerror(status)))",
-                given: name,
-                call: "posix_spawn",
-                status: Int(status)
-            )
+            throw error
         }
     }
 
@@ -95,7 +78,7 @@ final class ChildProgram {
         input = -1
         let status = wait()
         process = 0
-        let output = (try? TemporaryFolder.text(outputPath)) ?? ""
+        let output = (try? BenchmarkFile.text(outputPath)) ?? ""
         guard status == 0 else {
             let last = output.split(separator: "\n").suffix(2).joined(separator: "; ")
             throw MediaError(.unsupported, "\(name) failed: \(last)", status: Int(status), isPermanent: true)
@@ -107,55 +90,5 @@ final class ChildProgram {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         return status
-    }
-}
-
-/// A folder for a while.
-enum TemporaryFolder {
-    /// Calls `body` with the path of a folder that is deleted afterwards, with the files in it.
-    ///
-    /// - Throws: `inputOutput` if there is no place for it; what `body` throws.
-    static func with<Result>(_ body: (String) throws(MediaError) -> Result) throws(MediaError) -> Result {
-        let folder = try make()
-        defer { delete(folder) }
-        return try body(folder)
-    }
-
-    /// Makes a folder in `TMPDIR`.
-    static func make() throws(MediaError) -> String {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var name = Array((parent + "/vatoolbox-bench-XXXXXX").utf8CString)
-        guard mkdtemp(&name) != nil else { throw systemFailure("mkdtemp", "no temporary folder can be made", parent) }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// Deletes a folder with the files in it.
-    static func delete(_ folder: String) {
-        if let stream = opendir(folder) {
-            defer { closedir(stream) }
-            while let entry = readdir(stream) {
-                let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                unlink(folder + "/" + name)
-            }
-        }
-        rmdir(folder)
-    }
-
-    /// The text of a file.
-    static func text(_ path: String) throws(MediaError) -> String {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw systemFailure("open", "a file cannot be read", path) }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(file, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes += chunk.prefix(count)
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

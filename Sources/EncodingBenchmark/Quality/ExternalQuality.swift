@@ -79,7 +79,7 @@ struct ExternalQuality {
                 let output = try child.finish()
                 return (
                     program.hasVMAF
-                        ? Self.vmaf((try? TemporaryFolder.text(folder + "/" + Self.vmafLog)) ?? "")
+                        ? Self.vmaf((try? BenchmarkFile.text(folder + "/" + Self.vmafLog)) ?? "")
                         : .absent(Self.lack("libvmaf", program)),
                     program.hasXPSNR ? Self.xpsnr(output) : .absent(Self.lack("xpsnr", program))
                 )

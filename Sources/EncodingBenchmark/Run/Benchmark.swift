@@ -50,9 +50,9 @@ package final class Benchmark: Sendable {
 
     /// The plan of the benchmark that a folder has.
     ///
-    /// - Throws: `inputOutput`, `malformedData`.
+    /// - Throws: `unavailable` if it has none, `inputOutput`, `malformedData`.
     package static func plan(in folder: String) throws(MediaError) -> BenchmarkPlan {
-        try RunJournal(continuing: folder + "/journal.jsonl").header.plan
+        try RunJournal.header(path: BenchmarkState.path(folder)).plan
     }
 
     /// Ends the run that goes on, and with it ``run()``. Safe on any thread, at any time.
@@ -65,16 +65,17 @@ package final class Benchmark: Sendable {
     ///
     /// - Returns: What was found.
     /// - Throws: `cancelled` after ``stop()``, and then the folder can be gone on with; `invalidArgument` if the folder has
-    ///   another benchmark; errors of clips and of the folder. What goes wrong with an encoder is in the report.
+    ///   another benchmark; `unavailable` if another process is at work in it; errors of clips and of the folder. What goes wrong
+    ///   with an encoder is in the report.
     package func run() throws(MediaError) -> BenchmarkReport {
-        for name in ["", "/raw", "/clips", "/streams"] { try BenchmarkFile.makeFolder(options.folder + name) }
+        try BenchmarkFile.makeFolder(options.folder)
+        // What is in the folder may be another process's until its journal is this one's.
+        var state = try BenchmarkState(options, .ofThisMachine(nodes: options.plan.nodes))
+        for name in ["raw", "clips", "streams"] { try BenchmarkFile.makeFolder("\(options.folder)/\(name)") }
         defer { removeTemporaries() }
-        var state = try BenchmarkState(options)
-        let environment = BenchmarkReport.Environment.ofThisMachine(nodes: options.plan.nodes)
-        state.fakeNodes = Set(environment.gpus.filter(\.isFake).map(\.node))
         try encodeAll(&state)
         try searchDensities(&state)
-        return state.report(environment, options)
+        return state.report()
     }
 
     private func removeTemporaries() {
@@ -127,7 +128,7 @@ package final class Benchmark: Sendable {
             let taken = try process.run(request, record: "\(options.folder)/raw/\(stem).json")
             record = taken
             let rate = clip.frameRate.value.doubleValue
-            let quality = run.isWarmup ? .absent("it only warms up") : state.quality(of: stream, taken, clip)
+            let quality = run.isWarmUp ? .absent("it only warms up") : state.quality(of: stream, taken, clip)
             result = .value(try taken.measurement(frameRate: rate, quality: quality))
         } catch  where error.code == .cancelled {
             throw error
@@ -187,7 +188,6 @@ package final class Benchmark: Sendable {
         number: Int,
         _ state: inout BenchmarkState
     ) throws(MediaError) {
-        let begin = monotonicSeconds()
         let rate = clip.frameRate.value.doubleValue
         var search = DensitySearch(maximum: plan.maximumStreams, confirmations: plan.confirmations)
         var trials: [BenchmarkReport.DensityTrial] = []
@@ -237,8 +237,7 @@ package final class Benchmark: Sendable {
                 limit: trials.first { $0.streams == search.result + 1 && !$0.isKept }?.limit(plan),
                 trials: trials
             ),
-            last,
-            seconds: monotonicSeconds() - begin
+            last
         )
     }
 }
@@ -263,7 +262,7 @@ extension BenchmarkReport.DensityTrial {
 extension BenchmarkRun {
     /// One line for a person.
     package var title: String {
-        let count = isWarmup ? "warm-up" : "repeat \(repetition)"
+        let count = isWarmUp ? "warm-up" : "repeat \(repetition)"
         return "\(encoder.title), \(PreparedClip.title(clip, size)), \(point), \(mode), \(count)"
     }
 }

@@ -52,8 +52,16 @@ package enum BenchmarkFile {
     /// - Parameter what: What it is, for the error.
     /// - Throws: `inputOutput`.
     package static func text(_ path: String, _ what: String = "a file of the benchmark") throws(MediaError) -> String {
+        String(decoding: try bytes(path, what), as: UTF8.self)
+    }
+
+    /// Reads a file.
+    ///
+    /// - Parameter what: What it is, for the error.
+    /// - Throws: `inputOutput`.
+    static func bytes(_ path: String, _ what: String = "a file of the benchmark") throws(MediaError) -> [UInt8] {
         do {
-            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
             throw MediaError(.inputOutput, "\(what) cannot be read", given: path)
         }

@@ -16,43 +16,33 @@ struct BenchmarkState {
     /// Searches of the plan.
     let searches: [BenchmarkRun]
     /// Nodes that are only pretended.
-    var fakeNodes: Set<String> = []
+    private let fakeNodes: Set<String>
 
     /// Begins, or goes on with what the folder has.
     ///
-    /// - Throws: `invalidArgument` if the folder has something else, `inputOutput`, `malformedData`.
-    init(_ options: Benchmark.Options) throws(MediaError) {
+    /// - Parameter environment: The machine as it is now.
+    /// - Throws: `invalidArgument` if the folder has something else, or was begun on another machine or with other software and
+    ///   is not finished; `unavailable` if another process is at work in it; `inputOutput`, `malformedData`.
+    init(_ options: Benchmark.Options, _ environment: BenchmarkReport.Environment) throws(MediaError) {
         plan = options.plan
         searches = options.plan.searches
-        let path = options.folder + "/journal.jsonl"
-        let exists = FileManager.default.fileExists(atPath: path)
-        if exists, !options.resumes {
-            throw MediaError(
-                .invalidArgument,
-                "the folder has a benchmark already",
-                given: options.folder,
-                allowed: "--resume to go on with it, or another folder"
-            )
-        }
-        guard exists else {
+        journal = try RunJournal(path: Self.path(options.folder), continues: options.resumes) {
             let now = Date.now.formatted(.iso8601)
-            let header = RunJournal.Header(program: options.program, startedAt: now, plan: options.plan)
-            journal = try RunJournal(path: path, header: header)
-            (before, done) = (0, [])
-            return
+            return .init(program: options.program, startedAt: now, plan: options.plan, environment: environment)
         }
-        journal = try RunJournal(continuing: path)
-        guard journal.header.plan == options.plan else {
+        let header = journal.header
+        guard header.plan == options.plan else {
             throw MediaError(.invalidArgument, "the folder has a benchmark of another plan", given: options.folder)
         }
-        guard journal.header.program == options.program else {
+        guard header.program == options.program else {
             throw MediaError(
                 .invalidArgument,
                 "the folder has a benchmark that another version began",
-                given: journal.header.program,
+                given: header.program,
                 allowed: options.program
             )
         }
+        fakeNodes = Set(header.environment.gpus.filter(\.isFake).map(\.node))
         before = journal.elapsed
         done = Set(journal.runs.map(\.key))
         var last = 0.0
@@ -60,6 +50,22 @@ struct BenchmarkState {
             clock.note(entry.key, entry.elapsed - last)
             last = entry.elapsed
         }
+        let changes = ReportComparison.changes(from: header.environment, to: environment)
+        guard isFinished || changes.isEmpty else {
+            throw MediaError(
+                .invalidArgument,
+                "what the benchmark was begun on has changed",
+                given: changes.joined(separator: "; ")
+            )
+        }
+    }
+
+    /// Where a folder has its journal.
+    static func path(_ folder: String) -> String { folder + "/journal.jsonl" }
+
+    /// Whether nothing of the plan is left to do.
+    private var isFinished: Bool {
+        plan.runs().allSatisfy { isDone($0) } && searches.allSatisfy { isDone(search: $0) }
     }
 
     /// Seconds since the benchmark began, without interruptions.
@@ -114,8 +120,7 @@ struct BenchmarkState {
     mutating func add(
         _ key: BenchmarkRun,
         _ density: BenchmarkReport.Density,
-        _ record: StreamRecord?,
-        seconds: Double
+        _ record: StreamRecord?
     ) throws(MediaError) {
         try journal.add(
             RunJournal.DensityEntry(density: density, encoder: record.map { encoder(key, $0) }, elapsed: elapsed)
@@ -139,11 +144,11 @@ struct BenchmarkState {
     // MARK: - Report
 
     /// Everything that was found.
-    func report(_ environment: BenchmarkReport.Environment, _ options: Benchmark.Options) -> BenchmarkReport {
+    func report() -> BenchmarkReport {
         let described = journal.runs.compactMap(\.encoder) + journal.densities.compactMap(\.encoder)
         // Profile and level are those of the first run: at higher rates they may be others.
         let encoders = plan.encoders.compactMap { encoder in described.first { $0.id == encoder.title } }
-        var environment = environment
+        var environment = journal.header.environment
         for index in environment.gpus.indices {
             let node = environment.gpus[index].node
             environment.gpus[index].driver = described.first { $0.device == node }?.driver
@@ -152,7 +157,7 @@ struct BenchmarkState {
         return BenchmarkReport(
             program: journal.header.program,
             startedAt: journal.header.startedAt,
-            duration: elapsed,
+            duration: journal.elapsed,
             isComplete: plan.runs().allSatisfy { done.contains($0) },
             environment: environment,
             plan: plan,
@@ -160,18 +165,7 @@ struct BenchmarkState {
             encoders: encoders + missing.map(\.undescribed),
             runs: journal.runs.map(\.run),
             density: journal.densities.map(\.density),
-            remarks: remarks
+            remarks: plan.weaknesses.map { BenchmarkReport.Warning(.note, $0) }
         )
-    }
-
-    private var remarks: [BenchmarkReport.Warning] {
-        let looped = prepared.filter { $0.loop.count < $0.frames }.map { clip in
-            BenchmarkReport.Warning(
-                .note,
-                "\(clip.loop.count) pictures, shown forwards and backwards in turn, stand for \(clip.frames) frames",
-                subject: clip.described.id
-            )
-        }
-        return looped + plan.weaknesses.map { BenchmarkReport.Warning(.note, $0) }
     }
 }

@@ -7,6 +7,8 @@ struct ProcessUsage {
     /// Processor time in seconds, of this process and of children, living and ended.
     var time: BenchmarkReport.ProcessorTime
 
+    private static let files = MachineFiles()
+
     /// The state now.
     ///
     /// A child that ends between two questions would be counted twice or not at all, so they are asked again until
@@ -29,19 +31,17 @@ struct ProcessUsage {
     /// The most memory that a process held, in bytes, without what it shares by memory of its own (memfd), which are
     /// pictures here; `nil` if the kernel does not tell.
     static func peakMemory(of process: pid_t) -> Int? {
-        let status = text("/proc/\(process)/status")
-        func kibibytes(_ key: String) -> Int? {
-            let line = status.split(separator: "\n").first { $0.hasPrefix("\(key):") }
-            return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
-        }
+        let status = KeyedLines(files.word("/proc/\(process)/status") ?? "")
+        func kibibytes(_ key: Substring) -> Int? { status[key]?.split(separator: " ").first.flatMap { Int($0) } }
         guard let peak = kibibytes("VmHWM") else { return nil }
         return max(0, peak - (kibibytes("RssShmem") ?? 0)) * 1024
     }
 
     /// Processes that this one has started and that run.
     static var children: [pid_t] {
-        names("/proc/self/task").flatMap { task in
-            text("/proc/self/task/\(task)/children").split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
+        let tasks = (try? files.names("/proc/self/task")) ?? []
+        return tasks.flatMap { task in
+            (files.word("/proc/self/task/\(task)/children") ?? "").split(separator: " ").compactMap { pid_t($0) }
         }.sorted()
     }
 
@@ -61,33 +61,10 @@ struct ProcessUsage {
         }
         let total = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         // proc_pid_stat(5): the name is in parentheses and may hold any character; utime and stime are fields 14 and 15.
-        let fields = text("/proc/\(process)/stat").split(separator: ")").last?.split(separator: " ") ?? []
+        let fields = files.word("/proc/\(process)/stat")?.split(separator: ")").last?.split(separator: " ") ?? []
         let ticks = fields.count > 12 ? (Double(fields[11]) ?? 0, Double(fields[12]) ?? 0) : (1, 0)
         let share = ticks.0 + ticks.1 > 0 ? ticks.0 / (ticks.0 + ticks.1) : 1
         return BenchmarkReport.ProcessorTime(user: total * share, system: total * (1 - share))
-    }
-
-    private static func names(_ folder: String) -> [String] {
-        guard let handle = opendir(folder) else { return [] }
-        defer { closedir(handle) }
-        var names: [String] = []
-        while let entry = readdir(handle) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
-    }
-
-    /// The beginning of a file, up to 4096 bytes; empty if there is none.
-    private static func text(_ path: String) -> String {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return "" }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(file, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
     }
 }
 

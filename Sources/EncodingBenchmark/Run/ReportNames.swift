@@ -72,11 +72,15 @@ extension BenchmarkEncoder {
     }
 }
 
+extension BenchmarkClip {
+    /// What people call it: what it shows, or the file without its folder.
+    var name: String { text.split(separator: "/").last.map(String.init) ?? text }
+}
+
 extension PreparedClip {
     /// What a report calls it: `mixed-1280x720`.
     static func title(_ clip: BenchmarkClip, _ size: BenchmarkSize) -> String {
-        let name = clip.text.split(separator: "/").last.map(String.init) ?? clip.text
-        return "\(name)-\(size)"
+        "\(clip.name)-\(size)"
     }
 
     /// The clip of a report.
@@ -94,6 +98,7 @@ extension PreparedClip {
             height: size.height,
             frameRate: frameRate.text,
             frameCount: frames,
+            pictureCount: loop.count < frames ? loop.count : nil,
             pixelFormat: format.rawValue,
             bitDepth: bitDepth,
             color: "\(color.isFullRange ? "full" : "limited") range, matrix \(color.matrix), "

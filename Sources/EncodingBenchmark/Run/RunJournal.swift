@@ -14,6 +14,8 @@ package struct RunJournal {
         package var startedAt: String
         /// What it measures.
         package var plan: BenchmarkPlan
+        /// Where it began.
+        package var environment: BenchmarkReport.Environment
     }
 
     /// A run that is over.
@@ -54,36 +56,80 @@ package struct RunJournal {
 
     private let file: OpenFile
 
-    /// Begins a journal.
+    /// Goes on with a journal, or begins one. As long as the value lives no other process can do so.
     ///
-    /// - Throws: `inputOutput`; also if there is one already.
-    package init(path: String, header: Header) throws(MediaError) {
-        file = try OpenFile(path, O_CREAT | O_EXCL | O_APPEND)
-        self.header = header
-        try append(.header(header))
-    }
-
-    /// Goes on with a journal. A last line that is not complete is what an interruption left of a run, and is dropped.
+    /// A last line that is not complete is what an interruption left of a run, and is dropped.
     ///
-    /// - Throws: `inputOutput`, `malformedData`.
-    package init(continuing path: String) throws(MediaError) {
-        let text = try BenchmarkFile.text(path)
-        let complete = text[..<(text.lastIndex(of: "\n").map { text.index(after: $0) } ?? text.startIndex)]
-        var header: Header?
-        for line in complete.split(separator: "\n") {
-            switch try BenchmarkFile.value(String(line), path) as Line {
-            case .header(let value): header = value
+    /// - Parameters:
+    ///   - continues: Whether a journal that is there is gone on with; one without a complete line is none.
+    ///   - header: Begins a journal; called if there is none.
+    /// - Throws: `unavailable` if somebody else is at it; `invalidArgument` if there is one already and it is not to be gone on
+    ///   with; `inputOutput`, `malformedData`; what `header` throws.
+    package init(
+        path: String,
+        continues: Bool,
+        header: () throws(MediaError) -> Header
+    ) throws(MediaError) {
+        file = try OpenFile(path, O_CREAT | O_APPEND)
+        guard try file.lock() else {
+            throw MediaError(
+                .unavailable,
+                "another benchmark is at work in the folder",
+                given: path,
+                remedies: ["wait for its end, or choose another folder with --output"]
+            )
+        }
+        let (lines, byteCount) = try Self.lines(path)
+        guard lines.isEmpty || continues else {
+            throw MediaError(
+                .invalidArgument,
+                "the folder has a benchmark already",
+                given: path,
+                allowed: "--resume to go on with it, or another folder"
+            )
+        }
+        guard ftruncate(file.descriptor, off_t(byteCount)) == 0 else {
+            throw systemFailure("ftruncate", "the journal cannot be written", path)
+        }
+        guard !lines.isEmpty else {
+            self.header = try header()
+            try append(.header(self.header))
+            return
+        }
+        self.header = try Self.header(lines, path)
+        for line in lines.dropFirst() {
+            switch try BenchmarkFile.value(line, path) as Line {
+            case .header: throw MediaError(.malformedData, "the journal has two beginnings", given: path)
             case .clip(let value): clips.append(value)
             case .run(let value): runs.append(value)
             case .density(let value): densities.append(value)
             }
         }
-        guard let header else { throw MediaError(.malformedData, "the journal has no beginning", given: path) }
-        self.header = header
-        file = try OpenFile(path, O_APPEND)
-        guard ftruncate(file.descriptor, complete.utf8.count) == 0 else {
-            throw systemFailure("ftruncate", "the journal cannot be written", path)
+    }
+
+    /// The beginning of a journal, which may be another process's.
+    ///
+    /// - Throws: `unavailable` if there is none; `inputOutput`, `malformedData`.
+    package static func header(path: String) throws(MediaError) -> Header {
+        guard access(path, F_OK) == 0 else {
+            throw MediaError(.unavailable, "the folder has no benchmark to go on with", given: path)
         }
+        return try header(try lines(path).lines, path)
+    }
+
+    private static func header(_ lines: [String], _ path: String) throws(MediaError) -> Header {
+        guard let first = lines.first, case .header(let header) = try BenchmarkFile.value(first, path) as Line else {
+            throw MediaError(.malformedData, "the journal has no beginning", given: path)
+        }
+        return header
+    }
+
+    /// Those that are complete, without their ends, and how many bytes they take with them.
+    private static func lines(_ path: String) throws(MediaError) -> (lines: [String], byteCount: Int) {
+        let end = UInt8(ascii: "\n")
+        let bytes = try BenchmarkFile.bytes(path)
+        let complete = bytes[..<(bytes.lastIndex(of: end).map { $0 + 1 } ?? 0)]
+        return (complete.split(separator: end).map { String(decoding: $0, as: UTF8.self) }, complete.count)
     }
 
     /// Seconds that the benchmark has taken.

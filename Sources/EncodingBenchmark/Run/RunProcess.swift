@@ -52,34 +52,12 @@ package final class RunProcess: Sendable {
     }
 
     private func start(_ words: [String]) throws(MediaError) -> pid_t {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // This program holds signals back to wait for them; those of the terminal are its own business.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        let arguments = words.map { strdup($0) } + [nil]
-        defer { arguments.forEach { free($0) } }
-        var process = pid_t()
-        let status = try state.withLock { state throws(MediaError) in
+        try state.withLock { state throws(MediaError) in
             if state.isEnded { throw MediaError(.cancelled, "the benchmark was interrupted") }
-            let status = posix_spawn(&process, words[0], nil, &attributes, arguments, environ)
-            if status == 0 { state.process = process }
-            return status
+            let process = try startProgram(words, "the process that encodes cannot be started")
+            state.process = process
+            return process
         }
-        guard status == 0 else {
-            throw MediaError(
-                .unavailable,
-                "the process that encodes cannot be started: \(String(cString: strerror(status)))",
-                given: words[0],
-                call: "posix_spawn",
-                status: Int(status)
-            )
-        }
-        return process
     }
 
     private func wait(for process: pid_t) throws(MediaError) -> Int32 {

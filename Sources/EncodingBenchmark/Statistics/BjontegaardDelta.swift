@@ -65,13 +65,7 @@ public struct BjontegaardDelta: Sendable, Hashable {
         against anchor: [RateQualityPoint],
         method: Method = .akima
     ) throws(MediaError) -> BjontegaardDelta {
-        let (test, anchor) = (try Curve(test, "the tested curve"), try Curve(anchor, "the anchor"))
-        let (mean, overlap) = try distance(
-            from: (anchor.qualities, anchor.logarithms),
-            to: (test.qualities, test.logarithms),
-            method: method,
-            axis: "quality"
-        ) { $0 }
+        let (mean, overlap) = try distance(of: test, from: anchor, over: .quality, method)
         return BjontegaardDelta(value: (pow(10, mean) - 1) * 100, overlap: overlap, method: method)
     }
 
@@ -83,36 +77,42 @@ public struct BjontegaardDelta: Sendable, Hashable {
         against anchor: [RateQualityPoint],
         method: Method = .akima
     ) throws(MediaError) -> BjontegaardDelta {
-        let (test, anchor) = (try Curve(test, "the tested curve"), try Curve(anchor, "the anchor"))
-        let (mean, overlap) = try distance(
-            from: (anchor.logarithms, anchor.qualities),
-            to: (test.logarithms, test.qualities),
-            method: method,
-            axis: "rate"
-        ) { pow(10, $0) }
+        let (mean, overlap) = try distance(of: test, from: anchor, over: .rate, method)
         return BjontegaardDelta(value: mean, overlap: overlap, method: method)
+    }
+
+    /// What both curves have to share.
+    private enum Axis: String {
+        case quality, rate
+
+        /// What people call a place on it.
+        func text(_ place: Double) -> String { "\(self == .rate ? pow(10, place) : place)" }
     }
 
     private typealias Axes = (places: [Double], values: [Double])
 
     /// The mean of a curve minus another over the range that both have.
-    ///
-    /// - Parameter unit: From a place to what people call it.
     private static func distance(
-        from anchor: Axes,
-        to test: Axes,
-        method: Method,
-        axis: String,
-        unit: (Double) -> Double
+        of tested: [RateQualityPoint],
+        from reference: [RateQualityPoint],
+        over axis: Axis,
+        _ method: Method
     ) throws(MediaError) -> (mean: Double, overlap: Double) {
+        func axes(_ curve: Curve) -> Axes {
+            axis == .rate ? (curve.logarithms, curve.qualities) : (curve.qualities, curve.logarithms)
+        }
+        let test = axes(try Curve(tested, "the tested curve"))
+        let anchor = axes(try Curve(reference, "the anchor"))
         let (first, second) = (anchor.places, test.places)
         let low = max(first[0], second[0])
         let high = min(first[first.count - 1], second[second.count - 1])
         guard low < high else {
-            func range(_ places: [Double]) -> String { "\(unit(places[0])) to \(unit(places[places.count - 1]))" }
+            func range(_ places: [Double]) -> String {
+                "\(axis.text(places[0])) to \(axis.text(places[places.count - 1]))"
+            }
             throw MediaError(
                 .invalidArgument,
-                "the curves share no range of \(axis)",
+                "the curves share no range of \(axis.rawValue)",
                 given: "\(range(second)) against \(range(first))",
                 allowed: "ranges that overlap"
             )

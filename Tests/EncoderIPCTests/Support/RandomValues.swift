@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
-import MediaTypes
 
 @testable import EncoderIPC
+@testable import MediaTypes
 
 /// Random values of what travels. None of them is meant to be valid for an encoder; every field varies.
 extension SeededGenerator {

@@ -81,6 +81,14 @@ extension ReportComparison {
         }
     }
 
+    /// What is another machine, or another version of what is installed on it.
+    static func changes(
+        from before: BenchmarkReport.Environment,
+        to after: BenchmarkReport.Environment
+    ) -> [String] {
+        machineObstacles(before, after).map(\.difference) + differences(before, after, "", "")
+    }
+
     /// What differs of named facts, or `nil` if nothing does.
     private static func difference(_ facts: [(name: String, before: String, after: String)]) -> String? {
         let differing = facts.filter { $0.before != $0.after }

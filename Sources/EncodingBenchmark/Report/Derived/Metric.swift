@@ -176,49 +176,25 @@ extension Metric {
         explanation: "the size of the largest sample"
     ) { run, _ in Double(run.largestFrame) }
 
-    static let psnr = Metric(
-        id: "psnr",
-        title: "PSNR Y",
-        unit: "dB",
-        baseUnit: "db",
-        scale: 1,
-        places: 2,
-        better: .higher,
-        explanation: "peak signal-to-noise ratio of luma, from the mean squared error of all frames"
-    ) { run, context in comparable(run, context)?.psnr.value?.y }
+    static let psnr = quality(
+        "psnr",
+        "PSNR Y",
+        "peak signal-to-noise ratio of luma, from the mean squared error of all frames",
+        inDecibels: true
+    ) { $0.psnr.value?.y }
 
-    static let ssim = Metric(
-        id: "ssim",
-        title: "SSIM Y",
-        unit: "",
-        baseUnit: "ratio",
-        scale: 1,
-        places: 4,
-        better: .higher,
-        explanation: "structural similarity of luma, mean over frames"
-    ) { run, context in comparable(run, context)?.ssim.value?.y }
+    static let ssim = quality("ssim", "SSIM Y", "structural similarity of luma, mean over frames", places: 4) {
+        $0.ssim.value?.y
+    }
 
-    static let vmaf = Metric(
-        id: "vmaf",
-        title: "VMAF",
-        unit: "",
-        baseUnit: "score",
-        scale: 1,
-        places: 2,
-        better: .higher,
-        explanation: "by libvmaf, mean over frames"
-    ) { run, context in comparable(run, context)?.vmaf.value?.mean }
+    static let vmaf = quality("vmaf", "VMAF", "by libvmaf, mean over frames", baseUnit: "score") { $0.vmaf.value?.mean }
 
-    static let xpsnr = Metric(
-        id: "xpsnr",
-        title: "XPSNR Y",
-        unit: "dB",
-        baseUnit: "db",
-        scale: 1,
-        places: 2,
-        better: .higher,
-        explanation: "peak signal-to-noise ratio of luma, weighted by what eyes see, by ffmpeg"
-    ) { run, context in comparable(run, context)?.xpsnr.value?.y }
+    static let xpsnr = quality(
+        "xpsnr",
+        "XPSNR Y",
+        "peak signal-to-noise ratio of luma, weighted by what eyes see, by ffmpeg",
+        inDecibels: true
+    ) { $0.xpsnr.value?.y }
 
     static let gpuBusy = Metric(
         id: "gpuBusy",
@@ -281,12 +257,26 @@ extension Metric {
         ) { run, _ in part(run.latency) }
     }
 
-    /// The quality of pictures, unless frames are missing from it: then it is another clip's.
-    private static func comparable(
-        _ run: BenchmarkReport.Measurement,
-        _ context: RunContext
-    ) -> BenchmarkReport.Quality? {
-        run.quality.frames == context.clip.frameCount ? run.quality : nil
+    /// A quality of pictures, unless frames are missing from it: then it is another clip's.
+    private static func quality(
+        _ id: String,
+        _ title: String,
+        _ explanation: String,
+        inDecibels: Bool = false,
+        baseUnit: String = "ratio",
+        places: Int = 2,
+        _ part: @escaping @Sendable (BenchmarkReport.Quality) -> Double?
+    ) -> Metric {
+        Metric(
+            id: id,
+            title: title,
+            unit: inDecibels ? "dB" : "",
+            baseUnit: inDecibels ? "db" : baseUnit,
+            scale: 1,
+            places: places,
+            better: .higher,
+            explanation: explanation
+        ) { run, context in run.quality.frames == context.clip.frameCount ? part(run.quality) : nil }
     }
 
     private static func joules(_ run: BenchmarkReport.Measurement) -> Double? {

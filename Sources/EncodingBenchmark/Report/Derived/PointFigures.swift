@@ -36,11 +36,6 @@ struct PointFigures: Sendable {
         guard let rate = self[.bitRate]?.median, let value = self[quality]?.median, rate > 0 else { return nil }
         return RateQualityPoint(rate: rate, quality: value)
     }
-
-    /// Why a quality is missing, if a run says so.
-    func absence(of quality: KeyPath<BenchmarkReport.Quality, String?>) -> String? {
-        measurements.lazy.compactMap { $0.run.quality[keyPath: quality] }.first
-    }
 }
 
 extension BenchmarkReport {

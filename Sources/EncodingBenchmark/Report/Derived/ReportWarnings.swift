@@ -5,7 +5,9 @@ internal import MediaTypes
 extension BenchmarkReport {
     /// What a reader must know, the weightiest first: what was noticed while measuring, and what the data shows.
     func warnings(points: [PointFigures]) -> [Warning] {
-        let all = encoderWarnings + remarks + machineWarnings + runWarnings(points) + environment.gaps.map(Self.gap)
+        let all =
+            encoderWarnings + remarks + machineWarnings + clipWarnings + runWarnings(points)
+            + environment.gaps.map(Self.gap)
         return Warning.Weight.allCases.flatMap { weight in all.filter { $0.weight == weight } }
     }
 
@@ -61,6 +63,16 @@ extension BenchmarkReport {
             warnings.append(Warning(.note, message))
         }
         return warnings
+    }
+
+    private var clipWarnings: [Warning] {
+        clips.compactMap { clip in
+            clip.pictureCount.map { count in
+                let message =
+                    "\(count) pictures, shown forwards and backwards in turn, stand for \(clip.frameCount) frames."
+                return Warning(.note, message, subject: clip.id)
+            }
+        }
     }
 
     private func runWarnings(_ points: [PointFigures]) -> [Warning] {

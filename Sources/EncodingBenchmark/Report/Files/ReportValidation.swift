@@ -22,7 +22,8 @@ extension BenchmarkReport {
         for clip in clips {
             guard clip.framesPerSecond > 0 else { throw refuse("no frame rate of a clip", clip.frameRate) }
             guard Self.counts.contains(clip.frameCount), Self.counts.contains(clip.width),
-                Self.counts.contains(clip.height), Self.counts.contains(clip.bitDepth)
+                Self.counts.contains(clip.height), Self.counts.contains(clip.bitDepth),
+                Self.counts.contains(clip.pictureCount ?? 0)
             else { throw refuse("a clip has no such size", "\(clip)") }
         }
         for (index, run) in runs.enumerated() {

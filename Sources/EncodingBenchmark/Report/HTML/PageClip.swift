@@ -133,11 +133,13 @@ extension ReportPage {
                 drawing: .points
             )
         }
+        // Bars have room, too.
+        let speeds = drawn.flatMap(\.points).compactMap(\.spread).flatMap { [$0.lowerBound, $0.upperBound] }
         let chart = LineChart(
             id: "s-\(index)",
             title: "Speed against bit rate for the same quality",
             summary: "A point for each of \(Readable.count(drawn.count, "encoder")); the table below has its values.",
-            x: ChartAxis("frames per second", places.map(\.speed), scale: .logarithmic),
+            x: ChartAxis("frames per second", speeds, scale: .logarithmic),
             y: ChartAxis("% rate against \(anchor)", places.map(\.rate), includes: 0),
             series: drawn,
             rule: (0, anchor),

@@ -19,6 +19,17 @@ extension ReportPage {
         return candidates.isEmpty ? nil : candidates[candidates.count / 2].point
     }
 
+    /// A row of figures for each encoder.
+    private func encoderTable(_ caption: String, _ points: [PointFigures], _ metrics: [Metric]) -> PageTable {
+        PageTable(
+            caption: caption,
+            columns: [PageTable.Column("Encoder", isNumber: false)] + metrics.map(PageTable.Column.init),
+            rows: points.map { point in
+                [PageTable.Cell(tag(point.series.encoder))] + metrics.map { PageTable.Cell(point[$0], of: $0) }
+            }
+        )
+    }
+
     // MARK: - Latency
 
     func latencyFigure(_ clip: BenchmarkReport.Clip, _ index: Int, _ mode: BenchmarkMode) -> Markup? {
@@ -52,13 +63,7 @@ extension ReportPage {
             hint: "at \(point.text)"
         )
         let metrics: [Metric] = [.latencyP50, .latencyP90, .latencyP99, .latencyMaximum, .timeToFirstSample]
-        let table = PageTable(
-            caption: "\(chart.title), \(clip.id)",
-            columns: [PageTable.Column("Encoder", isNumber: false)] + metrics.map(PageTable.Column.init),
-            rows: measured.map { figure, _ in
-                [PageTable.Cell(tag(figure.series.encoder))] + metrics.map { PageTable.Cell(figure[$0], of: $0) }
-            }
-        )
+        let table = encoderTable("\(chart.title), \(clip.id), \(point.text)", measured.map(\.0), metrics)
         return figure(
             chart.title,
             "Further left is better. Markers stand at 50, 90 and 99 of 100 frames.",
@@ -99,13 +104,7 @@ extension ReportPage {
         chart.rule = asked.map { ($0, "asked: \(point.text)") }
         let metrics: [Metric] = [.bitRate, .rateError, .windowDeviation, .largestFrame]
         let shown = metrics.filter { metric in measured.contains { $0.0[metric] != nil } }
-        let table = PageTable(
-            caption: "\(chart.title), \(clip.id), \(point.text)",
-            columns: [PageTable.Column("Encoder", isNumber: false)] + shown.map(PageTable.Column.init),
-            rows: measured.map { figure, _ in
-                [PageTable.Cell(tag(figure.series.encoder))] + shown.map { PageTable.Cell(figure[$0], of: $0) }
-            }
-        )
+        let table = encoderTable("\(chart.title), \(clip.id), \(point.text)", measured.map(\.0), shown)
         return figure(
             chart.title,
             "Of the first repeat at \(point.text), in windows of one second.",

@@ -28,9 +28,9 @@ public struct BenchmarkReport: Codable, Sendable, Hashable {
     /// Every run, in the order of execution, warm-ups included.
     public var runs: [Run]
     /// How many streams fit, if that was searched for.
-    public var density: [Density] = []
+    @NothingIfAbsent public var density: [Density] = []
     /// What was noticed while measuring that may have spoiled figures. `warnings` adds what the data itself shows.
-    public var remarks: [Warning] = []
+    @NothingIfAbsent public var remarks: [Warning] = []
 
     /// The form that is written here, and the only one that is read.
     public static let currentFormat = 1

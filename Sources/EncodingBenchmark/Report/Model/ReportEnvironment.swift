@@ -12,17 +12,17 @@ extension BenchmarkReport {
         /// The kernel's release: `6.12.9-amd64`.
         public var kernel: String
         /// What the program runs in, if it is not the bare machine: `docker`, `kvm`.
-        public var containment: [String] = []
+        @NothingIfAbsent public var containment: [String] = []
         /// Every render node that was found, also those that no encoder of the plan uses.
         public var gpus: [GPU]
         /// Libraries and programs that take part, with their versions.
         public var components: [Component]
         /// Environment variables that change what is measured, as `LIBVA_DRIVER_NAME`.
-        public var variables: [String: String] = [:]
+        @NothingIfAbsent public var variables: [String: String] = [:]
         /// How many tasks wanted a processor before it began: the kernel's average over one minute.
         public var loadAverage: Double?
         /// What could not be found out, and why.
-        public var gaps: [String] = []
+        @NothingIfAbsent public var gaps: [String] = []
     }
 
     /// The CPU.
@@ -56,9 +56,9 @@ extension BenchmarkReport {
         /// How libva's driver calls itself, with its version.
         public var driver: String?
         /// Firmware by name, where it can be read: `["guc": "70.20.0"]`.
-        public var firmware: [String: String] = [:]
+        @NothingIfAbsent public var firmware: [String: String] = [:]
         /// Whether there is no such device and a program only pretends that there is one.
-        public var isFake = false
+        @NothingIfAbsent public var isFake = false
     }
 
     /// A library or a program.

@@ -51,7 +51,7 @@ extension BenchmarkReport {
         /// Bits per second in each second of the stream, by the times at which samples are shown; a last window that is
         /// not full is left out, unless it is the only one.
         public var windows: [Double]
-        /// What became of the pictures; decoded after the timed part, from the first repeat that counts.
+        /// What became of the pictures; decoded after the timed part.
         public var quality: Quality
         /// How long each engine of the GPU was busy, in seconds, from the kernel's fdinfo: `["video": 1.2]`.
         public var gpuBusy: Measured<[String: Double]>
@@ -59,7 +59,7 @@ extension BenchmarkReport {
         public var energy: Measured<[String: Double]>
         /// What another encoder took over, and what was adjusted: settings that were not honoured. Such figures are not
         /// those of the encoder alone.
-        public var deviations: [String] = []
+        @NothingIfAbsent public var deviations: [String] = []
 
         /// Frames per second.
         public var framesPerSecond: Double { wallTime > 0 ? Double(framesOut) / wallTime : 0 }

@@ -17,6 +17,8 @@ extension BenchmarkReport {
         public var frameRate: String
         /// How many frames are encoded in each run.
         public var frameCount: Int
+        /// How many different pictures these are, if they are fewer: shown forwards and backwards in turn.
+        public var pictureCount: Int?
         /// `NV12`, `I420`, `P010`.
         public var pixelFormat: String
         /// Bits per sample.
@@ -83,8 +85,8 @@ extension BenchmarkReport {
         /// Whether it runs in a process of its own.
         public var isInHelper: Bool
         /// Whether the render node is only pretended.
-        public var isFakeNode = false
+        @NothingIfAbsent public var isFakeNode = false
         /// Whether the driver is the one of this project's tests, which runs on the CPU.
-        public var isReferenceDriver = false
+        @NothingIfAbsent public var isReferenceDriver = false
     }
 }

@@ -49,10 +49,12 @@ extension BenchmarkReport {
         let others: [Metric] = [.latencyP50, .latencyP99, .processorPerFrame, .bitRate, .psnr, .vmaf, .ssim]
         let rest: [Metric] = [.rateError, .windowDeviation, .peakMemory, .copiesPerFrame, .gpuBusy, .power]
         let metrics = (speeds + others + rest).filter { metric in points.contains { $0[metric] != nil } }
+        // One repeat spreads over nothing.
+        let spreads = points.contains { ($0[.speed]?.count ?? 0) > 1 } ? [Metric.speed.id] : []
         let columns =
             [TextTable.Column(title: "encoder", isNumber: false), TextTable.Column(title: "asked")]
             + metrics.flatMap { metric in
-                let spread = metric.id == Metric.speed.id ? [TextTable.Column(title: "from…to")] : []
+                let spread = spreads.contains(metric.id) ? [TextTable.Column(title: "from…to")] : []
                 return [TextTable.Column(title: metric.short)] + spread
             }
         let rows = points.map { point in
@@ -64,7 +66,7 @@ extension BenchmarkReport {
                             $0.count > 1 ? "\(number($0.low, metric))…\(number($0.high, metric))" : nil
                         } ?? "-"
                     return [interval.map { number($0.median, metric) } ?? "-"]
-                        + (metric.id == Metric.speed.id ? [spread] : [])
+                        + (spreads.contains(metric.id) ? [spread] : [])
                 }
         }
         let table = TextTable(columns, rows, width: width, indentation: 2)
@@ -72,8 +74,11 @@ extension BenchmarkReport {
     }
 
     private static func curves(_ figures: DerivedFigures, width: Int) -> String {
+        let qualities = Metric.qualities.filter { quality in
+            figures.comparisons.contains { $0.curves.contains { $0.quality.id == quality.id && $0.rate.value != nil } }
+        }
         let rows = figures.comparisons.compactMap { comparison -> [String]? in
-            let rates = Metric.qualities.map { quality in
+            let rates = qualities.map { quality in
                 comparison.curves.first { $0.quality.id == quality.id }?.rate.value
                     .map { Readable.signed($0.value, places: 1) } ?? "-"
             }
@@ -89,7 +94,7 @@ extension BenchmarkReport {
                 TextTable.Column(title: "encoder", isNumber: false),
                 TextTable.Column(title: "against", isNumber: false),
                 TextTable.Column(title: "speed"),
-            ] + Metric.qualities.map { TextTable.Column(title: "by \($0.title)") } + [
+            ] + qualities.map { TextTable.Column(title: "by \($0.title)") } + [
                 TextTable.Column(title: "mode", isNumber: false), TextTable.Column(title: "clip", isNumber: false),
             ]
         let table = TextTable(columns, rows, width: width, indentation: 2)

@@ -1,0 +1,1 @@
+../../../Tests/IsolationMeter/CountedSession.swift
