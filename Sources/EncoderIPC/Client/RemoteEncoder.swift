@@ -14,8 +14,6 @@ final class RemoteEncoder: EncoderBackend {
     private let ledger: FrameLedger
     private let deadlines: RemoteEncoderFactory.Deadlines
     private var slots = PictureSlots()
-    /// What the helper's encoder has converted pictures by.
-    private var provedConversion: PictureConversion?
     /// Where copies of pictures are made, by format.
     private var pools: [PixelFormat: PixelBufferPool] = [:]
 
@@ -102,12 +100,11 @@ final class RemoteEncoder: EncoderBackend {
         let shared = try sharedPicture(frame.buffer)
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
-        // Whether a picture can be converted has to be known before the next one is given.
-        if takesLater, frame.conversion == nil || provedConversion?.isLike(frame.conversion) == true {
+        // Whether a picture was converted has to be known before the next one is given: if not, it comes again.
+        if takesLater, frame.conversion == nil {
             try give(order, copies: copiedPictures - before)
         } else {
             try giveAndWait(order)
-            provedConversion = frame.conversion ?? provedConversion
             guard takesLater else { return }
             let copies = copiedPictures - before
             ledger.tell(TakenFrame(number: frame.number, copies: copies, isConverted: frame.conversion != nil))
@@ -258,15 +255,6 @@ final class RemoteEncoder: EncoderBackend {
             try link.tell(.offer(offer), descriptor: descriptor, within: deadlines.call)
         }
         return place.slot
-    }
-}
-
-extension PictureConversion {
-    /// Whether another one does the same, whatever travels with the pictures.
-    fileprivate func isLike(_ other: PictureConversion?) -> Bool {
-        guard var other else { return false }
-        other.result.attachments = result.attachments
-        return self == other
     }
 }
 
