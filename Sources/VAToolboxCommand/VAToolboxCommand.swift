@@ -53,9 +53,9 @@ struct VAToolboxCommand: ParsableCommand {
         }
     }
 
-    /// How many descriptors Dispatch and the tasks open when the first thread starts. Dispatch ends the process by a trap if
-    /// it does not get them.
-    private static let descriptorsToStart = 6
+    /// How many descriptors Dispatch opens for its threads and timers. It ends the process by a trap if it does not get them;
+    /// whatever else is missing is told where it is opened.
+    private static let descriptorsToStart = 3
 
     /// Whether those can be had.
     private static var hasDescriptorsToStart: Bool {
