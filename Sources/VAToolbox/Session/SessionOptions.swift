@@ -115,7 +115,7 @@ public struct SessionLimits: Sendable, Hashable {
     /// How many frames may be handed to an encoder ahead of the one it works on, 0...1000; pictures that stay in their
     /// files take no memory while they wait, and up to 15 of them may in any case. When no more may, `encode` waits until
     /// half of them are worked off, unless frames must be quick: in real-time mode and with
-    /// ``EncoderConfiguration/isLowLatency``.
+    /// ``MediaTypes/EncoderConfiguration/isLowLatency``.
     public var framesAhead = 2
 
     /// Makes the defaults: 5 attempts, 20 frames, 30 and 60 seconds, 2 frames ahead.
