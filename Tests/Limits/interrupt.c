@@ -2,13 +2,16 @@
 //
 // Preloaded into a program, it has every third call that a signal may interrupt fail with EINTR instead of being made, as
 // in a storm of signals. A program has to make the call again; what it reads and writes is then what it is without.
+// INTERRUPT_MARK names a file that is there once twenty calls have failed, so that a storm that never came is seen.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -20,8 +23,13 @@
 static int strikes(void)
 {
     static atomic_uint calls;
-    if (atomic_fetch_add(&calls, 1) % 3 != 0)
+    unsigned number = atomic_fetch_add(&calls, 1);
+    if (number % 3 != 0)
         return 0;
+    const char *mark = number == 3 * 20 ? getenv("INTERRUPT_MARK") : NULL;
+    int file = mark ? open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    if (file >= 0)
+        close(file);
     errno = EINTR;
     return 1;
 }

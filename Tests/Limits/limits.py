@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`vatoolbox encode` where the system gives little: descriptors, memory, room for files, calls that signals interrupt.
+"""`vatoolbox encode` where the system gives little: descriptors, memory, room for files, interrupted calls.
 
-Either the output is whole and the status 0, or there is an error on standard error, a status other than 0, and neither an
-output under the final name nor a temporary file beside it. Never a deadline, and a signal only where memory ran out."""
+Either the output is whole and the status 0, or there is an error on standard error, a status other than 0, and neither
+an output under the final name nor a temporary file beside it. Never a deadline, and a signal only where memory ran out."""
 
 import os
 import subprocess
@@ -36,11 +36,11 @@ def places(built):
 class Bench:
     """Encodes one clip again and again, and looks at what each run leaves."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, size="160x90"):
         self.program, self.folder = program, Path(folder)
         self.source, self.output = self.folder / "clip.y4m", self.folder / "out.mp4"
-        make = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=30", "-frames:v", str(FRAMES),
-                "-pix_fmt", "yuv420p", self.source]
+        make = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=size={size}:rate=30", "-frames:v",
+                str(FRAMES), "-pix_fmt", "yuv420p", self.source]
         subprocess.run(make, check=True)
         self.names = set(os.listdir(self.folder))
 
@@ -74,8 +74,8 @@ class Bench:
     def look(self):
         if not self.output.exists():
             return ["status 0, and no output"]
-        count = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames", "-of",
-                                "csv=p=0", self.output], capture_output=True, text=True)
+        count = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames",
+                                "-of", "csv=p=0", self.output], capture_output=True, text=True)
         found = count.stdout.strip()
         return [] if found == str(FRAMES) else [f"{found} frames, not {FRAMES} {count.stderr[-200:]}"]
 
@@ -128,7 +128,11 @@ def room(bench, place):
 def interruptions(bench, place, library):
     """Every third call fails with EINTR."""
     preload = " ".join(filter(None, [str(library), place.environment.get("LD_PRELOAD", "")]))
-    good, problems = bench.encode(place, environment={**place.environment, "LD_PRELOAD": preload})
+    mark = Path(library).parent / "mark"
+    mark.unlink(missing_ok=True)
+    settings = {"LD_PRELOAD": preload, "INTERRUPT_MARK": str(mark)}
+    good, problems = bench.encode(place, environment={**place.environment, **settings})
+    problems += [] if mark.exists() else ["not twenty calls were interrupted"]
     return "whole" if good else "", problems if good else problems + ["it failed"]
 
 
