@@ -138,7 +138,7 @@ public struct EncoderSelector: Sendable {
         case .devices(let paths, _):
             reason = "this render node was asked for"
             for path in paths {
-                if let node = survey.nodes.first(where: { $0.path == path }) {
+                if let node = survey.node(named: path) {
                     nodes.append(node)
                 } else {
                     selection.rejected.append(missing(path, survey))

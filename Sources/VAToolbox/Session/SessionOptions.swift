@@ -76,7 +76,8 @@ public enum EncoderPolicy: Sendable, Hashable {
     case requireHardware
     /// The CPU.
     case requireSoftware
-    /// These render nodes in this order, for example `/dev/dri/renderD129`; then the CPU if `software` is set.
+    /// These render nodes in this order, by their paths or as `RenderNodeSurvey.node(named:)` takes them, for example
+    /// `/dev/dri/renderD129` or `0000:03:00.0`; then the CPU if `software` is set.
     case devices([String], software: Bool)
 }
 
