@@ -233,6 +233,34 @@ import Testing
         #expect(HEVCStream.isAccessPoint(.recoveryPoint) && !H264Stream.isAccessPoint(.recoveryPoint))
     }
 
+    /// A delimiter names the kinds of slices behind it (HEVC 7.4.3.5): P pictures of B slices are of kind 2.
+    @Test func delimitersNameTheSlices() throws {
+        let (generalized, plain) = try (setup().stream, setup(Self.amd, VAEntrypointEncSlice, vendor: Self.mesa).stream)
+        let kinds: [(PlannedPicture.Kind, UInt8, UInt8)] = [
+            (.idr, 0, 0), (.recoveryPoint, 0, 0), (.p, 2, 1), (.b, 2, 2),
+        ]
+        for (kind, two, one) in kinds {
+            for (stream, type) in [(generalized, two), (plain, one)] {
+                let unit = stream.delimiter(kind)
+                let header = try HEVCNALUnitHeader(nalUnit: unit)
+                #expect(header.isAccessUnitDelimiter && header.temporalId == 0 && unit.count == 3)
+                #expect(unit[2] == type << 5 | 0x10, "\(kind)")
+            }
+        }
+    }
+
+    @Test func whatIsBeyondEveryLevelIsRefused() {
+        let error = #expect(throws: MediaError.self) { try setup { ($0.width, $0.height) = (16384, 16384) } }
+        #expect(error?.code == .invalidArgument, "\(error as Any)")
+    }
+
+    @Test func pixelsThatTheDriverDoesNotTakeAreRefused() {
+        var other = Self.intel
+        other[.renderTargetFormat] = UInt32(VA_RT_FORMAT_YUV422)
+        let error = #expect(throws: MediaError.self) { try setup(other) }
+        #expect(error?.code == .unsupported && error?.cause == .formatMissing)
+    }
+
     @Test func whatDriversDemandAndIsNotUsedIsRefused() {
         var demanding = Self.intel
         // pcm, bits 8 and 9: required.
