@@ -239,9 +239,12 @@ import Testing
         let kinds: [(PlannedPicture.Kind, UInt8, UInt8)] = [
             (.idr, 0, 0), (.recoveryPoint, 0, 0), (.p, 2, 1), (.b, 2, 2),
         ]
+        var planner = try GOPPlanner(GOPStructure())
+        var picture = try #require(try planner.add(InputPicture(number: 0)).first)
         for (kind, two, one) in kinds {
+            picture.kind = kind
             for (stream, type) in [(generalized, two), (plain, one)] {
-                let unit = stream.delimiter(kind)
+                let unit = stream.delimiter(picture)
                 let header = try HEVCNALUnitHeader(nalUnit: unit)
                 #expect(header.isAccessUnitDelimiter && header.temporalId == 0 && unit.count == 3)
                 #expect(unit[2] == type << 5 | 0x10, "\(kind)")
