@@ -5,9 +5,10 @@ from fnmatch import fnmatchcase
 
 
 class Reasons:
-    """The entries of a file, one a line: FILE | FUNCTION | REASON. The first two are patterns of the shell; FUNCTION may
-    be "words" that stand in the lines instead, or only "words" of which each of them consists. The first entry that fits
-    a place gives its reason."""
+    """The entries of a file, one a line: FILE | FUNCTION | REASON.
+
+    The first two are patterns of the shell; FUNCTION may be "words" that stand in the lines instead, or only "words" of
+    which each of them consists. The first entry that fits a place gives its reason."""
 
     def __init__(self, path):
         self.entries, self.used = [], set()
