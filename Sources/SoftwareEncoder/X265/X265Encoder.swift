@@ -144,7 +144,9 @@ final class X265Encoder: EncoderBackend {
         picture.bitDepth = Int32(clamping: format.bitDepth)
         picture.colorSpace = X265_CSP_I420
         if format == .i420 {
-            picture.planes = (planes[0].baseAddress, planes[1].baseAddress, planes[2].baseAddress)
+            // Newer versions have a fourth.
+            (picture.planes.0, picture.planes.1) = (planes[0].baseAddress, planes[1].baseAddress)
+            picture.planes.2 = planes[2].baseAddress
             picture.stride.0 = Int32(clamping: planes[0].bytesPerRow)
             picture.stride.1 = Int32(clamping: planes[1].bytesPerRow)
             picture.stride.2 = Int32(clamping: planes[2].bytesPerRow)
