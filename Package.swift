@@ -101,7 +101,7 @@ let package = Package(
             name: "EncodingBenchmark",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "PixelConversion", "RenderNodes",
-                "SoftwareEncoder", "Transcoding", "VAToolbox", yaml,
+                "SoftwareEncoder", "VAToolbox", yaml,
             ],
             swiftSettings: strict
         ),

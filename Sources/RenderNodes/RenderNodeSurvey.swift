@@ -32,6 +32,16 @@ public struct RenderNodeSurvey: Sendable, Hashable {
         }
     }
 
+    /// The node of that name: its path, the link to it that udev makes (`/dev/dri/by-path/pci-0000:03:00.0-render`), or
+    /// the address of its PCI function (`0000:03:00.0`). The latter two stay as they are when numbers of nodes change, and
+    /// need no link: containers have none.
+    public func node(named name: String) -> RenderNode? {
+        nodes.first { node in
+            guard let address = node.pci?.address else { return name == node.path }
+            return [node.path, address, "/dev/dri/by-path/pci-\(address)-render"].contains(name)
+        }
+    }
+
     /// The number of a render node's name; nil for other names.
     static func minor(ofNode name: String) -> UInt32? {
         let prefix = "renderD"

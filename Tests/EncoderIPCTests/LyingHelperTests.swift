@@ -177,6 +177,21 @@ extension ProcessTests {
             Traces.expectNone()
         }
 
+        /// The frame's own error is what counts, whatever is said of the drain: a helper with other encoders in it stays.
+        @Test func aFrameThatFailedIsNoLie() throws {
+            let failure = MediaError(.frameFailed, "the frame's own")
+            let error = #expect(throws: MediaError.self) {
+                try play(taken: TakenFrames().add) { helper in
+                    try helper.behave()
+                    try helper.waitForFrame()
+                    helper.send(.callFailed(failure))
+                    while let message = try helper.receive() { if case .drain = message { helper.send(.drained) } }
+                }
+            }
+            #expect(error == failure)
+            Traces.expectNone()
+        }
+
         private static let lies: [Lie] = [
             Lie(frame: "a frame behind the ring", FakeHelper.coded(offset: 1 << 20, byteCount: 1)),
             Lie(frame: "a frame that ends behind the ring", FakeHelper.coded(offset: (1 << 20) - 1, byteCount: 2)),

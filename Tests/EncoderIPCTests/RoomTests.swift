@@ -85,7 +85,7 @@ extension ProcessTests {
             var peer = Peer(channel: client, ring: ring, byteCount: byteCount)
             try peer.receive { if case .created = $0 { true } else { false } }
             for number in 0..<Self.frameCount {
-                try client.send(Self.frame(number))
+                try client.send(ClientMessage.smallFrame(number))
                 try peer.receive { message in
                     if case .accepted(number, let released, _) = message { released == [number] } else { false }
                 }
@@ -133,24 +133,6 @@ extension ProcessTests {
                     }
                 }
             }
-        }
-
-        private static func frame(_ number: Int64) -> ClientMessage {
-            .frame(
-                FrameOrder(
-                    number: number,
-                    picture: PixelBuffer.Description(format: .nv12, width: 16, height: 16),
-                    place: .memory(
-                        slot: 0,
-                        planes: [
-                            PlaneLayout(offset: 0, bytesPerRow: 16), PlaneLayout(offset: 256, bytesPerRow: 16),
-                        ]
-                    ),
-                    presentationTime: MediaTime(value: number, timescale: 30),
-                    duration: .invalid,
-                    options: .init()
-                )
-            )
         }
     }
 }

@@ -31,6 +31,20 @@ import Testing
         #expect(machine.descriptors.value == 0, "every node that was opened is closed again")
     }
 
+    @Test func nodesHaveNamesThatDoNotChangeWithTheirNumbers() throws {
+        let machine = try FakeMachine()
+        try machine.addNode(128, uevent: "DRIVER=virtio_gpu\nMODALIAS=virtio:d00000010v00001AF4\n")
+        try machine.addNode(130, uevent: "DRIVER=amdgpu\nPCI_ID=1002:73BF\nPCI_SLOT_NAME=0000:03:00.0\n")
+        let survey = machine.survey
+        for name in [machine.path("dev/dri/renderD130"), "0000:03:00.0", "/dev/dri/by-path/pci-0000:03:00.0-render"] {
+            #expect(survey.node(named: name)?.minor == 130, "\(name)")
+        }
+        #expect(survey.node(named: machine.path("dev/dri/renderD128"))?.minor == 128)
+        for name in ["", "0000:03:00.1", "/dev/dri/by-path/pci-0000:03:00.0-card", "renderD130"] {
+            #expect(survey.node(named: name) == nil, "\(name)")
+        }
+    }
+
     @Test func theDriversOwnNameWinsOverSysfs() throws {
         let machine = try FakeMachine()
         try machine.addNode(128, uevent: "DRIVER=nvidia\n", driverName: "nvidia-drm")

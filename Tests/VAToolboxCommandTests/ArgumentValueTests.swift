@@ -77,6 +77,8 @@ import Testing
         #expect(BFrames(argument: "auto") == .automatic && BFrames(argument: "3") == .maximum(3))
         #expect(BFrames(argument: "some") == nil)
         #expect(DeviceChoice(argument: "/dev/dri/renderD129") == .renderNode("/dev/dri/renderD129"))
+        #expect(DeviceChoice(argument: "0000:03:00.0") == .renderNode("0000:03:00.0"))
+        #expect(["03:00.0", "0000:03:00.8", "pci-0000:03:00.0"].allSatisfy { DeviceChoice(argument: $0) == nil })
         #expect(DeviceChoice(argument: "software") == .software && DeviceChoice(argument: "renderD128") == nil)
         #expect(StreamLevel(argument: "4.0")?.h264?.name == "4" && StreamLevel(argument: "4.0")?.hevc?.name == "4")
         #expect(StreamLevel(argument: "1b")?.hevc == nil && StreamLevel(argument: "7") == nil)

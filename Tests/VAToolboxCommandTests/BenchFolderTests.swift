@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import Glibc
 import Testing
 
 /// Folders of `vatoolbox bench`: who may work in one, and what can be gone on with.
@@ -54,6 +55,23 @@ import Testing
     }
 
     // MARK: - Going on
+
+    /// What is said after an interruption goes on with it, also where no folder was named.
+    @Test func whatIsToldAfterAnInterruptionGoesOn() throws {
+        let arguments = Self.small.filter { !["--output", "out", "--quiet"].contains($0) }
+        let program = try RunningProgram([Scratch.vatoolbox, "bench"] + arguments, in: scratch)
+        var folder = ""
+        try program.wait(until: "a run is over") {
+            folder = scratch.names.first { $0.hasPrefix("vatoolbox-bench-") } ?? ""
+            return scratch.text("\(folder)/journal.jsonl").contains(#"{"run""#)
+        }
+        program.signal(SIGINT)
+        #expect(program.end() == 130)
+        let told = "to go on: vatoolbox bench --resume --output '\(folder)'"
+        #expect(program.errors.contains(told), "\(program.errors)")
+        #expect(try scratch.bench(["--resume", "--output", folder, "--quiet"]).status == 0)
+        #expect(try benchRuns(try scratch.benchReport(in: folder)).count == 4)
+    }
 
     @Test func aFinishedBenchmarkIsToldAgain() throws {
         // So few pictures that they stand for more frames, of which the report has a note.
@@ -112,7 +130,7 @@ import Testing
         #expect(version.contains("another version") && version.contains("vatoolbox 0.0.0"), "\(version)")
         let kernel = try #require(interrupted.range(of: #""kernel":"[^"]*""#, options: .regularExpression))
         let machine = try refusal { $0.replacingCharacters(in: kernel, with: #""kernel":"9.9.9""#) }
-        #expect(machine.contains("kernel: 9.9.9, then"), "\(machine)")
+        #expect(machine.contains("kernel: 9.9.9, then") && machine.contains("begin anew in another"), "\(machine)")
 
         // Where nothing is left to do the machine may be any; the report is of that on which it was done.
         try write(whole.replacingCharacters(in: kernel, with: #""kernel":"9.9.9""#), to: "out/journal.jsonl")

@@ -28,6 +28,21 @@ import Testing
         }
     }
 
+    /// Options for the other kind of encoder are not passed over in silence.
+    @Test func optionsOfOtherEncodersAreNamed() throws {
+        let command = [Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4", "--codec", "h264", "--overwrite"]
+        let options = ["--preset", "fast", "--tune", "film", "--quality-level", "4", "--async-depth", "2"]
+        let machine = try Scratch.machine([])
+        let hardware = try scratch.run(machine + command + options + ["--require-hardware"])
+        #expect(hardware.status == 0)
+        #expect(hardware.errors.contains("note: --preset, --tune: for encoders of the CPU only"))
+        let software = try scratch.run(command + options + ["--device", "software"])
+        #expect(software.status == 0)
+        #expect(software.errors.contains("note: --quality-level, --async-depth: for encoders of GPUs only"))
+        let plain = try scratch.run(command + ["--preset", "fast", "--device", "software"])
+        #expect(plain.status == 0 && !plain.errors.contains("note: "), "\(plain.errors)")
+    }
+
     /// The limit that holds is the one that is named: the level's, the driver's, or the picture's.
     @Test(arguments: [
         ("hevc", "64", "3", "", "64 -> 30, level 3 has no more for pictures of that size and rate"),

@@ -131,6 +131,11 @@ import Testing
         let (one, other) = (Machine.path(128), Machine.path(129))
         let turned = try machine.encode(["--device", other, "--device", one])
         #expect(turned.device == 129 && turned.rejected.isEmpty && turned.frames == 5)
+        // By the names that stay when numbers of nodes change.
+        for name in ["0000:00:03.0", "/dev/dri/by-path/pci-0000:00:03.0-render"] {
+            let named = try machine.encode(["--device", name])
+            #expect(named.device == 129 && named.rejected.isEmpty, "\(name)")
+        }
         // One that cannot be opened is passed over, with its cause.
         let denied = try machine.encode(["--device", other, "--device", one], ["RENDER_NODES_DENY=129=EACCES"])
         #expect(denied.device == 128 && denied.rejected.count == 1 && denied.frames == 5)

@@ -140,6 +140,25 @@ import Testing
         #expect(machine.machine.configuration.pixelAspectRatio == Rational(2))
     }
 
+    /// Pictures in files may be ahead in number, since they take no memory; but not where frames must be quick.
+    @Test(arguments: [
+        (false, false, false, 3), (true, false, false, 16), (true, true, false, 3), (true, false, true, 3),
+    ])
+    func picturesInFilesMayBeAhead(isInFile: Bool, isRealTime: Bool, isLowLatency: Bool, most: Int) throws {
+        var options = SessionOptions()
+        options.realTime = isRealTime ? RealTimeMode() : nil
+        var machine = PictureMachine(options: options) { $0.isLowLatency = isLowLatency }
+        let description = PixelBuffer.Description(format: .nv12, width: 16, height: 16)
+        let planes = [PlaneLayout(offset: 0, bytesPerRow: 16), PlaneLayout(offset: 256, bytesPerRow: 16)]
+        for _ in 0..<20 {
+            let file = FilePicture(fileDescriptor: 0, planes: planes)
+            machine.encode(
+                isInFile ? try PixelBuffer(description, file: file, release: {}) : try PixelBuffer(description)
+            )
+        }
+        #expect(machine.machine.statistics.acceptedFrames == most)
+    }
+
     @Test func theFirstPictureGivesTheMetadataThatTheConfigurationDoesNot() throws {
         let light = ContentLightLevel(maximumContentLightLevel: 1000, maximumFrameAverageLightLevel: 400)
         var picture = PixelBuffer.Description(format: .nv12, width: 16, height: 16)
@@ -170,11 +189,13 @@ struct PictureMachine {
     private var calls: UInt64 = 0
     private let supported: Set<EncoderOption>
 
-    init(supporting supported: Set<EncoderOption> = [], _ change: (inout EncoderConfiguration) -> Void = { _ in }) {
+    init(
+        supporting supported: Set<EncoderOption> = [],
+        options: SessionOptions = Self.manyAhead,
+        _ change: (inout EncoderConfiguration) -> Void = { _ in }
+    ) {
         var configuration = EncoderConfiguration(width: 16, height: 16)
         change(&configuration)
-        var options = SessionOptions()
-        options.limits.framesAhead = 100
         machine = SessionMachine(
             configuration: configuration,
             selection: SessionRig.selection([{ _ in InstanceScript() }], Stage()),
@@ -185,9 +206,20 @@ struct PictureMachine {
         input(.start(0))
     }
 
+    /// Options with which no frame waits.
+    private static var manyAhead: SessionOptions {
+        var options = SessionOptions()
+        options.limits.framesAhead = 100
+        return options
+    }
+
     mutating func encode(_ picture: PixelBuffer.Description) {
-        calls += 1
         guard let buffer = try? PixelBuffer(picture) else { return }
+        encode(buffer)
+    }
+
+    mutating func encode(_ buffer: PixelBuffer) {
+        calls += 1
         let time = MediaTime(value: Int64(calls), timescale: 30)
         input(.encode(EncoderFrame(number: 0, buffer: buffer, presentationTime: time), token: nil, calls))
     }

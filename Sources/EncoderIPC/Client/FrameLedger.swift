@@ -46,6 +46,8 @@ final class FrameLedger: Sendable {
         var properties: EncoderProperties?
         /// Whether nothing is given to the session any more.
         var isClosed = false
+        /// Why: what the session was told, or would have been.
+        var failure: MediaError?
         /// Frames that were given, and have not come out.
         var outstanding: Set<Int64> = []
         /// Pictures that the helper reads, by frame.
@@ -165,6 +167,9 @@ final class FrameLedger: Sendable {
         return true
     }
 
+    /// What has become of the encoder, if it has failed.
+    var failure: MediaError? { state.withLock { $0.failure } }
+
     /// The frames that have not come out.
     var outstanding: Set<Int64> { state.withLock { $0.outstanding } }
 
@@ -175,6 +180,7 @@ final class FrameLedger: Sendable {
         let (lent, isRoom) = state.withLock { state in
             if !state.isClosed { output(.failed(error)) }
             state.isClosed = true
+            state.failure = state.failure ?? error
             defer { if !keepsPictures { state.lent = [:] } }
             return (keepsPictures ? [:] : state.lent, state.endWait(atMost: .max))
         }

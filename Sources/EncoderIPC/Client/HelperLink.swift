@@ -164,6 +164,9 @@ final class HelperLink: Sendable {
         return answer
     }
 
+    /// From now on counts how long the helper shows no sign of work.
+    func noteWork() { state.withLock { $0.progress = .now } }
+
     /// Gives a frame whose answer is not waited for: ``Handlers/frames`` take it.
     ///
     /// - Throws: the end of the helper.
@@ -246,7 +249,7 @@ final class HelperLink: Sendable {
         case .created, .refused, .accepted, .updated, .drained, .callFailed, .inspected:
             if try handlers.frames?.answer(message) == true {
                 if case .callFailed(let error) = message, !error.isPermanent { host.retire() }
-                return state.withLock { $0.progress = .now }
+                return noteWork()
             }
             let isExpected = state.withLock { state in
                 guard state.isWaiting, state.answer == nil else { return false }
@@ -260,7 +263,7 @@ final class HelperLink: Sendable {
         case .stage, .report, .encoder: try handlers.message(message)
         case .coded, .released, .failed:
             if case .failed = message { host.retire() }
-            state.withLock { $0.progress = .now }
+            noteWork()
             try handlers.message(message)
         case .roomWanted: try handlers.message(message)
         }

@@ -115,6 +115,8 @@ final class RemoteEncoder: EncoderBackend {
 
     private func give(_ order: FrameOrder, copies: Int) throws(MediaError) {
         let frame = TakenFrame(number: order.number, copies: copies, isConverted: order.conversion != nil)
+        // Before an answer is due: else the time since the last frame would be taken for the helper's.
+        link.noteWork()
         ledger.expectAnswer(to: frame)
         do {
             try link.give(order, within: deadlines.call)
@@ -148,13 +150,14 @@ final class RemoteEncoder: EncoderBackend {
     func drain() throws(MediaError) {
         let answer = try call(.drain, to: "finish its frames")
         guard case .drained = answer else { throw refuse("answered another order") }
+        if let failure = ledger.failure { throw failure }
         if let number = framesNotOut.min() {
             throw refuse("says that it has finished, and has not given frame \(number)")
         }
     }
 
-    /// The frames that were given and have not come out. Once a call has thrown, except for a refused update, or the output
-    /// was given an error, nothing else comes out: then these are lost, and all others have come out.
+    /// The frames that were given and have not come out. Once a call has thrown, or the output was given an error, nothing
+    /// else comes out: then these are lost, and all others have come out. Refused updates and conversions are no such errors.
     var framesNotOut: Set<Int64> { ledger.outstanding }
 
     private func refuse(_ reason: String) -> MediaError {
@@ -186,21 +189,7 @@ final class RemoteEncoder: EncoderBackend {
 
     private func copy(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
         let copy = try pool(buffer).make()
-        try buffer.withPlanes { (source) throws(MediaError) in
-            try copy.withPlanes { (target) throws(MediaError) in
-                for (plane, (source, target)) in zip(source, target).enumerated() {
-                    guard
-                        let extent = buffer.format.planeExtent(plane, width: buffer.width, height: buffer.height)
-                    else { continue }
-                    for row in 0..<extent.rows {
-                        (target.baseAddress + row * target.bytesPerRow).copyMemory(
-                            from: source.baseAddress + row * source.bytesPerRow,
-                            byteCount: extent.bytesPerRow
-                        )
-                    }
-                }
-            }
-        }
+        try copy.withPlanes { (target) throws(MediaError) in try buffer.copySamples(to: target) }
         copiedPictures += 1
         return copy
     }

@@ -42,15 +42,33 @@ final class EncoderServer: Sendable {
     ///
     /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone.
     func run() throws(MediaError) {
-        var encoder: (any EncoderBackend)?
-        while let order = try inbox.next() { try carryOut(order, &encoder) }
+        var work = Work()
+        while let order = try inbox.next() { try carryOut(order, &work) }
     }
 
-    private func carryOut(_ order: OrderInbox.Order, _ encoder: inout (any EncoderBackend)?) throws(MediaError) {
+    /// What the encoder's thread works with.
+    private struct Work {
+        var encoder: (any EncoderBackend)?
+        /// Why the encoder is asked nothing more: it has thrown, and the client may have given orders before it knew.
+        var failure: MediaError?
+
+        /// Takes note of what an order has come to.
+        mutating func note(_ error: MediaError, of order: OrderInbox.Order) {
+            switch order {
+            // The frame was not taken, and comes again.
+            case .frame where error.code == .conversionFailed: break
+            // A refused update leaves everything as it was.
+            case .update where error.isPermanent: break
+            default: failure = failure ?? error
+            }
+        }
+    }
+
+    private func carryOut(_ order: OrderInbox.Order, _ work: inout Work) throws(MediaError) {
         if case .create(let order, let ring) = order {
             do {
                 let new = try makeEncoder(order, ring)
-                encoder = new
+                work.encoder = new
                 return try channel.send(HelperMessage.created(new.properties))
             } catch {
                 return try channel.send(HelperMessage.refused(error))
@@ -58,11 +76,16 @@ final class EncoderServer: Sendable {
         }
         if case .inspect(let path) = order { return try inspect(path) }
         if case .frame = order {} else { try outbox.hold(false) }
-        guard let encoder else {
+        guard let encoder = work.encoder else {
             throw MediaError(.malformedData, "the client gave an order before there was an encoder")
         }
         let answer: HelperMessage
         do throws(MediaError) {
+            if let failure = work.failure {
+                // The picture goes back.
+                if case .frame(let frame) = order { _ = frame.take() }
+                throw failure
+            }
             switch order {
             case .frame(let frame):
                 let copies = encoder.copiedPictures
@@ -85,6 +108,7 @@ final class EncoderServer: Sendable {
                 answer = .drained
             }
         } catch {
+            work.note(error, of: order)
             answer = .callFailed(error)
         }
         if case .callFailed = answer { try outbox.hold(false) }

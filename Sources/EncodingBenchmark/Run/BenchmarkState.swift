@@ -55,7 +55,8 @@ struct BenchmarkState {
             throw MediaError(
                 .invalidArgument,
                 "what the benchmark was begun on has changed",
-                given: changes.joined(separator: "; ")
+                given: changes.joined(separator: "; "),
+                remedies: ["begin anew in another folder, which --output names", "go back to what it was begun on"]
             )
         }
     }

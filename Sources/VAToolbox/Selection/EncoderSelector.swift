@@ -138,11 +138,12 @@ public struct EncoderSelector: Sendable {
         case .devices(let paths, _):
             reason = "this render node was asked for"
             for path in paths {
-                if let node = survey.nodes.first(where: { $0.path == path }) {
-                    nodes.append(node)
-                } else {
+                guard let node = survey.node(named: path) else {
                     selection.rejected.append(missing(path, survey))
+                    continue
                 }
+                // It may have been named in several ways.
+                if !nodes.contains(node) { nodes.append(node) }
             }
         case .preferHardware, .requireHardware, .requireSoftware:
             if let absence = survey.absence {

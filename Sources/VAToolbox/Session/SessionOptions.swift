@@ -76,7 +76,8 @@ public enum EncoderPolicy: Sendable, Hashable {
     case requireHardware
     /// The CPU.
     case requireSoftware
-    /// These render nodes in this order, for example `/dev/dri/renderD129`; then the CPU if `software` is set.
+    /// These render nodes in this order, by their paths or as `RenderNodeSurvey.node(named:)` takes them, for example
+    /// `/dev/dri/renderD129` or `0000:03:00.0`; then the CPU if `software` is set.
     case devices([String], software: Bool)
 }
 
@@ -112,9 +113,9 @@ public struct SessionLimits: Sendable, Hashable {
     public var creationDeadline = Duration.seconds(30)
     /// How long an encoder that has work may stay without any progress, 1 ms to 1 day.
     public var frameDeadline = Duration.seconds(60)
-    /// How many frames may be handed to an encoder ahead of the one it works on, 0...1000; pictures that stay in their
-    /// files take no memory while they wait, and up to 15 of them may in any case. When no more may, `encode` waits until
-    /// half of them are worked off, unless frames must be quick: in real-time mode and with
+    /// How many frames may be handed to an encoder ahead of the one it works on, 0...1000. When no more may, `encode` waits
+    /// until half of them are worked off. Pictures that stay in their files take no memory while they wait: at least 15 of
+    /// them may. Neither holds where frames must be quick: in real-time mode and with
     /// ``MediaTypes/EncoderConfiguration/isLowLatency``.
     public var framesAhead = 2
 

@@ -133,6 +133,15 @@ import Testing
         #expect(other.state(at: 500, Self.times) == .closed(failures: 0))
     }
 
+    /// A damaged file, or one of a version that allowed them.
+    @Test(arguments: ["0 inf", "nan nan", "1.7e9 1e30", "-inf 5", "5 4", "1 2 3", "", "0 31536001"])
+    func pausesThatAreNone(pause: String) {
+        let breaker = CircuitBreaker(StateRecord(["kind": "breaker", "openings": "1", "pause": pause]))
+        #expect(breaker?.pause == nil && breaker?.openings == 1)
+        let longest = CircuitBreaker(StateRecord(["kind": "breaker", "openings": "1", "pause": "0 31536000"]))
+        #expect(longest?.pause == 0...31_536_000)
+    }
+
     @Test(arguments: [
         ["kind": "proof", "openings": "1"], ["kind": "breaker", "openings": "-1"], ["kind": "breaker"],
     ]) func recordsThatAreNone(values: [String: String]) {

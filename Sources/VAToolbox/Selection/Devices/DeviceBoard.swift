@@ -119,8 +119,14 @@ extension CircuitBreaker {
         }
         let failures = (record["failures"] ?? "").split(separator: " ").compactMap { Double($0) }
         let bounds = (record["pause"] ?? "").split(separator: " ").compactMap { Double($0) }
-        let pause = bounds.count == 2 && bounds[0] <= bounds[1] ? bounds[0]...bounds[1] : nil
-        self.init(failures: failures, openings: openings, pause: pause, reason: record["reason"] ?? "")
+        self.init(failures: failures, openings: openings, pause: Self.pause(bounds), reason: record["reason"] ?? "")
+    }
+
+    /// A pause as it was kept; `nil` if there is none of that length.
+    private static func pause(_ bounds: [Time]) -> ClosedRange<Time>? {
+        guard bounds.count == 2, bounds[0] <= bounds[1] else { return nil }
+        let longest: Time = BreakerTimes.allowedTimes.upperBound / .seconds(1)
+        return bounds[1] - bounds[0] <= longest ? bounds[0]...bounds[1] : nil
     }
 
     var record: StateRecord {

@@ -77,11 +77,12 @@ extension SessionMachine {
 
     /// What one encoder has been given and has returned.
     struct InstanceWork {
-        /// Frames whose `encode` has not returned.
+        /// Frames that it has been given and has not taken: a call that has not returned, or for an encoder that takes frames
+        /// later, an answer that is to come.
         var framesAtInstance = 0
         /// Whether a frame has found no room since half of them were left.
         var isFull = false
-        /// Frames whose `encode` has returned, and frames that came out.
+        /// Frames that it has taken, and frames that came out.
         var framesDone = 0
         var framesCoded = 0
         var hasKeyFrame = false

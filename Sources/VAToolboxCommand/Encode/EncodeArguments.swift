@@ -258,8 +258,8 @@ struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "auto, software, or a render node such as /dev/dri/renderD128; several nodes, each with the option, are tried "
-                + "in their order (default: auto).",
+            "auto, software, or a render node such as /dev/dri/renderD128, or its PCI address (0000:03:00.0); several "
+                + "nodes, each with the option, are tried in their order (default: auto).",
             valueName: "device"
         )
     )

@@ -62,7 +62,7 @@ extension SessionMachine {
                 .unsupported,
                 "the encoder needs pictures that the CPU can reach",
                 given: buffer.storage.name,
-                allowed: "owned, caller's or shared memory"
+                allowed: "owned, caller's or shared memory, a file, or a linear DMA-BUF"
             )
         }
         let formats = encoder?.properties.pixelFormats ?? []

@@ -11,6 +11,7 @@ import VAToolbox
 final class EncodeNarrator: Sendable {
     private let console: Console
     private let policy: EncoderPolicy
+    private let arguments: EncoderArguments
     private let state = Mutex(State())
 
     private struct State {
@@ -22,22 +23,37 @@ final class EncodeNarrator: Sendable {
         var switches: [EncoderSwitch] = []
     }
 
-    /// - Parameter policy: Which encoders were asked for.
-    init(console: Console, policy: EncoderPolicy) {
+    /// - Parameters:
+    ///   - policy: Which encoders were asked for.
+    ///   - arguments: The options for encoders, some of which concern only those on GPUs or only those on the CPU.
+    init(console: Console, policy: EncoderPolicy, arguments: EncoderArguments) {
         self.console = console
         self.policy = policy
+        self.arguments = arguments
     }
 
     /// Tells what happened just now. Safe on any thread.
     func tell(_ notice: Transcoder.Notice) {
         switch notice {
         case .started(_, let encoder):
-            guard case .devices(let devices, _) = policy, encoder.identity.device == nil else { break }
-            let reasons = ([encoder.reason] + encoder.rejected.map(\.description)).joined(separator: "; ")
-            console.warning("\(devices.joined(separator: ", ")) is not used: \(reasons)")
+            tellUnusedDevices(encoder)
+            tellUnusedOptions(encoder.identity)
         case .omission(let text): console.warning("left out: \(text)")
         case .session(let event): tell(event)
         }
+    }
+
+    private func tellUnusedDevices(_ encoder: EncoderDescription) {
+        guard case .devices = policy, encoder.identity.device == nil else { return }
+        for rejection in encoder.rejected { console.warning("\(rejection.name) is not used: \(rejection.reason)") }
+    }
+
+    private func tellUnusedOptions(_ encoder: EncoderIdentity) {
+        let isOnGPU = encoder.device != nil
+        let names = isOnGPU ? arguments.softwareOptions : arguments.hardwareOptions
+        if names.isEmpty { return }
+        let (own, other) = isOnGPU ? ("a GPU's", "the CPU") : ("the CPU's", "GPUs")
+        console.note("\(names.joined(separator: ", ")): for encoders of \(other) only, and this one is \(own)")
     }
 
     private func tell(_ event: SessionEvent) {

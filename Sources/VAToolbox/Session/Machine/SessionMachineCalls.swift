@@ -102,7 +102,7 @@ extension SessionMachine {
     private mutating func hasRoom(for frame: EncoderFrame) -> Bool {
         guard case .running = phase, !isConsumerSlow, !isDrainWanted, updateInProgress == nil else { return false }
         var most = options.limits.framesAhead
-        if case .file = frame.buffer.storage { most = max(most, Self.fileFramesAhead) }
+        if !isPrompt, case .file = frame.buffer.storage { most = max(most, Self.fileFramesAhead) }
         if work.framesAtInstance > most { work.isFull = !isPrompt }
         if work.framesAtInstance <= (most + 1) / 2 { work.isFull = false }
         return work.framesAtInstance <= most && !work.isFull && !work.isOverdue

@@ -32,7 +32,11 @@ final class EncodeJob: Sendable {
         do throws(MediaError) {
             let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
             try MediaSink.validate(path: request.output, options: request.sink)
-            let narrator = EncodeNarrator(console: console, policy: request.session.policy)
+            let narrator = EncodeNarrator(
+                console: console,
+                policy: request.session.policy,
+                arguments: command.encoder
+            )
             let transcoder = Transcoder(request) { narrator.tell($0) }
             begin(transcoder, narrator)
             let report = try await watching(transcoder) { () async throws(MediaError) in try await transcoder.run() }

@@ -26,6 +26,7 @@ final class BenchJob: Sendable {
 
     /// Does the work and tells what came of it. Blocks.
     func run() -> ExitStatus {
+        let folder = command.output ?? "vatoolbox-bench-\(Self.timestamp())"
         do throws(MediaError) {
             if command.resume, command.output == nil {
                 throw MediaError(.invalidArgument, "--resume needs a folder", allowed: "--output with --resume")
@@ -34,15 +35,13 @@ final class BenchJob: Sendable {
             if command.list { return Terminal.write(Self.list(plan), to: STDOUT_FILENO) ? .done : .failed }
             for weakness in plan.weaknesses { console.note(weakness) }
             if plan.encoders.allSatisfy({ $0.node == nil }) { console.note("there is no encoder of a GPU in the plan") }
-            let folder = command.output ?? "vatoolbox-bench-\(Self.timestamp())"
             let report = try measure(plan, in: folder)
             try deliver(report, to: folder)
             return .done
         } catch {
             console.showProgress("")
             if wasInterrupted {
-                let folder = command.output.map { " --output \($0)" } ?? ""
-                console.note("interrupted; to go on: vatoolbox bench --resume\(folder)")
+                console.note("interrupted; to go on: vatoolbox bench --resume --output '\(folder)'")
                 return .interrupted
             }
             console.error(error.readable)
@@ -76,12 +75,15 @@ final class BenchJob: Sendable {
         }
     }
 
-    /// The file of this program. If another one has taken its place meanwhile, the kernel's name for it, which tools that
-    /// run programs in their own process (valgrind) do not know.
+    /// This program, as each run starts it: by the kernel's name, which stays when another file takes its place. Where that
+    /// name stands for another program, one that runs this one in its own process (valgrind), by its path.
     private static var thisProgram: String {
-        guard let resolved = realpath("/proc/self/exe", nil) else { return "/proc/self/exe" }
-        defer { free(resolved) }
-        return String(cString: resolved)
+        let name = "/proc/self/exe"
+        guard let path = realpath(name, nil) else { return name }
+        defer { free(path) }
+        var (own, found) = (stat(), stat())
+        guard stat(name, &own) == 0, stat(path, &found) == 0 else { return name }
+        return (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino) ? name : String(cString: path)
     }
 
     private func measure(_ plan: BenchmarkPlan, in folder: String) throws(MediaError) -> BenchmarkReport {

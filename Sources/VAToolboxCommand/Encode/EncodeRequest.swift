@@ -192,6 +192,18 @@ extension EncoderArguments {
         configuration.isLowLatency = lowLatency
     }
 
+    /// The options that were given and concern encoders of the CPU only.
+    var softwareOptions: [String] {
+        let given = [("--preset", preset != nil), ("--tune", tune != nil), ("--threads", threads != nil)]
+        return (given + [("--asm", asm != nil)]).filter(\.1).map(\.0)
+    }
+
+    /// The options that were given and concern encoders of GPUs only.
+    var hardwareOptions: [String] {
+        let given = [("--quality-level", qualityLevel != nil), ("--low-power", lowPower != nil)]
+        return (given + [("--async-depth", asyncDepth != nil)]).filter(\.1).map(\.0)
+    }
+
     /// Which encoders may be used.
     func policy() throws(MediaError) -> EncoderPolicy {
         var nodes: [String] = []

@@ -260,10 +260,16 @@ enum DeviceChoice: ArgumentValue, Hashable {
         case "auto": self = .automatic
         case "software": self = .software
         default:
-            guard text.hasPrefix("/") else { return nil }
+            guard text.hasPrefix("/") || Self.isPCIAddress(text) else { return nil }
             self = .renderNode(text)
         }
     }
 
-    static let allowedText = "auto, software, or the path of a render node such as /dev/dri/renderD128"
+    /// Domain, bus, device and function, as sysfs writes them.
+    private static func isPCIAddress(_ text: String) -> Bool {
+        text.wholeMatch(of: /[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/) != nil
+    }
+
+    static let allowedText =
+        "auto, software, a render node such as /dev/dri/renderD128, or its PCI address such as 0000:03:00.0"
 }
