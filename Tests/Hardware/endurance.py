@@ -52,7 +52,8 @@ def tree_of(process):
 
 
 def state_of(process):
-    """What the kernel says; proportional memory, since pictures are shared with helpers."""
+    """What the kernel says; proportional memory, since pictures are shared with helpers. Without files: how much of a
+    library is a process's own depends on who else has it loaded."""
     state = State(0, 0, 0, 0)
     for each in tree_of(process):
         try:
@@ -63,7 +64,8 @@ def state_of(process):
         state.processes += 1
         state.descriptors += descriptors
         state.threads += threads
-        state.kibibytes += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+        state.kibibytes += sum(int(line.split()[1]) for line in rollup.splitlines()
+                               if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
     return state
 
 
