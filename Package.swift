@@ -228,7 +228,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TranscodingTests",
-            dependencies: ["MediaIO", "MediaTypes", "Transcoding"],
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "Transcoding", "VAToolbox"],
             swiftSettings: strict
         ),
         .testTarget(

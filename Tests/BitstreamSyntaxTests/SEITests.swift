@@ -42,6 +42,47 @@ import Testing
         if options.contains("open-gop") { #expect(seen[.recoveryPoint, default: 0] >= 1) }
     }
 
+    /// The same for x265, whose messages are HEVC's, and FFmpeg's parser agrees on their lengths.
+    @Test func messagesOfX265ComeBack() throws {
+        let rate = "hrd=1:vbv-maxrate=300:vbv-bufsize=300:bitrate=300"
+        let structure = "keyint=10:min-keyint=10:open-gop=1:bframes=2:scenecut=0"
+        let arguments = EncodedStream.encoding("libx265", frames: 25, "-x265-params \(rate):\(structure)")
+        let stream = try EncodedStream(codec: .hevc, arguments, in: TemporaryFolder())
+        var sps = HEVCSequenceParameterSet()
+        var seen: [SEIMessage.PayloadType: Int] = [:]
+        for unit in stream.nalUnits {
+            let header = try HEVCNALUnitHeader(nalUnit: unit)
+            if header.nalUnitType == .sequenceParameterSet { sps = try HEVCSequenceParameterSet(nalUnit: unit) }
+            guard header.isPrefixSEI else { continue }
+            for message in try SEIMessage.messages(in: unit, codec: .hevc) {
+                seen[message.type, default: 0] += 1
+                switch message.type {
+                case .bufferingPeriod:
+                    let period = try HEVCBufferingPeriod(payload: message.payload, for: sps)
+                    #expect(period.nal.count == 1 && period.nal[0].delay > 0 && period.vcl.isEmpty)
+                    #expect(try period.message(for: sps) == message)
+                case .pictureTiming:
+                    let timing = try HEVCPictureTiming(payload: message.payload, for: sps)
+                    #expect(try timing.message(for: sps) == message)
+                case .recoveryPoint:
+                    #expect(try HEVCRecoveryPoint(payload: message.payload).message() == message)
+                default: break
+                }
+            }
+        }
+        #expect(seen[.bufferingPeriod, default: 0] >= 2 && seen[.pictureTiming] == 25, "\(seen)")
+        // Without a clock for arrivals the timing says how pictures are shown, and no delay can be said.
+        sps.vui?.hrd = nil
+        sps.vui?.frameFieldInfoPresentFlag = true
+        var shown = HEVCPictureTiming()
+        (shown.picStruct, shown.sourceScanType, shown.duplicateFlag) = (7, 1, true)
+        let message = try shown.message(for: sps)
+        #expect(message.payload.count == 1)
+        #expect(try HEVCPictureTiming(payload: message.payload, for: sps) == shown)
+        shown.picDpbOutputDelay = 1
+        #expect(throws: BitstreamError.self) { try shown.message(for: sps) }
+    }
+
     @Test func longTypesAndSizesTakeMoreBytes() throws {
         let messages = [0, 254, 255, 256, 600].map { size in
             SEIMessage(type: .init(rawValue: UInt32(size)), payload: Array(repeating: 0, count: size))

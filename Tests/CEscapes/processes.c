@@ -156,7 +156,8 @@ static int write_memory(const struct escape_targets *targets) {
 }
 
 static int change_priority(const struct escape_targets *targets) {
-    return outcome(setpriority(PRIO_PROCESS, (id_t)targets->victim, 1));
+    /* The lowest, to which a process without rights may go from any other. */
+    return outcome(setpriority(PRIO_PROCESS, (id_t)targets->victim, 19));
 }
 
 static int change_affinity(const struct escape_targets *targets) {

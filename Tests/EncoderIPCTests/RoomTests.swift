@@ -4,6 +4,7 @@ import BitstreamSyntax
 import Dispatch
 import Foundation
 import MediaTypes
+import Synchronization
 import Testing
 
 @testable import EncoderIPC
@@ -74,13 +75,7 @@ extension ProcessTests {
 
             let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
             let ring = CodedRing(try SharedMapping(memory, byteCount: 4096, access: .read))
-            let order = EncoderOrder(
-                encoder: EncoderIdentity(name: "echo", codec: .h264),
-                configuration: .small(),
-                maximumReorderDepth: nil,
-                ringByteCount: 4096
-            )
-            try client.send(ClientMessage.create(order), descriptor: memory.number)
+            try client.send(ClientMessage.create(Self.order), descriptor: memory.number)
             try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
             var peer = Peer(channel: client, ring: ring, byteCount: byteCount)
             try peer.receive { if case .created = $0 { true } else { false } }
@@ -98,6 +93,72 @@ extension ProcessTests {
             try client.send(ClientMessage.close)
             serving.wait()
         }
+
+        /// What a helper says to a client that sends all of these after it has asked for an encoder and waits for nothing.
+        private func answers(byteCount: Int, _ messages: [ClientMessage]) throws -> ([HelperMessage], end: MediaError?)
+        {
+            let sockets = try DescriptorPair.sockets()
+            let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
+            let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let server = EncoderServer(far, factories: [EchoEncoder.Factory(thread: .same, byteCount: byteCount)])
+            let end = Mutex<MediaError?>(nil)
+            let serving = DispatchGroup()
+            serving.enter()
+            Thread.detachNewThread {
+                do throws(MediaError) { try server.run() } catch { end.withLock { $0 = error } }
+                far.shutDown()
+                serving.leave()
+            }
+            let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
+            try client.send(ClientMessage.create(Self.order), descriptor: memory.number)
+            try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
+            for message in messages { try client.send(message) }
+            var answers: [HelperMessage] = []
+            while let answer = try client.receive(HelperMessage.self, until: .after(.seconds(60))) {
+                answers.append(answer)
+            }
+            serving.wait()
+            return (answers, end.withLock { $0 })
+        }
+
+        @Test func aFrameThatIsLargerThanAllRoomIsAnError() throws {
+            let (answers, end) = try answers(byteCount: 5000, [.smallFrame(0), .close])
+            let errors = answers.compactMap { if case .failed(let error) = $0 { error } else { nil } }
+            #expect(errors.count == 1 && errors.first?.code == .frameFailed && errors.first?.given == "5000 bytes")
+            #expect(end == nil)
+        }
+
+        /// While the helper waits for room nobody takes orders from the heap, which must not grow.
+        @Test func ordersWithoutEndAreRefused() throws {
+            let drains = Array(repeating: ClientMessage.drain, count: 17)
+            let (_, end) = try answers(byteCount: 3000, [.smallFrame(0), .smallFrame(1)] + drains)
+            #expect(end?.code == .malformedData && end?.message.contains("without waiting") == true)
+            // As many as are allowed are kept, and what ends the wait is the client.
+            let (_, other) = try answers(
+                byteCount: 3000,
+                [.smallFrame(0), .smallFrame(1)] + drains.dropLast() + [.close]
+            )
+            #expect(other?.code != .malformedData)
+        }
+
+        /// A connection is a socket that comes with the message.
+        @Test func aConnectionWithoutASocketIsRefused() throws {
+            let sockets = try DescriptorPair.sockets()
+            let control = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
+            try control.send(ControlOrder.hello(Hello(build: "test")))
+            try control.send(ControlOrder.attach)
+            let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let server = HelperServer(far, factories: [])
+            let error = #expect(throws: MediaError.self) { try server.run() }
+            #expect(error?.code == .malformedData)
+        }
+
+        private static let order = EncoderOrder(
+            encoder: EncoderIdentity(name: "echo", codec: .h264),
+            configuration: .small(),
+            maximumReorderDepth: nil,
+            ringByteCount: 4096
+        )
 
         /// The client's side, as far as the test needs it.
         private struct Peer {

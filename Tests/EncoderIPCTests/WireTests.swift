@@ -225,7 +225,7 @@ import Testing
         #expect(throws: WireError.self) { try ClosedRange<MediaTime>(from: &reader) }
     }
 
-    @Test func optionsComeInOrderAndOnce() throws {
+    private func bytes(ofOptions options: Set<EncoderOption>) throws -> [UInt8] {
         var writer = WireWriter()
         let properties = EncoderProperties(
             name: "",
@@ -234,15 +234,29 @@ import Testing
             reorderDepth: 0,
             maximumDelay: 0,
             pixelFormats: [],
-            supportedProperties: [.init(rawValue: "a"), .init(rawValue: "b")],
+            supportedProperties: options,
             formatDescription: FormatDescription(codec: .h264, width: 0, height: 0, parameterSets: [])
         )
         try properties.write(to: &writer)
-        let index = try #require(writer.bytes.firstIndex(of: UInt8(ascii: "b")))
-        var twice = writer.bytes
+        return writer.bytes
+    }
+
+    @Test func optionsComeInOrderAndOnce() throws {
+        var twice = try bytes(ofOptions: [.init(rawValue: "a"), .init(rawValue: "b")])
+        let index = try #require(twice.firstIndex(of: UInt8(ascii: "b")))
         twice[index] = UInt8(ascii: "a")
         var reader = WireReader(twice)
         let error = #expect(throws: WireError.self) { try EncoderProperties(from: &reader) }
         #expect(error?.description == "set of EncoderOption at byte 34 cannot be a behind a")
+    }
+
+    /// Names are one where Unicode says so: an e with an accent, of one scalar and of two.
+    @Test func oneNameInTwoFormsIsNotTwoNames() throws {
+        let written = try bytes(ofOptions: [.init(rawValue: "e\u{301}"), .init(rawValue: "zz")])
+        let place = try #require(written.firstIndex(of: UInt8(ascii: "z")))
+        let twice = Array(written[..<place]) + Array("\u{E9}".utf8) + Array(written[(place + 2)...])
+        var reader = WireReader(twice)
+        let error = #expect(throws: WireError.self) { try EncoderProperties(from: &reader) }
+        #expect(error?.description.contains("one name in two forms") == true)
     }
 }

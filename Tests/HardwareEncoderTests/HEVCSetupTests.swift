@@ -101,6 +101,53 @@ import Testing
         #expect(setup.device.structure.list0Limit == 1 && setup.stream.tools.generalizedList1Limit == 0)
     }
 
+    /// H.265 7.4.2.2: delimiters and messages go with their pictures when upper layers are left out.
+    @Test func unitsBesideSlicesAreOfTheirLayer() throws {
+        let setup = try setup { ($0.temporalLayers, $0.accessUnitDelimiters) = (3, true) }
+        var messages = PictureMessages(setup)
+        var planner = try GOPPlanner(setup.device.structure)
+        let planned = try (0..<9).flatMap { try planner.add(InputPicture(number: $0)) } + planner.finish()
+        #expect(Set(planned.map(\.temporalLayer)) == [0, 1, 2])
+        for picture in planned {
+            let units = try messages.units(picture, PixelAttachments(captions: [0xFC, 0x94, 0x2C]))
+            let all = try #require(units.delimiter.map { [$0] }) + units.messages
+            #expect(all.count == 2)
+            for unit in all { #expect(try HEVCNALUnitHeader(nalUnit: unit).temporalId == picture.temporalLayer) }
+        }
+    }
+
+    /// H.265 D.3.8: recovery_poc_cnt is below half of MaxPicOrderCntLsb, which is 256.
+    @Test func wavesAreNoLongerThanRecoveryPointsCanTell() throws {
+        let setup = try setup {
+            ($0.width, $0.height, $0.usesIntraRefresh, $0.keyFrameInterval.frames) = (3840, 2160, true, 300)
+        }
+        #expect(setup.device.intraRefresh == IntraRefreshWave(isColumn: true, length: 240, period: 128))
+        var messages = PictureMessages(setup)
+        var planner = try GOPPlanner(setup.device.structure)
+        let planned = try (0..<260).flatMap { try planner.add(InputPicture(number: $0)) } + planner.finish()
+        let points = try planned.flatMap { picture in
+            try messages.units(picture, PixelAttachments()).messages.flatMap {
+                try SEIMessage.messages(in: $0, codec: .hevc).filter { $0.type == .recoveryPoint }
+            }
+        }
+        #expect(points.count >= 2)
+        #expect(try points.allSatisfy { try HEVCRecoveryPoint(payload: $0.payload).recoveryPocCnt == 127 })
+    }
+
+    /// Slices cover the coded picture, which is wider than its blocks where drivers align it further.
+    @Test func slicesCoverWhatIsCoded() throws {
+        var attributes = Self.amd
+        attributes[.hevcBlockSizes] = nil
+        let setup = try setup(attributes, VAEntrypointEncSlice, vendor: Self.mesa) {
+            ($0.width, $0.height, $0.slices) = (720, 480, 2)
+        }
+        #expect(setup.stream.codedSize == PictureSize(width: 768, height: 480))
+        #expect(setup.stream.tools.blockSize == 32)
+        let slices = setup.device.slices
+        #expect(slices.count == 2 && slices.last?.upperBound == 24 * 15)
+        #expect(slices.allSatisfy { $0.lowerBound % 24 == 0 && $0.upperBound % 24 == 0 })
+    }
+
     /// Where both lists have to have entries P pictures have B slices, and they say so in both ways.
     @Test func pPicturesHaveTwoListsWhereDriversWantThem() throws {
         let setup = try setup()
@@ -184,6 +231,34 @@ import Testing
         let point = try HEVCRecoveryPoint(payload: stream.recoveryPoint(after: 7, isExact: false).payload)
         #expect(point == HEVCRecoveryPoint(recoveryPocCnt: 7, exactMatchFlag: false))
         #expect(HEVCStream.isAccessPoint(.recoveryPoint) && !H264Stream.isAccessPoint(.recoveryPoint))
+    }
+
+    /// A delimiter names the kinds of slices behind it (HEVC 7.4.3.5): P pictures of B slices are of kind 2.
+    @Test func delimitersNameTheSlices() throws {
+        let (generalized, plain) = try (setup().stream, setup(Self.amd, VAEntrypointEncSlice, vendor: Self.mesa).stream)
+        let kinds: [(PlannedPicture.Kind, UInt8, UInt8)] = [
+            (.idr, 0, 0), (.recoveryPoint, 0, 0), (.p, 2, 1), (.b, 2, 2),
+        ]
+        for (kind, two, one) in kinds {
+            for (stream, type) in [(generalized, two), (plain, one)] {
+                let unit = stream.delimiter(kind)
+                let header = try HEVCNALUnitHeader(nalUnit: unit)
+                #expect(header.isAccessUnitDelimiter && header.temporalId == 0 && unit.count == 3)
+                #expect(unit[2] == type << 5 | 0x10, "\(kind)")
+            }
+        }
+    }
+
+    @Test func whatIsBeyondEveryLevelIsRefused() {
+        let error = #expect(throws: MediaError.self) { try setup { ($0.width, $0.height) = (16384, 16384) } }
+        #expect(error?.code == .invalidArgument, "\(error as Any)")
+    }
+
+    @Test func pixelsThatTheDriverDoesNotTakeAreRefused() {
+        var other = Self.intel
+        other[.renderTargetFormat] = UInt32(VA_RT_FORMAT_YUV422)
+        let error = #expect(throws: MediaError.self) { try setup(other) }
+        #expect(error?.code == .unsupported && error?.cause == .formatMissing)
     }
 
     @Test func whatDriversDemandAndIsNotUsedIsRefused() {

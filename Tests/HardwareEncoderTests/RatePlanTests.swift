@@ -49,6 +49,18 @@ import VAAPI
         #expect(with.mode == .avbr && with.adjustments.isEmpty)
     }
 
+    @Test func aFullnessNeedsABuffer() throws {
+        var configuration = EncoderConfiguration(width: 640, height: 360)
+        configuration.initialBufferFullness = 0.5
+        configuration.rateControl = .averageBitRate(1_000_000, peak: .limit(2_000_000))
+        let limit = configuration.rateLimit(codec: .h264)
+        let limited = try RatePlan(configuration, limit: limit, modes: Self.everything)
+        #expect(limited.initialFullness == 1_000_000 && limited.adjustments.isEmpty)
+        configuration.rateControl = .averageBitRate(1_000_000, peak: .unlimited)
+        let free = try RatePlan(configuration, limit: nil, modes: Self.everything)
+        #expect(free.initialFullness == nil && free.adjustments.map(\.property) == ["initial buffer fullness"])
+    }
+
     /// A level limits the peak that drivers want and nobody has asked for, never one that was asked for.
     @Test func peaksThatNobodyAskedForKeepToTheLevel() throws {
         let free = try plan(.averageBitRate(3_000_000), [.vbr], allowsReordering: true)

@@ -20,10 +20,37 @@ import Testing
             box("mvhd", Array("avc1".utf8)) + track([box("avc1", [1, 2, 3])]) + track([box("mp4a")])
             + track([box("hvc1"), box("tx3g"), box("avc1")])
         let found = SampleEntry.replacements(in: movie[...])
-        #expect(found.map(\.type) == ["avc3", "hev1", "avc3"])
-        for (offset, type) in found {
-            let old = String(decoding: movie[offset..<offset + 4], as: UTF8.self)
+        let types = found.map { String(decoding: $0.bytes, as: UTF8.self) }
+        #expect(types == ["avc3", "hev1", "avc3"])
+        for (change, type) in zip(found, types) {
+            let old = String(decoding: movie[change.offset..<change.offset + 4], as: UTF8.self)
             #expect(old == (type == "avc3" ? "avc1" : "hvc1"))
+        }
+    }
+
+    /// Once sets are in the samples the record does not say that it has them all.
+    @Test func setsAreNoLongerComplete() throws {
+        let front = [UInt8](repeating: 0xFF, count: 22) + [3]
+        func record(_ completeness: UInt8) -> [UInt8] {
+            [[0x40, 1, 2], [0x42, 1, 3, 4], [0x44, 1]].reduce(front) { (bytes: [UInt8], unit: [UInt8]) in
+                bytes + [completeness | unit[0] >> 1, 0, 1, 0, UInt8(unit.count)] + unit
+            }
+        }
+        func entry(_ record: [UInt8]) -> [UInt8] {
+            [UInt8](repeating: 0, count: 78) + box("colr", [9]) + box("hvcC", record) + box("pasp")
+        }
+        var movie = track([box("hvc1", entry(record(0x80)))])
+        for (offset, bytes) in SampleEntry.replacements(in: movie[...]) {
+            movie.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+        }
+        #expect(movie == track([box("hev1", entry(record(0)))]))
+        #expect(SampleEntry.replacements(in: movie[...]).isEmpty)
+        // Records that end anywhere, or say what they have not.
+        for count in 0..<record(0x80).count {
+            for damage in [0, 1, 0xFF] as [UInt8] {
+                let torn = track([box("hvc1", entry(record(0x80).prefix(count) + [damage]))])
+                #expect(SampleEntry.replacements(in: torn[...]).count <= 4)
+            }
         }
     }
 

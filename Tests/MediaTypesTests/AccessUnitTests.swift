@@ -71,6 +71,10 @@ import Testing
         #expect(
             try units(plain.annexB(withParameterSets: true, withDelimiter: true)) == [[0x46, 1, 0x50]] + sets + [slice]
         )
+        // H.265 7.4.2.2: that of the access unit's layer.
+        let layered = try sample([[0x02, 3, 0xAF]], codec: .hevc, sets: sets)
+        let found = try units(layered.annexB(withParameterSets: false, withDelimiter: true))
+        #expect(found == [[0x46, 3, 0x50], [0x02, 3, 0xAF]])
         let delimited = try sample([[0x46, 1, 0x10], slice], codec: .hevc, sets: sets)
         #expect(try units(delimited.annexB(withParameterSets: true)) == [[0x46, 1, 0x10]] + sets + [slice])
     }

@@ -24,6 +24,16 @@ import Testing
         return DriverSearch(kernelDriver: kernelDriver, settings: settings, exists: installed.contains)
     }
 
+    /// That of the library which is loaded counts, not that of the headers.
+    @Test(
+        arguments: [
+            ("/usr/lib/x86_64-linux-gnu/libva.so.2.1700.0", 17), ("/opt/libva.so.2.2200.1", 22), ("libva.so.2", nil),
+            ("/lib/libva.so.2.9", nil), ("/lib/libva-drm.so.2.2200.0", nil), ("/lib/program", nil), ("", nil),
+        ] as [(String, Int32?)]
+    ) func theVersionIsThatOfTheLoadedLibrary(file: String, minor: Int32?) {
+        #expect(DriverSearch.Settings.minorVersion(ofLibrary: file) == minor)
+    }
+
     @Test(
         arguments: [
             ("i915", 17, ["iHD", "i965"]), ("xe", 20, ["xe"]), ("xe", 21, ["iHD"]),

@@ -42,6 +42,38 @@ import Testing
         #expect(try scratch.probe("out.mp4", "v:0", "stream=height") == ["44"])
     }
 
+    /// Standard input that somebody has read from begins where it stands: uncompressed pictures, which stay in their file for
+    /// a GPU, and a container whose index is at its end.
+    @Test(arguments: [false, true]) func standardInputBeginsWhereItStands(isOnGPU: Bool) throws {
+        let scratch = try Scratch()
+        let machine = isOnGPU ? try Scratch.machine() : []
+        func encode(_ file: String, after count: Int, _ options: [String], _ output: String) throws {
+            let skip = "dd of=skipped bs=\(max(count, 1)) count=\(count == 0 ? 0 : 1) status=none"
+            let words = [Scratch.vatoolbox, "encode", "-", "-o", output, "--codec", "h264", "--qp", "30"] + options
+            let line = "(\(skip); exec \(words.joined(separator: " "))) < \(file)"
+            let result = try scratch.run(machine + ["sh", "-c", line])
+            #expect(result.status == 0, "\(result.errors)")
+        }
+        let raw = "testsrc2=size=64x48:rate=25:duration=1"
+        try scratch.generate(raw, ["-pix_fmt", "nv12", "-f", "rawvideo", scratch.path("clip.yuv")])
+        let frame = 64 * 48 * 3 / 2
+        try scratch.data("clip.yuv").dropFirst(10 * frame).write(to: URL(fileURLWithPath: scratch.path("rest.yuv")))
+        let layout = ["--input-format", "rawvideo", "--input-size", "64x48", "--input-fps", "25"]
+        let picture = layout + ["--input-pixel-format", "nv12"]
+        try encode("rest.yuv", after: 0, picture, "expected.mp4")
+        try encode("clip.yuv", after: 10 * frame, picture, "out.mp4")
+        #expect(try scratch.frameHashes("out.mp4") == scratch.frameHashes("expected.mp4"))
+        #expect(try scratch.decodedFrameCount("out.mp4") == 15)
+
+        try scratch.makeClip("clip.mp4")
+        try (Data(repeating: 7, count: 1000) + scratch.data("clip.mp4"))
+            .write(to: URL(fileURLWithPath: scratch.path("behind")))
+        try encode("clip.mp4", after: 0, [], "expected2.mp4")
+        try encode("behind", after: 1000, [], "out2.mp4")
+        #expect(try scratch.frameHashes("out2.mp4") == scratch.frameHashes("expected2.mp4"))
+        #expect(try scratch.decodedFrameCount("out2.mp4") == 25)
+    }
+
     @Test func tenBitsAreKept() throws {
         let scratch = try Scratch()
         try scratch.generate(

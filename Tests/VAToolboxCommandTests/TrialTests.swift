@@ -174,6 +174,30 @@ import Transcoding
         return (frames.withLock { $0 }, encoder.properties.formatDescription)
     }
 
+    /// A decoder that shows every picture at its neighbour's time.
+    private struct Swapping: SampleVerifier {
+        func decode(
+            _ samples: [SampleBuffer],
+            codec: VideoCodec,
+            show: (PixelBuffer, MediaTime) throws(MediaError) -> Void
+        ) throws(MediaError) {
+            try DecodingVerifier().decode(samples, codec: codec) { (picture, time) throws(MediaError) in
+                try show(picture, MediaTime(value: time.value ^ 1, timescale: time.timescale))
+            }
+        }
+    }
+
+    @Test func picturesInAnotherOrder() throws {
+        let (frames, format) = try frames()
+        let trial = Self.trial
+        var stream = TestStream(.h264, width: trial.width, height: trial.height, frameCount: Trial.frameCount)
+        stream.expectation = trial.expectation
+        for frame in frames { stream.add(frame, format) }
+        #expect(stream.failure(DecodingVerifier()) == nil)
+        let failure = stream.failure(Swapping())
+        #expect(failure?.stage == .decodes && "\(failure as Any)".contains("another order"), "\(failure as Any)")
+    }
+
     /// What was done to the samples, and where it is seen.
     @Test func samplesThatAreNot() throws {
         let (frames, format) = try frames()

@@ -263,6 +263,13 @@ import Testing
         #expect([128, 129, 130].map { board.load(of: "renderD\($0)").sessions } == [2, 2, 1])
         kept = []
         #expect([128, 129, 130].map { board.load(of: "renderD\($0)").sessions } == [0, 0, 0])
+        // Where all are full the order is told, and no place is taken.
+        let use = DeviceBoard.Use(process: 1, sampleRate: 1, codec: "h264")
+        let place = try #require(board.use("renderD128", limit: 1, use))
+        let full = board.spread(over: ["renderD128"], limit: 1, use)
+        #expect(full.order == [0] && full.taken == nil)
+        place.release()
+        #expect(board.spread(over: ["renderD128"], limit: 1, use).taken?.index == 0)
     }
 
     // MARK: - What is asked
@@ -289,6 +296,32 @@ import Testing
             name { $0.bFrames = .maximum(2) }, name { $0.hardware.qualityLevel = 3 },
         ]
         #expect(Set(others + [usual]).count == others.count + 1)
+    }
+
+    /// A test encode has bits enough for flat colours, whatever the session has; a level's limit stays.
+    @Test func testEncodesHaveBitsEnough() {
+        func proof(_ control: RateControl, _ change: (inout EncoderConfiguration) -> Void = { _ in }) -> RateControl {
+            var configuration = EncoderConfiguration(width: 640, height: 360)
+            configuration.rateControl = control
+            change(&configuration)
+            return configuration.forProof.rateControl
+        }
+        // 0.15 bits for each of 30 times 640x360 samples.
+        let least = 1_036_800
+        let low = RateControl.averageBitRate(100_000, peak: .limit(150_000, window: 2))
+        #expect(proof(low) == .averageBitRate(least, peak: .limit(least * 3 / 2, window: 2)))
+        #expect(proof(low) { $0.h264Level = H264Level(name: "3") } == low)
+        #expect(proof(.averageBitRate(100_000)) == .averageBitRate(least))
+        #expect(proof(.constantBitRate(100_000, window: 2)) == .constantBitRate(least, window: 2))
+        #expect(proof(.constantBitRate(least + 1)) == .constantBitRate(least + 1))
+        #expect(
+            proof(.constantQuality(45, peak: .limit(100_000))) == .constantQuality(30, peak: .limit(least))
+        )
+        #expect(proof(.constantQuantizer(51)) == .constantQuantizer(30))
+        #expect(proof(.constantQuantizer(20)) == .constantQuantizer(20))
+        var coarse = EncoderConfiguration(width: 640, height: 360)
+        coarse.quantizerRange = 40...51
+        #expect(coarse.forProof.quantizerRange == 30...51)
     }
 
     /// The right picture is told from every other one of the sequence, and from itself moved.

@@ -144,6 +144,28 @@ import Testing
         }
     }
 
+    /// GPUs without an encoder are told apart by what they are.
+    @Test(arguments: [("qxl", "virtual machine"), ("v3d", "V4L2"), ("ast", "displays only"), ("vkms", "memory only")])
+    func whatAKernelDriverIsOf(kernelDriver: String, words: String) {
+        let diagnosis = Diagnosis(lackOfEncoder: true, vendor: "Mesa", on: facts(kernelDriver))
+        #expect(diagnosis.cause == .noVAAPIEncoder && "\(diagnosis)".contains(words), "\(diagnosis)")
+    }
+
+    /// A driver that hangs is another one's if it was asked for by name, and nobody's if it was never reached.
+    @Test func driversThatDoNotAnswer() {
+        func told(_ stage: DriverStage?, _ device: DeviceFacts) -> Diagnosis {
+            let cause = DriverFailure.Cause.deadline(.seconds(5))
+            return Diagnosis(DriverFailure(cause: cause, stage: stage, file: stage?.file, log: []), on: device)
+        }
+        let stage = DriverStage.initializing(file: Self.intelFile)
+        #expect(told(stage, facts("i915")).cause == .driverHung)
+        #expect(told(stage, facts("amdgpu", name: "iHD")).cause == .driverForOtherGPU)
+        let early = told(nil, facts("i915"))
+        #expect(early.cause == .helperFailed && !early.remedies.isEmpty)
+        let both = facts("i915", installed: [Self.intelFile, "/dri/i965_drv_video.so"])
+        #expect(told(stage, both).remedies.contains { $0.contains("LIBVA_DRIVER_NAME=i965") })
+    }
+
     /// Firmware is suspected where it can be the reason, and what the kernel says is told as what it is.
     @Test func firmware() throws {
         let error = MediaError(.unsupported, "no rate control", allowed: "modes CQP", cause: .firmwareMissing)

@@ -30,6 +30,24 @@ import Testing
         #expect(await rig.session.statistics.failedEncoders == 0)
     }
 
+    /// Memory that only another device understands, and an encoder that reads pictures by the CPU.
+    @Test func aPictureThatNobodyCanReadIsRefusedAndTheSessionGoesOn() async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: .inProcess)
+        let rig = try await SessionRig(shape, [{ _ in shape.script }])
+        try await rig.encode(0)
+        let planes = [0, 4096].map { DMABuffer.Plane(object: 0, layout: .init(offset: $0, bytesPerRow: 64)) }
+        let memory = DMABuffer(fileDescriptors: [-1], planes: planes, modifier: 0x7B)
+        let unreadable = try PixelBuffer(.init(format: .nv12, width: 16, height: 16), dmaBuf: memory) {}
+        let error = await MediaError.of {
+            try await rig.session.encode(unreadable, presentationTime: shape.time(1).presentation)
+        }
+        #expect(error?.code == .unsupported && error?.given == unreadable.storage.name)
+        let accepted = try await rig.encode(1..<4)
+        try await rig.session.finish()
+        expectContract(await rig.consume().value, accepted: rig.feeds(0..<1) + accepted)
+        #expect(await rig.session.statistics.failedEncoders == 0)
+    }
+
     /// The same limit in either place, so that no encoder is given up for a frame that it cannot be told of.
     @Test(arguments: Place.all) func tooManyAttachmentsAreRefusedAndTheSessionGoesOn(_ place: Place) async throws {
         let shape = Shape(reorderDepth: 0, isVariable: false, place: place)

@@ -160,6 +160,7 @@ import Testing
     @Test(arguments: Place.all) func badFramesAreRefusedAndTheSessionGoesOn(_ place: Place) async throws {
         let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.supportedProperties = [] } }])
+        #expect(rig.session.supportedProperties.isEmpty)
         let buffer = try rig.bank.make()
         func refusal(_ time: MediaTime, _ options: FrameOptions = .init()) async -> MediaError.Code? {
             await MediaError.of {

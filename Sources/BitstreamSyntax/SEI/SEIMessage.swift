@@ -38,12 +38,13 @@ public struct SEIMessage: Hashable, Sendable {
 
     /// Writes messages into one NAL unit; prefix SEI for HEVC.
     ///
+    /// - Parameter temporalId: `TemporalId` of HEVC, 0...6: that of the access unit (H.265 7.4.2.2). H.264 has none.
     /// - Returns: a NAL unit without start code or length.
-    public static func nalUnit(_ messages: [SEIMessage], codec: VideoCodec) -> [UInt8] {
+    public static func nalUnit(_ messages: [SEIMessage], codec: VideoCodec, temporalId: UInt8 = 0) -> [UInt8] {
         var bytes: [UInt8] =
             switch codec {
             case .h264: [UInt8(H264NALUnitHeader.UnitType.sei.rawValue)]
-            case .hevc: [UInt8(HEVCNALUnitHeader.UnitType.prefixSEI.rawValue << 1), 1]
+            case .hevc: [UInt8(HEVCNALUnitHeader.UnitType.prefixSEI.rawValue << 1), min(temporalId, 6) + 1]
             }
         for message in messages {
             bytes += coded(Int(message.type.rawValue)) + coded(message.payload.count) + message.payload

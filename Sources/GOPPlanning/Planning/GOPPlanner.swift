@@ -73,9 +73,6 @@ public struct GOPPlanner: Sendable {
         store = ReferenceStore(capacity: structure.referenceCount, ageLimit: structure.referenceAgeLimit)
     }
 
-    /// How many pictures were added and are not planned yet.
-    public var pendingCount: Int { pending.count }
-
     /// Adds the picture that is shown next.
     ///
     /// - Returns: the pictures that can be coded now, in coding order.

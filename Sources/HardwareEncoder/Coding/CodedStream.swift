@@ -77,7 +77,7 @@ protocol CodedStream: Sendable {
     /// What the stream tells of the decoder that it is made for, if its rate is constant.
     var decoderSchedule: DecoderSchedule? { get }
     /// An access unit delimiter, without start code.
-    func delimiter(_ kind: PlannedPicture.Kind) -> [UInt8]
+    func delimiter(_ picture: PlannedPicture) -> [UInt8]
     /// A buffering period with this initial delay, in units of 1/90000 s.
     func bufferingPeriod(initialDelay: UInt32) throws(BitstreamError) -> SEIMessage
     /// When a picture leaves the coded picture buffer, in pictures since the last buffering period, and how many
@@ -86,6 +86,8 @@ protocol CodedStream: Sendable {
     /// Whether pictures of that kind are random access points, with which buffering periods begin and at which the
     /// display is told. Else a recovery point has a message that says that it is one.
     static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool
+    /// The most pictures from a recovery point to the last one of a wave of intra refresh, both counted.
+    static var longestRefresh: Int { get }
     /// A recovery point, from which on everything is right after that many more pictures.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage
 }
@@ -97,6 +99,8 @@ protocol CodingTools: Sendable {
 
     /// The side of the blocks that slices consist of.
     var blockSize: Int { get }
+    /// The size that pictures are coded with.
+    func codedSize(width: Int, height: Int) -> (width: Int, height: Int)
 }
 
 /// What the encoder does, as far as the stream tells it.

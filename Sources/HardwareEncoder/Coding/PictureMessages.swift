@@ -41,8 +41,11 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
             if Stream.isAccessPoint(picture.kind) { messages += display(attachments) }
             messages += CaptionMessage.messages(attachments.captions)
             var units = PictureUnits()
-            if stream.configuration.accessUnitDelimiters { units.delimiter = stream.delimiter(picture.kind) }
-            if !messages.isEmpty { units.messages = [SEIMessage.nalUnit(messages, codec: Stream.codec)] }
+            if stream.configuration.accessUnitDelimiters { units.delimiter = stream.delimiter(picture) }
+            if !messages.isEmpty {
+                let layer = UInt8(clamping: picture.temporalLayer)
+                units.messages = [SEIMessage.nalUnit(messages, codec: Stream.codec, temporalId: layer)]
+            }
             return units
         } catch {
             throw MediaError(.frameFailed, "a message of the picture cannot be written: \(error)")

@@ -13,10 +13,13 @@ extension H264Stream {
     /// Ticks of a frame: one for each field (H.264 E.2.1).
     private static let ticksOfPicture: Int64 = 2
 
+    /// H.264 D.2.8: `recovery_frame_cnt` is below `MaxFrameNum`.
+    static var longestRefresh: Int { 1 << frameNumberBits }
+
     /// H.264 7.3.2.4: `primary_pic_type` says of which types slices are at most, table 7-5.
-    func delimiter(_ kind: PlannedPicture.Kind) -> [UInt8] {
+    func delimiter(_ picture: PlannedPicture) -> [UInt8] {
         let type: UInt8 =
-            switch kind {
+            switch picture.kind {
             case .idr, .recoveryPoint: 0
             case .p: 1
             case .b: 2

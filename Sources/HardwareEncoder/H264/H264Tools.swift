@@ -16,6 +16,10 @@ struct H264Tools: CodingTools, Hashable {
 
     /// Macroblocks.
     var blockSize: Int { 16 }
+
+    func codedSize(width: Int, height: Int) -> (width: Int, height: Int) {
+        ((width + 15) / 16 * 16, (height + 15) / 16 * 16)
+    }
 }
 
 /// Everything that is settled about an H.264 encoder.

@@ -21,15 +21,16 @@ extension HEVCStream {
         )
     }
 
-    /// HEVC 7.3.2.5: `pic_type` says of which types slices are at most, table 7-2.
-    func delimiter(_ kind: PlannedPicture.Kind) -> [UInt8] {
+    /// HEVC 7.3.2.5: `pic_type` says of which types slices are at most, table 7-2. The layer is the picture's (7.4.2.2).
+    func delimiter(_ picture: PlannedPicture) -> [UInt8] {
         let type: UInt8 =
-            switch kind {
+            switch picture.kind {
             case .idr, .recoveryPoint: 0
             case .p: tools.generalizedList1Limit > 0 ? 2 : 1
             case .b: 2
             }
-        return [UInt8(HEVCNALUnitHeader.UnitType.accessUnitDelimiter.rawValue << 1), 1, type << 5 | 0x10]
+        let unit = UInt8(HEVCNALUnitHeader.UnitType.accessUnitDelimiter.rawValue << 1)
+        return [unit, UInt8(clamping: picture.temporalLayer + 1), type << 5 | 0x10]
     }
 
     /// HEVC D.3.2.
@@ -50,6 +51,9 @@ extension HEVCStream {
 
     /// Recovery points are pictures of a type of their own (CRA).
     static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool { kind == .idr || kind == .recoveryPoint }
+
+    /// HEVC D.3.8: `recovery_poc_cnt` is below half of `MaxPicOrderCntLsb`.
+    static var longestRefresh: Int { 1 << (orderCountBits - 1) }
 
     /// HEVC D.3.8.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage {

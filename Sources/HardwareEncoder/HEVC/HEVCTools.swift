@@ -44,9 +44,7 @@ struct HEVCTools: CodingTools, Hashable {
     /// What widths and heights of coded pictures are multiples of, beside ``minCbLog2Size``.
     var alignment = PictureAlignment(width: 1, height: 1)
 
-    /// What encoders have that say nothing: the blocks and tools of the first ones of Intel.
-    init() {}
-
+    /// Starts with what encoders have that say nothing: the blocks and tools of the first ones of Intel.
     init(_ capabilities: EncodeCapabilities, _ quirks: Quirks) throws(MediaError) {
         let stated = capabilities.surfaces.alignment ?? (1, 1)
         alignment = PictureAlignment(

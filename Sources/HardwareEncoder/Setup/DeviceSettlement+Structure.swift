@@ -54,7 +54,7 @@ extension DeviceSettlement {
         let isDemanded = configuration.bFrames.isDemanded || structure.longTermReferences > 0
         let least = codec.level == nil && isDemanded ? min(structure.minimumPictureCount, 16) : 1
         let limited = structure.limited(toReorderDepth: depth ?? 16, pictures: max(codec.pictures, least))
-        reportLimits(structure, limited, codec, refresh)
+        reportLimits(structure, limited, codec)
         return limited
     }
 
@@ -118,14 +118,12 @@ extension DeviceSettlement {
     private mutating func reportLimits(
         _ wanted: GOPStructure,
         _ limited: GOPStructure,
-        _ codec: CodecLimits,
-        _ refresh: IntraRefreshWave?
+        _ codec: CodecLimits
     ) {
+        // Intra refresh, which has no B-frames, is refused with them before.
         if case .maximum(let count) = configuration.bFrames {
             let reason =
-                if refresh != nil {
-                    "intra refresh has none"
-                } else if !hasBFrames(codec) {
+                if !hasBFrames(codec) {
                     "the driver has none as \(encoder)"
                 } else if wanted.temporalLayers > 1, limited.consecutiveBFrames == wanted.consecutiveBFrames {
                     "\(wanted.temporalLayers) temporal layers, each of which doubles the rate, have "

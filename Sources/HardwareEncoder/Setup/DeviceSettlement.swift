@@ -189,7 +189,9 @@ extension DeviceSettlement {
     }
 
     /// The wave of intra refresh, if one was asked for and the driver has one.
-    mutating func intraRefresh(columns: Int, rows: Int) -> IntraRefreshWave? {
+    ///
+    /// - Parameter longest: The most frames that a recovery point can tell of.
+    mutating func intraRefresh(columns: Int, rows: Int, longest: Int) -> IntraRefreshWave? {
         guard configuration.usesIntraRefresh else { return nil }
         let kinds = capabilities.intraRefresh
         guard kinds.contains(.rollingColumn) || kinds.contains(.rollingRow), references.list0 > 0 else {
@@ -200,13 +202,12 @@ extension DeviceSettlement {
         let isColumn = kinds.contains(.rollingColumn)
         let length = isColumn ? columns : rows
         let asked = keyFrameDistance ?? length
-        let period = min(asked, length)
-        report(
-            "intra refresh",
-            "\(asked) frames",
-            "\(period) frames",
-            "each frame renews at least one of \(length) " + (isColumn ? "columns" : "rows")
-        )
+        let period = min(asked, length, longest)
+        let reason =
+            period < min(asked, length)
+            ? "a recovery point tells of no more"
+            : "each frame renews at least one of \(length) " + (isColumn ? "columns" : "rows")
+        report("intra refresh", "\(asked) frames", "\(period) frames", reason)
         return IntraRefreshWave(isColumn: isColumn, length: length, period: period)
     }
 

@@ -116,16 +116,21 @@ extension EncoderSetup {
         try settlement.check(format)
         var rate = try settlement.rate(limit: Stream.rateLimit(configuration))
         // VA-API counts waves in macroblocks, whatever the codec (VAEncMiscParameterRIR).
-        let macroblocks = configuration.blocks(ofSide: 16)
-        let refresh = settlement.intraRefresh(columns: macroblocks.columns, rows: macroblocks.rows)
+        let macroblocks = blocks(ofSide: 16, configuration.width, configuration.height)
+        let refresh = settlement.intraRefresh(
+            columns: macroblocks.columns,
+            rows: macroblocks.rows,
+            longest: Stream.longestRefresh
+        )
         let limits = Stream.limits(configuration, profile, tools)
         let structure = settlement.structure(
             limits,
             refresh: refresh,
             maximumReorderDepth: maximumReorderDepth
         )
-        let blocks = configuration.blocks(ofSide: tools.blockSize)
-        let slices = settlement.slices(limits, columns: blocks.columns, rows: blocks.rows)
+        let size = tools.codedSize(width: configuration.width, height: configuration.height)
+        let coded = blocks(ofSide: tools.blockSize, size.width, size.height)
+        let slices = settlement.slices(limits, columns: coded.columns, rows: coded.rows)
         let regions = settlement.regionsOfInterest(rate)
         var traits = StreamTraits(profiles: [profile])
         traits.referenceFrames = structure.referenceCount
@@ -176,9 +181,7 @@ extension EncodeCapabilities {
     }
 }
 
-extension EncoderConfiguration {
-    /// How many blocks cover a picture.
-    fileprivate func blocks(ofSide side: Int) -> (columns: Int, rows: Int) {
-        ((width + side - 1) / side, (height + side - 1) / side)
-    }
+/// How many blocks cover a picture.
+private func blocks(ofSide side: Int, _ width: Int, _ height: Int) -> (columns: Int, rows: Int) {
+    ((width + side - 1) / side, (height + side - 1) / side)
 }

@@ -98,11 +98,10 @@ public final class SampleDecoder {
         _ samples: [SampleBuffer],
         take: (FrameReference, MediaTime) throws(MediaError) -> Void
     ) throws(MediaError) {
-        let timescale = samples.first?.presentationTime.timescale ?? 1
         for (index, sample) in samples.enumerated() where !sample.isDropped {
             let data = try sample.annexB(withParameterSets: sample.isKeyFrame || sample.formatDescriptionChanged)
             let packet = try data.withUnsafeBytes { (bytes) throws(MediaError) in
-                try PacketReference(bytes, presentationTime: sample.presentationTime.value)
+                try PacketReference(bytes, number: index)
             }
             try check(
                 decoder.send(packet.packet),
@@ -110,14 +109,15 @@ public final class SampleDecoder {
                 "sample \(index) cannot be decoded",
                 code: .malformedData
             )
-            try receive(timescale, take)
+            try receive(samples, take)
         }
         try check(decoder.send(nil), "avcodec_send_packet", "the stream has no end", code: .malformedData)
-        try receive(timescale, take)
+        try receive(samples, take)
     }
 
+    /// - Parameter samples: What packets have the numbers of as times: times of samples may have several timescales.
     private func receive(
-        _ timescale: Int32,
+        _ samples: [SampleBuffer],
         _ take: (FrameReference, MediaTime) throws(MediaError) -> Void
     ) throws(MediaError) {
         while true {
@@ -135,17 +135,20 @@ public final class SampleDecoder {
                         call: "avcodec_receive_frame"
                     )
                 }
-                try take(reference, MediaTime(value: frame.pts, timescale: timescale))
+                guard let index = Int(exactly: frame.pts), samples.indices.contains(index) else {
+                    throw MediaError(.malformedData, "a picture came out that is of no sample", given: "\(frame.pts)")
+                }
+                try take(reference, samples[index].presentationTime)
             }
         }
     }
 }
 
 extension PacketReference {
-    /// A packet with a copy of some bytes.
+    /// A packet with a copy of some bytes, and a number in place of its time.
     fileprivate convenience init(
         _ bytes: UnsafeRawBufferPointer,
-        presentationTime: Int64
+        number: Int
     ) throws(MediaError) {
         var packet = av_packet_alloc()
         defer { av_packet_free(&packet) }
@@ -153,7 +156,7 @@ extension PacketReference {
             throw MediaError(.outOfMemory, "no memory for a packet", call: "av_new_packet")
         }
         UnsafeMutableRawBufferPointer(start: packet.pointee.data, count: bytes.count).copyMemory(from: bytes)
-        packet.pointee.pts = presentationTime
+        packet.pointee.pts = Int64(number)
         try self.init(moving: packet)
     }
 }

@@ -19,6 +19,8 @@ final class InputFile: @unchecked Sendable {
     private let isOwned: Bool
     /// Whether a read never waits for another process.
     private let isRegular: Bool
+    /// Where the input begins in its file: whoever opened standard input may have read from it.
+    private let start: Int64
     private let cancellation: Cancellation
     /// Whether anything came out.
     private(set) var isEmpty = true
@@ -33,17 +35,19 @@ final class InputFile: @unchecked Sendable {
         var status = stat()
         let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
         isRegular = kind == S_IFREG
+        start = isOwned ? 0 : max(Int64(lseek(descriptor, 0, SEEK_CUR)), 0)
         if kind == S_IFDIR { throw Self.openError(path, EISDIR) }
-        if isRegular, status.st_size == 0 { throw Self.emptyError(path) }
+        if isRegular, Int64(status.st_size) <= start { throw Self.emptyError(path) }
         context = try makeContext()
     }
 
-    /// The descriptor of a file from which everything that was read can be read again, and which is open for nothing else.
+    /// The descriptor of a file from which everything that was read can be read again at the same place, and which is open
+    /// for nothing else.
     var rereadableDescriptor: Int32? {
-        isRegular && fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDONLY ? descriptor : nil
+        isRegular && start == 0 && fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDONLY ? descriptor : nil
     }
 
-    /// How many bytes there are now; 0 if that is not known.
+    /// How many bytes the file has now; 0 if that is not known.
     var size: Int {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
@@ -122,9 +126,11 @@ final class InputFile: @unchecked Sendable {
     private func seek(to offset: Int64, _ origin: Int32) -> Int64 {
         if origin & AVSEEK_SIZE != 0 {
             var status = stat()
-            return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : Int64(ffmpeg_error(errno))
+            return fstat(descriptor, &status) == 0 ? Int64(status.st_size) - start : Int64(ffmpeg_error(errno))
         }
-        let position = lseek(descriptor, Int(offset), origin & ~AVSEEK_FORCE)
-        return position >= 0 ? Int64(position) : Int64(ffmpeg_error(errno))
+        let origin = origin & ~AVSEEK_FORCE
+        let (target, isBeyond) = offset.addingReportingOverflow(origin == SEEK_SET ? start : 0)
+        let position = isBeyond ? -1 : lseek(descriptor, Int(target), origin)
+        return position >= 0 ? Int64(position) - start : Int64(ffmpeg_error(isBeyond ? EINVAL : errno))
     }
 }

@@ -78,7 +78,8 @@ public final class MediaSink {
     ///
     /// For video whose encoder may be replaced on the way, as one of a GPU is when it fails. A player that has come past a
     /// change and goes back finds the sets of what came before there, and only there: it reads the header once. Without
-    /// a change they only take their bytes. Set it before the first sample.
+    /// a change they only take their bytes. Then an HEVC track is `hvc1`, which Apple's players ask for, though by the letter
+    /// of ISO/IEC 14496-15 8.3.3.1.3 such a track has no sets in its samples. Set it before the first sample.
     public var repeatsParameterSets = false
 
     private let options: Options

@@ -22,7 +22,8 @@ enum SampleEntry {
         type.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Turns `avc1` into `avc3` and `hvc1` into `hev1` in a file that is complete.
+    /// Turns `avc1` into `avc3` and `hvc1` into `hev1` in a file that is complete, with `array_completeness` of the latter's
+    /// parameter sets 0 (ISO/IEC 14496-15 8.3.3.1.3).
     ///
     /// libavformat's muxer settles the type before the first sample, and cannot know then that parameter sets will change.
     ///
@@ -32,24 +33,49 @@ enum SampleEntry {
             throw MediaError(.malformedData, "the file that was written has no index", given: file.path)
         }
         let bytes = try file.read(Int(clamping: movie.upperBound - movie.lowerBound), at: movie.lowerBound)
-        for (offset, type) in replacements(in: bytes[...]) {
+        for (offset, bytes) in replacements(in: bytes[...]) {
             _ = try file.seek(to: movie.lowerBound + Int64(offset), from: SEEK_SET)
-            try file.write(Array(type.utf8))
+            try file.write(bytes)
         }
         _ = try file.seek(to: 0, from: SEEK_END)
     }
 
-    /// Where the types of video sample entries are in the contents of a movie box, and what they become.
-    static func replacements(in movie: ArraySlice<UInt8>) -> [(offset: Int, type: String)] {
+    /// What changes in the contents of a movie box, and where: types of video sample entries, and what they say of sets.
+    static func replacements(in movie: ArraySlice<UInt8>) -> [(offset: Int, bytes: [UInt8])] {
         let path = ["trak", "mdia", "minf", "stbl", "stsd"]
         let descriptions = path.reduce([movie]) { parents, type in
             parents.flatMap { boxes(in: $0).filter { $0.type == type }.map(\.contents) }
         }
         // Version, flags and the number of entries come before the entries: 8.5.2.2.
-        return descriptions.flatMap { boxes(in: $0.dropFirst(8)) }.compactMap { entry in
-            VideoCodec.allCases.first { type(of: $0, inBand: false) == entry.type }
-                .map { (entry.contents.startIndex - 4, type(of: $0, inBand: true)) }
+        return descriptions.flatMap { boxes(in: $0.dropFirst(8)) }.flatMap { entry -> [(offset: Int, bytes: [UInt8])] in
+            guard let codec = VideoCodec.allCases.first(where: { type(of: $0, inBand: false) == entry.type }) else {
+                return []
+            }
+            let change = (entry.contents.startIndex - 4, Array(type(of: codec, inBand: true).utf8))
+            return [change] + incompleteArrays(in: entry.contents)
         }
+    }
+
+    /// The bytes of a visual sample entry before its boxes (ISO/IEC 14496-12 12.1.3.2).
+    private static let visualEntrySize = 78
+
+    /// The first bytes of the arrays of a sample entry's `hvcC` (ISO/IEC 14496-15 8.3.3.1.2) that are told to be complete,
+    /// as they are without that.
+    private static func incompleteArrays(in entry: ArraySlice<UInt8>) -> [(offset: Int, bytes: [UInt8])] {
+        guard let record = boxes(in: entry.dropFirst(visualEntrySize)).first(where: { $0.type == "hvcC" })?.contents,
+            record.count > 22
+        else { return [] }
+        var found: [(offset: Int, bytes: [UInt8])] = []
+        var rest = record.dropFirst(22)
+        for _ in 0..<(rest.popFirst() ?? 0) {
+            guard rest.count >= 3 else { break }
+            let start = rest.startIndex
+            if rest[start] & 0x80 != 0 { found.append((start, [rest[start] & 0x7F])) }
+            let count = bigEndian(rest[(start + 1)..<(start + 3)])
+            rest = rest.dropFirst(3)
+            for _ in 0..<count where rest.count >= 2 { rest = rest.dropFirst(2 + Int(bigEndian(rest.prefix(2)))) }
+        }
+        return found
     }
 
     /// The boxes in a run of bytes, up to the first one that does not fit.

@@ -63,7 +63,11 @@ extension SampleBuffer {
     /// - Throws: as ``accessUnitLayout()``.
     public func annexB(withParameterSets: Bool, withDelimiter: Bool = false) throws(MediaError) -> CodedData {
         let layout = try accessUnitLayout()
-        var inserted = withDelimiter && !layout.hasDelimiter ? [formatDescription.codec.accessUnitDelimiter] : []
+        var inserted: [[UInt8]] = []
+        if withDelimiter, !layout.hasDelimiter {
+            let first = layout.units[0]
+            inserted = data.withUnsafeBytes { [formatDescription.codec.accessUnitDelimiter(before: $0[first])] }
+        }
         if withParameterSets { inserted += formatDescription.parameterSets }
         return assemble(layout, inserting: inserted) { memory, prefix, _ in
             memory.storeBytes(of: UInt32(1).bigEndian, toByteOffset: prefix, as: UInt32.self)
@@ -112,11 +116,12 @@ extension SampleBuffer {
 
 extension VideoCodec {
     /// An access unit delimiter that allows every kind of slice: H.264 7.3.2.4 with `primary_pic_type` 7, HEVC 7.3.2.5
-    /// with `pic_type` 2.
-    var accessUnitDelimiter: [UInt8] {
+    /// with `pic_type` 2, of the layer of the access unit's first unit (7.4.2.2).
+    fileprivate func accessUnitDelimiter(before unit: some Collection<UInt8>) -> [UInt8] {
         switch self {
         case .h264: [0x09, 0xF0]
-        case .hevc: [0x46, 0x01, 0x50]
+        // `nuh_temporal_id_plus1`, the last three bits of the header.
+        case .hevc: [0x46, max(unit.dropFirst().first.map { $0 & 7 } ?? 1, 1), 0x50]
         }
     }
 }

@@ -60,8 +60,8 @@ struct X265Settings: SoftwareSettings {
         withOptionalString(pools) { pools in
             withOptionalString(masteringDisplay) { display in
                 var copy = parameters
-                copy.numaPools = pools
-                copy.masteringDisplayColorVolume = display
+                if let pools { x265_shim_set_pools(&copy, pools) }
+                if let display { x265_shim_set_mastering_display(&copy, display) }
                 return body(&copy)
             }
         }

@@ -30,36 +30,6 @@ public struct SurfaceMemoryTypes: NamedBits, Sendable, Hashable {
     }
 }
 
-/// What a surface is made for (`VA_SURFACE_ATTRIB_USAGE_HINT_*`); drivers choose the tiling by it.
-public struct SurfaceUsage: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
-    public let rawValue: UInt32
-
-    /// Wraps bits of `va.h`.
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    /// A decoder writes to it.
-    public static let decoder = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_DECODER))
-    /// An encoder reads from it.
-    public static let encoder = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_ENCODER))
-    /// The video processor reads from it.
-    public static let processingInput = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_VPP_READ))
-    /// The video processor writes to it.
-    public static let processingOutput = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_VPP_WRITE))
-    /// It is exported.
-    public static let export = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT))
-
-    /// Such as `encoder export`.
-    public static var bitNames: [(bit: UInt32, name: String)] {
-        [
-            (Self.decoder.rawValue, "decoder"), (Self.encoder.rawValue, "encoder"),
-            (Self.processingInput.rawValue, "processing-input"),
-            (Self.processingOutput.rawValue, "processing-output"),
-            (UInt32(VA_SURFACE_ATTRIB_USAGE_HINT_DISPLAY), "display"), (Self.export.rawValue, "export"),
-        ]
-    }
-}
-
 /// What a driver says of surfaces in one point (`VASurfaceAttrib`).
 public struct SurfaceAttributeValue: Sendable, Hashable {
     /// The number of `VASurfaceAttribType`.

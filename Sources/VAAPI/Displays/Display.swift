@@ -87,9 +87,6 @@ public struct Display: ~Copyable, Sendable {
         onStage = other.onStage
     }
 
-    /// The path of the node.
-    public var path: String { connection.path }
-
     private var handle: VADisplay { connection.handle }
 
     /// Asks the driver who it is and what it offers.

@@ -146,17 +146,30 @@ extension DriverSearch.Settings {
         return Self(
             driverName: variable("LIBVA_DRIVER_NAME"),
             driversPath: variable("LIBVA_DRIVERS_PATH"),
-            defaultFolder: folderOfLibVA.map { $0 + "/dri" } ?? "/usr/lib/dri",
-            minorVersion: VA_MINOR_VERSION
+            defaultFolder: folder(of: fileOfLibVA) ?? "/usr/lib/dri",
+            minorVersion: fileOfLibVA.flatMap { minorVersion(ofLibrary: $0) } ?? VA_MINOR_VERSION
         )
     }
 
-    /// The folder that libva was loaded from. Its drivers are in `dri` beside it unless its packager chose otherwise;
-    /// libva does not tell (its pkg-config file does, which only machines for building have).
-    private static var folderOfLibVA: String? {
+    /// The file that libva was loaded from.
+    private static var fileOfLibVA: String? {
         guard let name = clibva_loaded_file(), let path = realpath(name, nil) else { return nil }
         defer { free(path) }
-        let file = String(cString: path)
-        return file.lastIndex(of: "/").map { String(file[..<$0]) }
+        return String(cString: path)
+    }
+
+    /// Drivers are in `dri` beside libva unless its packager chose otherwise; libva does not tell (its pkg-config file does,
+    /// which only machines for building have).
+    private static func folder(of library: String?) -> String? {
+        library.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) + "/dri" } }
+    }
+
+    /// The second number of the version of a libva, which may be another one than this was built with: libva's build makes
+    /// `libva.so.2.2200.0` of 2.22.0 (its `meson.build`).
+    static func minorVersion(ofLibrary file: String) -> Int32? {
+        guard let name = file.split(separator: "/").last, name.hasPrefix("libva.so.2."),
+            let number = name.split(separator: ".").dropFirst(3).first.flatMap({ Int32($0) }), number >= 100
+        else { return nil }
+        return number / 100
     }
 }

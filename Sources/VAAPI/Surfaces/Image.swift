@@ -107,21 +107,17 @@ extension Image {
 }
 
 extension Display {
-    /// Formats that images can have (`vaQueryImageFormats`), in the driver's order.
-    public func imageFormats() throws(VAError) -> [FourCC] {
-        try connection.imageFormats().map { FourCC(rawValue: $0.fourcc) }
-    }
-
     /// Makes an image in memory of its own (`vaCreateImage`).
     ///
-    /// - Throws: ``VAError`` if the driver refuses, as it does for formats that are none of ``imageFormats()``.
+    /// - Throws: ``VAError`` if the driver refuses, as it does for formats that it does not list (`vaQueryImageFormats`).
     public func makeImage(format: FourCC, width: Int, height: Int) throws(VAError) -> Image {
         try connection.makeImage(format: format, width: width, height: height)
     }
 }
 
 extension DisplayConnection {
-    fileprivate func imageFormats() throws(VAError) -> [VAImageFormat] {
+    /// The formats that images can have, in the driver's order.
+    private func imageFormats() throws(VAError) -> [VAImageFormat] {
         var list = [VAImageFormat](repeating: VAImageFormat(), count: Int(max(vaMaxNumImageFormats(handle), 0)))
         var count: Int32 = 0
         try check("vaQueryImageFormats", vaQueryImageFormats(handle, &list, &count))

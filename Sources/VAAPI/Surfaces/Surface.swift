@@ -85,8 +85,6 @@ public struct SurfaceRequest: Sendable, Hashable {
     public var renderTargetFormat: RTFormats
     /// The pixel format, one of ``SurfaceCapabilities/formats``; nil leaves it to the driver.
     public var format: FourCC?
-    /// What the surfaces are for; only where ``SurfaceCapabilities/takesUsage``.
-    public var usage: SurfaceUsage?
     /// DRM format modifiers to choose from, if not empty; only where ``SurfaceCapabilities/takesModifiers``. Not for
     /// imports, whose memory has its modifier.
     public var modifiers: [UInt64]
@@ -97,23 +95,18 @@ public struct SurfaceRequest: Sendable, Hashable {
         height: Int,
         renderTargetFormat: RTFormats = .yuv420,
         format: FourCC? = nil,
-        usage: SurfaceUsage? = nil,
         modifiers: [UInt64] = []
     ) {
         self.width = width
         self.height = height
         self.renderTargetFormat = renderTargetFormat
         self.format = format
-        self.usage = usage
         self.modifiers = modifiers
     }
 
     /// The attributes of the request itself, without the modifiers, which are a pointer.
     fileprivate var attributes: [VASurfaceAttrib] {
-        var list: [VASurfaceAttrib] = []
-        if let format { list.append(.number(VASurfaceAttribPixelFormat, format.rawValue)) }
-        if let usage { list.append(.number(VASurfaceAttribUsageHint, usage.rawValue)) }
-        return list
+        format.map { [.number(VASurfaceAttribPixelFormat, $0.rawValue)] } ?? []
     }
 }
 

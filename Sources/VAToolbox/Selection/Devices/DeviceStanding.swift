@@ -68,14 +68,6 @@ package struct DeviceStanding: Sendable, Hashable {
         }
     }
 
-    /// Describes a standing.
-    package init(verdict: Verdict?, proofs: [ProofRecord], breaker: Breaker, sessions: [Session]) {
-        self.verdict = verdict
-        self.proofs = proofs
-        self.breaker = breaker
-        self.sessions = sessions
-    }
-
     /// Looks at what is known, and has the device try what is not. Blocks.
     ///
     /// - Parameters:
