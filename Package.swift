@@ -264,7 +264,7 @@ let package = Package(
         ),
         .testTarget(
             name: "VAAPITests",
-            dependencies: ["CLibVA", "RenderNodes", "VAAPI", "VAAPIScenarios"],
+            dependencies: ["CLibVA", "RenderNodes", "TestSupport", "VAAPI", "VAAPIScenarios"],
             swiftSettings: strict
         ),
     ]

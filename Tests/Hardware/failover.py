@@ -272,14 +272,15 @@ def decode_together(results):
 
 def read_numbers(path):
     """The number that each picture shows; -1 where its blocks contradict each other or are neither light nor dark."""
-    data = path.read_bytes() if path.exists() else b""
+    if not path.exists():
+        return []
     side, numbers = SIZE // 4, []
-    for start in range(0, len(data) - SIZE * SIZE + 1, SIZE * SIZE):
-        middles = [data[start + (block // 4 * side + side // 2) * SIZE + block % 4 * side + side // 2]
-                   for block in range(16)]
-        bits = [1 if middle > 150 else 0 if middle < 100 else 2 for middle in middles]
-        right = all(one + other == 1 for one, other in zip(bits[:8], bits[8:]))
-        numbers.append(sum(bit << place for place, bit in enumerate(bits[:8])) if right else -1)
+    places = [(block // 4 * side + side // 2) * SIZE + block % 4 * side + side // 2 for block in range(16)]
+    with path.open("rb") as file:
+        while len(picture := file.read(SIZE * SIZE)) == SIZE * SIZE:
+            bits = [1 if picture[place] > 150 else 0 if picture[place] < 100 else 2 for place in places]
+            right = all(one + other == 1 for one, other in zip(bits[:8], bits[8:]))
+            numbers.append(sum(bit << place for place, bit in enumerate(bits[:8])) if right else -1)
     return numbers
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What became of sessions whose driver fails, as tables, and docs/reliability.md, which is made of them alone."""
+"""What became of sessions whose driver fails, as tables, and their part of docs/reliability.md, which is made of them
+alone."""
 
 from collections import Counter
 
@@ -9,13 +10,12 @@ ACTIONS = ("error", "hang", "segv", "abort", "device-lost", "overflow", "size-0"
 FINISHERS = {"128": "the GPU that failed", "129": "the second GPU", "x264": "x264", "x265": "x265", "": "refused"}
 
 INTRODUCTION = """\
-<!-- Written by scripts/verify failover --write. -->
 # What happens when a driver fails
 
 Every frame that a session has accepted comes out once, in order, in a stream that plays, whatever the driver does.
 This is tried on the reference driver of [Tests/Drivers](../Tests/Drivers/README.md), at every entry point that an
-encode calls, in every way that the call can fail. `scripts/verify failover` repeats it, and fails if this page does
-not say what it finds.
+encode calls, in every way that the call can fail. `scripts/verify failover` repeats it, and fails if this part
+does not say what it finds.
 
 A session of 120 pictures of 64x64, each of which shows its number, meets one fault: in the first call, the fifth, or
 every call of each encoder; without and with B-frames; with the encoder in the program's own process (without crashes,
@@ -87,7 +87,7 @@ def finishers(results):
 
 
 def document(results):
-    """The page. Nothing in it depends on the moment: not who finished where an encoder that fails every now and then is
+    """The part of the page. Nothing in it depends on the moment: not who finished where an encoder that fails every now and then is
     either given up or not, nor how many failed."""
     lost = sum(bool(result.complaints) for result in results)
     tables = "".join(

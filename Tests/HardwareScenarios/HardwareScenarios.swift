@@ -29,6 +29,7 @@ import VAToolbox
             default:
                 throw Wrong("usage: HardwareScenarios encode OUTPUT|sessions|support CODEC|rows [OPTION...]")
             }
+            checkLeaks()
             // A driver that hangs, or crashes at its end, would keep the process or spoil its status.
             _exit(0)
         } catch {
@@ -47,8 +48,24 @@ func say(_ kind: String, _ values: [String: Any]) {
     line.withUnsafeBytes { bytes in _ = write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
 }
 
-/// Says where the program is, and waits until it may go on.
-func pause(_ count: Int) {
-    say("pause", ["count": count])
+/// Says where the program is, and waits until it may go on; first until it has come to rest. Then memory that is free, but
+/// kept by the C library in one of the arenas that it has for threads, is given back: it is nobody's.
+/// - Parameter open: How many sessions there are meanwhile, if that is the point of it.
+func pause(_ count: Int, open: Int? = nil) {
+    var place = ["count": count]
+    place["open"] = open
+    say("resting", place)
     _ = readLine()
+    if let trim = dlsym(nil, "malloc_trim") {
+        _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
+    }
+    say("pause", place)
+    _ = readLine()
+}
+
+/// Looks for memory that nothing points to, if the program is built with the address sanitizer and that is asked to
+/// (`detect_leaks=1`): it would do so at an ordinary end only. Ends the program if there is some.
+private func checkLeaks() {
+    guard let symbol = dlsym(nil, "__lsan_do_leak_check") else { return }
+    unsafeBitCast(symbol, to: (@convention(c) () -> Void).self)()
 }

@@ -14,29 +14,56 @@ struct ManySessions {
         if options.pause > 0 { pause(0) }
         var done = 0
         while done < options.sessions {
-            let count = min(options.together, options.sessions - done)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in done..<done + count { group.addTask { try await play(number) } }
-                try await group.waitForAll()
-            }
+            let numbers = done..<min(done + options.together, options.sessions)
+            try await play(numbers)
             let before = done
-            done += count
+            done = numbers.upperBound
             if options.pause > 0, done / options.pause > before / options.pause { pause(done) }
         }
         say("end", ["sessions": done])
     }
 
-    private func play(_ number: Int) async throws {
-        let session = try await CompressionSession(configuration: options.configuration, options: options.session)
-        let consumer = Task { [samples = session.samples] in
+    /// None of them is left afterwards.
+    private func play(_ numbers: Range<Int>) async throws {
+        let opened = try await Self.together(numbers) { try await OpenSession(options, number: $0) }
+        if options.meets { pause(numbers.upperBound, open: opened.count) }
+        _ = try await Self.together(opened) { try await $0.end() }
+    }
+
+    /// What comes of all of them, which go on at once.
+    private static func together<Input: Sendable, Output: Sendable>(
+        _ inputs: some Sequence<Input>,
+        _ work: @escaping @Sendable (Input) async throws -> Output
+    ) async throws -> [Output] {
+        try await withThrowingTaskGroup(of: Output.self) { group in
+            for input in inputs { group.addTask { try await work(input) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+}
+
+/// A session that has taken the first half of its frames.
+private struct OpenSession: Sendable {
+    private let options: ScenarioOptions
+    private let number: Int
+    private let session: CompressionSession
+    /// Counts what comes out.
+    private let consumer: Task<Int, any Error>
+
+    init(_ options: ScenarioOptions, number: Int) async throws {
+        (self.options, self.number) = (options, number)
+        session = try await CompressionSession(configuration: options.configuration, options: options.session)
+        consumer = Task { [samples = session.samples] in
             var count = 0
             for try await _ in samples { count += 1 }
             return count
         }
-        for index in 0..<options.frames {
-            let time = MediaTime(value: Int64(index), timescale: 25)
-            try await session.encode(Pictures.make(index, session.pixelBufferPool), presentationTime: time)
-        }
+        try await encode(0..<options.frames / 2)
+    }
+
+    /// Takes the other half, and is finished, cancelled or dropped.
+    func end() async throws {
+        try await encode(options.frames / 2..<options.frames)
         switch number / options.together % 3 {
         case 0:
             try await session.finish()
@@ -44,6 +71,13 @@ struct ManySessions {
             guard count == options.frames else { throw Wrong("\(count) of \(options.frames) frames came out") }
         case 1: session.cancel()
         default: break
+        }
+    }
+
+    private func encode(_ frames: Range<Int>) async throws {
+        for index in frames {
+            let time = MediaTime(value: Int64(index), timescale: 25)
+            try await session.encode(Pictures.make(index, session.pixelBufferPool), presentationTime: time)
         }
     }
 }

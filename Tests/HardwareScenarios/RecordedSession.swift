@@ -8,6 +8,8 @@ import VAToolbox
 struct RecordedSession {
     private let options: ScenarioOptions
     private let output: String
+    /// How many frames may not have come out at a pause; more than any encoder has in it.
+    private static let mostUnseen = 100
 
     init(_ options: ScenarioOptions, output: String) {
         self.options = options
@@ -23,9 +25,15 @@ struct RecordedSession {
         let (samplesSeen, seen) = AsyncStream<Void>.makeStream()
         let consumer = Task { [samples = session.samples, output] in try await Self.record(samples, output, seen) }
         let source = try PictureSource(options, session.pixelBufferPool, copy: output + ".nv12")
+        var unseen = 0
+        var arrivals = samplesSeen.makeAsyncIterator()
         for number in 0..<options.frames {
             try await encode(number, source.picture(number), session)
-            if options.pause > 0, (number + 1) % options.pause == 0 { pause(number + 1) }
+            unseen += 1
+            guard options.pause > 0, (number + 1) % options.pause == 0 else { continue }
+            // Samples that wait for a slow consumer take memory.
+            while unseen > Self.mostUnseen, await arrivals.next() != nil { unseen -= 1 }
+            pause(number + 1)
         }
         if options.isCancelled { return try await cancel(session, source, after: samplesSeen) }
         try await session.finish()

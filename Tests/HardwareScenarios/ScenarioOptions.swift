@@ -32,6 +32,8 @@ struct ScenarioOptions: Sendable {
     /// How many sessions there are, one after the other or some at a time.
     var sessions = 1
     var together = 1
+    /// Whether those that are together wait for each other in their middle.
+    var meets = false
     /// Frames or sessions after which the program says where it is and waits for a line of its input; 0 for never.
     var pause = 0
     /// What pictures are: other formats and sizes than the session's are converted.
@@ -125,6 +127,13 @@ struct ScenarioOptions: Sendable {
         case ("isolation", "process"): session.isolation = .process
         case ("policy", "hardware"): session.policy = .requireHardware
         case ("policy", "any"): session.policy = .preferHardware
+        case ("policy", "software"): session.policy = .requireSoftware
+        case ("preset", _):
+            guard let preset = SoftwareEncoderOptions.Preset(rawValue: value) else {
+                throw Wrong("no such preset: \(value)")
+            }
+            configuration.software.preset = preset
+        case ("meet", "on"): meets = true
         case ("devices", _):
             let names = value.split(separator: ",").map(String.init)
             session.policy = .devices(names.filter { $0 != "software" }, software: names.contains("software"))

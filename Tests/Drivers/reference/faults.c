@@ -41,6 +41,7 @@ struct fault {
     enum fault_target target;
     uint64_t node, display; /* 0: any */
     uint64_t first, last; /* occurrences, both included */
+    uint64_t chance;      /* of one in so many calls among them; 0: each */
     enum action action;
     uint64_t value;
 };
@@ -84,13 +85,18 @@ static bool read_occurrence(char *text, struct fault *fault)
         fault->first = 1;
         return true;
     }
+    char *chance = environment_cut(text, '~');
+    if (chance && (!environment_number(chance, UINT32_MAX, &fault->chance) || fault->chance == 0))
+        return false;
     size_t length = strlen(text);
     bool onwards = length > 0 && text[length - 1] == '+';
+    if (onwards && chance)
+        return false;
     if (onwards)
         text[length - 1] = 0;
     if (!environment_number(text, UINT32_MAX, &fault->first) || fault->first == 0)
         return false;
-    if (!onwards)
+    if (!onwards && !chance)
         fault->last = fault->first;
     return true;
 }
@@ -139,7 +145,7 @@ static const char *read_fault(char *text, struct fault *fault)
     if (fault->target == TARGET_vaCreateSurfaces) /* libva calls the other one only */
         fault->target = TARGET_vaCreateSurfaces2;
     if (!read_occurrence(occurrence, fault))
-        return "an occurrence is N, N+ or *";
+        return "an occurrence is N, N+, N~M or *";
     if (!read_action(action, fault))
         return "there is no such action for the target";
     return NULL;
@@ -210,7 +216,24 @@ struct fault_display *faults_display(int node)
         display->node = minor(status.st_rdev) % NODES;
     if (display && path)
         display->number = take_number(path);
+    uint64_t seed = 0;
+    const char *text = environment_text("REFERENCE_DRIVER_SEED");
+    if (text)
+        environment_number(text, UINT32_MAX, &seed);
+    if (display)
+        display->random = seed << 32 | display->number;
     return display;
+}
+
+/* Whether chance strikes; SplitMix64, whose states may be numbers that follow one another. */
+static bool strikes(const struct fault *fault, struct fault_display *display)
+{
+    if (fault->chance == 0)
+        return true;
+    uint64_t value = display->random += 0x9E3779B97F4A7C15;
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9;
+    value = (value ^ value >> 27) * 0x94D049BB133111EB;
+    return (value ^ value >> 31) % fault->chance == 0;
 }
 
 bool faults_device_lost(const struct fault_display *display)
@@ -221,7 +244,7 @@ bool faults_device_lost(const struct fault_display *display)
 
 static void lose_device(const struct fault *fault, struct fault_display *display)
 {
-    if (fault->display)
+    if (fault->display || fault->chance)
         atomic_store(&display->lost, true);
     else if (fault->node)
         atomic_store(&state.node_lost[fault->node], true);
@@ -287,11 +310,12 @@ static size_t take_faults(struct fault_display *display, enum fault_target targe
     uint64_t here = ++display->calls[target];
     for (size_t i = 0; i < state.count; i++) {
         const struct fault *fault = &state.faults[i];
-        bool named = fault->node || fault->display;
+        bool named = fault->node || fault->display || fault->chance;
         uint64_t counted = named ? here : *call;
         bool meant = (!fault->node || fault->node == display->node) &&
                      (!fault->display || fault->display == display->number);
-        if (meant && fault->target == target && counted >= fault->first && counted <= fault->last)
+        if (meant && fault->target == target && counted >= fault->first && counted <= fault->last &&
+            strikes(fault, display))
             faults[count++] = *fault;
     }
     pthread_mutex_unlock(&state.lock);

@@ -6,14 +6,16 @@
  * `vaInitialize`, `coded` (the pictures as the driver codes them), or `processed` (those that VideoProc makes). NODE is
  * the number of a render node. DISPLAY is the number of a display, from 1, among those of all processes that share the
  * file REFERENCE_DRIVER_DISPLAYS.
- * OCCURRENCE is N (the Nth, from 1), N+ (from the Nth on) or * (all); it counts in the whole process, over displays, or
- * in each display by itself where the target names a node or a display. ACTION is one of
+ * OCCURRENCE is N (the Nth, from 1), N+ (from the Nth on), * (all) or N~M (from the Nth on, each with a chance of one in
+ * M, by a generator that REFERENCE_DRIVER_SEED and the number of the display start); it counts in the whole process, over
+ * displays, or in each display by itself where the target names a node or a display, or chance decides. ACTION is one of
  *   status:VALUE     the call fails with the status; for `coded`, the segment's status is the value
  *   delay:DURATION   "5ms": the call, or the coding, takes that much longer
  *   hang             the call never returns; for `coded` and `processed`, the picture is never completed
  *   segv, abort      the process ends by SIGSEGV or SIGABRT
  *   device-lost      this call, and every later one that needs the device, fails: of the process, of the node that the
- *                    target names, or, as after a reset of the device, of the one display that it names
+ *                    target names, or, as after a reset of the device, of the one display that it names or that
+ *                    chance has chosen
  *   size:VALUE       `coded` only: the segment's size (the bytes stay)
  *   overflow         `coded` only: half of the picture is missing and the segment's status says so
  *   negative         `coded` and `processed` only: what comes out is another picture, whose luma samples are the
@@ -44,6 +46,7 @@ struct fault_display {
     uint64_t number; /* among those of REFERENCE_DRIVER_DISPLAYS; 0 without that file */
     uint64_t calls[FAULT_TARGETS];
     atomic_bool lost; /* the device was, for this display */
+    uint64_t random;  /* the state of its generator */
 };
 
 /* That of a display on the descriptor of a node, to be freed with it; NULL without memory. */

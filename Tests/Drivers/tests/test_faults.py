@@ -191,17 +191,19 @@ class FaultTest(unittest.TestCase):
     def test_unreadable_faults_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             for text in ("vaNothing:1=abort", "vaEndPicture=abort", "vaEndPicture:0=abort", "vaEndPicture:1=size:0",
-                         "vaEndPicture@0:1=abort", "vaEndPicture#0:1=abort"):
+                         "vaEndPicture@0:1=abort", "vaEndPicture#0:1=abort", "vaEndPicture:1~0=abort",
+                         "vaEndPicture:1+~5=abort", "vaEndPicture:~5=abort"):
                 verdict = session.judge(session.Request(
                     ["vainfo", "--display", "drm", "--device", "/dev/dri/renderD128"],
                     output=Path(folder) / "none.h264", faults=text))
                 self.assertNotEqual(verdict.ended.status, 0, text)
                 self.assertIn("REFERENCE_DRIVER_FAULTS", verdict.ended.output)
 
-    def start(self, folder, faults):
+    def start(self, folder, faults, seed=0):
         """The status of a program that opens a display and asks what there is."""
         environment = client_environment(build(), faults=faults,
-                                         extra={"REFERENCE_DRIVER_DISPLAYS": str(Path(folder) / "displays")})
+                                         extra={"REFERENCE_DRIVER_DISPLAYS": str(Path(folder) / "displays"),
+                                                "REFERENCE_DRIVER_SEED": str(seed)})
         return run([build() / "tests" / "list_capabilities", DEVICE], environment, 60).status
 
     def test_faults_of_a_node(self):
@@ -214,6 +216,19 @@ class FaultTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             failed = [self.start(folder, "vaQueryConfigProfiles@128#2:1=status:0x1") != 0 for _ in range(3)]
             self.assertEqual(failed, [False, True, False])
+
+    def test_faults_by_chance(self):
+        def failed(fault, seed):
+            with tempfile.TemporaryDirectory() as folder:
+                return [self.start(folder, fault, seed) != 0 for _ in range(20)]
+
+        for action in ("status:0x1", "device-lost"):
+            first, second = (failed(f"vaQueryConfigProfiles:1~3={action}", seed) for seed in (1, 2))
+            self.assertEqual(first, failed(f"vaQueryConfigProfiles:1~3={action}", 1))
+            self.assertNotEqual(first, second)
+            self.assertIn(sum(first + second), range(5, 36))
+        self.assertEqual(failed("vaQueryConfigProfiles:1~1=status:0x1", 1), [True] * 20)
+        self.assertEqual(failed("vaQueryConfigProfiles:1000~1=status:0x1", 1), [False] * 20)
 
 
 class HEVCFaultTest(FaultTest):

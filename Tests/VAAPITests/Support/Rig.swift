@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Runs scenarios on a driver behind a render node that is not there. The shim that shows the node must be loaded before
@@ -53,7 +54,7 @@ struct Rig {
 
     private static func run(_ scenario: [String], _ settings: [String: String], _ scratch: Scratch) throws -> Outcome {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: try Self.scenarios())
+        process.executableURL = URL(fileURLWithPath: try BuiltProgram.path("VAAPIScenarios"))
         process.arguments = scenario
         let inherited = ProcessInfo.processInfo.environment.filter { variable in
             !["LIBVA_", "RENDER_NODES", "REFERENCE_DRIVER_"].contains { variable.key.hasPrefix($0) }
@@ -143,24 +144,6 @@ extension Rig {
         process.waitUntilExit()
         try #require(process.terminationStatus == 0, "Tests/Drivers/build: \(text)")
         return repository.appending(path: ".build/drivers").path
-    }
-
-    /// The program with the scenarios, beside the tests.
-    private static func scenarios() throws -> String {
-        // The tests are a library that a program of the toolchain has loaded.
-        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-        let line = try #require(maps.split(separator: "\n").first { $0.hasSuffix(".xctest") })
-        let bundle = try #require(line.firstIndex(of: "/").map { String(line[$0...]) })
-        var folder = URL(fileURLWithPath: bundle).deletingLastPathComponent()
-        while folder.path != "/" {
-            let candidate = folder.appending(path: "VAAPIScenarios").path
-            var isFolder: ObjCBool = false
-            if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue {
-                return candidate
-            }
-            folder.deleteLastPathComponent()
-        }
-        throw CocoaError(.fileNoSuchFile)
     }
 
     /// The table of what the distribution's drivers list.

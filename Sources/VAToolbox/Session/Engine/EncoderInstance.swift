@@ -81,9 +81,7 @@ final class EncoderInstance: Sendable {
     /// Waits until the encoder is released: from then on it uses neither its device nor a picture. It is for an instance
     /// that is closed; one that is stuck in a call is not waited for any longer than that.
     func waitForRelease(atMost limit: Duration) async {
-        let timer = Task {
-            while (try? await Task.sleep(for: limit, clock: .suspending)) != nil { self.wakeWaiters() }
-        }
+        let alarm = Alarm(after: limit, repeats: true) { self.wakeWaiters() }
         await withCheckedContinuation { continuation in
             let isReleased = state.withLock { state in
                 if !state.isReleased { state.waiters.append(continuation) }
@@ -91,7 +89,7 @@ final class EncoderInstance: Sendable {
             }
             if isReleased { continuation.resume() }
         }
-        timer.cancel()
+        alarm.cancel()
     }
 
     /// Notes that the encoder has failed, with pictures that it was to convert if it was given any.

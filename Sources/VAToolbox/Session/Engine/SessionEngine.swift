@@ -78,7 +78,7 @@ final class SessionEngine: @unchecked Sendable {
     /// Closed, and perhaps not released yet; without those that hang.
     private var closing: [EncoderInstance] = []
     private var suspended: [SessionMachine.WaiterID: CheckedContinuation<Outcome, Never>] = [:]
-    private var watchdog: (task: Task<Void, Never>, deadline: SessionMachine.Instant)?
+    private var watchdog: (alarm: Alarm, deadline: SessionMachine.Instant)?
 
     typealias Outcome = Result<FrameDisposition, MediaError>
 
@@ -100,7 +100,6 @@ final class SessionEngine: @unchecked Sendable {
     }
 
     deinit {
-        watchdog?.task.cancel()
         for instance in instances.values { instance.close(isHung: false) }
     }
 
@@ -217,18 +216,11 @@ final class SessionEngine: @unchecked Sendable {
         instance.start(factory: factory, configuration: configuration, maximumReorderDepth: maximumReorderDepth)
     }
 
-    /// Keeps one task asleep until the machine's deadline; it wakes at a deadline that may have moved on meanwhile.
+    /// Keeps one alarm set to the machine's deadline; it goes off at a deadline that may have moved on meanwhile.
     private func armWatchdog() {
+        if current.isOver { watchdog = nil }
         guard let deadline = current.deadline else { return }
-        if let watchdog {
-            guard deadline < watchdog.deadline else { return }
-            watchdog.task.cancel()
-        }
-        let mailbox = mailbox
-        let task = Task {
-            do { try await Task.sleep(until: deadline, clock: .suspending) } catch { return }
-            mailbox.post(.alarm)
-        }
-        watchdog = (task, deadline)
+        if let watchdog, deadline >= watchdog.deadline { return }
+        watchdog = (Alarm(after: deadline - .now) { [mailbox] in mailbox.post(.alarm) }, deadline)
     }
 }
