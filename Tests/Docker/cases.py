@@ -2,6 +2,7 @@
 """What holds when the image runs: what it says first, what it encodes with, its exit statuses, signals and pipes."""
 
 import json
+import re
 import subprocess
 import threading
 
@@ -182,7 +183,8 @@ def terminated_early(containers):
 
 def fake_gpu(containers):
     """a GPU encodes, in a helper process, and the file decodes"""
-    first = f"{NODE}: H.264 by EncSlice and EncSliceLP, VAToolbox reference driver"
+    both = "EncSlice and EncSliceLP"
+    first = f"{NODE}: H.264 by {both}, HEVC by {both}, VAToolbox reference driver"
     ended = containers.run(*ENCODE, "--require-hardware", options=containers.fake_gpu())
     encoded(containers, ended, first)
     ended = containers.run(*ENCODE, "--require-hardware", "--json", options=containers.fake_gpu())
@@ -207,8 +209,8 @@ def vendor_drivers(containers):
     said = ended.output.decode().splitlines()
     hold(ended.status == 0 and ended.errors == "" and len(said) == 3, ended)
     entrypoints = "EncSlice and EncSliceLP" if containers.nonfree == "yes" else "EncSliceLP"
-    hold(said[0].startswith(f"{NODE}: H.264 by {entrypoints}, Intel iHD driver"), said)
-    hold(said[1].startswith("/dev/dri/renderD129: H.264 by EncSlice, Mesa Gallium driver"), said)
+    hold(re.match(f"{NODE}: H.264 by {entrypoints}(, HEVC by [^,]*)?, Intel iHD driver", said[0]), said)
+    hold(said[1].startswith("/dev/dri/renderD129: H.264 by EncSlice, HEVC by EncSlice, Mesa Gallium driver"), said)
 
 
 def wrong_group(containers):

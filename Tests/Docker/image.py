@@ -60,7 +60,7 @@ def packages(containers):
     hold(not missing, missing)
     libraries = set.union(*(needs(containers, program) for program in PROGRAMS))
     owners = inside(containers, f"dpkg-query --search {' '.join('*/' + name for name in sorted(libraries))}")
-    needed = {line.split(":")[0] for line in owners}
+    needed = {line.split(":")[0] for line in owners if not line.startswith("diversion by ")}
     base = set(inside(containers, "dpkg-query --show --showformat '${Package}\\n'", containers.base))
     named = set(inside(containers, "apt-mark showmanual")) - base
     hold(named == (needed - base) | DRIVERS[containers.nonfree], "named", sorted(named), "needed", sorted(needed))
