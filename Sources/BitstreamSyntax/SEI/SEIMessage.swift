@@ -38,7 +38,10 @@ public struct SEIMessage: Hashable, Sendable {
 
     /// Writes messages into one NAL unit; prefix SEI for HEVC.
     ///
-    /// - Parameter temporalId: `TemporalId` of HEVC, 0...6: that of the access unit (H.265 7.4.2.2). H.264 has none.
+    /// - Parameters:
+    ///   - messages: In their order.
+    ///   - codec: Which of both it is.
+    ///   - temporalId: `TemporalId` of HEVC, 0...6: that of the access unit (H.265 7.4.2.2). H.264 has none.
     /// - Returns: a NAL unit without start code or length.
     public static func nalUnit(_ messages: [SEIMessage], codec: VideoCodec, temporalId: UInt8 = 0) -> [UInt8] {
         var bytes: [UInt8] =
