@@ -4,6 +4,7 @@
 Either the output is whole and the status 0, or there is an error on standard error, a status other than 0, and neither
 an output under the final name nor a temporary file beside it. Never a deadline, and a signal only where memory ran out."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -31,6 +32,20 @@ def places(built):
     return [Place("x264", ("--device", "software", "--preset", "ultrafast"), dict(os.environ)),
             Place("GPU in the process", ("--isolation", "in-process", "--require-hardware"), gpu),
             Place("GPU in a helper", ("--isolation", "process", "--require-hardware"), gpu)]
+
+
+@contextlib.contextmanager
+def held(place):
+    """The place's fake node, made and kept by another process: what makes it is not what is tried here."""
+    holder = subprocess.Popen(["cat"], env=place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        holder.stdin.write(b"there\n")
+        holder.stdin.flush()
+        holder.stdout.readline()
+        yield
+    finally:
+        holder.stdin.close()
+        holder.wait()
 
 
 class Bench:
