@@ -9,6 +9,9 @@ import MediaTypes
 /// one tick the nearest is kept; a tick that has none repeats the frame before. Pictures are not blended, and repeated
 /// ones share their memory.
 struct FrameRateConverter {
+    /// How long one frame is repeated at most, in seconds: a day. A damaged time may be thousands of years ahead.
+    static let longestRepetition: Int64 = 86_400
+
     /// One frame at the ticks of a range, made as they are asked for: a gap in the input may be hours long.
     typealias Frames = LazyMapSequence<Range<Int64>, VideoFrame>
 
@@ -21,27 +24,40 @@ struct FrameRateConverter {
     init(frameRate: Rational) { self.frameRate = frameRate }
 
     /// The output frames that are certain once `frame` is known.
-    mutating func convert(_ frame: VideoFrame) -> Frames? {
+    ///
+    /// - Throws: `malformedData` if the time to the frame before is longer than ``longestRepetition``.
+    mutating func convert(_ frame: VideoFrame) throws(MediaError) -> Frames? {
         let (tick, distance) = nearestTick(to: frame.presentationTime)
         end = frame.presentationTime + frame.duration
         guard let held, tick <= held.tick else {
             defer { self.held = (frame, tick, distance) }
-            return frames(upTo: tick)
+            return try frames(upTo: tick)
         }
         if distance < held.distance { self.held = (frame, held.tick, distance) }
         return nil
     }
 
     /// The rest: the last frame, for as long as it is shown. An input that has a frame gives at least one.
-    mutating func finish() -> Frames? {
+    ///
+    /// - Throws: `malformedData` if it is shown for longer than ``longestRepetition``.
+    mutating func finish() throws(MediaError) -> Frames? {
         guard let held else { return nil }
         let endTick = nearestTick(to: end).tick
         defer { self.held = nil }
-        return frames(upTo: hasGivenAny && end.isValid ? endTick : max(endTick, held.tick &+ 1))
+        return try frames(upTo: hasGivenAny && end.isValid ? endTick : max(endTick, held.tick &+ 1))
     }
 
-    private mutating func frames(upTo end: Int64) -> Frames? {
+    private mutating func frames(upTo end: Int64) throws(MediaError) -> Frames? {
         guard let held, held.tick < end else { return nil }
+        let gap = Self.time(end, frameRate) - Self.time(held.tick, frameRate)
+        guard gap.isValid, gap <= MediaTime(value: Self.longestRepetition, timescale: 1) else {
+            throw MediaError(
+                .malformedData,
+                "a gap between two pictures is too long to be filled at a constant rate",
+                given: "\(gap.seconds) s after the picture at \(held.frame.presentationTime.seconds) s",
+                allowed: "at most \(Self.longestRepetition) s"
+            )
+        }
         hasGivenAny = true
         let (buffer, frameRate) = (held.frame.buffer, frameRate)
         return (held.tick..<end).lazy.map { tick in

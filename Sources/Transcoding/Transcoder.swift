@@ -239,13 +239,13 @@ public final class Transcoder: Sendable {
                     if converter == nil {
                         try await encode(frame, session, &pace)
                     } else {
-                        try await encode(converter?.convert(frame), session, &pace)
+                        try await encode(try converter?.convert(frame), session, &pace)
                     }
                 }
             }
             events = try await nextEvents()
         }
-        try await encode(converter?.finish(), session, &pace)
+        try await encode(try converter?.finish(), session, &pace)
         try await session.finish()
     }
 

@@ -138,6 +138,22 @@ def clock_wraps(run):
         run.expect(not result.document["problems"]["discontinuities"], f"{result.document['problems']}")
 
 
+@case("one time is an hour ahead (Matroska)", "that picture goes where it belongs, all others stay; the sound is whole")
+def stray_time(run):
+    whole = run.path("whole.mkv")
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25:duration=4", *SOUND, "sine=duration=4", *X264, "-bf", "0",
+           "-pix_fmt", "yuv420p", "-c:a", "aac", whole)
+    for stream in ("v", "a"):
+        source = run.path(f"in-{stream}.mkv")
+        ffmpeg("-i", whole, "-c", "copy", f"-bsf:{stream}", r"setts=pts=if(eq(N\,50)\,PTS+3600/TB\,PTS)", source)
+        for words in ((), ("--fps", "25")):
+            result = run.encode(source, *words)
+            if run.done(result):
+                run.same_times(frame_times(result.output), frame_times(whole))
+                run.same_times(packet_times(result.output, "a:0"), packet_times(whole, "a:0"), 0.03)
+                run.expect(result.document["problems"]["repairedTimes"] == 1, f"{result.document['problems']}")
+
+
 @case("times begin below zero", "the output begins at zero; steps are kept")
 def begins_below_zero(run):
     unchanged = ("-avoid_negative_ts", "disabled", "-muxdelay", "0", "-muxpreload", "0")

@@ -18,6 +18,7 @@ final class SourceReader {
     }
 
     private let demuxer: Demuxer
+    private let lookahead: PacketLookahead
     private let pipeline: VideoPipeline
     private let tracks: [Int: MediaTrack]
     private let options: MediaSource.Options
@@ -40,6 +41,7 @@ final class SourceReader {
 
     init(demuxer: Demuxer, pipeline: VideoPipeline, tracks: [MediaTrack], options: MediaSource.Options) {
         self.demuxer = demuxer
+        lookahead = PacketLookahead(demuxer)
         self.pipeline = pipeline
         self.tracks = Dictionary(tracks.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
         self.options = options
@@ -132,6 +134,7 @@ extension SourceReader {
             return false
         }
         pipeline.restart()
+        lookahead.restart()
         queue = []
         discontinuities = Discontinuities()
         failedReads = 0
@@ -216,7 +219,10 @@ extension SourceReader {
             let picture = try pipeline.picture(in: file, time: time) { withExtendedLifetime(owner) {} }
             return picture.map { .picture($0) }
         }
-        switch try demuxer.read() {
+        let repairedBefore = lookahead.repaired
+        let output = try lookahead.read()
+        pipeline.problems.repairedTimes += lookahead.repaired - repairedBefore
+        switch output {
         case .finished:
             isAtEnd = true
             noteEarlyEnd()
@@ -308,7 +314,9 @@ extension SourceReader {
         }
         let hasOwnDuration = pipeline.stream.pointee.duration > 0
         let end = hasOwnDuration ? videoEnd : latestEnd
-        guard let announced = demuxer.announcedEnd(pipeline.stream), discontinuities.count == 0 else { return }
+        // Whoever wrote the file may have taken its end from a wrong time.
+        guard discontinuities.count == 0, lookahead.repaired == 0 else { return }
+        guard let announced = demuxer.announcedEnd(pipeline.stream) else { return }
         // Headers are rounded, and some are a little off.
         let allowance = max(0.5, announced.seconds / 100)
         guard announced.seconds - end.seconds > allowance else { return }

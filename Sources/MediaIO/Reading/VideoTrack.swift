@@ -80,7 +80,8 @@ public struct SourceProblems: Sendable, Hashable {
     public internal(set) var damagedFrames = 0
     /// Failed reads, and packets that the container knows to be incomplete.
     public internal(set) var readErrors = 0
-    /// Frames whose time was missing or out of order and was made up. No frame is lost by that.
+    /// Frames whose time was missing or out of order, and packets whose time was far ahead of all around it, so that it was
+    /// made up. Nothing is lost by that.
     public internal(set) var repairedTimes = 0
     /// Jumps of the input's clock that were closed.
     public internal(set) var discontinuities = 0

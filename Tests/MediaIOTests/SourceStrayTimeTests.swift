@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Testing
+
+@testable import MediaIO
+
+/// One time of a file that lies far ahead of all others.
+@Suite struct SourceStrayTimeTests {
+    let folder: ClipFolder
+
+    init() throws { folder = try ClipFolder() }
+
+    /// Four seconds of pictures and sound in `clip`, as it should be.
+    private func makeClip(_ name: String, bFrames: Int) throws -> Reading {
+        let path = try folder.ffmpeg(
+            """
+            -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -f lavfi -i sine=sample_rate=48000:duration=4 \
+            -c:v libx264 -preset veryfast -bf \(bFrames) -g 50 -pix_fmt yuv420p -c:a aac \(name)
+            """
+        )
+        return try Reading(MediaSource(path: path))
+    }
+
+    /// The same with one packet's time an hour later.
+    private func reading(_ name: String, stray: Int, stream: String) throws -> (Reading, SourceProblems) {
+        let path = try folder.ffmpeg(
+            "-i \(name) -c copy -bsf:\(stream) setts=pts='if(eq(N\\,\(stray))\\,PTS+3600/TB\\,PTS)':dts=DTS stray-\(name)"
+        )
+        let source = try MediaSource(path: path)
+        let reading = try Reading(source)
+        return (reading, source.problems)
+    }
+
+    private func soundTimes(_ reading: Reading) -> [MediaTime] { reading.packets.map(\.presentationTime) }
+
+    /// Its own time is the one that is missing among the others.
+    @Test(arguments: [("a.mkv", 0), ("a.mkv", 3), ("a.mp4", 0), ("a.mp4", 3)], [1, 30, 51])
+    func strayPictureMovesNothingElse(clip: (name: String, bFrames: Int), stray: Int) throws {
+        let whole = try makeClip(clip.name, bFrames: clip.bFrames)
+        let (reading, problems) = try reading(clip.name, stray: stray, stream: "v")
+        #expect(reading.frames.count == 100)
+        let moved = zip(reading.seconds, whole.seconds).filter { abs($0 - $1) > 0.001 }
+        #expect(moved.isEmpty, "\(moved.prefix(3))")
+        #expect(problems.repairedTimes == 1)
+        #expect(soundTimes(reading) == soundTimes(whole))
+        #expect(try reading.pictures == whole.pictures)
+    }
+
+    /// What follows the picture before the last one could only be shown before it if the file reordered pictures.
+    @Test func strayPictureNearTheEndMovesNothing() throws {
+        let whole = try makeClip("a.mkv", bFrames: 0)
+        let (reading, problems) = try reading("a.mkv", stray: 98, stream: "v")
+        #expect(reading.seconds == whole.seconds)
+        #expect(problems.repairedTimes == 1)
+    }
+
+    @Test func straySoundEndsNothing() throws {
+        let whole = try makeClip("a.mkv", bFrames: 3)
+        let (reading, problems) = try reading("a.mkv", stray: 60, stream: "a")
+        #expect(reading.seconds == whole.seconds)
+        #expect(problems.repairedTimes == 1)
+        let (found, wanted) = (soundTimes(reading), soundTimes(whole))
+        #expect(found.count == wanted.count)
+        #expect(zip(found, wanted).allSatisfy { abs(($0 - $1).seconds) < 0.025 })
+    }
+
+    /// Pictures on both sides of the gap are coded in disorder.
+    @Test(arguments: ["a.mkv", "a.mp4"], [0, 3]) func gapsStay(name: String, bFrames: Int) throws {
+        let path = try folder.ffmpeg(
+            """
+            -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -vf setpts=PTS+gte(N\\,41)*600/TB -fps_mode passthrough \
+            -c:v libx264 -preset veryfast -bf \(bFrames) -b_strategy 0 -g 200 -pix_fmt yuv420p \(name)
+            """
+        )
+        let source = try MediaSource(path: path)
+        let reading = try Reading(source)
+        #expect(source.problems.repairedTimes == 0)
+        let wanted = (0..<100).map { Double($0) / 25 + ($0 >= 41 ? 600 : 0) }
+        #expect(reading.seconds.count == 100)
+        #expect(zip(reading.seconds, wanted).allSatisfy { abs($0 - $1) < 0.001 })
+    }
+}
