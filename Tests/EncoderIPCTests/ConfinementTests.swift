@@ -6,6 +6,7 @@ import Glibc
 import MediaTypes
 import SoftwareEncoder
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EncoderIPC
@@ -18,7 +19,7 @@ extension ProcessTests {
         private static let identity = EncoderIdentity(name: "x264", codec: .h264)
 
         init() throws {
-            path = try HelperPrograms.path("vatoolbox-helper")
+            path = try BuiltProgram.path("vatoolbox-helper")
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("vatoolbox-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
@@ -106,7 +107,7 @@ extension ProcessTests {
         /// On an old kernel, or in a container that forbids it.
         @Test(arguments: [ENOSYS, EPERM]) func whatTheKernelRefusesIsLogged(error: Int32) throws {
             let calls = "landlock_create_ruleset,seccomp,capset"
-            let outer = try HelperPrograms.path("SandboxEscapes")
+            let outer = try BuiltProgram.path("SandboxEscapes")
             let lines = Lines()
             let helper = try script("exec '\(outer)' --refuse \(error) \(calls) '\(path)'")
             let factory = try factory(helper, lines)

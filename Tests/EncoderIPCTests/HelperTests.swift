@@ -6,6 +6,7 @@ import Glibc
 import MediaTypes
 import SoftwareEncoder
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EncoderIPC
@@ -17,7 +18,7 @@ extension ProcessTests {
         private let path: String
 
         init() throws {
-            path = try HelperPrograms.path("vatoolbox-helper")
+            path = try BuiltProgram.path("vatoolbox-helper")
             x264 = RemoteEncoderFactory(Self.identity, pool: try HelperPrograms.pool("vatoolbox-helper"))
         }
 

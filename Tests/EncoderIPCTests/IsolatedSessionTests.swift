@@ -4,6 +4,7 @@ import BitstreamSyntax
 import Foundation
 import Glibc
 import MediaTypes
+import TestSupport
 import Testing
 import VAToolbox
 
@@ -84,7 +85,7 @@ extension ProcessTests {
         @Test(arguments: [(perHelper: 1, hasSpare: false), (3, false), (1, true)])
         func manySessionsLeaveNothingBehind(perHelper: Int, hasSpare: Bool) async throws {
             var poolOptions = HelperPool.Options()
-            poolOptions.path = try HelperPrograms.path("vatoolbox-helper")
+            poolOptions.path = try BuiltProgram.path("vatoolbox-helper")
             poolOptions.encodersPerHelper = perHelper
             poolOptions.keepsSpare = hasSpare
             var pool: HelperPool? = try HelperPool(poolOptions)

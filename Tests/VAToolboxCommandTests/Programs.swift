@@ -175,22 +175,5 @@ final class Scratch {
     }
 
     /// The command as it was built, beside the tests.
-    static let vatoolbox: String = {
-        // The tests are a library that a program of the toolchain has loaded.
-        let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
-        let line = maps.split(separator: "\n").first { $0.hasSuffix(".xctest") }
-        guard let path = line.flatMap({ line in line.firstIndex(of: "/").map { String(line[$0...]) } }) else {
-            return "vatoolbox"
-        }
-        var url = URL(fileURLWithPath: path).deletingLastPathComponent()
-        while url.path != "/" {
-            let candidate = url.appendingPathComponent("vatoolbox").path
-            var isFolder: ObjCBool = false
-            if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue {
-                return candidate
-            }
-            url.deleteLastPathComponent()
-        }
-        return "vatoolbox"
-    }()
+    static let vatoolbox = (try? BuiltProgram.path("vatoolbox")) ?? "vatoolbox was not built"
 }

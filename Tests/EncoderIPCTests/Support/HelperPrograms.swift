@@ -13,25 +13,10 @@ import Testing
 
 /// The helper programs as they were built, beside the tests.
 enum HelperPrograms {
-    static func path(_ name: String) throws -> String {
-        // The tests are a library that a program of the toolchain has loaded.
-        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-        let line = try #require(maps.split(separator: "\n").first { $0.hasSuffix(".xctest") })
-        let start = try #require(line.firstIndex(of: "/"))
-        var url = URL(fileURLWithPath: String(line[start...])).deletingLastPathComponent()
-        while url.path != "/" {
-            let candidate = url.appendingPathComponent(name).path
-            if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
-            url.deleteLastPathComponent()
-        }
-        Issue.record("\(name) was not built")
-        throw CancellationError()
-    }
-
     /// A pool of such helpers.
     static func pool(_ name: String, _ change: (inout HelperPool.Options) -> Void = { _ in }) throws -> HelperPool {
         var options = HelperPool.Options()
-        options.path = try path(name)
+        options.path = try BuiltProgram.path(name)
         change(&options)
         return try HelperPool(options)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EncodingBenchmark
@@ -77,7 +78,7 @@ import Testing
     private func run(_ arguments: [String]) throws -> Outcome {
         try withFolder { folder in
             let process = Process()
-            process.executableURL = try FileManager.default.builtProgram("vatoolbox")
+            process.executableURL = URL(fileURLWithPath: try BuiltProgram.path("vatoolbox"))
             process.arguments = arguments
             process.standardInput = FileHandle.nullDevice
             let files = try ["out", "err"].map { name in
@@ -100,22 +101,5 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         return try body(folder.path)
-    }
-}
-
-extension FileManager {
-    /// A program of this package, which SwiftPM builds into the folder of the tests.
-    fileprivate func builtProgram(_ name: String) throws -> URL {
-        // The tests are a library that a program of the toolchain has loaded.
-        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n")
-        let line = try #require(maps.first { $0.hasSuffix(".xctest") })
-        var folder = URL(fileURLWithPath: String(line[try #require(line.firstIndex(of: "/"))...]))
-        while folder.path != "/" {
-            folder.deleteLastPathComponent()
-            let program = folder.appendingPathComponent(name)
-            let isFolder = (try? program.resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory ?? true
-            if !isFolder { return program }
-        }
-        throw CocoaError(.fileNoSuchFile)
     }
 }
