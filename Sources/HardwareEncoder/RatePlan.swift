@@ -33,13 +33,17 @@ struct RatePlan: Hashable, Sendable {
     /// How full the decoder's buffer is at the first picture (`initial_buffer_fullness`), in bits; `nil` without one.
     var initialFullness: Int?
     /// Whether the quantizer changes from macroblock to macroblock (`mb_rate_control`); `nil` for the driver's choice.
-    /// The config has the mode alone all the same: iHD 23.1 takes `VA_RC_MB` beside CBR and VBR, and refuses it beside
-    /// others.
     var controlsMacroblocks: Bool?
     /// Whether a stream that falls short of its rate is filled up.
     var isPadded = false
     /// Where the plan differs from what was asked for.
     var adjustments: [Adjustment] = []
+
+    /// The modes that the config is made with. From 24.1.4 on iHD heeds `mb_rate_control` only with `VA_RC_MB` in the
+    /// config, which it takes beside CBR and VBR, and refuses beside others.
+    var configModes: RateControlModes {
+        controlsMacroblocks == true && [.cbr, .vbr].contains(mode) ? [mode, .perMacroblock] : mode
+    }
 
     /// How long the decoder's buffer fills before the first picture is taken from it (`initial_cpb_removal_delay`), in
     /// units of 1/90000 s, at least 1.

@@ -55,7 +55,7 @@ import Testing
         }
         #expect(error?.code == .frameFailed && error?.given == "status 0x8000, 2 bytes")
         try withSegments([([1, 2], nil, bad)]) { segments in
-            let status = try CodedPictureStatus(segments, Quirks(vendor: DriverNumbers.navi21.vendor))
+            let status = try CodedPictureStatus(segments, Quirks(vendor: DriverNumbers.navi21.vendor, codec: .h264))
             #expect(!status.isOverflown && status.segments.map(\.count) == [2])
         }
     }
@@ -85,7 +85,7 @@ import Testing
 
     /// What iHD says of a buffer that it has not coded into.
     @Test func aBufferThatIsFullToTheLastByteHoldsNothingOfSomeDrivers() throws {
-        let intel = Quirks(vendor: DriverNumbers.skylake.vendor)
+        let intel = Quirks(vendor: DriverNumbers.skylake.vendor, codec: .h264)
         #expect(throws: MediaError.self) {
             try withSegments([([1, 2, 3, 4], nil, 0)], capacity: 4) { _ = try CodedPictureStatus($0, intel) }
         }

@@ -118,7 +118,7 @@ import Testing
 
     /// H.265 D.3.8: recovery_poc_cnt is below half of MaxPicOrderCntLsb, which is 256.
     @Test func wavesAreNoLongerThanRecoveryPointsCanTell() throws {
-        let setup = try setup {
+        let setup = try setup(vendor: "one without quirks") {
             ($0.width, $0.height, $0.usesIntraRefresh, $0.keyFrameInterval.frames) = (3840, 2160, true, 300)
         }
         #expect(setup.device.intraRefresh == IntraRefreshWave(isColumn: true, length: 240, period: 128))
@@ -222,7 +222,7 @@ import Testing
             payload: stream.bufferingPeriod(initialDelay: 45_000).payload,
             for: stream.sequence
         )
-        #expect(period.nal == [InitialRemovalDelay(45_000)])
+        #expect(period.nal == [InitialRemovalDelay(45_000, offset: 45_000)])
         let timing = try HEVCPictureTiming(
             payload: stream.pictureTiming(removal: 3, output: 2).payload,
             for: stream.sequence

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import CLibVA
 import GOPPlanning
 import MediaTypes
@@ -10,16 +11,16 @@ import Testing
 
 @Suite struct QuirksTests {
     @Test func aDriverThatNobodyKnowsHasNone() {
-        #expect(Quirks(vendor: "VAToolbox reference driver (intel)") == Quirks())
-        #expect(Quirks(vendor: "") == Quirks())
+        #expect(Quirks(vendor: "VAToolbox reference driver (intel)", codec: .h264) == Quirks())
+        #expect(Quirks(vendor: "", codec: .h264) == Quirks())
         #expect(Quirks().statusMask == .max && Quirks().refusal == nil)
     }
 
     @Test func driversAreKnownByWhatTheyCallThemselves() {
-        let intel = Quirks(vendor: DriverNumbers.skylake.vendor)
+        let intel = Quirks(vendor: DriverNumbers.skylake.vendor, codec: .h264)
         #expect(intel.statusMask == 0xFFFF && intel.fullBufferIsUnused && intel.averageWindow == 150)
         #expect(intel.frameRateDenominatorLimit == 4095 && intel.qualityValues == nil && intel.refusal == nil)
-        let amd = Quirks(vendor: DriverNumbers.navi21.vendor)
+        let amd = Quirks(vendor: DriverNumbers.navi21.vendor, codec: .h264)
         #expect(amd.statusMask == 0 && !amd.fullBufferIsUnused && amd.qualityValues == [5, 3, 0])
         #expect(amd.ignoresSliceQuantizers && !intel.ignoresSliceQuantizers && amd.fullnessLimit == 67_108_863)
         #expect(intel.unchangeableModes == [.avbr, .icq] && amd.unchangeableModes == [])
@@ -94,8 +95,11 @@ import Testing
         #expect(Quirk.version(in: "Intel i965 driver for Intel(R) Kaby Lake - 2.4.1") == [2, 4, 1])
         #expect(Quirk.version(in: "no number") == nil)
         let old = Quirk("Gallium", before: [24], what: "", why: "", source: "") { _ in }
-        #expect(old.concerns(DriverNumbers.navi21.vendor) && old.concerns("Gallium of no version"))
-        #expect(!old.concerns("Mesa Gallium driver 24.0.1") && !old.concerns(DriverNumbers.skylake.vendor))
+        #expect(old.concerns(DriverNumbers.navi21.vendor, .h264) && old.concerns("Gallium of no version", .hevc))
+        #expect(!old.concerns("Mesa Gallium driver 24.0.1", .h264))
+        #expect(!old.concerns(DriverNumbers.skylake.vendor, .h264))
+        let one = Quirk("Gallium", .hevc, what: "", why: "", source: "") { _ in }
+        #expect(one.concerns("Gallium", .hevc) && !one.concerns("Gallium", .h264))
     }
 
     /// Level 1 is the best preset, and what is beyond the presets becomes the fastest.
@@ -114,6 +118,71 @@ import Testing
         #expect(try value(1).device.qualityLevel == 5 && value(2).device.qualityLevel == 3)
         #expect(try value(3).device.qualityLevel == 0 && value(3).device.adjustments.isEmpty)
         #expect(try value(7).device.adjustments.map(\.used) == ["3"])
+    }
+
+    /// A GPU that has B-frames, behind drivers that have and have not been known to refuse some.
+    @Test(arguments: [("one without quirks", 3, 1, 3), ("Mesa Gallium driver 25.0.7 for AMD Radeon", 2, 0, 0)])
+    func noBFrameRefersToABFrameWhereThatIsRefused(
+        vendor: String,
+        bFrames: Int,
+        depth: Int,
+        inThreeLayers: Int
+    ) throws {
+        func structure(layers: Int, _ bFrames: BFrames) throws -> GOPStructure {
+            var configuration = EncoderConfiguration(width: 640, height: 360)
+            (configuration.temporalLayers, configuration.bFrames) = (layers, bFrames)
+            return try H264Setup(
+                configuration,
+                capabilities: DriverNumbers.intel.capabilities,
+                vendor: vendor,
+                maximumReorderDepth: nil
+            ).device.structure
+        }
+        let automatic = try structure(layers: 1, .automatic)
+        #expect(automatic.consecutiveBFrames == bFrames && automatic.pyramidDepth == depth)
+        #expect(try structure(layers: 1, .maximum(3)).pyramidDepth == depth)
+        #expect(try structure(layers: 2, .automatic).consecutiveBFrames == 1)
+        let three = try structure(layers: 3, .automatic)
+        #expect(three.temporalLayers == 3 && three.consecutiveBFrames == inThreeLayers)
+    }
+
+    /// Mesa's firmware fails with constrained intra prediction unless quantizers are constant.
+    @Test func wavesOfMesaAreConstrainedOnlyWithConstantQuantizers() throws {
+        func isConstrained(_ vendor: String, _ rateControl: RateControl) throws -> Bool {
+            var configuration = EncoderConfiguration(width: 640, height: 360)
+            (configuration.usesIntraRefresh, configuration.rateControl) = (true, rateControl)
+            let setup = try H264Setup(
+                configuration,
+                capabilities: DriverNumbers.skylake.capabilities,
+                vendor: vendor,
+                maximumReorderDepth: nil
+            )
+            #expect(setup.device.intraRefresh != nil)
+            return setup.stream.picture.constrainedIntraPredFlag
+        }
+        let mesa = "Mesa Gallium driver 25.0.7 for AMD Radeon"
+        #expect(try isConstrained(mesa, .constantQuantizer(26)) && !isConstrained(mesa, .averageBitRate(1_000_000)))
+        #expect(try isConstrained("one without quirks", .averageBitRate(1_000_000)))
+    }
+
+    /// iHD heeds the wish for single macroblocks only where the config has it as well.
+    @Test func configsSayThatMacroblocksAreControlled() throws {
+        func modes(_ asked: Bool?, _ rateControl: RateControl) throws -> RateControlModes {
+            var configuration = EncoderConfiguration(width: 640, height: 360)
+            (configuration.hardware.controlsMacroblocks, configuration.rateControl) = (asked, rateControl)
+            let device = try H264Setup(
+                configuration,
+                capabilities: DriverNumbers.skylake.capabilities,
+                vendor: DriverNumbers.skylake.vendor,
+                maximumReorderDepth: nil
+            ).device
+            let value = try #require(device.attributes.first { $0.attribute == .rateControl }).value
+            return RateControlModes(rawValue: value)
+        }
+        #expect(try modes(true, .averageBitRate(1_000_000)) == [.vbr, .perMacroblock])
+        #expect(try modes(true, .constantBitRate(1_000_000)) == [.cbr, .perMacroblock])
+        #expect(try modes(false, .averageBitRate(1_000_000)) == .vbr && modes(nil, .averageBitRate(1_000_000)) == .vbr)
+        #expect(try modes(true, .constantQuantizer(26)) == .cqp)
     }
 
     @Test func everyQuirkSaysWhatWhyAndWhence() {

@@ -123,9 +123,9 @@ struct StreamTraits: Hashable, Sendable {
     var initialQuantizer = 26
     /// Whether the quantizer changes within a slice.
     var changesQuantizers = false
-    /// Whether a wave of intra blocks goes over the pictures, which must not take samples from blocks that are not
-    /// renewed yet.
-    var hasIntraRefresh = false
+    /// Whether intra blocks take no samples from others, as those of a wave of intra refresh must not from blocks that are
+    /// not renewed yet.
+    var constrainsIntra = false
     /// Whether it sends buffering periods and picture timing, without which the rates in the stream mean nothing.
     var sendsTiming = false
 }

@@ -10,6 +10,9 @@ struct DecoderSchedule: Sendable {
     var tick: (units: Int, scale: Int)
     /// How many ticks a picture is shown.
     var ticksOfPicture: Int
+
+    /// How long the buffer fills, in units of 1/90000 s: the longest that a picture waits in it.
+    var longestDelay: UInt32 { max(1, UInt32(clamping: Int128(bufferSize) * 90_000 / Int128(max(1, bitRate)))) }
 }
 
 /// When bits come into the buffer of the decoder that a stream with a constant rate is made for, and when pictures
@@ -36,7 +39,7 @@ struct ReferenceDecoderClock: Sendable {
         self.schedule = schedule
         self.schedule.tick = (max(1, schedule.tick.units), max(1, schedule.tick.scale))
         self.firstDelay = firstDelay
-        longestDelay = max(1, UInt32(clamping: Int128(schedule.bufferSize) * 90_000 / Int128(schedule.bitRate)))
+        longestDelay = schedule.longestDelay
     }
 
     /// `initial_cpb_removal_delay` of a buffering period that begins with the next picture, in units of 1/90000 s: from

@@ -241,7 +241,7 @@ extension H264Stream {
         set.numRefIdxL1DefaultActiveMinus1 = UInt32(clamping: traits.activeReferences[1] - 1)
         set.picInitQpMinus26 = Int32(clamping: traits.initialQuantizer - 26)
         set.deblockingFilterControlPresentFlag = true
-        set.constrainedIntraPredFlag = traits.hasIntraRefresh
+        set.constrainedIntraPredFlag = traits.constrainsIntra
         if profile == .h264High {
             set.high = H264PictureParameterSet.HighProfileElements()
             set.high?.transform8x8ModeFlag = tools.has8x8Transform

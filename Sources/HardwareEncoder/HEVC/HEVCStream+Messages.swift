@@ -33,11 +33,13 @@ extension HEVCStream {
         return [unit, UInt8(clamping: picture.temporalLayer + 1), type << 5 | 0x10]
     }
 
-    /// HEVC D.3.2.
+    /// HEVC D.3.2: delay and offset are the same together for all of a coded video sequence, in which CRA pictures begin
+    /// periods of other delays.
     func bufferingPeriod(initialDelay: UInt32) throws(BitstreamError) -> SEIMessage {
         var period = HEVCBufferingPeriod()
         period.bpSeqParameterSetId = sequence.spsSeqParameterSetId
-        period.nal = [InitialRemovalDelay(initialDelay)]
+        let longest = decoderSchedule?.longestDelay ?? initialDelay
+        period.nal = [InitialRemovalDelay(initialDelay, offset: longest - min(initialDelay, longest))]
         return try period.message(for: sequence)
     }
 

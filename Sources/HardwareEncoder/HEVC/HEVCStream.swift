@@ -241,7 +241,7 @@ extension HEVCStream {
         let list1 = traits.reorderDepth == 0 && ofP > 0 ? ofP : traits.activeReferences[1]
         set.numRefIdxL1DefaultActiveMinus1 = UInt32(clamping: list1 - 1)
         set.initQpMinus26 = Int32(clamping: traits.initialQuantizer - 26)
-        set.constrainedIntraPredFlag = traits.hasIntraRefresh && tools.canConstrainIntra
+        set.constrainedIntraPredFlag = traits.constrainsIntra && tools.canConstrainIntra
         set.transformSkipEnabledFlag = tools.skipsTransforms
         if tools.mustChangeQuantizers || traits.changesQuantizers && tools.canChangeQuantizers {
             set.diffCuQpDeltaDepth = 0
@@ -269,6 +269,8 @@ extension HEVCStream {
             let isConstant = if case .constantBitRate = configuration.rateControl { true } else { false }
             let isFixed = !configuration.isFrameRateVariable
             usability.hrd = referenceDecoder(rateLimit, isConstant: isConstant, isFixed: isFixed)
+            // Order counts go up by one from picture to picture. Said also because Mesa reads an HRD only behind this.
+            if isFixed { usability.timing?.numTicksPocDiffOneMinus1 = 0 }
         }
         return usability
     }

@@ -50,6 +50,9 @@ extension DeviceSettlement {
             structure.list0Limit = min(max(references.list0, 1), Self.usualReferences.list0)
             structure.list1Limit = min(max(references.list1, 1), Self.usualReferences.list1)
         }
+        if let limit = quirks.lowPowerList0Limit, isLowPower, structure.consecutiveBFrames > 0 {
+            structure.list0Limit = min(structure.list0Limit, limit)
+        }
         structure.randomAccess = randomAccess(refresh, hasBFrames: structure.consecutiveBFrames > 0)
         let isDemanded = configuration.bFrames.isDemanded || structure.longTermReferences > 0
         let least = codec.level == nil && isDemanded ? min(structure.minimumPictureCount, 16) : 1
@@ -70,8 +73,14 @@ extension DeviceSettlement {
             report("temporal layers", "\(asked)", "1", "intra refresh needs every frame")
             return 1
         }
+        if quirks.lacksTemporalLayers {
+            report("temporal layers", "\(asked)", "1", "the driver puts all slices into the lowest one")
+            return 1
+        }
         return min(max(asked, 1), 3)
     }
+
+    private var isLowPower: Bool { capabilities.entrypoint == .encSliceLowPower }
 
     /// Marking and unmarking them is said in slice headers.
     private func longTermReferences() -> Int {
@@ -84,6 +93,8 @@ extension DeviceSettlement {
 
     private func bFrames(_ codec: CodecLimits, _ refresh: IntraRefreshWave?, layers: Int) -> Int {
         guard hasBFrames(codec), refresh == nil, configuration.allowsReordering else { return 0 }
+        // Of three layers the middle one is of B-frames to which others refer.
+        if layers > 2, quirks.refusesBFrameReferences { return 0 }
         let filling = GOPStructure.bFrames(fillingLayers: layers)
         switch configuration.bFrames {
         case .off: return 0
@@ -95,7 +106,9 @@ extension DeviceSettlement {
     }
 
     /// What a B-frame that is a reference pushes out of the decoded picture buffer is said in slice headers.
-    private var hasPyramid: Bool { configuration.allowsBPyramid && !packedHeaders.isEmpty }
+    private var hasPyramid: Bool {
+        configuration.allowsBPyramid && !packedHeaders.isEmpty && !quirks.refusesBFrameReferences
+    }
 
     private func pyramidDepth(_ structure: GOPStructure) -> Int {
         guard hasPyramid, structure.temporalLayers == 1, structure.consecutiveBFrames >= 2 else { return 0 }

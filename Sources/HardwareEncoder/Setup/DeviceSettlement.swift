@@ -111,7 +111,7 @@ extension DeviceSettlement {
             values.append(ConfigAttributeValue(.renderTargetFormat, format.renderTargetFormat.rawValue))
         }
         if !capabilities.rateControlModes.isEmpty {
-            values.append(ConfigAttributeValue(.rateControl, rate.mode.rawValue))
+            values.append(ConfigAttributeValue(.rateControl, rate.configModes.rawValue))
         }
         if capabilities[.packedHeaders] != nil {
             values.append(ConfigAttributeValue(.packedHeaders, packedHeaders.rawValue))
@@ -152,6 +152,10 @@ extension DeviceSettlement {
 
     mutating func qualityLevel() -> Int? {
         guard let asked = configuration.hardware.qualityLevel else { return nil }
+        if let reason = quirks.noQualityLevels {
+            report("quality level", "\(asked)", "none", reason)
+            return nil
+        }
         guard capabilities.qualityLevels > 1 else {
             report("quality level", "\(asked)", "none", "the driver has no quality levels")
             return nil

@@ -29,7 +29,7 @@ extension EncoderSetup {
         vendor: String,
         maximumReorderDepth: Int?
     ) throws(MediaError) {
-        let quirks = Quirks(vendor: vendor)
+        let quirks = Quirks(vendor: vendor, codec: Stream.codec)
         if let refusal = quirks.refusal { throw MediaError(.unsupported, refusal, given: vendor) }
         let ours = capabilities.filter { $0.videoProfile(Stream.self) != nil }
         var settled: [Self] = []
@@ -115,11 +115,11 @@ extension EncoderSetup {
         let format = Stream.pixelFormat(profile)
         try settlement.check(format)
         var rate = try settlement.rate(limit: Stream.rateLimit(configuration))
-        // VA-API counts waves in macroblocks, whatever the codec (VAEncMiscParameterRIR).
-        let macroblocks = blocks(ofSide: 16, configuration.width, configuration.height)
+        // VA-API counts waves in macroblocks, whatever the codec (VAEncMiscParameterRIR); not all drivers do.
+        let refreshed = blocks(ofSide: quirks.refreshBlock, configuration.width, configuration.height)
         let refresh = settlement.intraRefresh(
-            columns: macroblocks.columns,
-            rows: macroblocks.rows,
+            columns: refreshed.columns,
+            rows: refreshed.rows,
             longest: Stream.longestRefresh
         )
         let limits = Stream.limits(configuration, profile, tools)
@@ -141,7 +141,8 @@ extension EncoderSetup {
         traits.slices = slices.count
         traits.initialQuantizer = rate.quantizer
         traits.changesQuantizers = rate.mode != .cqp || regions > 0
-        traits.hasIntraRefresh = refresh != nil
+        let canConstrain = rate.mode == .cqp || !quirks.cannotConstrainIntraWithRates
+        traits.constrainsIntra = refresh != nil && canConstrain
         traits.sendsTiming = settlement.sendsTiming(rate)
         let stream = try Stream(configuration, traits, tools)
         rate = rate.keepingPeak(below: stream.levelLimit.bitsPerSecond)

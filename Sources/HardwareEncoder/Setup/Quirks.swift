@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import VAAPI
 
 /// What the code has to know of single drivers because VA-API does not tell it, or because they tell it wrongly.
@@ -11,6 +12,8 @@ struct Quirks: Hashable, Sendable {
     var statusMask: UInt32 = .max
     /// Whether a coded buffer that is as full as it can be holds no picture.
     var fullBufferIsUnused = false
+    /// Why no quality level is sent, although the driver lists some.
+    var noQualityLevels: String?
     /// What is sent for the quality levels, the first for level 1; `nil` for the level itself.
     var qualityValues: [Int]?
     /// The highest denominator of a frame rate, up to 65535.
@@ -31,13 +34,25 @@ struct Quirks: Hashable, Sendable {
 
     /// What coded pictures of HEVC are multiples of.
     var hevcAlignment = PictureAlignment(width: 1, height: 1)
+    /// Whether the range of quantizers holds for the picture only that it is sent with.
+    var forgetsQuantizerRange = false
+    /// Whether a B-frame must not be what another B-frame refers to.
+    var refusesBFrameReferences = false
+    /// The most references in list 0 with low power and B-frames; `nil` for as many as are listed.
+    var lowPowerList0Limit: Int?
+    /// Whether all slices leave in temporal layer 0.
+    var lacksTemporalLayers = false
+    /// The side of the blocks in which waves of intra refresh are counted.
+    var refreshBlock = 16
+    /// Whether intra prediction goes wrong where it is constrained while rates are controlled.
+    var cannotConstrainIntraWithRates = false
 
     /// A driver that does what `va.h` says.
     init() {}
 
-    /// What is known of the driver that calls itself so (`vaQueryVendorString`).
-    init(vendor: String) {
-        for quirk in Self.table where quirk.concerns(vendor) { quirk.change(&self) }
+    /// What is known of the driver that calls itself so (`vaQueryVendorString`), as far as it concerns a codec.
+    init(vendor: String, codec: VideoCodec) {
+        for quirk in Self.table where quirk.concerns(vendor, codec) { quirk.change(&self) }
     }
 }
 
@@ -54,6 +69,8 @@ extension RatePlan {
 struct Quirk: Sendable {
     /// A part of the vendor string by which the driver is known.
     let driver: String
+    /// The codec that it concerns; `nil` for all.
+    let codec: VideoCodec?
     /// Names of chips, as the vendor string has them, one of which it concerns; empty for all.
     let chips: [String]
     /// The first version that it does not concern any more, as far as the vendor string tells it; `nil` for none yet.
@@ -69,6 +86,7 @@ struct Quirk: Sendable {
 
     init(
         _ driver: String,
+        _ codec: VideoCodec? = nil,
         on chips: [String] = [],
         before version: [Int]? = nil,
         what: String,
@@ -77,13 +95,15 @@ struct Quirk: Sendable {
         change: @escaping @Sendable (inout Quirks) -> Void
     ) {
         self.driver = driver
+        self.codec = codec
         self.chips = chips
         firstWithout = version
         (self.what, self.why, self.source, self.change) = (what, why, source, change)
     }
 
-    /// Whether it concerns a driver.
-    func concerns(_ vendor: String) -> Bool {
+    /// Whether it concerns a driver and a codec.
+    func concerns(_ vendor: String, _ codec: VideoCodec) -> Bool {
+        guard self.codec == nil || self.codec == codec else { return false }
         guard vendor.contains(driver), chips.isEmpty || chips.contains(where: vendor.contains) else { return false }
         guard let firstWithout, let version = Self.version(in: vendor) else { return true }
         return version.lexicographicallyPrecedes(firstWithout)
@@ -153,6 +173,42 @@ extension Quirks {
             $0.ignoresChangedQuality = true
         },
         Quirk(
+            "Intel iHD driver",
+            .hevc,
+            what: "It lists seven quality levels and refuses all but 1, 4 and 7; free builds refuse every one.",
+            why: "A refused parameter fails the picture, and nothing tells free builds from others.",
+            source: "media-driver, media_ddi_encode_hevc.cpp, DdiEncodeHevc::ParseMiscParams; 23.1.1 on an emulated tgl"
+        ) {
+            $0.noQualityLevels = "this driver refuses most of its quality levels for HEVC, in free builds all of them"
+        },
+        Quirk(
+            "Intel iHD driver",
+            .hevc,
+            what: "It forgets the range of quantizers with every picture.",
+            why: "From the second picture on, single blocks would leave the range.",
+            source: "media-driver, media_ddi_encode_hevc.cpp, ParsePicParams after ParseMiscParamRC (BRCMinQp)"
+        ) {
+            $0.forgetsQuantizerRange = true
+        },
+        Quirk(
+            "Intel iHD driver",
+            .hevc,
+            what: "Low-power encoders were seen to break B pictures with more than three references in both lists.",
+            why: "The pictures decode with blocks that are wrong.",
+            source: "media-driver, issue 1390, on Tiger Lake; the driver lists 3 and 1"
+        ) {
+            $0.lowPowerList0Limit = 2
+        },
+        Quirk(
+            "Intel iHD driver",
+            .hevc,
+            what: "It counts waves of intra refresh in blocks of 32x32.",
+            why: "The first half of a wave would renew twice as much as asked for, the second half nothing.",
+            source: "media-driver, encode_hevc_vdenc, rollingILimit and intraRefreshPos"
+        ) {
+            $0.refreshBlock = 32
+        },
+        Quirk(
             "Mesa Gallium driver",
             what: "With constant quantizers it reads pic_init_qp and, before Mesa 24.1, not slice_qp_delta.",
             why: "All pictures would have the same quantizer, and a changed one no effect.",
@@ -199,6 +255,41 @@ extension Quirks {
             source: "Mesa, vlVaSyncSurface, vlVaEndPicture, rvce_begin_frame; 22.3.6 on an emulated polaris10"
         ) {
             $0.framesInFlightLimit = 1
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            .h264,
+            what: "Newer versions refuse a picture whose list 1 has a B-frame, and fail every picture after it.",
+            why: "A pyramid, which nothing says they have not, would cost the encoder.",
+            source: "Mesa, radeon_vcn_enc.c, radeon_vcn_enc_h264_get_param (B-frame as L1 reference)"
+        ) {
+            $0.refusesBFrameReferences = true
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            .hevc,
+            what: "It writes the headers of slices itself, with no layers unless it is told a rate for each.",
+            why: "All slices would have TemporalId 0, upper ones with a type that is forbidden there (HEVC 7.4.2.2).",
+            source: "Mesa, radeon_vcn_enc.c, radeon_enc_slice_header_hevc (num_temporal_layers)"
+        ) {
+            $0.lacksTemporalLayers = true
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            .hevc,
+            what: "It counts waves of intra refresh in coding tree blocks, which are 64x64.",
+            why: "A quarter of a wave would renew four times as much as asked for, the rest nothing.",
+            source: "Mesa, radeon_vcn_enc.c, radeon_vcn_enc_get_intra_refresh_param"
+        ) {
+            $0.refreshBlock = 64
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "Its firmware fails with constrained intra prediction and rate control; new versions leave that out.",
+            why: "What the parameter sets say and what the slices do would differ, and pictures drift.",
+            source: "Mesa, radeon_vcn_enc.c, radeon_vcn_enc_get_rc_param and the comment there (constrained_intra_pred)"
+        ) {
+            $0.cannotConstrainIntraWithRates = true
         },
         Quirk(
             "Mesa Gallium driver",

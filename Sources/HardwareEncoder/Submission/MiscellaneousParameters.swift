@@ -52,6 +52,8 @@ struct MiscellaneousParameters: Sendable {
         if picture.isIDR || isRateChanged {
             appendRate(to: &list)
             isRateChanged = false
+        } else if device.quirks.forgetsQuantizerRange, rate.quantizerRange != nil, rate.mode != .cqp {
+            list.appendMiscellaneous(VAEncMiscParameterTypeRateControl.rawValue, rateControl)
         }
         if picture.isIDR { appendLimits(to: &list) }
         appendRegions(to: &list, picture.regions)

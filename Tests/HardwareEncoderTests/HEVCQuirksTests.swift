@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import CLibVA
+import GOPPlanning
+import MediaTypes
+import Testing
+
+@testable import HardwareEncoder
+@testable import VAAPI
+
+/// What is made of HEVC by drivers that do not do all that they list.
+@Suite struct HEVCQuirksTests {
+    private static let intel = "Intel iHD driver for Intel(R) Gen Graphics - 25.2.3 ()"
+    private static let mesa = "Mesa Gallium driver 25.0.7 for AMD Radeon RX 6800 XT (radeonsi, navi21, LLVM 19.1.7)"
+    private static let none = "one without quirks"
+
+    /// On an encoder that lists everything.
+    private func setup(
+        _ vendor: String,
+        _ entrypoint: VAEntrypoint = VAEntrypointEncSliceLP,
+        _ change: (inout EncoderConfiguration) -> Void
+    ) throws -> HEVCSetup {
+        var configuration = EncoderConfiguration(width: 1280, height: 720)
+        (configuration.codec, configuration.bFrames) = (.hevc, .off)
+        change(&configuration)
+        return try HEVCSetup(
+            configuration.validated(for: .hevc).configuration,
+            capabilities: [
+                DriverNumbers.capabilities(
+                    VAProfileHEVCMain,
+                    entrypoint,
+                    [
+                        .rateControl: 5278, .packedHeaders: 31, .maximumReferences: 0x10003, .intraRefresh: 3,
+                        .qualityRange: 7, .hevcFeatures: 26_215_524, .hevcBlockSizes: 35023,
+                    ]
+                )
+            ],
+            vendor: vendor,
+            maximumReorderDepth: nil
+        )
+    }
+
+    @Test func qualityLevelsThatWouldFailThePictureAreNotSent() throws {
+        let refused = try setup(Self.intel) { $0.hardware.qualityLevel = 4 }.device
+        #expect(refused.qualityLevel == nil)
+        #expect(refused.adjustments.map(\.property) == ["quality level"] && refused.adjustments.map(\.used) == ["none"])
+        #expect(try setup(Self.none) { $0.hardware.qualityLevel = 4 }.device.qualityLevel == 4)
+    }
+
+    @Test func layersThatSlicesWouldNotTellAreNotMade() throws {
+        let device = try setup(Self.mesa) { $0.temporalLayers = 3 }.device
+        #expect(device.structure.temporalLayers == 1)
+        #expect(device.adjustments.map(\.property) == ["temporal layers"])
+        #expect(try setup(Self.intel) { $0.temporalLayers = 3 }.device.structure.temporalLayers == 3)
+        #expect(try setup(Self.mesa) { _ in }.device.adjustments.isEmpty)
+    }
+
+    @Test(arguments: [(none, 16), (intel, 32), (mesa, 64)]) func wavesAreCountedAsTheDriverDoes(
+        vendor: String,
+        side: Int
+    ) throws {
+        let setup = try setup(vendor) { ($0.usesIntraRefresh, $0.keyFrameInterval.frames) = (true, 300) }
+        let wave = try #require(setup.device.intraRefresh)
+        #expect(wave.length == 1280 / side && wave.period == wave.length)
+        var parameters = MiscellaneousParameters(setup.device, setup.stream.configuration)
+        var end = 0
+        for position in 0..<wave.period {
+            var list = ParameterList()
+            parameters.append(to: &list, .init(isIDR: false, refreshPosition: position))
+            let entry = try #require(list.entries.last)
+            let sent = list.bytes[entry.range].withUnsafeBytes {
+                $0.loadUnaligned(fromByteOffset: 4, as: VAEncMiscParameterRIR.self)
+            }
+            end = Int(sent.intra_insertion_location) + Int(sent.intra_insert_size)
+        }
+        #expect(end == 1280 / side)
+    }
+
+    @Test func quantizerRangesAreSaidForEveryPictureWhereTheyAreForgotten() throws {
+        func sent(_ vendor: String, range: ClosedRange<Int>?, isIDR: Bool) throws -> [UInt32] {
+            let setup = try setup(vendor) {
+                ($0.rateControl, $0.quantizerRange) = (.averageBitRate(1_000_000), range)
+            }
+            var parameters = MiscellaneousParameters(setup.device, setup.stream.configuration)
+            var (first, next) = (ParameterList(), ParameterList())
+            parameters.append(to: &first, .init(isIDR: true))
+            parameters.append(to: &next, .init(isIDR: false))
+            let list = isIDR ? first : next
+            return list.entries.map { entry in
+                list.bytes[entry.range].withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+            }
+        }
+        let rate = VAEncMiscParameterTypeRateControl.rawValue
+        #expect(try sent(Self.intel, range: 12...40, isIDR: false) == [rate])
+        #expect(try sent(Self.intel, range: nil, isIDR: false) == [])
+        #expect(try sent(Self.none, range: 12...40, isIDR: false) == [])
+        #expect(try sent(Self.intel, range: 12...40, isIDR: true).filter { $0 == rate }.count == 1)
+    }
+
+    /// Three in all where two lists were seen to break pictures.
+    @Test func lowPowerBFramesReferToNoMoreThanThree() throws {
+        func limits(_ vendor: String, _ entrypoint: VAEntrypoint, _ bFrames: BFrames) throws -> [Int] {
+            let structure = try setup(vendor, entrypoint) { $0.bFrames = bFrames }.device.structure
+            return [structure.list0Limit, structure.list1Limit]
+        }
+        #expect(try limits(Self.intel, VAEntrypointEncSliceLP, .automatic) == [2, 1])
+        #expect(try limits(Self.intel, VAEntrypointEncSlice, .automatic) == [3, 1])
+        #expect(try limits(Self.intel, VAEntrypointEncSliceLP, .off) == [3, 1])
+        #expect(try limits(Self.none, VAEntrypointEncSliceLP, .automatic) == [3, 1])
+    }
+
+    /// H.265 D.3.2: initial delay and offset have one sum in a coded video sequence, whichever CRA picture they are of.
+    @Test func delaysAndOffsetsHaveOneSum() throws {
+        let stream = try setup(Self.none) { $0.rateControl = .constantBitRate(1_000_000) }.stream
+        let longest = try #require(stream.decoderSchedule).longestDelay
+        for delay in [1, 4_321, longest - 1, longest] {
+            let message = try stream.bufferingPeriod(initialDelay: delay)
+            let period = try HEVCBufferingPeriod(payload: message.payload, for: stream.sequence)
+            let first = try #require(period.nal.first)
+            #expect(first.delay == delay && first.delay + first.offset == longest)
+        }
+    }
+
+    /// Mesa reads an HRD only where order counts are said to go with time.
+    @Test func orderCountsGoWithTimeWhereRatesAreTold() throws {
+        func timing(_ rateControl: RateControl) throws -> HEVCTiming? {
+            try setup(Self.none) { $0.rateControl = rateControl }.stream.sequence.vui?.timing
+        }
+        #expect(try timing(.constantBitRate(1_000_000))?.numTicksPocDiffOneMinus1 == 0)
+        #expect(try timing(.averageBitRate(1_000_000))?.numTicksPocDiffOneMinus1 == nil)
+    }
+}
