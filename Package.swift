@@ -223,7 +223,7 @@ let package = Package(
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
         .testTarget(
             name: "SoftwareEncoderTests",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "SoftwareEncoder", "CX264", logging],
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "SoftwareEncoder", "CX264", "CX265", logging],
             swiftSettings: strict
         ),
         .testTarget(

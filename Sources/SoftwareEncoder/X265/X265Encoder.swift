@@ -8,6 +8,15 @@ internal import MediaTypes
 final class X265Encoder: EncoderBackend {
     let properties: EncoderProperties
 
+    /// How many frames an encoder may keep beyond what it should.
+    ///
+    /// x265's lookahead may have nothing for a frame although it has decided on one: it tells of what it has done before it
+    /// notes that it is through, and whoever asks in between waits for nothing (3.5 and before, seen under load). From then
+    /// on the encoder keeps one frame more.
+    static let mostFramesKeptTooLong = 8
+    /// How often in a row nothing may come out of an encoder that is being finished, for the same reason.
+    private static let mostEmptyAnswers = 64
+
     private let maximumReorderDepth: Int?
     private let output: @Sendable (EncoderOutput) -> Void
     private let staging: PlanarStaging
@@ -29,8 +38,10 @@ final class X265Encoder: EncoderBackend {
     private var format: FormatDescription
     private var hasToldSettings = false
 
-    init(_ request: EncoderRequest) throws(MediaError) {
-        let settings = try X265Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
+    /// - Parameter library: What to call; `nil` for that of the bit depth.
+    init(_ request: EncoderRequest, library: X265Library? = nil) throws(MediaError) {
+        var settings = try X265Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
+        if let library { settings.library = library }
         let instance = try X265Instance(settings)
         let outcome = try X265Outcome(settings, instance)
         let (configuration, actual) = (settings.configuration, instance.parameters)
@@ -39,7 +50,7 @@ final class X265Encoder: EncoderBackend {
             profile: outcome.profile,
             level: outcome.level,
             reorderDepth: outcome.reorderDepth,
-            maximumDelay: instance.maximumDelayedFrames,
+            maximumDelay: Self.maximumDelay(instance),
             isFailureFinal: true,
             pixelFormats: settings.pixelFormats,
             supportedProperties: settings.supportedProperties(actual),
@@ -90,6 +101,14 @@ final class X265Encoder: EncoderBackend {
             setPlanes(of: &picture, frame.buffer.format, planes)
             try instance.encode(&picture, deliver)
         }
+        // What is kept too long comes out at once, and the next frame begins anew.
+        if instance.delayedFrames > Self.maximumDelay(instance) { try drain() }
+    }
+
+    /// The most frames that are kept; none where each comes out at once, since there is no lookahead then.
+    private static func maximumDelay(_ instance: X265Instance) -> Int {
+        let frames = instance.maximumDelayedFrames
+        return frames > 0 ? frames + mostFramesKeptTooLong : 0
     }
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
@@ -102,8 +121,10 @@ final class X265Encoder: EncoderBackend {
 
     func drain() throws(MediaError) {
         guard let instance, instance.delayedFrames > 0 else { return }
+        var emptyAnswers = 0
         while instance.delayedFrames > 0 {
-            guard try instance.encode(nil, deliver) else {
+            emptyAnswers = try instance.encode(nil, deliver) ? 0 : emptyAnswers + 1
+            guard emptyAnswers <= Self.mostEmptyAnswers else {
                 let reason = "x265 finished without \(instance.delayedFrames) of its frames"
                 throw MediaError(.frameFailed, reason, call: "x265_encoder_encode")
             }

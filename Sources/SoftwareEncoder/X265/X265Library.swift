@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The functions of x265 for one bit depth. Each depth is a library of its own, with its own global state.
 struct X265Library: @unchecked Sendable {
-    let api: x265_api
+    var api: x265_api
 
     /// The library for that bit depth; `nil` if x265 was not built for it, or its structures are not those of the header.
     init?(bitDepth: Int) {

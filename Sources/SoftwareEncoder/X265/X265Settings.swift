@@ -12,7 +12,7 @@ struct X265Settings: SoftwareSettings {
     static let blockSizes: [UInt32] = [64, 32, 16]
 
     /// The functions for the configured bit depth.
-    let library: X265Library
+    var library: X265Library
     /// What a new encoder is opened with, but for strings: see ``withParameters(_:)``.
     var parameters = x265_param()
     /// What had to be changed on the way.

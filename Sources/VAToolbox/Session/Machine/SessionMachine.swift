@@ -215,7 +215,8 @@ extension SessionMachine {
             if case .creating = phase { "the encoder was not ready in time" } else { "the encoder makes no progress" }
         // A new process may do what one that is stuck does not; in this process the same would hang again.
         let isPermanent = !selection.candidates[attempts.candidate].moveToHelper()
-        fail(MediaError(.deadlineExceeded, message, isPermanent: isPermanent), isHung: true)
+        let given = "\(work.framesAtInstance) frames with it, \(work.framesDone - work.framesCoded) kept by it"
+        fail(MediaError(.deadlineExceeded, message, given: given, isPermanent: isPermanent), isHung: true)
     }
 
     /// The encoder is given up; the frames that have not left go to a new one of the same kind, or of the next.
