@@ -16,12 +16,13 @@ final class PacketLookahead {
     static let thresholdInPackets: Int64 = 64
     /// How many pictures can follow one that is shown after them.
     private static let mostReordered = 16
-    /// How many packets are read ahead, of all streams, before a time is left as it is.
-    private static let mostHeld = 512
+    /// How many packets of all streams are read ahead, and how many bytes, before a time is left as it is.
+    private static let (mostHeld, mostBytesHeld) = (512, 64 << 20)
 
     private let demuxer: Demuxer
     /// What was read ahead, in the order of the file.
     private var held: [PacketReference] = []
+    private var bytesHeld = 0
     /// What came of reading behind that, if it was no packet.
     private var ended: Demuxer.Output?
     /// What was returned last.
@@ -38,7 +39,7 @@ final class PacketLookahead {
 
     /// Forgets everything, as after a seek.
     func restart() {
-        (held, ended, current, latest, misled) = ([], nil, nil, [:], [])
+        (held, bytesHeld, ended, current, latest, misled) = ([], 0, nil, nil, [:], [])
     }
 
     /// The next packet of a stream that is not discarded, valid until the next call.
@@ -52,11 +53,12 @@ final class PacketLookahead {
             let output = try demuxer.read()
             guard case .packet(let packet) = output else { return output }
             if !isFarAhead(packet) { return noted(packet) }
-            held = [try PacketReference(moving: packet)]
+            try hold(packet)
         }
         let reference = held.removeFirst()
         current = reference
         guard let packet = reference.packet else { return .finished }
+        bytesHeld -= Int(packet.pointee.size)
         if isFarAhead(packet), let time = try place(packet) { repair(packet, time) }
         return noted(packet)
     }
@@ -74,7 +76,15 @@ final class PacketLookahead {
         (demuxer.stream(Int(index))?.pointee.codecpar.pointee.video_delay ?? 0) > 0
     }
 
+    private func hold(_ packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) {
+        bytesHeld += Int(packet.pointee.size)
+        held.append(try PacketReference(moving: packet))
+    }
+
+    /// Pictures and sound follow each other; subtitles and data come when there is something to say.
     private func isFarAhead(_ packet: UnsafePointer<AVPacket>) -> Bool {
+        let kind = demuxer.stream(Int(packet.pointee.stream_index))?.pointee.codecpar.pointee.codec_type
+        guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO else { return false }
         guard let time = packet.pointee.time, let latest = latest[packet.pointee.stream_index] else { return false }
         return time > latest &+ threshold(packet)
     }
@@ -121,13 +131,13 @@ final class PacketLookahead {
 
     /// - Returns: Whether there is one more.
     private func readAhead() throws(MediaError) -> Bool {
-        guard held.count < Self.mostHeld, ended == nil else { return false }
+        guard held.count < Self.mostHeld, bytesHeld < Self.mostBytesHeld, ended == nil else { return false }
         let output = try demuxer.read()
         guard case .packet(let packet) = output else {
             ended = output
             return false
         }
-        held.append(try PacketReference(moving: packet))
+        try hold(packet)
         return true
     }
 
