@@ -70,6 +70,8 @@ final class SessionEngine: @unchecked Sendable {
     private let report: @Sendable (SessionEvent?) -> Void
     private let nextWaiter = Atomic<SessionMachine.WaiterID>(0)
     private let releaseLimit: Duration
+    /// How long an alarm is set to at most.
+    private let longestWatch: Duration
     /// `nil` in a program without a metrics system.
     private var metrics: SessionMetrics?
 
@@ -78,7 +80,9 @@ final class SessionEngine: @unchecked Sendable {
     /// Closed, and perhaps not released yet; without those that hang.
     private var closing: [EncoderInstance] = []
     private var suspended: [SessionMachine.WaiterID: CheckedContinuation<Outcome, Never>] = [:]
-    private var watchdog: (alarm: Alarm, deadline: SessionMachine.Instant)?
+    private var watchdog: (alarm: Alarm, due: SessionMachine.Instant)?
+    /// How long this process stood still, as far as alarms that came too late can tell.
+    private var stoodStill = Duration.zero
 
     typealias Outcome = Result<FrameDisposition, MediaError>
 
@@ -92,6 +96,7 @@ final class SessionEngine: @unchecked Sendable {
     ) {
         current = machine
         releaseLimit = machine.options.limits.frameDeadline
+        longestWatch = machine.options.limits.frameDeadline / 8
         settlers = machine.selection.candidates.map(\.settle)
         self.mailbox = mailbox
         self.queue = queue
@@ -144,6 +149,7 @@ final class SessionEngine: @unchecked Sendable {
     }
 
     private func handle(_ letter: SessionMailbox.Letter) {
+        noteStandstill()
         switch letter {
         case .input(let input): handle(input)
         case .call(let id, let input, let continuation):
@@ -165,7 +171,7 @@ final class SessionEngine: @unchecked Sendable {
     }
 
     private func step(_ input: SessionMachine.Input) {
-        let now = SessionMachine.Instant.now
+        let now = now
         let actions = current.handle(input, at: now)
         metrics?.note(actions, current.statistics, inFlight: current.window.count, at: now)
         perform(actions)
@@ -216,11 +222,24 @@ final class SessionEngine: @unchecked Sendable {
         instance.start(factory: factory, configuration: configuration, maximumReorderDepth: maximumReorderDepth)
     }
 
-    /// Keeps one alarm set to the machine's deadline; it goes off at a deadline that may have moved on meanwhile.
+    /// The time as the machine has it: without that in which this process stood still.
+    private var now: SessionMachine.Instant { .now - stoodStill }
+
+    /// Keeps one alarm set to the machine's deadline, or to before it; until it goes off the deadline may have moved on.
     private func armWatchdog() {
         if current.isOver { watchdog = nil }
         guard let deadline = current.deadline else { return }
-        if let watchdog, deadline >= watchdog.deadline { return }
-        watchdog = (Alarm(after: deadline - .now) { [mailbox] in mailbox.post(.alarm) }, deadline)
+        if let watchdog, deadline >= watchdog.due { return }
+        let now = now
+        let due = min(deadline, now + longestWatch)
+        watchdog = (Alarm(after: due - now) { [mailbox] in mailbox.post(.alarm) }, due)
+    }
+
+    /// Clocks run on while a process is stopped (SIGSTOP, a container that is paused), but its encoders do not: a deadline
+    /// that passes meanwhile says nothing of them. An alarm that is late by as long as alarms are set to tells of it.
+    private func noteStandstill() {
+        guard let watchdog else { return }
+        let late = now - watchdog.due
+        if late > longestWatch { stoodStill += late }
     }
 }
