@@ -10,7 +10,7 @@ struct EncodeCommand: ParsableCommand, Sendable {
         usage: "vatoolbox encode <input> -o <output> [options]",
         discussion: """
             Exit status: 0 done; 1 failed; 2 the command line is wrong; 3 done, but part of the input could not be \
-            decoded; 130 interrupted, and the output holds what was read until then.
+            decoded; 130 interrupted, and the output, if anything was read, holds that.
             """
     )
 

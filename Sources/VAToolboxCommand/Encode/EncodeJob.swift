@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
 import Glibc
 import MediaIO
 import MediaTypes
@@ -49,7 +50,9 @@ final class EncodeJob: Sendable {
             narrator.finish(outcome)
             return deliver(outcome.document) ? outcome.status : .failed
         } catch {
-            let status = wasInterrupted ? .interrupted : ExitStatus(error)
+            // Where reading ended before there was a picture, nothing else has failed.
+            let isOfInterruption = error.code == .cancelled || error.code == .malformedData
+            let status = wasInterrupted && isOfInterruption ? .interrupted : ExitStatus(error)
             let narrator = state.withLock { $0.narrator }
             narrator?.tellFailures()
             if !(command.report.json && command.usesStandardOutput) {
@@ -78,12 +81,18 @@ final class EncodeJob: Sendable {
             MediaSink.discardUnfinishedOutputs()
             _exit(ExitStatus.interrupted.rawValue)
         }
-        console.note("finishing what was read; once more to leave at once")
         let transcoder = state.withLock { state in
             state.wasInterrupted = true
             return state.transcoder
         }
         transcoder?.stop()
+        // Whoever reads standard error may have stopped to, and the next signal must not wait for that.
+        let isTold = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async { [console] in
+            console.note("finishing what was read; once more to leave at once")
+            isTold.signal()
+        }
+        _ = isTold.wait(timeout: .now() + 1)
     }
 
     private var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }

@@ -14,6 +14,12 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
+    /// Waits until a descriptor takes more that somebody has set to not block (`O_NONBLOCK`).
+    private static func waitForRoom(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&entry, 1, -1) > 0 || errno == EINTR
+    }
+
     /// Writes all of the text; what cannot be written is lost, for there is no other place to tell.
     ///
     /// - Returns: Whether all was written.
@@ -25,7 +31,7 @@ enum Terminal {
             while let base = rest.baseAddress, rest.count > 0 {
                 let written = Glibc.write(descriptor, base, rest.count)
                 if written < 0 {
-                    if errno == EINTR { continue }
+                    if errno == EINTR || errno == EAGAIN && waitForRoom(descriptor) { continue }
                     return false
                 }
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
