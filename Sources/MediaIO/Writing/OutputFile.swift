@@ -233,6 +233,13 @@ extension OutputFile {
                 return
             }
             error = errno
+            // Nor hard links: what appears between these two calls is replaced.
+            var status = stat()
+            if [EPERM, ENOSYS, EOPNOTSUPP].contains(error) {
+                let isThere = lstat(path, &status) == 0
+                if !isThere, Glibc.rename(temporaryPath, path) == 0 { return }
+                error = isThere ? EEXIST : errno
+            }
         }
         guard error == EEXIST else { throw fail("renameat2", error) }
         throw MediaError(
