@@ -145,7 +145,12 @@ struct SystemBus: ~Copyable {
         var microseconds = UInt64.max
         _ = library.timeout(bus, &microseconds)
         let events = Int16(truncatingIfNeeded: library.events(bus))
-        let milliseconds = microseconds == .max ? -1 : Int32(clamping: microseconds / 1000 + 1)
+        // A time of CLOCK_MONOTONIC, not a length (sd_bus_get_timeout(3)).
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        let passed = UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec) / 1000
+        let rest = microseconds > passed ? microseconds - passed : 0
+        let milliseconds = microseconds == .max ? -1 : Int32(clamping: rest / 1000 + (rest > 0 ? 1 : 0))
         return (pollfd(fd: library.descriptor(bus), events: events, revents: 0), milliseconds)
     }
 }
