@@ -145,7 +145,7 @@ import Testing
     )
     func theVendorsDriversTakeEveryCombination(driver: String, chip: String, end: String) throws {
         let folder = try FakeGPU.folder()
-        let preloaded = "LD_PRELOAD=\(folder)/librender_node.so:\(folder)/libcoded_stand_in.so"
+        let preloaded = FakeGPU.preload("\(folder)/librender_node.so", "\(folder)/libcoded_stand_in.so")
         let arguments = ["--exhaustive", "--timeout", "100"]
         let trials = try Trials(try Scratch().probe(nodes: "128=\(chip)", [preloaded], arguments, status: 1))
         #expect(trials.combinations.count >= 9 && trials.number("failed") == trials.combinations.count)

@@ -13,6 +13,12 @@ enum FakeGPU {
     /// The folder of the shim and of the drivers, built once for all tests.
     static func folder() throws -> String { try built.get() }
 
+    /// The variable that loads libraries first; a sanitizer needs those of `CLIENT_PRELOAD` besides.
+    static func preload(_ libraries: String...) -> String {
+        let more = ProcessInfo.processInfo.environment["CLIENT_PRELOAD"].map { [$0] } ?? []
+        return "LD_PRELOAD=" + (libraries + more).joined(separator: ":")
+    }
+
     private static let built = Result {
         let result = try Scratch().run([sources + "/build"])
         try #require(result.status == 0, "\(result.errors)")
@@ -59,7 +65,7 @@ struct RunningProbe {
         let shim = try FakeGPU.folder() + "/librender_node.so"
         program = try RunningProgram(
             [
-                "env", "-u", "LIBVA_DRIVER_NAME", "-u", "LIBVA_DRIVERS_PATH", "LD_PRELOAD=\(shim)",
+                "env", "-u", "LIBVA_DRIVER_NAME", "-u", "LIBVA_DRIVERS_PATH", FakeGPU.preload(shim),
                 "RENDER_NODES=\(nodes)",
             ]
                 + ["TMPDIR=\(scratch.folder)", "HOME=\(scratch.folder)", "MESA_SHADER_CACHE_DISABLE=1", mark]
@@ -122,7 +128,7 @@ extension Scratch {
     ) throws -> [String] {
         let shim = try FakeGPU.folder() + "/librender_node.so"
         let variables = try driver.map { try Self.driver($0) } ?? []
-        return ["env", "LD_PRELOAD=\(shim)", "RENDER_NODES=\(nodes)"] + variables + settings
+        return ["env", FakeGPU.preload(shim), "RENDER_NODES=\(nodes)"] + variables + settings
     }
 
     /// Variables for a driver of `Tests/Drivers`.

@@ -102,7 +102,8 @@ import Testing
         let folder = try FakeGPU.folder()
         let variables =
             [
-                "LD_PRELOAD=\(folder)/librender_node.so:\(folder)/libsleeping_clock.so", "RENDER_NODES=128=generic",
+                FakeGPU.preload("\(folder)/librender_node.so", "\(folder)/libsleeping_clock.so"),
+                "RENDER_NODES=128=generic",
                 "SLEEPING_CLOCK=\(scratch.path("asleep"))", "DBUS_SYSTEM_BUS_ADDRESS=\(bus)",
             ] + (try Scratch.driver("libref"))
         let options = ["--codec", "h264", "--require-hardware", "--b-frames", "2"]

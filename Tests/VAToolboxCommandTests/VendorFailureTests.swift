@@ -50,7 +50,7 @@ import Testing
         let result = try scratch.run(
             [
                 "env", "-u", "LIBVA_DRIVER_NAME", "-u", "LIBVA_DRIVERS_PATH",
-                "LD_PRELOAD=\(try FakeGPU.folder())/librender_node.so", "RENDER_NODES=128=\(trouble.chip)",
+                FakeGPU.preload("\(try FakeGPU.folder())/librender_node.so"), "RENDER_NODES=128=\(trouble.chip)",
                 trouble.setting, "VATOOLBOX_PROOF=\(isProved ? "on" : "off")", "TMPDIR=\(scratch.folder)",
                 "HOME=\(scratch.folder)", "MESA_SHADER_CACHE_DISABLE=1",
                 Scratch.vatoolbox, "encode", "clip.y4m", "-o", "out.mp4", "--codec", "h264", "--b-frames", "2",

@@ -59,8 +59,10 @@ struct Rig {
         let inherited = ProcessInfo.processInfo.environment.filter { variable in
             !["LIBVA_", "RENDER_NODES", "REFERENCE_DRIVER_"].contains { variable.key.hasPrefix($0) }
         }
+        // A sanitizer needs a library besides.
+        let preloaded = [try drivers() + "/librender_node.so"] + (inherited["CLIENT_PRELOAD"].map { [$0] } ?? [])
         let own = [
-            "LD_PRELOAD": try drivers() + "/librender_node.so", "TMPDIR": scratch.folder, "HOME": scratch.folder,
+            "LD_PRELOAD": preloaded.joined(separator: ":"), "TMPDIR": scratch.folder, "HOME": scratch.folder,
             "LIBVA_MESSAGING_LEVEL": "1",
         ]
         process.environment = inherited.merging(own) { $1 }.merging(settings) { $1 }
