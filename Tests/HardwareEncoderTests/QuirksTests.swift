@@ -131,12 +131,14 @@ import Testing
         func structure(layers: Int, _ bFrames: BFrames) throws -> GOPStructure {
             var configuration = EncoderConfiguration(width: 640, height: 360)
             (configuration.temporalLayers, configuration.bFrames) = (layers, bFrames)
-            return try H264Setup(
+            let device = try H264Setup(
                 configuration,
                 capabilities: DriverNumbers.intel.capabilities,
                 vendor: vendor,
                 maximumReorderDepth: nil
-            ).device.structure
+            ).device
+            #expect(device.supportedProperties.contains(.bPyramid) == (depth > 0))
+            return device.structure
         }
         let automatic = try structure(layers: 1, .automatic)
         #expect(automatic.consecutiveBFrames == bFrames && automatic.pyramidDepth == depth)

@@ -23,9 +23,9 @@ extension DeviceSettlement {
         add(.initialBufferFullness, if: device.rate.target?.bufferSize != nil)
         let hasBFrames = references.list0 > 0 && references.list1 > 0 && configuration.profile?.isBaseline != true
         add(.bFrames, if: hasBFrames)
-        add(.bPyramid, if: hasBFrames && !packedHeaders.isEmpty)
+        add(.bPyramid, if: hasBFrames && !packedHeaders.isEmpty && !quirks.refusesBFrameReferences)
         add(.openGOP, if: hasBFrames)
-        add(.temporalLayers, if: references.list0 > 0)
+        add(.temporalLayers, if: references.list0 > 0 && !quirks.lacksTemporalLayers)
         add(.longTermReferences, if: references.list0 > 0 && !packedHeaders.isEmpty)
         add(.lossReports, if: references.list0 > 0)
         add(.slices, if: capabilities.maximumSlices ?? 1 > 1 && capabilities.sliceStructures?.isEmpty == false)
