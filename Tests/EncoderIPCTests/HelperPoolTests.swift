@@ -59,8 +59,7 @@ extension ProcessTests {
             try withMetricsFactory(metrics) {
                 do { try use(take(pool)) }
                 let crashed = try take(pool)
-                // As a trap of Swift. SIGSEGV from outside would look to a sanitizer like an error of its program.
-                kill(try process(crashed), SIGILL)
+                kill(try process(crashed), SIGSEGV)
                 waitUntil { ended("crashed") == 1 && ended("closed") == 1 }
             }
             #expect(metrics.counterTotal(label: "vatoolbox_helpers_started") == 2)

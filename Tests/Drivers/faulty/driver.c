@@ -178,11 +178,7 @@ static void fill_table(struct VADriverVTable *table)
 static const char *vendor_text(void)
 {
     const char *action = action_at("initialize");
-    if (strcmp(action, "wild") == 0) {
-        /* A sanitizer would end the process without a signal. */
-        signal(SIGSEGV, SIG_DFL);
-        return (const char *)64;
-    }
+    if (strcmp(action, "wild") == 0) return (const char *)64;
     if (strcmp(action, "vendor") != 0) return "VAToolbox faulty driver";
     const char start[] = "\x1b[2J\xff\n";
     memset(vendor, 'x', VENDOR_LENGTH);
