@@ -235,7 +235,7 @@ let package = Package(
             name: "VAToolboxCommandTests",
             dependencies: [
                 "BitstreamSyntax", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes", "RenderNodes",
-                "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
+                "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
                 "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict

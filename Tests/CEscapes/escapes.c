@@ -43,7 +43,13 @@ int escape_call_number(const char *name) {
         int number;
     } calls[] = {
         {"landlock_create_ruleset", 444}, {"landlock_add_rule", 445}, {"landlock_restrict_self", 446},
-        {"seccomp", SYS_seccomp},         {"capset", SYS_capset},
+        {"seccomp", SYS_seccomp},         {"capset", SYS_capset},           {"renameat2", SYS_renameat2},
+        {"linkat", SYS_linkat},
+#ifdef SYS_link
+        {"link", SYS_link},
+#else
+        {"link", SYS_linkat},
+#endif
     };
     for (size_t index = 0; index < sizeof calls / sizeof *calls; index++) {
         if (strcmp(calls[index].name, name) == 0) {

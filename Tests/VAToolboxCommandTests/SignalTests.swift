@@ -58,6 +58,30 @@ import Testing
         #expect(program.end() == 130)
     }
 
+    /// Whoever reads standard error has stopped to, and the pipe is full: what is said of the first signal must not keep the
+    /// second one waiting.
+    @Test func signalsWorkWhileNobodyReadsWhatIsSaid() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip(seconds: 60, size: "64x64")
+        mkfifo(scratch.path("said"), 0o600)
+        let said = open(scratch.path("said"), O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(said) }
+        let words = ["encode", "clip.mkv", "-o", "out.mp4", "--realtime", "--low-latency"]
+        let program = try RunningProgram(
+            ["sh", "-c", "exec \"$0\" \"$@\" 2>'\(scratch.path("said"))'", Scratch.vatoolbox] + words,
+            in: scratch
+        )
+        try program.wait(until: "something is written") { scratch.unfinishedSizes.contains { $0 > 0 } }
+        while write(said, "x", 1) == 1 {}
+        program.signal(SIGINT)
+        try program.wait(until: "the first signal is taken") { !program.isPending(SIGINT) }
+        program.signal(SIGINT)
+        #expect(program.end() == 130)
+        // Whether it was closed in good order before the second one came is open.
+        #expect(scratch.unfinishedSizes.isEmpty)
+        if scratch.names.contains("out.mp4") { #expect(try scratch.decodedFrameCount("out.mp4") > 0) }
+    }
+
     /// The encoder's lookahead takes far longer to finish than the second signal to come.
     @Test func secondSignalRemovesTheTemporaryFile() throws {
         let scratch = try Scratch()
@@ -86,12 +110,17 @@ import Testing
 
 extension RunningProgram {
     /// Whether a thread holds the signal back, so that it is for the one that waits for it.
-    fileprivate func isWaiting(for signal: Int32) -> Bool {
+    fileprivate func isWaiting(for signal: Int32) -> Bool { has(signal, in: "SigBlk:") }
+
+    /// Whether the signal was sent and nobody has taken it.
+    fileprivate func isPending(_ signal: Int32) -> Bool { has(signal, in: "ShdPnd:") }
+
+    private func has(_ signal: Int32, in set: String) -> Bool {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
         return threads.contains { thread in
             let path = "/proc/\(pid)/task/\(thread)/status"
             let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
-            let field = lines.first { $0.hasPrefix("SigBlk:") }?.dropFirst("SigBlk:".count)
+            let field = lines.first { $0.hasPrefix(set) }?.dropFirst(set.count)
             let mask = field.flatMap { UInt64($0.trimmingCharacters(in: .whitespaces), radix: 16) }
             return (mask ?? 0) & (1 << UInt64(signal - 1)) != 0
         }
