@@ -10,6 +10,15 @@ import Testing
 @testable import VAAPI
 
 @Suite struct QuirksTests {
+    /// What is settled with what one driver lists, by a driver of that name.
+    private func setup(
+        _ listed: DriverNumbers,
+        _ vendor: String,
+        _ configuration: EncoderConfiguration
+    ) throws -> H264Setup {
+        try H264Setup(configuration, capabilities: listed.capabilities, vendor: vendor, maximumReorderDepth: nil)
+    }
+
     @Test func aDriverThatNobodyKnowsHasNone() {
         #expect(Quirks(vendor: "VAToolbox reference driver (intel)", codec: .h264) == Quirks())
         #expect(Quirks(vendor: "", codec: .h264) == Quirks())
@@ -31,12 +40,7 @@ import Testing
         func setup(_ vendor: String, frames: Int?) throws -> DeviceSetup {
             var configuration = EncoderConfiguration(width: 640, height: 360)
             configuration.hardware.framesInFlight = frames
-            return try H264Setup(
-                configuration,
-                capabilities: DriverNumbers.navi21.capabilities,
-                vendor: vendor,
-                maximumReorderDepth: nil
-            ).device
+            return try self.setup(.navi21, vendor, configuration).device
         }
         let old = "Mesa Gallium driver 22.3.6 for AMD Radeon RX 480 Graphics (polaris10, LLVM 15.0.6, DRM 3.49, 6.1.0)"
         #expect(try setup(old, frames: nil).framesInFlight == 1 && setup(old, frames: 1).framesInFlight == 1)
@@ -52,12 +56,7 @@ import Testing
 
     @Test func aDriverThatAbortsIsRefusedWithTheReason() {
         let error = #expect(throws: MediaError.self) {
-            try H264Setup(
-                EncoderConfiguration(width: 640, height: 360),
-                capabilities: DriverNumbers.intel.capabilities,
-                vendor: "Intel i965 driver for Intel(R) Kaby Lake - 2.4.1",
-                maximumReorderDepth: nil
-            )
+            try setup(.intel, "Intel i965 driver for Intel(R) Kaby Lake - 2.4.1", .init(width: 640, height: 360))
         }
         #expect(error?.code == .unsupported && error?.message.contains("aborts") == true)
     }
@@ -67,12 +66,7 @@ import Testing
         for (driver, expected) in [(DriverNumbers.navi21, (30, 0)), (.skylake, (26, 4))] {
             var configuration = EncoderConfiguration(width: 64, height: 64)
             configuration.rateControl = .constantQuantizer(26)
-            let setup = try H264Setup(
-                configuration,
-                capabilities: driver.capabilities,
-                vendor: driver.vendor,
-                maximumReorderDepth: nil
-            )
+            let setup = try setup(driver, driver.vendor, configuration)
             var coder = try H264Coder(setup)
             var planner = try GOPPlanner(setup.device.structure)
             let planned = try #require(try planner.add(InputPicture(number: 0)).first)
@@ -107,13 +101,7 @@ import Testing
         func value(_ level: Int) throws -> H264Setup {
             var configuration = EncoderConfiguration(width: 640, height: 360)
             configuration.hardware.qualityLevel = level
-            let driver = DriverNumbers.navi21
-            return try H264Setup(
-                configuration,
-                capabilities: driver.capabilities,
-                vendor: driver.vendor,
-                maximumReorderDepth: nil
-            )
+            return try setup(.navi21, DriverNumbers.navi21.vendor, configuration)
         }
         #expect(try value(1).device.qualityLevel == 5 && value(2).device.qualityLevel == 3)
         #expect(try value(3).device.qualityLevel == 0 && value(3).device.adjustments.isEmpty)
@@ -131,12 +119,7 @@ import Testing
         func structure(layers: Int, _ bFrames: BFrames) throws -> GOPStructure {
             var configuration = EncoderConfiguration(width: 640, height: 360)
             (configuration.temporalLayers, configuration.bFrames) = (layers, bFrames)
-            let device = try H264Setup(
-                configuration,
-                capabilities: DriverNumbers.intel.capabilities,
-                vendor: vendor,
-                maximumReorderDepth: nil
-            ).device
+            let device = try setup(.intel, vendor, configuration).device
             #expect(device.supportedProperties.contains(.bPyramid) == (depth > 0))
             return device.structure
         }
@@ -153,12 +136,7 @@ import Testing
         func isConstrained(_ vendor: String, _ rateControl: RateControl) throws -> Bool {
             var configuration = EncoderConfiguration(width: 640, height: 360)
             (configuration.usesIntraRefresh, configuration.rateControl) = (true, rateControl)
-            let setup = try H264Setup(
-                configuration,
-                capabilities: DriverNumbers.skylake.capabilities,
-                vendor: vendor,
-                maximumReorderDepth: nil
-            )
+            let setup = try setup(.skylake, vendor, configuration)
             #expect(setup.device.intraRefresh != nil)
             return setup.stream.picture.constrainedIntraPredFlag
         }
@@ -172,12 +150,7 @@ import Testing
         func modes(_ asked: Bool?, _ rateControl: RateControl) throws -> RateControlModes {
             var configuration = EncoderConfiguration(width: 640, height: 360)
             (configuration.hardware.controlsMacroblocks, configuration.rateControl) = (asked, rateControl)
-            let device = try H264Setup(
-                configuration,
-                capabilities: DriverNumbers.skylake.capabilities,
-                vendor: DriverNumbers.skylake.vendor,
-                maximumReorderDepth: nil
-            ).device
+            let device = try setup(.skylake, DriverNumbers.skylake.vendor, configuration).device
             let value = try #require(device.attributes.first { $0.attribute == .rateControl }).value
             return RateControlModes(rawValue: value)
         }

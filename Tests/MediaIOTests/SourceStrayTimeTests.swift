@@ -32,7 +32,7 @@ import Testing
         return (reading, source.problems)
     }
 
-    private func soundTimes(_ reading: Reading) -> [MediaTime] { reading.packets.map(\.presentationTime) }
+    private func packetTimes(_ reading: Reading) -> [MediaTime] { reading.packets.map(\.presentationTime) }
 
     /// Its own time is the one that is missing among the others.
     @Test(arguments: [("a.mkv", 0), ("a.mkv", 3), ("a.mp4", 0), ("a.mp4", 3)], [1, 30, 51])
@@ -43,7 +43,7 @@ import Testing
         let moved = zip(reading.seconds, whole.seconds).filter { abs($0 - $1) > 0.001 }
         #expect(moved.isEmpty, "\(moved.prefix(3))")
         #expect(problems.repairedTimes == 1)
-        #expect(soundTimes(reading) == soundTimes(whole))
+        #expect(packetTimes(reading) == packetTimes(whole))
         #expect(try reading.pictures == whole.pictures)
     }
 
@@ -60,9 +60,25 @@ import Testing
         let (reading, problems) = try reading("a.mkv", stray: 60, stream: "a")
         #expect(reading.seconds == whole.seconds)
         #expect(problems.repairedTimes == 1)
-        let (found, wanted) = (soundTimes(reading), soundTimes(whole))
+        let (found, wanted) = (packetTimes(reading), packetTimes(whole))
         #expect(found.count == wanted.count)
         #expect(zip(found, wanted).allSatisfy { abs(($0 - $1).seconds) < 0.025 })
+    }
+
+    /// A subtitle a minute after the one before it is not looked into, nor is what it says moved.
+    @Test func subtitlesComeWhenThereIsSomethingToSay() throws {
+        let lines = "1\n00:00:01,000 --> 00:00:02,000\none\n\n2\n00:01:01,000 --> 00:01:02,000\ntwo\n\n3\n00:01:03,000 "
+        _ = try folder.write("a.srt", Array((lines + "--> 00:01:04,000\nthree\n").utf8))
+        let path = try folder.ffmpeg(
+            """
+            -f lavfi -i testsrc2=size=64x48:rate=5:duration=70 -i a.srt -c:v libx264 -preset veryfast -pix_fmt yuv420p \
+            -c:s srt a.mkv
+            """
+        )
+        let source = try MediaSource(path: path)
+        let reading = try Reading(source)
+        #expect(source.problems.repairedTimes == 0 && reading.frames.count == 350)
+        #expect(packetTimes(reading).map(\.seconds) == [1, 61, 63])
     }
 
     /// Pictures on both sides of the gap are coded in disorder.
