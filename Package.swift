@@ -235,8 +235,8 @@ let package = Package(
             name: "VAToolboxCommandTests",
             dependencies: [
                 "BitstreamSyntax", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes", "RenderNodes",
-                "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand",
-                "VAToolboxHelper", arguments,
+                "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox",
+                "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),
