@@ -15,6 +15,12 @@ func retryingOnInterrupt<Value: SignedInteger>(_ call: () -> Value) -> (value: V
     }
 }
 
+/// The folder that the system wants temporary files in: that of `TMPDIR`, if it names one.
+package var temporaryFolder: String {
+    let named = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+    return named.isEmpty ? "/tmp" : named
+}
+
 extension MediaError {
     /// The error of a system call about a path.
     ///

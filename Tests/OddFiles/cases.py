@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from media import entries, ffmpeg, frame_times, packet_times, psnr, stream
+from media import entries, ffmpeg, frame_times, packet_times, psnr, stream, tool
 
 ALIKE = 36.0  # decibels, at the quality that is asked for; another picture of the same clip has less than 25
 X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-qp", "6")
@@ -232,6 +232,24 @@ def one_picture(run):
 
 
 # MARK: - Pictures that change
+
+@case("slides with sound", "sound that comes before the first coded picture is kept, however much it is")
+def slides(run):
+    # Nearly 3 MB of sound for each picture, of which the encoder wants more than 40 before it gives the first.
+    source = run.path("in.mkv")
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=1/30:duration=2400", *SOUND,
+           "sine=frequency=440:sample_rate=48000:duration=2400", *X264, "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", source)
+    result = run.encode(source, "--preset", "medium", "--crf", "8", suffix="mkv")
+    if run.done(result):
+        run.same_times(packet_times(result.output), packet_times(source))
+        run.expect(sound(result.output) == sound(source), "the sound is another")
+        run.alike(psnr(source, result.output))
+
+
+def sound(path):
+    """A digest of the coded sound."""
+    return tool("ffmpeg", "-nostdin", "-v", "error", "-i", path, "-map", "0:a", "-c", "copy", "-f", "md5", "-")[0]
+
 
 @case("the size changes in mid-stream", "the size of the beginning stays; what follows is fitted in, with bars")
 def size_changes(run):

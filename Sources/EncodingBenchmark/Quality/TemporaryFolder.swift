@@ -2,6 +2,7 @@
 
 internal import Foundation
 internal import Glibc
+internal import MediaIO
 internal import MediaTypes
 
 /// A folder for a while.
@@ -17,9 +18,10 @@ enum TemporaryFolder {
 
     /// Makes a folder in `TMPDIR`.
     static func make() throws(MediaError) -> String {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var name = Array((parent + "/vatoolbox-bench-XXXXXX").utf8CString)
-        guard mkdtemp(&name) != nil else { throw systemFailure("mkdtemp", "no temporary folder can be made", parent) }
+        var name = Array((temporaryFolder + "/vatoolbox-bench-XXXXXX").utf8CString)
+        guard mkdtemp(&name) != nil else {
+            throw systemFailure("mkdtemp", "no temporary folder can be made", temporaryFolder)
+        }
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 

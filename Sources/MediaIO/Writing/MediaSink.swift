@@ -86,7 +86,7 @@ public final class MediaSink {
     private let file: OutputFile?
     private var contents = ContainerContents()
     private var writer: (any SampleWriter)?
-    private var waiting = WaitingPackets()
+    private let waiting: WaitingPackets
     private var video = VideoSequence()
     private var packetErrors: [MediaError] = []
     private var isOpen = true
@@ -106,10 +106,12 @@ public final class MediaSink {
         guard let target else {
             file = nil
             isFragmented = false
+            waiting = WaitingPackets(folder: temporaryFolder)
             return
         }
         let file = try OutputFile(target)
         self.file = file
+        waiting = WaitingPackets(folder: file.folder ?? temporaryFolder)
         isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
     }
 
@@ -206,7 +208,8 @@ public final class MediaSink {
     }
 
     /// Writes the next packet of a track that was accepted. Packets of one track come in decode order; those that come
-    /// before the first video sample wait for it, up to 64 MiB.
+    /// before the first video sample wait for it: up to 64 MiB in memory, more in a temporary file beside the output, or where
+    /// `TMPDIR` says if the output is no regular file.
     ///
     /// - Throws: `invalidArgument` if the track was not added; `malformedData` if the packet has no times, goes back in
     ///   time or is not what its codec says, and then only this packet is left out; `inputOutput` if writing fails, after
@@ -222,7 +225,9 @@ public final class MediaSink {
             )
         }
         guard let writer else {
-            try waiting.append(packet)
+            // Nothing is written, so that nothing has to wait.
+            guard file != nil else { return }
+            try abortingOnFailure { () throws(MediaError) in try waiting.append(packet) }
             return
         }
         try abortingOnFailure { () throws(MediaError) in try writer.write(packet) }
@@ -252,7 +257,7 @@ public final class MediaSink {
     public func abort() {
         isOpen = false
         writer = nil
-        waiting = WaitingPackets()
+        waiting.discard()
         file?.discard()
     }
 }
@@ -261,7 +266,7 @@ extension MediaSink {
     private func begin(with sample: SampleBuffer) throws(MediaError) -> any SampleWriter {
         do {
             let writer = try makeWriter(for: sample)
-            for packet in waiting.take() {
+            try waiting.drain { (packet) throws(MediaError) in
                 do throws(MediaError) {
                     try writer.write(packet)
                 } catch  where error.code == .malformedData {

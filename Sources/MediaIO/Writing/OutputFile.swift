@@ -22,6 +22,9 @@ final class OutputFile {
     /// Where the bytes of a regular file can be read until the commit; `nil` for pipes and devices.
     var readablePath: String? { temporaryPath }
 
+    /// The folder where a regular file will be; `nil` for pipes and devices.
+    var folder: String? { destination?.folder }
+
     private var descriptor: Int32
     private let ownsDescriptor: Bool
     private let destination: OutputTarget.RegularFile?

@@ -112,33 +112,3 @@ struct VideoSequence {
         return lastDecodeTime.isValid ? sample.decodeTime - lastDecodeTime : .zero
     }
 }
-
-/// Packets of copied tracks that wait for the first video sample, since no header can be written without it.
-struct WaitingPackets {
-    private var packets: [MediaPacket] = []
-    private var byteCount = 0
-
-    private static let largestByteCount = 64 << 20
-
-    /// Keeps a packet.
-    ///
-    /// - Throws: `unsupported` if the packets that wait are too large together.
-    mutating func append(_ packet: MediaPacket) throws(MediaError) {
-        byteCount += Int(packet.packet.pointee.size)
-        guard byteCount <= Self.largestByteCount else {
-            throw MediaError(
-                .unsupported,
-                "too much of the other tracks comes before the first video sample",
-                given: "\(byteCount) bytes",
-                allowed: "at most \(Self.largestByteCount) bytes"
-            )
-        }
-        packets.append(packet)
-    }
-
-    /// Gives the packets away, in the order of their coming.
-    mutating func take() -> [MediaPacket] {
-        defer { self = WaitingPackets() }
-        return packets
-    }
-}
