@@ -52,8 +52,10 @@ final class HelperProcess: Sendable {
         id = try Self.spawn(path, environment, socket, log)
         let number = linux_process_open(id)
         guard number >= 0 else {
+            // Somebody who waits for all children of this process may have taken it already, and its number be another's.
+            let isThere = errno != ESRCH
             let error = systemError("pidfd_open", "the helper process cannot be watched")
-            kill(id, SIGKILL)
+            if isThere { kill(id, SIGKILL) }
             while waitpid(id, nil, 0) < 0 && errno == EINTR {}
             throw error
         }
