@@ -86,7 +86,7 @@ class Row(NamedTuple):
         return [f"width={SIZE}", f"height={SIZE}", f"frames={FRAMES}", "pictures=numbered", "interval=30",
                 f"codec={self.codec}", f"b-frames={self.b_frames}", f"isolation={self.isolation}",
                 f"devices={','.join(devices)}",
-                f"frame-deadline={100 * patience}", f"creation-deadline={2000 * patience}"]
+                "creation-pause=1", f"frame-deadline={100 * patience}", f"creation-deadline={2000 * patience}"]
 
 
 @dataclass

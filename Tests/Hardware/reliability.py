@@ -38,7 +38,8 @@ RULES = """\
 - An encoder in the program's own process that hangs is left behind, thread, device and all. The device is then tried
   again in a helper process only, where the same can be ended.
 - A driver that says that it lacks what is wanted, or does not start, is not tried again. One that has worked in the
-  same session is, even if its device is gone for a moment.
+  same session is, even if its device is gone for a moment: between attempts it waits, nearly four seconds in all
+  (`SessionLimits.creationPause`), but not with real-time mode.
 - A picture that does not fit its coded buffer is coded again with a larger one, three times, before it counts as
   failed.
 - Garbage in a coded picture's status, and calls that only tidy up, fail nothing.

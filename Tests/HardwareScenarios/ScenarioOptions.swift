@@ -112,6 +112,7 @@ struct ScenarioOptions: Sendable {
         case "quantizer": configuration.rateControl = .constantQuantizer(number)
         case "largest-frame": configuration.maximumFrameSize = number
         case "creation-deadline": session.limits.creationDeadline = .milliseconds(number)
+        case "creation-pause": session.limits.creationPause = .milliseconds(number)
         case "frame-deadline": session.limits.frameDeadline = .milliseconds(number)
         default: throw Wrong("no such option: \(name)")
         }

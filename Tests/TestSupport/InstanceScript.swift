@@ -15,6 +15,8 @@ package struct InstanceScript: Sendable {
         case hang
         /// From this frame on nothing comes out any more.
         case fallSilent
+        /// The frame never comes out; those after it do.
+        case passOver
         /// The frame comes out without data.
         case empty
         /// The frame is left out on purpose.

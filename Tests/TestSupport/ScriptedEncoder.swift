@@ -115,7 +115,7 @@ package final class ScriptedEncoder: EncoderBackend {
         case .failLater: return put(.failed(MediaError(.frameFailed, "scripted output")))
         case .hang: witness.hang()
         case .fallSilent: isSilent = true
-        case .normal, .empty, .leaveOut, .duplicate, .unknownNumber, .notKey, .hastyKey: break
+        case .normal, .passOver, .empty, .leaveOut, .duplicate, .unknownNumber, .notKey, .hastyKey: break
         }
         if isSilent { return }
         order(
@@ -194,7 +194,11 @@ package final class ScriptedEncoder: EncoderBackend {
             isReference: isKey,
             isDropped: item.step == .leaveOut
         )
-        coded.append(item.step == .duplicate ? [frame, frame] : [frame])
+        switch item.step {
+        case .passOver: coded.append([])
+        case .duplicate: coded.append([frame, frame])
+        default: coded.append([frame])
+        }
     }
 
     private func put(_ item: EncoderOutput) {

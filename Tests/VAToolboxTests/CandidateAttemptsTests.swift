@@ -23,6 +23,28 @@ import Testing
         #expect(attempts.candidate == 1)
     }
 
+    /// One that has never worked is not expected to come back.
+    @Test func onlyWhatHasWorkedIsWaitedFor() {
+        var limits = SessionLimits()
+        limits.creationAttempts = 40
+        var attempts = CandidateAttempts(limits: limits)
+        #expect(attempts.failed(failed, whileCreating: true, identity) == nil)
+        #expect(attempts.pauseBeforeCreation == .zero)
+        attempts.created()
+        attempts.coded(1, isLast: false)
+        #expect(attempts.failed(failed, whileCreating: false, identity) == nil)
+        #expect(attempts.pauseBeforeCreation == .zero, "it may be made anew at once")
+        var pauses: [Duration] = []
+        for _ in 0..<20 {
+            #expect(attempts.failed(failed, whileCreating: true, identity) == nil)
+            pauses.append(attempts.pauseBeforeCreation)
+        }
+        #expect(pauses.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
+        #expect(pauses.last == .seconds(3600))
+        attempts.created()
+        #expect(attempts.pauseBeforeCreation == .zero)
+    }
+
     @Test func deadlinesMissedInCreationCountToo() {
         var attempts = CandidateAttempts(limits: .init())
         #expect(attempts.failed(stuck, whileCreating: true, identity) == nil)

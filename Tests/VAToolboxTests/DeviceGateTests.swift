@@ -219,6 +219,16 @@ import Testing
         #expect(try await failures([.produced, .left]) == 1)
         #expect(try await failures([.produced, .completed, .left]) == 0)
         #expect(try await failures([failure, .left]) == 1)
+        // Nor is it one that it came to a good end after it had failed.
+        var patient = options
+        patient.breaker?.failures = 3
+        let failing = try selection([try Device(128)], patient).candidates[0]
+        #expect(make(failing) == nil)
+        for outcome in [failure, .produced, .completed, .left] { failing.outcome(outcome) }
+        await failing.settle()
+        #expect(board.breaker("renderD128", .h264).failures.count == 2)
+        #expect(try await failures([.produced, .completed, .left]) == 0)
+        #expect(try await failures([failure, .left]) == 1)
         #expect(try await failures([failure, .left]) == 0)
         let state = board.breaker("renderD128", .h264).state(at: WallClock.now, options.breaker ?? .init())
         guard case .open = state else { return #expect(Bool(false), "\(state)") }
@@ -243,6 +253,41 @@ import Testing
         first.outcome(.left)
         await first.settle()
         #expect(board.load(of: "renderD128").sessions == 0 && make(second) == nil)
+    }
+
+    /// A session may be over while its encoder's thread is still on the way in.
+    @Test func whoComesInAfterLeavingTakesNoPlace() async throws {
+        var options = options()
+        options.proof = .skipped
+        options.sessionsPerDevice = 1
+        let candidate = try selection([try Device(128)], options).candidates[0]
+        candidate.outcome(.left)
+        await candidate.settle()
+        #expect(make(candidate)?.code == .cancelled)
+        #expect(DeviceBoard(state: options.state).load(of: "renderD128").sessions == 0)
+        #expect(make(try selection([try Device(128)], options).candidates[0]) == nil)
+    }
+
+    /// A device that hangs at real work would else be forgiven by each session that begins, or that gives it nothing.
+    @Test func aSessionThatCodedNothingSaysNothingOfItsDevice() async throws {
+        var options = options()
+        options.proof = .skipped
+        let board = DeviceBoard(state: options.state)
+        board.change("renderD128", .h264) { breaker in
+            breaker.fail(at: WallClock.now, isTrial: false, reason: "hung", options.breaker ?? .init())
+        }
+        func session() async throws -> CompressionSession {
+            let selection = try selection([try Device(128)], options)
+            return try await CompressionSession(configuration: Self.configuration, selection: selection)
+        }
+        try await session().finish()
+        #expect(board.breaker("renderD128", .h264).failures.count == 1)
+        let working = try await session()
+        let picture = try working.pixelBufferPool.make()
+        try TestPattern.draw(0, into: picture)
+        try await working.encode(picture, presentationTime: .zero)
+        try await working.finish()
+        #expect(board.breaker("renderD128", .h264).isBlank)
     }
 
     @Test func theLeastLoadedComesFirst() throws {

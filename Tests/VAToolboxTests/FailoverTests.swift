@@ -108,6 +108,71 @@ import Testing
         #expect(rig.stage.attempts.count == 2)
     }
 
+    /// What comes after it shows that it will not come, so that nobody waits for it, nor keeps what comes after it.
+    @Test(arguments: Shape.all) func anEncoderThatPassesOverAFrameIsReplaced(_ shape: Shape) async throws {
+        let rig = try await SessionRig(
+            shape,
+            [{ attempt in attempt == 0 ? shape.with { $0.steps = [6: .passOver] } : shape.script }]
+        )
+        let accepted = try await rig.encode(0..<30)
+        #expect(await rig.session.statistics.failedEncoders == 1)
+        try await rig.session.finish()
+        let consumed = await rig.consume().value
+        expectContract(consumed, accepted: accepted)
+        #expect(consumed.instances == [0, 1])
+    }
+
+    /// A GPU in a reset is gone for seconds, in which five attempts would be over at once.
+    @Test(arguments: Place.all) func anEncoderThatHasWorkedIsGivenTimeToComeBack(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
+        var options = SessionOptions()
+        options.limits.creationPause = .milliseconds(100)
+        let start = ContinuousClock.now
+        let rig = try await SessionRig(
+            shape,
+            [
+                { attempt in
+                    shape.with {
+                        $0.steps = attempt == 0 ? [5: .fail] : [:]
+                        $0.creation = (1...4).contains(attempt) ? .fail : .succeed
+                    }
+                },
+                { _ in shape.script },
+            ],
+            options: options
+        )
+        let accepted = try await rig.encode(0..<9)
+        try await rig.session.finish()
+        // After the first attempt that failed, and twice as long each further time; never less than that.
+        #expect(ContinuousClock.now - start >= .milliseconds(100 + 200 + 400 + 800))
+        expectContract(await rig.consume().value, accepted: accepted)
+        #expect(rig.stage.attempts.map(\.candidate) == Array(repeating: "candidate 0", count: 6))
+    }
+
+    @Test(arguments: Place.all) func nobodyWaitsForTheEndOfAPause(_ place: Place) async throws {
+        let shape = Shape(reorderDepth: 0, isVariable: false, place: place)
+        var options = SessionOptions()
+        options.limits.creationPause = .seconds(3600)
+        let script: @Sendable (Int) -> InstanceScript = { attempt in
+            shape.with {
+                $0.steps = attempt == 0 ? [5: .fail] : [:]
+                $0.creation = attempt == 1 ? .fail : .succeed
+            }
+        }
+        let rig = try await SessionRig(shape, [script], options: options)
+        let accepted = try await rig.encode(0..<6)
+        try await eventually { await rig.session.engine.machine.attempts.failedCreations == 1 }
+        rig.session.cancel()
+        #expect(await MediaError.of { try await rig.session.finish() }?.code == .cancelled)
+        try await eventually { rig.stage.alive == 0 && rig.bank.areAllBack }
+        // A camera's pictures do not wait either.
+        options.realTime = RealTimeMode()
+        let live = try await SessionRig(shape, [script], options: options)
+        _ = try await live.encode(0..<6)
+        try await live.session.finish()
+        expectContract(await live.consume().value, accepted: accepted)
+    }
+
     @Test(arguments: Place.all) func aLaterEncoderThatReordersMoreIsPassedOver(_ place: Place) async throws {
         let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
         let rig = try await SessionRig(

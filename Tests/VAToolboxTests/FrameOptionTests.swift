@@ -159,9 +159,9 @@ private final class OptionPlay {
     private func input(_ input: SessionMachine.Input) {
         for action in machine.handle(input, at: .now) {
             switch action {
-            case .create(let id, let candidate, _, _):
+            case .create(let id, let creation):
                 instance = id
-                self.input(.instance(id, .created(properties(of: candidate))))
+                self.input(.instance(id, .created(properties(of: creation.candidate))))
             case .submit(_, let frame): submitted.append(frame)
             case .report(.adjusted(let adjustment)): adjustments.append(adjustment)
             case .resume(let call, .failure(let error)): answers[call] = error

@@ -245,8 +245,8 @@ struct PictureMachine {
     private mutating func input(_ input: SessionMachine.Input) {
         for action in machine.handle(input, at: .now) {
             switch action {
-            case .create(let id, _, let configuration, _):
-                created.append(configuration)
+            case .create(let id, let creation):
+                created.append(creation.configuration)
                 self.input(.instance(id, .created(properties)))
             case .report(.adjusted(let adjustment)): adjustments.append(adjustment)
             default: break

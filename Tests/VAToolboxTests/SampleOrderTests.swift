@@ -184,6 +184,7 @@ import Testing
             { $0.limits.creationAttempts = 0 },
             { $0.limits.consecutiveFailedFrames = 0 },
             { $0.limits.creationDeadline = .zero },
+            { $0.limits.creationPause = .seconds(-1) },
             { $0.limits.frameDeadline = .seconds(Int64.max) },
             { $0.limits.framesAhead = -1 },
             { $0.waterMarks = WaterMarks(low: 0, high: 10) },

@@ -105,6 +105,63 @@ import Testing
             #expect(tokens.filter(\.isGone).count == taken)
         }
         try await rig.session.finish()
+        withExtendedLifetime(iterator) {}
+    }
+
+    /// Whoever gives pictures would wait for ever for room that nobody makes.
+    @Test(arguments: Place.all) func aConsumerThatStopsCancelsTheSession(_ place: Place) async throws {
+        struct DiskIsFull: Error {}
+        let shape = Shape(reorderDepth: 1, isVariable: false, place: place)
+        var options = SessionOptions()
+        options.waterMarks = WaterMarks(low: 1, high: 100)
+        let rig = try await SessionRig(shape, [{ _ in shape.script }], options: options)
+        let writing = Task { [samples = rig.session.samples] in
+            for try await _ in samples { throw DiskIsFull() }
+        }
+        let error = await MediaError.of { for index in 0..<1000 { try await rig.encode(index) } }
+        #expect(error?.code == .cancelled && error?.message.contains("nobody takes the samples") == true)
+        await #expect(throws: DiskIsFull.self) { try await writing.value }
+        #expect(await MediaError.of { try await rig.session.finish() }?.code == .cancelled)
+        _ = await rig.events()  // they end
+        try await eventually { rig.stage.alive == 0 && rig.bank.areAllBack }
+    }
+
+    /// What is queued then is lost, which is told even if no frame comes any more.
+    @Test(arguments: Place.all) func aConsumerThatStopsBeforeTheLastSampleIsTold(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
+        _ = try await rig.encode(0..<9)
+        try await rig.session.flush()
+        for try await _ in rig.session.samples { break }
+        #expect(await MediaError.of { try await rig.session.finish() }?.code == .cancelled)
+    }
+
+    /// Who counts does not have to ask for the end.
+    @Test(arguments: Place.all) func aConsumerThatHasEverythingMayStop(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
+        _ = try await rig.encode(0..<9)
+        try await rig.session.flush()
+        var count = 0
+        for try await _ in rig.session.samples {
+            count += 1
+            if count == 9 { break }
+        }
+        try await rig.session.finish()
+    }
+
+    /// As long as a copy of the iterator is there, somebody may ask.
+    @Test(arguments: Place.all) func copiesOfAnIteratorAreOneConsumer(_ place: Place) async throws {
+        let rig = try await Self.rig(place)
+        _ = try await rig.encode(0..<9)
+        try await rig.session.flush()
+        var copy = try await {
+            var iterator = rig.session.samples.makeAsyncIterator()
+            _ = try await iterator.next()
+            return iterator
+        }()
+        try await rig.session.finish()
+        var count = 1
+        while try await copy.next() != nil { count += 1 }
+        #expect(count == 9)
     }
 
     @Test(arguments: Place.all) func aSecondConsumerIsAnError(_ place: Place) async throws {

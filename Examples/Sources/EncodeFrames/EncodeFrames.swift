@@ -30,12 +30,18 @@ import VAToolbox
             return try sink.finish()
         }
 
-        for number in 0..<count {
-            let buffer = try session.pixelBufferPool.make()
-            try paintTestCard(number, into: buffer)
-            try await session.encode(buffer, presentationTime: MediaTime(value: Int64(number), timescale: 30))
+        do {
+            for number in 0..<count {
+                let buffer = try session.pixelBufferPool.make()
+                try paintTestCard(number, into: buffer)
+                try await session.encode(buffer, presentationTime: MediaTime(value: Int64(number), timescale: 30))
+            }
+            try await session.finish()
+        } catch {
+            // Perhaps since nobody takes the samples any more: why not, the writer knows.
+            _ = try await writing.value
+            throw error
         }
-        try await session.finish()
         let summary = try await writing.value
         print("\(summary.sampleCount) samples, \(summary.byteCount) bytes, \(summary.duration.seconds) s")
     }

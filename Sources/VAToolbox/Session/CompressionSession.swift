@@ -20,7 +20,7 @@ import Synchronization
 /// A session that is released without ``finish()`` is cancelled. So a consumer holds ``samples`` and not the session.
 public final class CompressionSession: Sendable {
     /// What comes out, in decoding order. It has one consumer, which is the output handler if there is one; a second
-    /// iteration throws.
+    /// iteration throws. Whoever stops before the end cancels the session: see ``SampleSequence``.
     public let samples: SampleSequence
     /// What happens to the session, for logs. The newest 1024 events are kept until they are read. Ends with the
     /// session.
@@ -82,7 +82,11 @@ public final class CompressionSession: Sendable {
         guard let best = selection.candidates.first else { throw selection.emptyError }
         let valid = try configuration.validated(for: best.codec)
         let mailbox = SessionMailbox()
-        let queue = SampleQueue(marks: options.waterMarks) { mailbox.post(.consumer(isSlow: false)) }
+        let queue = SampleQueue(
+            marks: options.waterMarks,
+            onCaughtUp: { mailbox.post(.consumer(isSlow: false)) },
+            onAbandoned: { mailbox.post(.samplesAbandoned) }
+        )
         let current = CurrentEncoder()
         let (events, continuation) = AsyncStream.makeStream(
             of: SessionEvent.self,
@@ -223,7 +227,8 @@ public final class CompressionSession: Sendable {
         do {
             try await complete { .finish($0) }
         } catch {
-            await engine.waitForRelease()
+            // Who is cancelled waits for nothing more.
+            if error.code != .cancelled || !Task.isCancelled { await engine.waitForRelease() }
             throw error
         }
         await engine.waitForRelease()

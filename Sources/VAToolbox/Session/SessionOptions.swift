@@ -52,6 +52,7 @@ public struct SessionOptions: Sendable {
         try check(limits.creationAttempts, in: 1...1000, "number of attempts to create an encoder")
         try check(limits.consecutiveFailedFrames, in: 1...1_000_000, "number of failed frames")
         try check(limits.creationDeadline, in: durations, "deadline for the creation of an encoder")
+        try check(limits.creationPause, in: .zero ... .seconds(3600), "pause before another creation of an encoder")
         try check(limits.frameDeadline, in: durations, "deadline for frames")
         try check(limits.framesAhead, in: 0...1000, "number of frames ahead")
         try check(waterMarks.high, in: 1...Int.max, "high water mark")
@@ -109,8 +110,13 @@ public struct SessionLimits: Sendable, Hashable {
     public var creationAttempts = 5
     /// How many frames in a row may fail on one encoder, 1...1000000.
     public var consecutiveFailedFrames = 20
-    /// How long the creation of an encoder may take, 1 ms to 1 day.
+    /// How long the creation of an encoder may take, 1 ms to 1 day. The first one on a device that has to prove what it does
+    /// (``DeviceOptions/proof``) may take four times ``DeviceOptions/proofDeadline`` longer.
     public var creationDeadline = Duration.seconds(30)
+    /// How long is waited, after an encoder that has worked could not be made anew, until that is tried again, 0 to 1 hour;
+    /// twice as long each further time. A GPU that is reset is gone for seconds: with the defaults it has nearly four.
+    /// In real-time mode nothing is waited for.
+    public var creationPause = Duration.milliseconds(250)
     /// How long an encoder that has work may stay without any progress, 1 ms to 1 day.
     public var frameDeadline = Duration.seconds(60)
     /// How many frames may be handed to an encoder ahead of the one it works on, 0...1000. When no more may, `encode` waits
@@ -119,7 +125,7 @@ public struct SessionLimits: Sendable, Hashable {
     /// ``MediaTypes/EncoderConfiguration/isLowLatency``.
     public var framesAhead = 2
 
-    /// Makes the defaults: 5 attempts, 20 frames, 30 and 60 seconds, 2 frames ahead.
+    /// Makes the defaults: 5 attempts, 20 frames, 30 and 60 seconds, a quarter of a second, 2 frames ahead.
     public init() {}
 }
 

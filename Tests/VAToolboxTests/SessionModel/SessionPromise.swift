@@ -122,13 +122,9 @@ struct SessionPromise {
 // MARK: - What a session does
 
 extension SessionPromise {
-    mutating func create(
-        _ id: Int,
-        candidate: Int,
-        _ configuration: EncoderConfiguration,
-        depth: Int?,
-        replacing old: ModelEncoder?
-    ) {
+    mutating func create(_ id: Int, _ creation: SessionMachine.Creation, replacing old: ModelEncoder?) {
+        let (candidate, configuration) = (creation.candidate, creation.configuration)
+        let depth = creation.maximumReorderDepth
         expect(old == nil, "two encoders at once")
         expect(!isOver, "an encoder after the end")
         expect(id == instances, "encoder \(id) is none that is due")

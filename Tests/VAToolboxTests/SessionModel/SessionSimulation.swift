@@ -241,9 +241,9 @@ struct SessionSimulation {
 
     private mutating func perform(_ action: SessionMachine.Action) {
         switch action {
-        case .create(let id, let candidate, let configuration, let depth):
-            promise.create(id, candidate: candidate, configuration, depth: depth, replacing: encoder)
-            encoder = ModelEncoder(id, candidate: candidate, reorderDepth: world.reorderDepth)
+        case .create(let id, let creation):
+            promise.create(id, creation, replacing: encoder)
+            encoder = ModelEncoder(id, candidate: creation.candidate, reorderDepth: world.reorderDepth)
         case .submit(let id, let frame): promise.submit(frame, to: id, &encoder)
         case .update(let id, let configuration): promise.update(configuration, of: id, &encoder)
         case .drain(let id): promise.drain(id, &encoder)

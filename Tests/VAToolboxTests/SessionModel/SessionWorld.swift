@@ -70,6 +70,8 @@ final class SessionWorld: Sendable, CustomTestStringConvertible {
         limits.framesAhead = framesAhead
         limits.creationAttempts = 2
         limits.consecutiveFailedFrames = 2
+        // Time passes by moves only.
+        limits.creationPause = .zero
         limits.creationDeadline = .seconds(Self.ticksToDeadline)
         limits.frameDeadline = .seconds(Self.ticksToDeadline)
         return limits

@@ -14,6 +14,8 @@ import Synchronization
 final class DeviceGate: Sendable {
     private struct State {
         var isIn = false
+        /// Whether the session has left for good. It may do so while its encoder's thread is still on the way in.
+        var isLeft = false
         var place: StateLock?
         /// What the one holds who tries a device that has failed.
         var trial: StateLock?
@@ -67,12 +69,31 @@ final class DeviceGate: Sendable {
             try passBreaker()
             try takePlace()
             if options.proof == .required { try prove(configuration) }
-            state.withLock { $0.isIn = true }
+            let isIn = state.withLock { state in
+                state.isIn = !state.isLeft
+                return state.isIn
+            }
+            if !isIn { throw Self.abandonment }
         } catch {
-            leave()
+            giveBack()
             throw error
         }
     }
+
+    /// Holds what was taken for the session until it leaves.
+    ///
+    /// - Throws: `cancelled` if it has left by now; then it is given back.
+    private func hold(_ lock: StateLock, as field: WritableKeyPath<State, StateLock?>) throws(MediaError) {
+        let isHeld = state.withLock { state in
+            if !state.isLeft { state[keyPath: field] = lock }
+            return !state.isLeft
+        }
+        if isHeld { return }
+        lock.release()
+        throw Self.abandonment
+    }
+
+    private static let abandonment = MediaError(.cancelled, "the session has left the device while it came in")
 
     /// What the device had proved when the session came in.
     var proof: EncoderDescription.Proof { state.withLock { $0.proof } }
@@ -89,7 +110,7 @@ final class DeviceGate: Sendable {
             guard let trial = board.trial(fingerprint.device, identity.codec) else {
                 throw refusal("until another session that tries it knows whether it works again", breaker)
             }
-            state.withLock { $0.trial = trial }
+            try hold(trial, as: \.trial)
         }
     }
 
@@ -106,7 +127,7 @@ final class DeviceGate: Sendable {
         if state.withLock({ $0.place != nil }) { return }
         let limit = options.sessionsPerDevice
         if let place = board.use(fingerprint.device, limit: limit, use) {
-            return state.withLock { $0.place = place }
+            return try hold(place, as: \.place)
         }
         throw MediaError(
             .busy,
@@ -191,7 +212,10 @@ final class DeviceGate: Sendable {
                 breaker.fail(at: WallClock.now, isTrial: isTrial, reason: error.description, times)
             }
         case .produced: change(onlyInTrial: true) { breaker, isTrial, _ in breaker.succeed(isTrial: isTrial) }
-        case .completed: change { breaker, isTrial, _ in breaker.complete(isTrial: isTrial) }
+        case .completed:
+            // A device that has failed this session may have been lucky since.
+            if state.withLock({ $0.hasFailed }) { return }
+            change { breaker, isTrial, _ in breaker.complete(isTrial: isTrial) }
         }
     }
 
@@ -207,8 +231,13 @@ final class DeviceGate: Sendable {
         trial?.release()
     }
 
-    /// Gives everything back: the session uses the device no more.
+    /// Gives everything back, for good: the session uses the device no more.
     func leave() {
+        state.withLock { $0.isLeft = true }
+        giveBack()
+    }
+
+    private func giveBack() {
         let (place, trial) = state.withLock { state in
             state.isIn = false
             return (state.place.take(), state.trial.take())

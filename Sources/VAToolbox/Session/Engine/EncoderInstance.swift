@@ -54,8 +54,13 @@ final class EncoderInstance: Sendable {
         self.post = post
     }
 
-    /// Starts the thread, which makes the encoder and then waits for commands.
-    func start(factory: any EncoderFactory, configuration: EncoderConfiguration, maximumReorderDepth: Int?) {
+    /// Starts the thread, which makes the encoder after a pause and then waits for commands.
+    func start(
+        factory: any EncoderFactory,
+        configuration: EncoderConfiguration,
+        maximumReorderDepth: Int?,
+        after pause: Duration
+    ) {
         let request = EncoderRequest(
             configuration: configuration,
             maximumReorderDepth: maximumReorderDepth,
@@ -68,7 +73,10 @@ final class EncoderInstance: Sendable {
             }
         )
         do {
-            try PlainThread.start(name: "vt-\(factory.identity.name)") { self.run(factory, request) }
+            try PlainThread.start(name: "vt-\(factory.identity.name)") {
+                if self.isOpen(after: pause) { self.work(factory, request) }
+                self.noteRelease()
+            }
         } catch {
             post(.failed(error))
             noteRelease()
@@ -136,9 +144,20 @@ final class EncoderInstance: Sendable {
         withExtendedLifetime(forgotten) {}
     }
 
-    private func run(_ factory: any EncoderFactory, _ request: EncoderRequest) {
-        work(factory, request)
-        noteRelease()
+    /// Waits.
+    ///
+    /// - Returns: Whether the instance has not been closed meanwhile; if it has, at once.
+    private func isOpen(after pause: Duration) -> Bool {
+        let end = ContinuousClock.now + pause
+        while true {
+            let left = end - .now
+            let isClosed = state.withLock { state in
+                state.isAsleep = left > .zero && !state.isClosed
+                return state.isClosed
+            }
+            if isClosed || left <= .zero { return !isClosed }
+            _ = wake.wait(timeout: .now() + (left / .seconds(1)))
+        }
     }
 
     private func work(_ factory: any EncoderFactory, _ request: EncoderRequest) {

@@ -8,7 +8,10 @@ import Synchronization
 /// There is one consumer: iterating a second time, or from two tasks at once, throws `invalidState`. Iteration ends
 /// after ``CompressionSession/finish()``. When the session fails, the samples that were queued come first and then its
 /// error; when it is cancelled, `cancelled` comes at once. If the consuming task is cancelled, the iteration throws
-/// `cancelled`, and samples that were not taken stay queued.
+/// `cancelled`, and samples that were not taken stay queued for as long as the iterator is there.
+///
+/// A loop that is left before the samples end, by `break` or by an error, gives its iterator up. From then on nobody can take
+/// samples: if some are queued, or come later, the session is cancelled, and its calls throw `cancelled`.
 public struct SampleSequence: AsyncSequence, Sendable {
     /// What the sequence consists of.
     public typealias Element = SampleBuffer
@@ -16,25 +19,36 @@ public struct SampleSequence: AsyncSequence, Sendable {
     let queue: SampleQueue
 
     /// Starts the one iteration that is allowed.
-    public func makeAsyncIterator() -> Iterator { Iterator(queue: queue, isFirst: queue.claim()) }
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(consumer: queue.claim() ? Consumer(queue: queue) : nil)
+    }
 
     /// Takes samples one after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        let queue: SampleQueue
-        let isFirst: Bool
+        /// Shared by all copies of the iterator; `nil` for one that is not the first.
+        fileprivate let consumer: Consumer?
 
         /// The next sample; `nil` after the last one. Waits for it if there is none yet.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(MediaError) -> SampleBuffer? {
-            guard isFirst else { throw SampleQueue.secondConsumer }
-            return try await queue.next(isolation: actor)
+            guard let consumer else { throw SampleQueue.secondConsumer }
+            return try await consumer.queue.next(isolation: actor)
         }
 
         /// The next sample; `nil` after the last one. Waits for it if there is none yet.
         public mutating func next() async throws(MediaError) -> SampleBuffer? {
             try await next(isolation: nil)
         }
+    }
+
+    /// The one who takes the samples, for as long as there is a way to ask for them.
+    fileprivate final class Consumer: Sendable {
+        let queue: SampleQueue
+
+        init(queue: SampleQueue) { self.queue = queue }
+
+        deinit { queue.abandon() }
     }
 }
 
@@ -54,6 +68,7 @@ final class SampleQueue: Sendable {
         var bytes = 0
         var appended = 0
         var isClaimed = false
+        var isAbandoned = false
         var isSlow = false
         var end: SamplesEnd?
         var waiting: Waiting?
@@ -64,12 +79,20 @@ final class SampleQueue: Sendable {
 
     private let marks: WaterMarks
     private let onCaughtUp: @Sendable () -> Void
+    private let onAbandoned: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter onCaughtUp: Called when ``isSlow`` became false.
-    init(marks: WaterMarks, onCaughtUp: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - onCaughtUp: Called when ``isSlow`` became false.
+    ///   - onAbandoned: Called when there are samples that nobody can take any more; maybe several times.
+    init(
+        marks: WaterMarks,
+        onCaughtUp: @escaping @Sendable () -> Void,
+        onAbandoned: @escaping @Sendable () -> Void
+    ) {
         self.marks = marks
         self.onCaughtUp = onCaughtUp
+        self.onAbandoned = onAbandoned
     }
 
     /// Whether the queue rose above the high mark and has not fallen below the low one since.
@@ -86,17 +109,27 @@ final class SampleQueue: Sendable {
     }
 
     func append(_ samples: [SampleBuffer]) {
-        let served = state.withLock { state -> (Waiting, SampleBuffer)? in
-            guard state.end == nil else { return nil }
+        let (served, isAbandoned) = state.withLock { state -> ((Waiting, SampleBuffer)?, Bool) in
+            guard state.end == nil else { return (nil, false) }
             state.samples += samples as [SampleBuffer?]
             state.bytes += samples.reduce(0) { $0 + $1.data.count }
             state.appended += samples.count
             defer { if state.bytes > marks.high { state.isSlow = true } }
-            guard let waiting = state.waiting, let first = state.pop() else { return nil }
+            guard let waiting = state.waiting, let first = state.pop() else { return (nil, state.isAbandoned) }
             state.waiting = nil
-            return (waiting, first)
+            return ((waiting, first), false)
         }
+        if isAbandoned { onAbandoned() }
         if let (waiting, first) = served { waiting.continuation.resume(returning: .success(first)) }
+    }
+
+    /// Nobody will ask for samples any more.
+    fileprivate func abandon() {
+        let isLoss = state.withLock { state in
+            state.isAbandoned = true
+            return state.end == nil && state.head < state.samples.count
+        }
+        if isLoss { onAbandoned() }
     }
 
     /// Ends the samples; what is queued or ended later is ignored.

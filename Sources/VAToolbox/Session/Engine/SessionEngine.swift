@@ -180,8 +180,7 @@ final class SessionEngine: @unchecked Sendable {
     private func perform(_ actions: [SessionMachine.Action]) {
         for action in actions {
             switch action {
-            case .create(let id, let candidate, let configuration, let maximumReorderDepth):
-                create(id, current.selection.candidates[candidate].factory, configuration, maximumReorderDepth)
+            case .create(let id, let creation): create(id, creation)
             case .submit(let id, let frame): instances[id]?.send(.encode(frame))
             case .update(let id, let configuration): instances[id]?.send(.update(configuration))
             case .drain(let id): instances[id]?.send(.drain)
@@ -204,22 +203,22 @@ final class SessionEngine: @unchecked Sendable {
 
     /// Waits until the encoders that were closed are released, each as long as a frame may take.
     func waitForRelease() async {
-        while let instance = await ask({ $0.closing.popLast() }) { await instance.waitForRelease(atMost: releaseLimit) }
+        for instance in await ask({ $0.closing }) { await instance.waitForRelease(atMost: releaseLimit) }
         for settle in settlers { await settle() }
     }
 
-    private func create(
-        _ id: SessionMachine.InstanceID,
-        _ factory: any EncoderFactory,
-        _ configuration: EncoderConfiguration,
-        _ maximumReorderDepth: Int?
-    ) {
+    private func create(_ id: SessionMachine.InstanceID, _ creation: SessionMachine.Creation) {
         let mailbox = mailbox
         let instance = EncoderInstance(conversions: conversions, isPrompt: current.isPrompt) {
             mailbox.post(.instance(id, $0))
         }
         instances[id] = instance
-        instance.start(factory: factory, configuration: configuration, maximumReorderDepth: maximumReorderDepth)
+        instance.start(
+            factory: current.selection.candidates[creation.candidate].factory,
+            configuration: creation.configuration,
+            maximumReorderDepth: creation.maximumReorderDepth,
+            after: creation.pause
+        )
     }
 
     /// The time as the machine has it: without that in which this process stood still.

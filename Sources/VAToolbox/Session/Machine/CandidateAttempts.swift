@@ -18,6 +18,12 @@ struct CandidateAttempts {
 
     mutating func created() { failedCreations = 0 }
 
+    /// How long to wait before the next creation: a device that has worked, and now cannot be opened, may be in a reset.
+    var pauseBeforeCreation: Duration {
+        guard hasWorked, failedCreations > 0 else { return .zero }
+        return min(limits.creationPause * (1 << min(failedCreations - 1, 16)), .seconds(3600))
+    }
+
     /// Goes to the next candidate, as the present one may not be used.
     mutating func skip() {
         let next = candidate + 1

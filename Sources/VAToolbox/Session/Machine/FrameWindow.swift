@@ -81,9 +81,11 @@ struct FrameWindow {
 
     /// Takes a coded frame.
     ///
+    /// - Parameter reorderDepth: How many frames may be decoded before a frame and shown after it.
     /// - Throws: `frameFailed` if the encoder returned a frame that it does not have, or one twice, or an IDR picture
-    ///   before a frame that is shown before it: what is decoded after an IDR picture must be shown after it.
-    mutating func take(_ frame: CodedFrame) throws(MediaError) {
+    ///   before a frame that is shown before it: what is decoded after an IDR picture must be shown after it; or if it passed
+    ///   over a frame, which would keep those behind it for ever.
+    mutating func take(_ frame: CodedFrame, reorderDepth: Int) throws(MediaError) {
         guard (firstNumber..<nextNumber).contains(frame.number), !entries[index(of: frame.number)].isCoded else {
             throw MediaError(
                 .frameFailed,
@@ -103,6 +105,20 @@ struct FrameWindow {
         entries[index(of: frame.number)].isCoded = true
         coded.append(frame)
         highestCoded = max(highestCoded, frame.number)
+        if coded.count > reorderDepth { try checkOrder(reorderDepth) }
+    }
+
+    /// Whatever is coded and shown after the first frame that is not is decoded before it.
+    private func checkOrder(_ reorderDepth: Int) throws(MediaError) {
+        let inOrder = entries.prefix { $0.isCoded }.count
+        let ahead = coded.count - inOrder
+        guard ahead > reorderDepth else { return }
+        throw MediaError(
+            .frameFailed,
+            "the encoder passed over a frame, or reordered more frames than it said",
+            given: "\(ahead) frames that are shown after frame \(firstNumber + Int64(inOrder)), and not that one",
+            allowed: "at most \(reorderDepth)"
+        )
     }
 
     /// The group that is complete, in decoding order; `nil` if none is.

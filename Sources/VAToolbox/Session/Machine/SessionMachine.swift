@@ -16,7 +16,7 @@ struct SessionMachine {
     /// Names one created encoder; rises with each creation.
     typealias InstanceID = Int
 
-    private(set) var selection: EncoderSelection
+    var selection: EncoderSelection
     let options: SessionOptions
 
     var configuration: EncoderConfiguration
@@ -94,6 +94,7 @@ struct SessionMachine {
         case .cancel: cancel()
         case .cancelWaiter(let waiter): cancel(waiter)
         case .consumer(let isSlow): isConsumerSlow = isSlow
+        case .samplesAbandoned: end(with: Self.abandonment, SamplesEnd.cancelled)
         case .instance(let id, let event): if id == currentInstance { instance(event) }
         case .clock: checkDeadline()
         }
@@ -106,10 +107,14 @@ struct SessionMachine {
     var deadline: Instant? {
         guard hasWork else { return nil }
         if case .creating = phase {
-            return lastProgress + options.limits.creationDeadline + selection.candidates[attempts.candidate].preparation
+            let before = selection.candidates[attempts.candidate].preparation + creationPause
+            return lastProgress + options.limits.creationDeadline + before
         }
         return lastProgress + options.limits.frameDeadline
     }
+
+    /// How long the creation that is next, or under way, is put off.
+    var creationPause: Duration { options.realTime == nil ? attempts.pauseBeforeCreation : .zero }
 
     /// Whether the session has ended, well or not.
     var isOver: Bool {
@@ -191,7 +196,8 @@ extension SessionMachine {
 
     /// Every accepted frame has left and the encoder is idle.
     private mutating func completeDrain(_ id: InstanceID) {
-        if finishRequested || refreshReason != nil { tell(.completed) }
+        // An encoder that was given nothing has shown nothing.
+        if work.hasProduced, finishRequested || refreshReason != nil { tell(.completed) }
         if finishRequested {
             tell(.left)
             close(id)
@@ -248,6 +254,11 @@ extension SessionMachine {
         guard window.isRepeatable else { return end(with: error, SamplesEnd.failed) }
         create()
     }
+
+    private static let abandonment = MediaError(
+        .cancelled,
+        "nobody takes the samples of the session any more: what iterated them has ended, perhaps with an error of its own"
+    )
 
     private mutating func cancel() {
         end(with: MediaError(.cancelled, "the session was cancelled"), SamplesEnd.cancelled)

@@ -23,7 +23,13 @@ extension SessionMachine {
                 actions.append(.report(.adjusted(adjustment)))
             }
             let depth = assembler?.reorderDepth
-            actions.append(.create(id, candidate: candidate, valid.configuration, maximumReorderDepth: depth))
+            let request = Creation(
+                candidate: candidate,
+                configuration: valid.configuration,
+                maximumReorderDepth: depth,
+                pause: creationPause
+            )
+            actions.append(.create(id, request))
         } catch {
             fail(error)
         }
@@ -79,6 +85,8 @@ extension SessionMachine {
             )
         }
         attempts.created()
+        // It is in: what comes before the first creation does not come before others.
+        selection.candidates[attempts.candidate].preparation = .zero
         statistics.createdEncoders += 1
         phase = .running(id)
         work.format = properties.formatDescription
@@ -124,7 +132,7 @@ extension SessionMachine {
             try check(frame)
             work.framesCoded += 1
             if frame.isKeyFrame { work.hasKeyFrame = true }
-            try window.take(frame)
+            try window.take(frame, reorderDepth: assembler?.reorderDepth ?? 0)
             if let group = window.completeGroup { try emit(group) }
         } catch {
             fail(error)

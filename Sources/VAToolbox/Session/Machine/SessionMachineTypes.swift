@@ -14,6 +14,8 @@ extension SessionMachine {
         case cancel
         case cancelWaiter(WaiterID)
         case consumer(isSlow: Bool)
+        /// There are samples that nobody can take any more.
+        case samplesAbandoned
         case instance(InstanceID, InstanceEvent)
         case clock
     }
@@ -37,7 +39,7 @@ extension SessionMachine {
 
     /// What has to be done, in this order.
     enum Action {
-        case create(InstanceID, candidate: Int, EncoderConfiguration, maximumReorderDepth: Int?)
+        case create(InstanceID, Creation)
         case submit(InstanceID, EncoderFrame)
         case update(InstanceID, EncoderConfiguration)
         case drain(InstanceID)
@@ -48,6 +50,16 @@ extension SessionMachine {
         /// Tells whoever selected a candidate what became of it.
         case tell(candidate: Int, EncoderSelection.EncoderOutcome)
         case endSamples(SamplesEnd)
+    }
+
+    /// An encoder to be made.
+    struct Creation {
+        var candidate: Int
+        var configuration: EncoderConfiguration
+        /// What the session's decode times allow; `nil` while they allow anything.
+        var maximumReorderDepth: Int?
+        /// How long to wait before.
+        var pause: Duration
     }
 
     enum Phase {
