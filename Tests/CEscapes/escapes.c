@@ -2,6 +2,7 @@
 
 #include "attempts.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -37,6 +38,9 @@ const char *escape_name(int index) {
     return NULL;
 }
 
+/// Stands for fcntl with F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW.
+enum { ESCAPE_OFD_LOCK = 1 << 16 };
+
 int escape_call_number(const char *name) {
     static const struct {
         const char *name;
@@ -44,7 +48,7 @@ int escape_call_number(const char *name) {
     } calls[] = {
         {"landlock_create_ruleset", 444}, {"landlock_add_rule", 445}, {"landlock_restrict_self", 446},
         {"seccomp", SYS_seccomp},         {"capset", SYS_capset},           {"renameat2", SYS_renameat2},
-        {"linkat", SYS_linkat},
+        {"linkat", SYS_linkat},               {"ofd_lock", ESCAPE_OFD_LOCK},
 #ifdef SYS_link
         {"link", SYS_link},
 #else
@@ -62,11 +66,25 @@ int escape_call_number(const char *name) {
 int escape_start_refused(int error, const int *calls, int count, char *const *arguments) {
     struct sock_filter program[64];
     unsigned short length = 0;
-    if (count > 30) {
+    if (count > 8) {
         return E2BIG;
     }
     program[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     for (int index = 0; index < count; index++) {
+        if (calls[index] == ESCAPE_OFD_LOCK) {
+            const struct sock_filter locks[] = {
+                BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_fcntl, 0, 6),
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+                BPF_JUMP(BPF_JMP | BPF_JEQ, F_OFD_GETLK, 2, 0),
+                BPF_JUMP(BPF_JMP | BPF_JEQ, F_OFD_SETLK, 1, 0),
+                BPF_JUMP(BPF_JMP | BPF_JEQ, F_OFD_SETLKW, 0, 1),
+                BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | (unsigned)error),
+                BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW),
+            };
+            memcpy(&program[length], locks, sizeof locks);
+            length += sizeof locks / sizeof *locks;
+            continue;
+        }
         program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ, (unsigned)calls[index], 0, 1);
         program[length++] = (struct sock_filter)BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | (unsigned)error);
     }

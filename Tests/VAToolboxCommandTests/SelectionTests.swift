@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Which of two GPUs, or the CPU, `vatoolbox encode` uses, also with other processes that use them.
@@ -282,6 +283,15 @@ import Testing
             let encode = try machine.encode(["--spread", "--max-sessions", "1"], settings)
             #expect(encode.device == 128 && encode.frames == 5 && encode.result.errors.isEmpty, "\(encode.result)")
         }
+        #expect(machine.files.isEmpty)
+    }
+
+    /// Nor is a GPU busy because nobody can say whether it is, as in a home directory on some servers.
+    @Test(arguments: [ENOLCK, EINVAL, EOPNOTSUPP]) func aFolderThatCannotBeLocked(error: Int32) throws {
+        let machine = try Machine()
+        let refusing = [try BuiltProgram.path("SandboxEscapes"), "--refuse", "\(error)", "ofd_lock"]
+        let encode = try machine.encode(["--spread", "--max-sessions", "1"], refusing)
+        #expect(encode.device == 128 && encode.frames == 5 && encode.result.errors.isEmpty, "\(encode.result)")
         #expect(machine.files.isEmpty)
     }
 

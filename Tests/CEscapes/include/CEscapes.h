@@ -35,13 +35,13 @@ const char *_Nullable escape_name(int index);
 /// Replaces this process by a program for which system calls fail, as on an older kernel or in a container.
 ///
 /// @param error What the calls fail with.
-/// @param calls The numbers of the calls.
+/// @param calls The numbers of the calls, at most 8.
 /// @return errno, if that failed.
 int escape_start_refused(
     int error, const int *_Nonnull calls, int count, char *_Nullable const *_Nonnull arguments);
 
-/// The number of a call by name: landlock_create_ruleset, landlock_add_rule, landlock_restrict_self, seccomp, capset; -1
-/// for others.
+/// The number of a call by name: landlock_create_ruleset, landlock_add_rule, landlock_restrict_self, seccomp, capset,
+/// renameat2, link, linkat; ofd_lock, which is fcntl where it locks by open files; -1 for others.
 int escape_call_number(const char *_Nonnull name);
 
 #endif

@@ -6,8 +6,8 @@ import Synchronization
 
 /// What is known of devices beyond a session, and who uses them: proofs of what they encode, failures, sessions in use.
 ///
-/// It lies in a folder that all processes of a user share. Where none can be written, as on a read-only root, it lies in the
-/// memory of this process; that is never an error. Files are replaced as a whole, and one that is damaged or belongs to
+/// It lies in a folder that all processes of a user share. Where none can be written, as on a read-only root, or locked,
+/// as on some network file systems, it lies in the memory of this process; that is never an error. Files are replaced as a whole, and one that is damaged or belongs to
 /// somebody else is as if it were not there. Locks end with the process that holds them, however it ends.
 public final class SelectionState: Sendable {
     /// The variable that names the folder. It should be on a local file system.
@@ -25,7 +25,7 @@ public final class SelectionState: Sendable {
         var records: [String: StateRecord] = [:]
         var locked: Set<String> = []
         var leases: [String: [Int: String]] = [:]
-        /// Whether files can be made in the folder; `nil` until somebody wants to.
+        /// Whether files can be made in the folder, and locked; `nil` until somebody wants to.
         var isWritable: Bool?
     }
 
@@ -39,7 +39,11 @@ public final class SelectionState: Sendable {
 
     private var isWritable: Bool {
         if let known = memory.withLock({ $0.isWritable }) { return known }
-        let isWritable = Self.kinds.allSatisfy { kind in folder.map { StateFile.makeFolder("\($0)/\(kind)") } == true }
+        let isWritable =
+            folder.map { folder in
+                Self.kinds.allSatisfy { StateFile.makeFolder("\(folder)/\($0)") }
+                    && StateFile.canBeLocked("\(folder)/sessions/.turn")
+            } ?? false
         memory.withLock { $0.isWritable = isWritable }
         return isWritable
     }

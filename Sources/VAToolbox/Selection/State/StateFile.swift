@@ -100,13 +100,23 @@ enum StateFile {
 
     /// Tries to lock a byte of an open file. The lock belongs to the open file: it goes when that is closed, also by the
     /// end of the process.
-    static func lock(_ descriptor: Int32, byte: Int) -> Bool {
+    static func lock(_ descriptor: Int32, byte: Int) -> Bool { errorOfLocking(descriptor, byte) == 0 }
+
+    private static func errorOfLocking(_ descriptor: Int32, _ byte: Int) -> Int32 {
         var lock = request(byte)
         while true {
             // F_OFD_SETLK of fcntl(2), which Swift's C library module does not show.
-            if fcntl(descriptor, 37, &lock) == 0 { return true }
-            if errno != EINTR { return false }
+            if fcntl(descriptor, 37, &lock) == 0 { return 0 }
+            if errno != EINTR { return errno }
         }
+    }
+
+    /// Whether a file can be locked at all: those of some network file systems cannot.
+    static func canBeLocked(_ path: String) -> Bool {
+        guard let descriptor = openForLocks(path) else { return false }
+        defer { close(descriptor) }
+        // Behind the byte that ``SelectionState/tryLock(_:)`` takes. Who finds it taken has found that it can be.
+        return [0, EAGAIN, EACCES].contains(errorOfLocking(descriptor, 1))
     }
 
     /// Gives a byte back.
