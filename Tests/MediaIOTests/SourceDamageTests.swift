@@ -48,6 +48,23 @@ import Testing
         #expect(source.problems.isLossy, "\(source.problems)")
     }
 
+    /// libavformat asks to be called again each time that 64 KiB of a transport stream hold no packet.
+    @Test(arguments: [false, true]) func holeInATransportStreamCostsWhatWasInIt(isPiped: Bool) throws {
+        try folder.ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=25:duration=8 -c:v mpeg2video -g 10 a.ts")
+        var bytes = try folder.contents("a.ts")
+        let middle = bytes.count / 2 / 188 * 188
+        bytes.insert(contentsOf: [UInt8](repeating: 0, count: 200_000), at: middle)
+        // At its end as well: what recorders reserve and do not fill.
+        let damaged = bytes + [UInt8](repeating: 0, count: 300_000)
+        try folder.write("b.ts", damaged)
+        let source = try MediaSource(path: isPiped ? folder.pipe("b.ts") : folder.file("b.ts"))
+        let frames = try Reading(source).frames
+        #expect((195...200).contains(frames.count))
+        #expect(source.problems.isLossy)
+        let missing = source.problems.descriptions.filter { $0.contains("is not understood") }
+        #expect(missing.count == 2, "\(source.problems)")
+    }
+
     /// Whatever is done to a file, opening and reading end with frames or with a typed error.
     @Test(arguments: ["a.mp4", "a.mkv", "a.ts", "a.y4m"])
     func randomDamageNeverEndsTheProcess(name: String) throws {

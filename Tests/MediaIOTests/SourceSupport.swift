@@ -37,6 +37,14 @@ final class ClipFolder: Sendable {
         try Data(bytes).write(to: URL(filePath: file(name)))
         return file(name)
     }
+
+    /// The path of a FIFO that another process writes a file of the folder into, as soon as somebody reads.
+    func pipe(_ name: String) throws -> String {
+        try #require(mkfifo(file("fifo"), 0o600) == 0)
+        let (path, command) = (path, "cat '\(name)' > fifo")
+        Thread { _ = try? Tool.run("sh", ["-c", command], in: path) }.start()
+        return file("fifo")
+    }
 }
 
 /// Command lines of other projects, as judges.

@@ -472,6 +472,19 @@ def sound_only(run):
     run.expect("video" in result.said, f"not said: {result.said}")
 
 
+@case("a hole (TS)", "what is before and behind it is encoded; something is missing, so the exit status is 3")
+def hole(run):
+    whole = moving(run, "whole.ts", "-bf", "0", "-g", "10", seconds=8)
+    data, source = whole.read_bytes(), run.path("in.ts")
+    middle = len(data) // 2 // 188 * 188
+    source.write_bytes(data[:middle] + bytes(200_000) + data[middle:])
+    result = run.encode(source)
+    if run.done(result, status=3):
+        count = len(frame_times(result.output))
+        run.expect(190 <= count <= 200, f"{count} pictures")
+        run.expect(result.document["problems"]["readErrors"] > 0, f"{result.document['problems']}")
+
+
 @case("cut in the middle (TS)", "what is there is encoded")
 def cut(run):
     whole = moving(run, "whole.ts")

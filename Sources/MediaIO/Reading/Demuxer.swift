@@ -261,6 +261,12 @@ extension Demuxer {
         return status
     }
 
+    /// Where reading is in the input; `nil` if that does not come as bytes.
+    var position: Int64? { (context?.pointee.pb).map { avio_seek($0, 0, SEEK_CUR) } }
+
+    /// Whether the bytes of the input come through ``InputFile``.
+    var isReadByUs: Bool { file != nil }
+
     /// Whether the file ends in the middle of a picture. Known of YUV4MPEG2 only, where nothing but pictures follows
     /// the header, and where libavformat drops such a rest silently.
     var endsInsidePicture: Bool {

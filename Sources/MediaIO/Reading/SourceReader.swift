@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import Glibc
 internal import MediaTypes
 
 /// The order of events of a ``MediaSource``: reads packets, decodes those of the video, moves all times to the time
@@ -8,6 +9,8 @@ internal import MediaTypes
 final class SourceReader {
     /// How many reads may fail in a row before the rest of the input is given up.
     private static let mostFailedReads = 16
+    /// How long to wait where a demuxer has nothing yet, in microseconds.
+    private static let pause: UInt32 = 10_000
     /// How far past the end packets of other tracks may still lie when the video has ended.
     private static let interleaving = MediaTime(value: 10, timescale: 1)
 
@@ -32,6 +35,8 @@ final class SourceReader {
     /// Audio tracks that have not reached the end of the part that was asked for.
     private var unfinished: Set<Int> = []
     private var failedReads = 0
+    /// Where reading is within a part that the demuxer does not understand, and how often it has not moved there.
+    private var gap: (position: Int64, standstills: Int)?
     /// Where the latest packet ends that was read, of the video and of all streams, on the input's time line.
     private var videoEnd = MediaTime.zero
     private var latestEnd = MediaTime.zero
@@ -138,6 +143,7 @@ extension SourceReader {
         queue = []
         discontinuities = Discontinuities()
         failedReads = 0
+        gap = nil
         isAtEnd = false
         return true
     }
@@ -226,10 +232,13 @@ extension SourceReader {
         case .finished:
             isAtEnd = true
             noteEarlyEnd()
+        case .failed(ffmpeg_error_again):
+            noteGap()
         case .failed(let status):
             try noteReadError(status)
         case .packet(let packet):
             failedReads = 0
+            gap = nil
             closeJumps(packet)
             let index = Int(packet.pointee.stream_index)
             if packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 {
@@ -252,6 +261,24 @@ extension SourceReader {
         pipeline.problems.readErrors += 1
         pipeline.problems.describe("reading failed: \(describe(status))")
         if status != ffmpeg_error_invalid_data || failedReads >= Self.mostFailedReads { isAtEnd = true }
+    }
+
+    /// Goes on where a demuxer asks to be called again. That of transport streams does so after each 64 KiB in which it finds
+    /// no packet, others if nothing has come from the network yet.
+    private func noteGap() {
+        guard let position = demuxer.position else {
+            usleep(Self.pause)
+            return
+        }
+        if gap == nil {
+            pipeline.problems.readErrors += 1
+            pipeline.problems.describe("a part of the input is not understood, and left out")
+        }
+        let standstills = gap.map { $0.position == position ? $0.standstills + 1 : 0 } ?? 0
+        gap = (position, standstills)
+        guard standstills > 0 else { return }
+        // Our own reading waits for data by itself, so a demuxer that does not move there never will.
+        if demuxer.isReadByUs, standstills >= Self.mostFailedReads { isAtEnd = true } else { usleep(Self.pause) }
     }
 
     private func closeJumps(_ packet: UnsafeMutablePointer<AVPacket>) {
