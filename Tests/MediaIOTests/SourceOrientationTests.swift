@@ -36,6 +36,18 @@ import Testing
         }
     }
 
+    /// The ratio of the container is that of the stored pictures, whatever the coded pictures say.
+    @Test(arguments: [([0, 1, -1, 0], Rational(3, 4)), ([-1, 0, 0, -1], Rational(4, 3))] as [([Int32], Rational)])
+    func ratioOfTheContainerTurnsWithThePictures(matrix: [Int32], ratio: Rational) throws {
+        try folder.ffmpeg(
+            "-f lavfi -i testsrc2=size=96x64:rate=5:duration=1 -vf setsar=1 -c:v libx264 -pix_fmt yuv420p a.mp4"
+        )
+        try folder.ffmpeg("-i a.mp4 -c copy -aspect 2:1 b.mp4")
+        let source = try MediaSource(path: folder.write("c.mp4", withMatrix(matrix, folder.contents("b.mp4"))))
+        #expect(source.video.pixelAspectRatio == ratio)
+        #expect(try Reading(source).frames.allSatisfy { $0.buffer.pixelAspectRatio == ratio })
+    }
+
     /// Writes a display matrix into the track header (`tkhd`, ISO/IEC 14496-12 8.3.2) of the only track.
     private func withMatrix(_ matrix: [Int32], _ file: [UInt8]) throws -> [UInt8] {
         let name = try #require(file.firstRange(of: Array("tkhd".utf8)))

@@ -122,6 +122,19 @@ import Testing
         #expect(try Reading(source).frames.allSatisfy { $0.buffer.pixelAspectRatio == Rational(16, 15) })
     }
 
+    /// What the container says counts, also where the pictures go through a filter.
+    @Test(arguments: ["-pix_fmt yuv420p10le", "-pix_fmt yuv420p -flags +ildct+ilme -x264-params tff=1"], ["mp4", "mkv"])
+    func ratioOfTheContainerSurvivesFilters(coding: String, container: String) throws {
+        let clip = "-f lavfi -i testsrc2=size=96x64:rate=5:duration=1 -vf setsar=1"
+        try folder.ffmpeg("\(clip) -c:v libx264 \(coding) a.mp4")
+        let path = try folder.ffmpeg("-i a.mp4 -c copy -aspect 2:1 b.\(container)")
+        let source = try MediaSource(path: path)
+        #expect(source.video.pixelAspectRatio == Rational(4, 3))
+        let frames = try Reading(source).frames
+        #expect(frames.count == 5)
+        #expect(frames.allSatisfy { $0.buffer.pixelAspectRatio == Rational(4, 3) })
+    }
+
     /// Pictures outlive their source, and the decoder does not write into those that are held.
     @Test func buffersOutliveTheirSource() throws {
         let path = try folder.ffmpeg(

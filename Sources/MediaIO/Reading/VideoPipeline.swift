@@ -170,6 +170,8 @@ extension VideoPipeline {
             problems.describe("the picture at \(seconds(time)) is damaged")
         }
         if ffmpeg_is_interlaced(frame) != 0 { isInterlaced = true }
+        // What the container says comes before what the coded picture says, also through filters, which turn it.
+        frame.pointee.sample_aspect_ratio = demuxer.pixelAspectRatio(stream, frame)
         return true
     }
 
@@ -205,7 +207,7 @@ extension VideoPipeline {
             layout: layout,
             isBottomUp: frame.pointee.linesize.0 < 0,
             color: PictureColor.description(of: frame.pointee),
-            pixelAspectRatio: demuxer.pixelAspectRatio(stream, frame),
+            pixelAspectRatio: frame.pointee.sample_aspect_ratio,
             timeBase: timeBase,
             deinterlaces: deinterlaces,
             orientation: orientation,
@@ -225,7 +227,7 @@ extension VideoPipeline {
         let frame = reference.frame
         let applied = filter?.configuration
         guard let layout = applied?.layout ?? PictureLayout(rawFormat: frame.pointee.format) else { return nil }
-        let ratio = applied == nil ? demuxer.pixelAspectRatio(stream, frame) : frame.pointee.sample_aspect_ratio
+        let ratio = frame.pointee.sample_aspect_ratio
         do {
             let buffer = try PixelBuffer(
                 wrapping: reference,
