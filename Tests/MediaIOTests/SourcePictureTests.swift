@@ -123,7 +123,10 @@ import Testing
     }
 
     /// What the container says counts, also where the pictures go through a filter.
-    @Test(arguments: ["-pix_fmt yuv420p10le", "-pix_fmt yuv420p -flags +ildct+ilme -x264-params tff=1"], ["mp4", "mkv"])
+    @Test(
+        arguments: ["-pix_fmt yuv420p10le", "-pix_fmt yuv420p -flags +ildct+ilme -x264-params tff=1"],
+        ["mp4", "mkv"]
+    )
     func ratioOfTheContainerSurvivesFilters(coding: String, container: String) throws {
         let clip = "-f lavfi -i testsrc2=size=96x64:rate=5:duration=1 -vf setsar=1"
         try folder.ffmpeg("\(clip) -c:v libx264 \(coding) a.mp4")
@@ -133,6 +136,24 @@ import Testing
         let frames = try Reading(source).frames
         #expect(frames.count == 5)
         #expect(frames.allSatisfy { $0.buffer.pixelAspectRatio == Rational(4, 3) })
+    }
+
+    /// HDR10 has its chroma at the upper left. Where chroma is not resampled it stays where it is.
+    @Test(
+        arguments: [
+            ("-c:v libx265 -x265-params log-level=none:chromaloc=2 -pix_fmt yuv420p10le a.mkv", .topLeft),
+            ("-c:v libx265 -x265-params log-level=none:chromaloc=2 -pix_fmt yuv420p12le a.mkv", .topLeft),
+            ("-c:v ffv1 -pix_fmt yuv420p10le a.mkv", nil), ("-c:v ffv1 -pix_fmt yuv422p10le a.mkv", .left),
+            ("-c:v ffv1 -pix_fmt gray10le a.mkv", .left),
+        ] as [(String, ColorDescription.ChromaLocation?)]
+    )
+    func chromaStaysWhereItIs(coding: String, location: ColorDescription.ChromaLocation?) throws {
+        let path = try folder.ffmpeg(
+            "-f lavfi -i testsrc2=size=64x64:rate=5:duration=0.4 -vf setparams=range=tv \(coding)"
+        )
+        let source = try MediaSource(path: path)
+        #expect(source.video.color.chromaLocation == location)
+        #expect(try Reading(source).frames.allSatisfy { $0.buffer.color.chromaLocation == location })
     }
 
     /// Pictures outlive their source, and the decoder does not write into those that are held.

@@ -11,6 +11,8 @@ struct PictureLayout: Equatable {
     let bitDepth: Int
     /// Whether 4:2:0 holds all its colour: it is 4:2:0, or has no colour at all.
     let fitsChroma420: Bool
+    /// Whether it has chroma that lies as that of 4:2:0.
+    let hasChroma420: Bool
     /// Whether samples are red, green and blue, or become so, as a palette's do.
     let isRGB: Bool
     /// One of the old `yuvj` formats, whose name says full range.
@@ -33,7 +35,8 @@ struct PictureLayout: Equatable {
         isRGB =
             has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL) || name.hasPrefix("mono") || name.hasPrefix("xyz")
         let isGray = descriptor.nb_components <= 2 && !isRGB
-        fitsChroma420 = isGray || !isRGB && descriptor.log2_chroma_w == 1 && descriptor.log2_chroma_h == 1
+        hasChroma420 = !isGray && !isRGB && descriptor.log2_chroma_w == 1 && descriptor.log2_chroma_h == 1
+        fitsChroma420 = isGray || hasChroma420
         isFullRangeYCbCr = name.hasPrefix("yuvj")
         // What an alpha plane adds behind the others, and what stands in the place of alpha, is not looked at.
         equivalent =

@@ -155,7 +155,7 @@ extension PictureFilter.Configuration {
             color.matrix = color.primaries == .bt2020 ? .bt2020 : .bt709
             color.range = .limited
         }
-        if layout.filtered.is420, layout.equivalent?.is420 != true { color.chromaLocation = .left }
+        if layout.filtered.is420, !layout.hasChroma420 { color.chromaLocation = .left }
         return color
     }
 
@@ -174,7 +174,7 @@ extension PictureFilter.Configuration {
     }
 
     /// Converts the format and nothing else: range and matrix stay, and chroma that is thinned out goes to where
-    /// H.264 and HEVC expect it. RGB that has to become luma and chroma gets the matrix of its primaries. Without a
+    /// H.264 and HEVC expect it; that of 4:2:0 stays where it is, whatever place it has. RGB that has to become luma and chroma gets the matrix of its primaries. Without a
     /// change of format it does nothing.
     private var scale: PictureFilter.Step {
         let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1"
@@ -185,6 +185,8 @@ extension PictureFilter.Configuration {
         }
         let range = color.range == .full ? "pc" : "tv"
         let chroma = layout.equivalent == nil ? ":in_h_chr_pos=0:out_h_chr_pos=0:out_v_chr_pos=128" : ""
-        return .init("scale", "\(common):in_range=\(range):out_range=\(range)\(chroma)")
+        // Newer versions would take the place on their way in from the frame.
+        let place = layout.hasChroma420 && layout.equivalent == nil ? ":in_v_chr_pos=128" : ""
+        return .init("scale", "\(common):in_range=\(range):out_range=\(range)\(chroma)\(place)")
     }
 }
