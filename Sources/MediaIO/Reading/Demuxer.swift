@@ -163,21 +163,50 @@ extension Demuxer {
     /// The duration of the whole; `nil` if not known.
     var duration: MediaTime? {
         guard let duration = context?.pointee.duration, duration > 0 else { return nil }
-        return MediaTime(value: duration, timescale: Int32(AV_TIME_BASE))
+        let told = MediaTime(value: duration, timescale: Int32(AV_TIME_BASE))
+        return countsFromZero ? told.counted(from: start) : told
+    }
+
+    /// How long a stream is, as far as the headers say that of it; `nil` if they only say it of the whole.
+    func duration(of stream: UnsafeMutablePointer<AVStream>) -> MediaTime? {
+        let timeBase = stream.pointee.time_base
+        guard stream.pointee.duration <= 0 else {
+            let told = MediaTime(stream.pointee.duration, in: timeBase)
+            if countsFromZero { return told.counted(from: start(of: stream)) }
+            return fragmentStart(stream).map { told.counted(from: MediaTime($0, in: timeBase)) } ?? told
+        }
+        guard countsFromZero, let duration else { return nil }
+        return (start + duration).counted(from: start(of: stream))
     }
 
     /// Where the headers say that a stream ends, on the input's own time line; `nil` if they do not say.
-    func announcedEnd(_ stream: UnsafePointer<AVStream>) -> MediaTime? {
+    func announcedEnd(_ stream: UnsafeMutablePointer<AVStream>) -> MediaTime? {
         guard let context, context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM else { return nil }
-        if stream.pointee.duration > 0 {
-            let start = stream.pointee.start_time == ffmpeg_no_pts ? 0 : stream.pointee.start_time
-            return MediaTime(start, in: stream.pointee.time_base)
-                + MediaTime(stream.pointee.duration, in: stream.pointee.time_base)
-        }
+        if stream.pointee.duration > 0 { return duration(of: stream).map { start(of: stream) + $0 } }
         // The whole may be as long as its longest stream, so that says something only if all streams are read.
         guard streams.allSatisfy({ $0.pointee.discard != AVDISCARD_ALL }), let duration else { return nil }
-        let start = context.pointee.start_time == ffmpeg_no_pts ? 0 : context.pointee.start_time
-        return MediaTime(value: start, timescale: Int32(AV_TIME_BASE)) + duration
+        return start + duration
+    }
+
+    /// Whether what the format calls duration is the time of the end: Matroska's counts from zero, wherever the first time
+    /// is, and of NUT libavformat looks for the last time.
+    private var countsFromZero: Bool { ["matroska,webm", "nut"].contains(formatName) }
+
+    /// When the first sample of a fragmented MP4 is decoded, in ticks; `nil` for all other inputs. A part of a longer file
+    /// keeps its times, and its duration counts from the beginning of the whole.
+    private func fragmentStart(_ stream: UnsafeMutablePointer<AVStream>) -> Int64? {
+        guard formatName.hasPrefix("mov,"), stream.pointee.nb_frames == 0 else { return nil }
+        return avformat_index_get_entry(stream, 0)?.pointee.timestamp
+    }
+
+    private var start: MediaTime {
+        guard let start = context?.pointee.start_time, start != ffmpeg_no_pts else { return .zero }
+        return MediaTime(value: start, timescale: Int32(AV_TIME_BASE))
+    }
+
+    private func start(of stream: UnsafePointer<AVStream>) -> MediaTime {
+        let start = stream.pointee.start_time
+        return start == ffmpeg_no_pts ? .zero : MediaTime(start, in: stream.pointee.time_base)
     }
 
     var metadata: [String: String] { Self.strings(context?.pointee.metadata) }
@@ -290,6 +319,12 @@ extension Demuxer {
 }
 
 extension MediaTime {
+    /// What is left of a time that counts from zero, from a start above that on. One that is not after the start does not
+    /// count from zero.
+    fileprivate func counted(from start: MediaTime) -> MediaTime {
+        start.isValid && start > .zero && start < self ? self - start : self
+    }
+
     /// A count of ticks of a time base.
     init(_ ticks: Int64, in timeBase: AVRational) {
         self = .rational(ticks, numerator: Int64(timeBase.num), denominator: Int64(timeBase.den))

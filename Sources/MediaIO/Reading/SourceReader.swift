@@ -62,9 +62,7 @@ final class SourceReader {
 
     /// How much there is from zero of the output, if the whole lasts that long.
     func remaining(of whole: MediaTime?) -> MediaTime? {
-        let stream = pipeline.stream.pointee
-        let ownDuration = stream.duration > 0 ? MediaTime(stream.duration, in: stream.time_base) : whole
-        guard var remaining = ownDuration else { return options.duration }
+        guard var remaining = demuxer.duration(of: pipeline.stream) ?? whole else { return options.duration }
         if let start = options.start { remaining = max(remaining - start, .zero) }
         return options.duration.map { min($0, remaining) } ?? remaining
     }
