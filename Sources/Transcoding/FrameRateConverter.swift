@@ -8,15 +8,25 @@ import MediaTypes
 /// Each frame moves to the nearest tick of the output rate, the earlier of two that are as near. Of several frames on
 /// one tick the nearest is kept; a tick that has none repeats the frame before. Pictures are not blended, and repeated
 /// ones share their memory.
+///
+/// Captions are a stream of their own, of which each frame brings a piece: each piece comes once, in order. Those of frames
+/// that are left out go with the next one that is kept, and repeated frames have none.
 struct FrameRateConverter {
     /// How long one frame is repeated at most, in seconds: a day. A damaged time may be thousands of years ahead.
     static let longestRepetition: Int64 = 86_400
+
+    /// The bytes of one piece of captions: `cc_data` of ATSC A/53 part 4.
+    private static let captionBytes = 3
 
     /// One frame at the ticks of a range, made as they are asked for: a gap in the input may be hours long.
     typealias Frames = LazyMapSequence<Range<Int64>, VideoFrame>
 
     let frameRate: Rational
-    private var held: (frame: VideoFrame, tick: Int64, distance: MediaTime)?
+    private var held: (frame: VideoFrame, tick: Int64, distance: MediaTime, captions: [UInt8])?
+    /// The captions of frames that were left out since the one that is held.
+    private var waitingCaptions: [UInt8] = []
+    /// How many bytes of captions had no place in any frame: more came than the frames that are kept may have.
+    private(set) var lostCaptionBytes = 0
     private var hasGivenAny = false
     /// Where the newest frame ends, whether it was kept or not; invalid if it does not say.
     private var end = MediaTime.invalid
@@ -29,11 +39,18 @@ struct FrameRateConverter {
     mutating func convert(_ frame: VideoFrame) throws(MediaError) -> Frames? {
         let (tick, distance) = nearestTick(to: frame.presentationTime)
         end = frame.presentationTime + frame.duration
+        let captions = frame.buffer.attachments.captions
         guard let held, tick <= held.tick else {
-            defer { self.held = (frame, tick, distance) }
+            defer { self.held = (frame, tick, distance, takeWaitingCaptions(and: captions)) }
             return try frames(upTo: tick)
         }
-        if distance < held.distance { self.held = (frame, held.tick, distance) }
+        if distance < held.distance {
+            waitingCaptions = held.captions + waitingCaptions
+            self.held = (frame, held.tick, distance, takeWaitingCaptions(and: captions))
+        } else {
+            waitingCaptions += captions
+            loseCaptions(beyond: PixelAttachments.maximumCaptionBytes)
+        }
         return nil
     }
 
@@ -41,10 +58,17 @@ struct FrameRateConverter {
     ///
     /// - Throws: `malformedData` if it is shown for longer than ``longestRepetition``.
     mutating func finish() throws(MediaError) -> Frames? {
-        guard let held else { return nil }
+        guard var last = held else { return nil }
         let endTick = nearestTick(to: end).tick
-        defer { self.held = nil }
-        return try frames(upTo: hasGivenAny && end.isValid ? endTick : max(endTick, held.tick &+ 1))
+        // No other frame comes that could take what waits.
+        waitingCaptions = last.captions + waitingCaptions
+        last.captions = takeWaitingCaptions(and: [])
+        held = last
+        let frames = try frames(upTo: hasGivenAny && end.isValid ? endTick : max(endTick, last.tick &+ 1))
+        held = nil
+        if frames == nil { waitingCaptions = last.captions + waitingCaptions }
+        loseCaptions(beyond: 0)
+        return frames
     }
 
     private mutating func frames(upTo end: Int64) throws(MediaError) -> Frames? {
@@ -59,14 +83,45 @@ struct FrameRateConverter {
             )
         }
         hasGivenAny = true
-        let (buffer, frameRate) = (held.frame.buffer, frameRate)
-        return (held.tick..<end).lazy.map { tick in
+        let (frameRate, first) = (frameRate, held.tick)
+        let shown = try held.frame.buffer.withCaptions(held.captions)
+        let repeated = end - first > 1 ? try shown.withCaptions([]) : shown
+        return (first..<end).lazy.map { tick in
             VideoFrame(
-                buffer: buffer,
+                buffer: tick == first ? shown : repeated,
                 presentationTime: Self.time(tick, frameRate),
                 duration: Self.time(1, frameRate)
             )
         }
+    }
+
+    /// The captions that wait, followed by those of the frame that takes them, as far as it may have so many; the rest waits on.
+    private mutating func takeWaitingCaptions(and own: [UInt8]) -> [UInt8] {
+        let most = PixelAttachments.maximumCaptionBytes
+        waitingCaptions += own
+        let count = waitingCaptions.count > most ? most - most % Self.captionBytes : waitingCaptions.count
+        let taken = Array(waitingCaptions.prefix(count))
+        waitingCaptions.removeFirst(count)
+        loseCaptions(beyond: most)
+        return taken
+    }
+
+    /// Forgets what waits beyond a bound, the newest first.
+    private mutating func loseCaptions(beyond most: Int) {
+        let excess = waitingCaptions.count - (most - most % Self.captionBytes)
+        guard excess > 0 else { return }
+        let lost = waitingCaptions.suffix(excess)
+        waitingCaptions.removeLast(excess)
+        for start in stride(from: lost.startIndex, to: lost.endIndex, by: Self.captionBytes) {
+            let piece = lost[start..<min(start + Self.captionBytes, lost.endIndex)]
+            if !Self.isPadding(piece) { lostCaptionBytes += piece.count }
+        }
+    }
+
+    /// Whether a piece says nothing: `cc_valid` is 0, or it is of a line and its two characters are null but for their parity.
+    private static func isPadding(_ piece: ArraySlice<UInt8>) -> Bool {
+        guard let kind = piece.first, kind & 0x04 != 0 else { return true }
+        return kind & 0x03 < 2 && piece.dropFirst().allSatisfy { $0 & 0x7F == 0 }
     }
 
     private static func time(_ tick: Int64, _ frameRate: Rational) -> MediaTime {
@@ -82,5 +137,38 @@ struct FrameRateConverter {
         )
         let tick = (inTicks - MediaTime(value: 1, timescale: 2)).converted(to: 1, rounding: .up)
         return (tick.value, tick > inTicks ? tick - inTicks : inTicks - tick)
+    }
+}
+
+extension FrameRateConverter {
+    /// What is said of captions that were lost; `nil` if none were.
+    var adjustment: Adjustment? {
+        guard lostCaptionBytes > 0 else { return nil }
+        return Adjustment(
+            property: "captions",
+            requested: "all",
+            used: "\(lostCaptionBytes) bytes fewer",
+            reason: "too few pictures are kept; each has at most \(PixelAttachments.maximumCaptionBytes) bytes of them"
+        )
+    }
+}
+
+extension PixelBuffer {
+    /// The same picture with other captions, over the same memory; this one if the captions are its own.
+    fileprivate func withCaptions(_ captions: [UInt8]) throws(MediaError) -> PixelBuffer {
+        guard captions != attachments.captions else { return self }
+        var description = pictureDescription
+        description.attachments.captions = captions
+        let keep: @Sendable () -> Void = { withExtendedLifetime(self) {} }
+        switch storage {
+        case .file(let file): return try PixelBuffer(description, file: file, release: keep)
+        case .dmaBuf(let memory): return try PixelBuffer(description, dmaBuf: memory, release: keep)
+        case .deviceSurface(let surface): return try PixelBuffer(description, surface: surface)
+        case .owned, .external, .sharedMemory:
+            // These planes stay where they are as long as the buffer lives.
+            return try withPlanes { (planes) throws(MediaError) in
+                try PixelBuffer(description, planes: planes, release: keep)
+            }
+        }
     }
 }

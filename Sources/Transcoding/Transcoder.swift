@@ -61,6 +61,8 @@ public final class Transcoder: Sendable {
     private let state = Mutex(TranscodeProgress())
     /// What the output refused as damaged.
     private let losses = Mutex(SourceProblems())
+    /// What the change of the frame rate could not keep.
+    private let lostByRate = Mutex<Adjustment?>(nil)
 
     /// Makes a transcoder.
     ///
@@ -146,7 +148,8 @@ public final class Transcoder: Sendable {
             statistics: await session.statistics,
             switches: switches,
             problems: problems,
-            adjustments: (lost + session.adjustments + session.encoder.properties.adjustments + reported).unique,
+            adjustments: (lost + session.adjustments + session.encoder.properties.adjustments + reported
+                + [lostByRate.withLock { $0 }].compactMap(\.self)).unique,
             omissions: omissions,
             wasStopped: isStopped.load(ordering: .sequentiallyConsistent)
         )
@@ -246,6 +249,10 @@ public final class Transcoder: Sendable {
             events = try await nextEvents()
         }
         try await encode(try converter?.finish(), session, &pace)
+        if let adjustment = converter?.adjustment {
+            lostByRate.withLock { $0 = adjustment }
+            notify(.session(.adjusted(adjustment)))
+        }
         try await session.finish()
     }
 

@@ -4,6 +4,7 @@
 A case makes its input with ffmpeg, has it encoded by the built command, and holds the output against the input by what
 ffmpeg and ffprobe say of both. `outcome` is the promise, in the words of docs/odd-files.md."""
 
+import re
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -437,6 +438,22 @@ def embedded_captions(run):
         if run.done(result):
             found = captions(result.output)
             run.expect(found == (50, 50), f"captions in {codec} in {suffix}: {found}")
+
+
+@case("captions at another frame rate", "each comes once, in order; those of a picture left out go with the next one")
+def captions_at_another_rate(run):
+    source = with_captions(run)
+    for rate, count, carrying in (("50", 100, 50), ("12.5", 25, 25)):
+        result = run.encode(source, "--fps", rate, "--b-frames", "off")
+        if run.done(result):
+            found = captions(result.output)
+            run.expect(found == (carrying, count), f"captions at {rate}: {found}")
+            plain = run.path("out.h264")
+            ffmpeg("-i", result.output, "-c", "copy", "-bsf:v", "h264_mp4toannexb", plain)
+            messages = re.findall(rb"GA94\x03.\xFF((?:[\xFC\xFD]..)+)", plain.read_bytes(), re.DOTALL)
+            text = b"".join(b"".join(re.findall(rb"\xFC(..)", message)) for message in messages)
+            wanted = b"".join(bytes([0x41 + index % 26, 0x61 + index % 26]) for index in range(50))
+            run.expect(text == wanted, f"text at {rate}: {text}")
 
 
 @case("sound that is longer than the pictures", "both are kept whole")

@@ -91,4 +91,82 @@ import Testing
         _ = try converter.convert(VideoFrame(buffer: buffer, presentationTime: .zero, duration: days))
         #expect(throws: MediaError.self) { try converter.finish() }
     }
+
+    /// The captions of each frame that comes out, where frame `n` of the input has the triplet `n n n`.
+    private func captions(_ count: Int, _ rate: Int32, to target: Rational) throws -> [[UInt8]] {
+        var converter = FrameRateConverter(frameRate: target)
+        var frames: [VideoFrame] = []
+        for number in 0..<count {
+            let frame = try frame(number, rate, captions: [UInt8](repeating: UInt8(number), count: 3))
+            if let converted = try converter.convert(frame) { frames += converted }
+        }
+        if let rest = try converter.finish() { frames += rest }
+        #expect(frames.allSatisfy { $0.buffer.attachments.regionsOfInterest.count == 1 })
+        return frames.map { $0.buffer.attachments.captions }
+    }
+
+    private func frame(_ number: Int, _ rate: Int32, captions: [UInt8]) throws -> VideoFrame {
+        let region = RegionOfInterest(x: 0, y: 0, width: 2, height: 2, quantizerOffset: 1)
+        let attachments = PixelAttachments(captions: captions, regionsOfInterest: [region])
+        return VideoFrame(
+            buffer: try PixelBuffer(.init(format: .i420, width: 2, height: 2, attachments: attachments)),
+            presentationTime: MediaTime(value: Int64(number), timescale: rate),
+            duration: MediaTime(value: 1, timescale: rate)
+        )
+    }
+
+    @Test func captionsComeOnce() throws {
+        #expect(try captions(3, 25, to: Rational(50)) == [[0, 0, 0], [], [1, 1, 1], [], [2, 2, 2], []])
+        #expect(try captions(3, 25, to: Rational(25)) == [[0, 0, 0], [1, 1, 1], [2, 2, 2]])
+        let halved = try captions(6, 25, to: Rational(25, 2))
+        #expect(halved.count == 3)
+        #expect(halved.flatMap { $0 } == (0..<6).flatMap { [UInt8](repeating: $0, count: 3) })
+        // The last one of 60 is nearest to the end, so it is left out.
+        let film = try captions(60, 60, to: Rational(24000, 1001))
+        #expect(film.flatMap { $0 } == (0..<59).flatMap { [UInt8](repeating: $0, count: 3) })
+    }
+
+    @Test func repeatedPicturesShareTheirMemory() throws {
+        var converter = FrameRateConverter(frameRate: Rational(75))
+        let first = try frame(0, 25, captions: [0xFC, 0x41, 0x61])
+        _ = try converter.convert(first)
+        let frames = try #require(try converter.convert(frame(1, 25, captions: [])))
+        let addresses = try frames.map { frame in
+            try frame.buffer.withPlanes { planes in planes.map { Int(bitPattern: $0.baseAddress) } }
+        }
+        #expect(addresses.count == 3)
+        #expect(Set(addresses).count == 1)
+    }
+
+    /// A frame takes so many and no more; what the next ones cannot take either is told.
+    @Test func captionsStayWithinTheirBound() throws {
+        let most = PixelAttachments.maximumCaptionBytes
+        var converter = FrameRateConverter(frameRate: Rational(1))
+        var frames: [VideoFrame] = []
+        for number in 0..<100 {
+            let frame = try frame(number, 50, captions: (0..<300).map { [0xFC, 0x41, 0x61][$0 % 3] })
+            if let converted = try converter.convert(frame) { frames += converted }
+        }
+        if let rest = try converter.finish() { frames += rest }
+        let kept = frames.map { $0.buffer.attachments.captions.count }
+        #expect(kept.count == 2)
+        #expect(kept.allSatisfy { $0 <= most && $0 % 3 == 0 })
+        #expect(converter.lostCaptionBytes > 0)
+        #expect(kept.reduce(0, +) + converter.lostCaptionBytes == 30000)
+        #expect(converter.adjustment?.description.contains("\(converter.lostCaptionBytes) bytes fewer") == true)
+    }
+
+    /// Nothing is shown behind the last frame here, so it is left out: what it says is lost, and told if it says anything.
+    @Test(arguments: [([0xFC, 0x41, 0x61], 3), ([0xFC, 0x80, 0x80, 0xFA, 0, 0], 0)] as [([UInt8], Int)])
+    func captionsOfALastFrameThatIsLeftOutAreTold(captions: [UInt8], lost: Int) throws {
+        var converter = FrameRateConverter(frameRate: Rational(10))
+        var count = 0
+        for number in 0..<150 {
+            count += try converter.convert(frame(number, 25, captions: number == 149 ? captions : []))?.count ?? 0
+        }
+        count += try converter.finish()?.count ?? 0
+        #expect(count == 60)
+        #expect(converter.lostCaptionBytes == lost)
+        #expect((converter.adjustment == nil) == (lost == 0))
+    }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import MediaIO
+import MediaTypes
 import Testing
 
 @Suite struct TimingTests {
@@ -38,6 +40,34 @@ import Testing
         let times = try scratch.presentationTimes("out.mp4")
         #expect(times.count == count)
         #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - interval) < 0.0001 })
+    }
+
+    /// Two bytes of text with each picture, by their number. Each pair comes once, and none is lost.
+    @Test(arguments: [("50", 100), ("12.5", 25), ("25", 50)])
+    func captionsComeOnceAtAnyFrameRate(rate: String, count: Int) throws {
+        let scratch = try Scratch()
+        let delimiter: [UInt8] = [0, 0, 0, 1, 9]
+        try scratch.generate(
+            "testsrc2=size=64x48:rate=25:duration=2",
+            ["-c:v", "libx264", "-bf", "0", "-aud", "1", "-pix_fmt", "yuv420p", scratch.path("plain.h264")]
+        )
+        func pair(_ index: Int) -> [UInt8] { [0xFC, 0x41 + UInt8(index % 26), 0x61 + UInt8(index % 26)] }
+        let units = try [UInt8](scratch.data("plain.h264")).split(separator: delimiter)
+        try #require(units.count == 50)
+        let stream = units.enumerated().flatMap { index, unit in
+            // ATSC A/53 part 4, 6.2.3: one triplet.
+            let message = [0xB5, 0, 0x31] + Array("GA94".utf8) + [3, 0x41, 0xFF] + pair(index) + [0xFF]
+            let captions = [0, 0, 0, 1, 6, 4, UInt8(message.count)] + message + [0x80]
+            return delimiter + unit.prefix(1) + captions + unit.dropFirst(1)
+        }
+        try Data(stream).write(to: URL(fileURLWithPath: scratch.path("clip.h264")))
+        try scratch.encode("clip.h264", "-o", "out.mp4", "--preset", "ultrafast", "--fps", rate)
+        var found: [[UInt8]] = []
+        let source = try MediaSource(path: scratch.path("out.mp4"))
+        while case .frame(let frame)? = try source.next() { found.append(frame.buffer.attachments.captions) }
+        #expect(found.count == count)
+        let text = found.flatMap { $0 }
+        #expect(text == (0..<50).flatMap(pair), "\(found.prefix(4))")
     }
 
     @Test func realTimePacesFilesAndAccountsForEveryFrame() throws {
