@@ -113,4 +113,12 @@ import Testing
         #expect(TickClock.exactTimescale(of: times.map { MediaTime(value: 1, timescale: $0) }) == expected)
         #expect(TickClock.exactTimescale(of: [.invalid] + times.map { MediaTime(value: 1, timescale: $0) }) == expected)
     }
+
+    /// Times of a source whose sound comes first are sums of both tracks' units.
+    @Test func unitsThatNoTimeNeedsDoNotCount() {
+        let times = [time(0, 44100), time(1001 * 147, 4_410_000), time(1, 30000)]
+        #expect(TickClock.exactTimescale(of: times) == 990_000)
+        // Of a variable rate the first times say little: the unit stays as it is while it fits.
+        #expect(TickClock.exactTimescale(of: [time(0, 24000), time(1000, 24000)]) == 24000)
+    }
 }

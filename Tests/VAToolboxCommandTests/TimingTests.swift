@@ -42,6 +42,24 @@ import Testing
         #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - interval) < 0.0001 })
     }
 
+    /// Where the sound comes first, zero of the time line is in its unit.
+    @Test func exactFrameRateStaysWhereTheSoundComesFirst() throws {
+        let scratch = try Scratch()
+        try scratch.generate(
+            "sine=sample_rate=44100:duration=2",
+            [
+                "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=30000/1001:duration=2", "-map", "0", "-map", "1",
+                "-c:a",
+                "aac", "-c:v", "libx264", "-bf", "0", "-pix_fmt", "yuv420p", scratch.path("clip.mp4"),
+            ]
+        )
+        try scratch.encode("clip.mp4", "-o", "out.mp4", "--preset", "ultrafast")
+        let times = try scratch.probe("out.mp4", "v:0", "packet=pts").compactMap(Int.init).sorted()
+        #expect(times.count == 60)
+        #expect(Set(zip(times, times.dropFirst()).map { $1 - $0 }).count == 1, "\(times.prefix(4))")
+        #expect(try scratch.probe("out.mp4", "v:0", "stream=time_base") == ["1/30000"])
+    }
+
     /// Two bytes of text with each picture, by their number. Each pair comes once, and none is lost.
     @Test(arguments: [("50", 100), ("12.5", 25), ("25", 50)])
     func captionsComeOnceAtAnyFrameRate(rate: String, count: Int) throws {

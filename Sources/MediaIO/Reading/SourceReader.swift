@@ -54,7 +54,8 @@ final class SourceReader {
             $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
         }
         .map { MediaTime($0.pointee.start_time, in: $0.pointee.time_base) }
-        beginning = starts.min() ?? .zero
+        // In lowest terms, as it goes into every time: the unit of the sound has no place in those of the pictures.
+        beginning = starts.min()?.inLowestTerms ?? .zero
         origin = beginning
     }
 

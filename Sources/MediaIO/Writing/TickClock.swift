@@ -86,15 +86,25 @@ struct TickClock {
     /// they are rounded.
     ///
     /// Small timescales are raised to a multiple of 90000 where that fits, so that later times of the same track that
-    /// are in other units are mostly whole as well.
+    /// are in other units are mostly whole as well. Where the timescales of the times have none in common, those of their
+    /// lowest terms may: a sum has the timescales of all its parts.
     static func exactTimescale(of times: [MediaTime]) -> Int32 {
+        if let common = commonTimescale(of: times) {
+            let widened = leastCommonMultiple(common, 90000)
+            return Int32(clamping: common < 10000 && widened <= largestTimescale ? widened : common)
+        }
+        // Of later times little is known then: the finest of the multiples is nearest to all.
+        let common = commonTimescale(of: times.map(\.inLowestTerms)) ?? 1
+        return Int32(clamping: largestTimescale / common * common)
+    }
+
+    private static func commonTimescale(of times: [MediaTime]) -> Int64? {
         var common: Int64 = 1
         for time in times where time.isValid {
             common = leastCommonMultiple(common, Int64(time.timescale))
-            guard common <= largestTimescale else { return Int32(largestTimescale) }
+            guard common <= largestTimescale else { return nil }
         }
-        let widened = leastCommonMultiple(common, 90000)
-        return Int32(clamping: common < 10000 && widened <= largestTimescale ? widened : common)
+        return common
     }
 
     private static let largestTimescale: Int64 = 1_000_000
@@ -103,5 +113,15 @@ struct TickClock {
         var (larger, smaller) = (left, right)
         while smaller != 0 { (larger, smaller) = (smaller, larger % smaller) }
         return left / max(larger, 1) * right
+    }
+}
+
+extension MediaTime {
+    /// The same time with the smallest timescale that has it.
+    var inLowestTerms: MediaTime {
+        guard isValid else { return self }
+        var (larger, smaller) = (value.magnitude, UInt64(timescale))
+        while smaller != 0 { (larger, smaller) = (smaller, larger % smaller) }
+        return MediaTime(value: value / Int64(larger), timescale: timescale / Int32(larger))
     }
 }
