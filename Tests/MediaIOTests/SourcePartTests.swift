@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
-import MediaIO
 import MediaTypes
 import Testing
+
+@testable import MediaIO
 
 /// Files that are a part of something longer, and keep its times.
 @Suite struct SourcePartTests {
@@ -51,5 +52,25 @@ import Testing
         let source = try MediaSource(path: folder.write("cut.\(container)", bytes.prefix(bytes.count * 6 / 10)))
         #expect(try Reading(source).frames.count < 70)
         #expect(source.problems.isLossy)
+    }
+
+    /// On a pipe nothing can be skipped: what lies before the start is read, and forgotten.
+    @Test func soundBeforeTheStartIsNotKept() throws {
+        try folder.ffmpeg("-i whole.mkv -c copy whole.ts")
+        let path = try folder.pipe("whole.ts")
+        let options = MediaSource.Options(start: MediaTime(value: 14, timescale: 1))
+        let demuxer = try Demuxer(path: path, options: options, cancellation: Cancellation())
+        let selection = try StreamSelection(demuxer)
+        let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options)
+        let reader = SourceReader(demuxer: demuxer, pipeline: pipeline, tracks: selection.tracks, options: options)
+        _ = try reader.start(at: options.start)
+        // Some 650 packets of sound come before the start, and some 80 after it.
+        #expect(reader.waitingCount < 90)
+        var (sound, pictures) = (0, 0)
+        while let event = try reader.next() {
+            if case .packet = event { sound += 1 } else { pictures += 1 }
+        }
+        #expect(pictures == 50)
+        #expect((80...90).contains(sound), "\(sound)")
     }
 }

@@ -60,6 +60,8 @@ final class SourceReader {
     }
 
     var problems: SourceProblems { pipeline.problems }
+    /// How many events were read and not yet given.
+    var waitingCount: Int { queue.count }
 
     /// How much there is from zero of the output, if the whole lasts that long.
     func remaining(of whole: MediaTime?) -> MediaTime? {
@@ -165,10 +167,24 @@ extension SourceReader {
         var items: [Item] = []
         defer { queue = items.reversed() }
         while let item = try read() {
-            items.append(item)
-            if case .picture(let picture) = item { return picture }
+            switch item {
+            case .picture(let picture):
+                items.append(item)
+                return picture
+            // Of an input that cannot be searched, hours may be read here.
+            case .packet(let reference, let track):
+                if !isBeforeStart(reference, track) { items.append(item) }
+            }
         }
         return nil
+    }
+
+    /// Whether a packet, which has its times of the input, is of before the part that was asked for.
+    private func isBeforeStart(_ reference: PacketReference, _ track: MediaTrack) -> Bool {
+        guard let start = options.start, start > .zero, let time = reference.packet?.pointee.ownTime,
+            let zero = origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF)
+        else { return false }
+        return time < zero
     }
 
     private func noPictureError() -> MediaError {
@@ -321,12 +337,12 @@ extension SourceReader {
         guard let packet = reference.packet, let shift = origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF) else {
             return nil
         }
+        if isBeforeStart(reference, track) { return nil }
         packet.shift(by: 0 &- shift)
-        let time = packet.pointee.pts != ffmpeg_no_pts ? packet.pointee.pts : packet.pointee.dts
-        if time != ffmpeg_no_pts {
-            let time = MediaTime(time, in: track.timeBase)
-            if let start = options.start, start > .zero, time < .zero { return nil }
-            if let duration = options.duration, time >= duration { return nil }
+        if let duration = options.duration, let time = packet.pointee.ownTime,
+            MediaTime(time, in: track.timeBase) >= duration
+        {
+            return nil
         }
         guard let owned = reference.take() else { return nil }
         return MediaPacket(track: track, taking: owned)
@@ -373,6 +389,14 @@ extension SourceReader {
     }
 
     private var isComplete: Bool { pipeline.hasReachedEnd && unfinished.isEmpty }
+}
+
+extension AVPacket {
+    /// When it is shown, or if that is not said decoded; in ticks.
+    fileprivate var ownTime: Int64? {
+        let time = pts != ffmpeg_no_pts ? pts : dts
+        return time != ffmpeg_no_pts ? time : nil
+    }
 }
 
 extension UnsafeMutablePointer<AVPacket> {
