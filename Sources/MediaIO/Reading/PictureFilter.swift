@@ -41,12 +41,22 @@ final class PictureFilter {
         }
     }
 
+    /// A frame as it comes out.
+    struct Output {
+        var frame: FrameReference
+        /// How long it lasts, as it was said when it went in; 0 if that is not known.
+        var duration: Int64
+    }
+
     let configuration: Configuration
     private let library: ffmpeg_filters
     private var graph: UnsafeMutablePointer<AVFilterGraph>?
     private var source: UnsafeMutablePointer<AVFilterContext>?
     private var sink: UnsafeMutablePointer<AVFilterContext>?
     private var isFlushed = false
+    /// The frames inside, in order. Deinterlacers of some versions double the durations of frames along with the time base of
+    /// their output, those of others do not (`yadif_common.c`); so a duration goes round them.
+    private var inside: [(time: Int64, duration: Int64)] = []
 
     init(_ configuration: Configuration) throws(MediaError) {
         self.configuration = configuration
@@ -113,8 +123,12 @@ final class PictureFilter {
     }
 
     /// Puts a frame in, whose reference moves to the graph; `nil` ends the input.
-    func send(_ frame: FrameReference?) throws(MediaError) {
-        if frame == nil {
+    ///
+    /// - Parameter duration: How long it lasts, in the time base of the input; 0 if that is not known.
+    func send(_ frame: FrameReference?, duration: Int64 = 0) throws(MediaError) {
+        if let frame {
+            inside.append((frame.frame.pointee.pts, duration))
+        } else {
             if isFlushed { return }
             isFlushed = true
         }
@@ -125,8 +139,8 @@ final class PictureFilter {
         )
     }
 
-    /// The next frame that is ready, its time in the time base of the input; `nil` if there is none.
-    func receive() throws(MediaError) -> FrameReference? {
+    /// The next frame that is ready, its times in the time base of the input; `nil` if there is none.
+    func receive() throws(MediaError) -> Output? {
         let output = try FrameReference()
         let status = library.buffersink_get_frame(sink, output.frame)
         if status == ffmpeg_error_again || status == ffmpeg_error_eof { return nil }
@@ -136,7 +150,10 @@ final class PictureFilter {
             library.buffersink_get_time_base(sink),
             configuration.timeBase
         )
-        return output
+        let time = output.frame.pointee.pts
+        let duration = inside.first { $0.time == time }?.duration ?? 0
+        inside.removeAll { $0.time <= time }
+        return Output(frame: output, duration: duration)
     }
 }
 

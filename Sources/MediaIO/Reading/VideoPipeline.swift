@@ -110,15 +110,16 @@ final class VideoPipeline {
     /// The next picture.
     func receive() throws(MediaError) -> Output {
         while true {
-            if let frame = try filter?.receive() {
-                if let picture = try makePicture(frame) { return .picture(picture) }
+            if let output = try filter?.receive() {
+                if let picture = try makePicture(output.frame, output.duration) { return .picture(picture) }
                 continue
             }
             if let (frame, configuration) = held {
                 held = nil
                 try replaceFilter(configuration)
-                if configuration == nil, let picture = try makePicture(frame) { return .picture(picture) }
-                try filter?.send(frame)
+                let duration = duration(of: frame.frame)
+                if configuration == nil, let picture = try makePicture(frame, duration) { return .picture(picture) }
+                try filter?.send(frame, duration: duration)
                 continue
             }
             if isFinished { return .finished }
@@ -129,10 +130,11 @@ final class VideoPipeline {
             case .frame(let frame):
                 guard try accept(frame) else { continue }
                 let configuration = configuration(for: frame)
+                let duration = duration(of: frame.frame)
                 if configuration == nil, filter == nil {
-                    if let picture = try makePicture(frame) { return .picture(picture) }
+                    if let picture = try makePicture(frame, duration) { return .picture(picture) }
                 } else if let filter, filter.configuration == configuration {
-                    try filter.send(frame)
+                    try filter.send(frame, duration: duration)
                 } else {
                     try filter?.send(nil)
                     held = (frame, configuration)
@@ -222,8 +224,9 @@ extension VideoPipeline {
         do { filter = try PictureFilter(configuration) } catch { try noteUnusable(error) }
     }
 
-    /// Makes a pixel buffer of a frame as it was decoded or filtered; `nil`, and noted, if that is impossible.
-    private func makePicture(_ reference: FrameReference) throws(MediaError) -> Picture? {
+    /// Makes a pixel buffer of a frame as it was decoded or filtered, which lasts for that many ticks; `nil`, and noted, if
+    /// that is impossible.
+    private func makePicture(_ reference: FrameReference, _ duration: Int64) throws(MediaError) -> Picture? {
         let frame = reference.frame
         let applied = filter?.configuration
         guard let layout = applied?.layout ?? PictureLayout(rawFormat: frame.pointee.format) else { return nil }
@@ -235,7 +238,6 @@ extension VideoPipeline {
                 pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? Rational(ratio.num, ratio.den).reduced : .one,
                 attachments: PictureColor.attachments(of: frame, stream: streamAttachments)
             )
-            let duration = duration(of: frame)
             model =
                 applied == nil && !isInterlaced
                 ? Model(description: buffer.pictureDescription, duration: duration, decoded: layout) : nil
