@@ -59,7 +59,8 @@ public final class MediaSink {
         public let sampleCount: Int
         /// From the first picture's presentation to the end of the last one's.
         public let duration: MediaTime
-        /// Why packets are missing that were taken before the first video sample and turned out to be malformed.
+        /// Why packets are missing that were taken before the video sample beside which they belong, and turned out to be
+        /// malformed.
         public let packetErrors: [MediaError]
     }
 
@@ -205,11 +206,12 @@ public final class MediaSink {
             try writer.write(sample, duration: accepted.duration, withParameterSets: hasSets)
         }
         video.append(accepted)
+        try writeWaitingPackets(to: writer, upTo: sample.decodeTime)
     }
 
     /// Writes the next packet of a track that was accepted. Packets of one track come in decode order; those that come
-    /// before the first video sample wait for it: up to 64 MiB in memory, more in a temporary file beside the output, or where
-    /// `TMPDIR` says if the output is no regular file.
+    /// before the first video sample wait for it, and then for those beside which they belong: up to 64 MiB in memory, more in a
+    /// temporary file beside the output, or where `TMPDIR` says if the output is no regular file.
     ///
     /// - Throws: `invalidArgument` if the track was not added; `malformedData` if the packet has no times, goes back in
     ///   time or is not what its codec says, and then only this packet is left out; `inputOutput` if writing fails, after
@@ -224,7 +226,7 @@ public final class MediaSink {
                 allowed: contents.tracks.map { "track \($0.index)" }.joined(separator: ", ")
             )
         }
-        guard let writer else {
+        guard let writer, video.count > 0, waiting.isEmpty else {
             // Nothing is written, so that nothing has to wait.
             guard file != nil else { return }
             try abortingOnFailure { () throws(MediaError) in try waiting.append(packet) }
@@ -240,9 +242,10 @@ public final class MediaSink {
     public func finish() throws(MediaError) -> Summary {
         try checkIsOpen()
         defer { abort() }
-        guard let writer else {
+        guard let writer, video.count > 0 else {
             throw MediaError(.malformedData, "no video sample was written", given: path)
         }
+        try writeWaitingPackets(to: writer, upTo: nil)
         try writer.finish(parameterSetsHaveChanged: video.parameterSetsHaveChanged)
         let byteCount = try file?.commit() ?? 0
         return Summary(
@@ -266,15 +269,27 @@ extension MediaSink {
     private func begin(with sample: SampleBuffer) throws(MediaError) -> any SampleWriter {
         do {
             let writer = try makeWriter(for: sample)
-            try waiting.drain { (packet) throws(MediaError) in
+            self.writer = writer
+            return writer
+        } catch {
+            abort()
+            throw error
+        }
+    }
+
+    /// Writes what waited for the video, behind the samples beside which it belongs. libavformat gives up waiting for a track
+    /// when it has ten seconds of another: it would put all sound that comes before the first coded picture in front of that,
+    /// and settle times without it.
+    private func writeWaitingPackets(to writer: any SampleWriter, upTo time: MediaTime?) throws(MediaError) {
+        guard !waiting.isEmpty else { return }
+        do {
+            try waiting.drain(upTo: time) { (packet) throws(MediaError) in
                 do throws(MediaError) {
                     try writer.write(packet)
                 } catch  where error.code == .malformedData {
                     packetErrors.append(error)
                 }
             }
-            self.writer = writer
-            return writer
         } catch {
             abort()
             throw error
