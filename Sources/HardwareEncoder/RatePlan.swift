@@ -71,8 +71,9 @@ struct RatePlan: Hashable, Sendable {
         try self.init(modeOf: configuration, limit, modes)
         settleQuantizers(configuration)
         settleMacroblocks(configuration, modes)
+        // Not 0, for which iHD does not control the rate, or fails.
         initialFullness = target?.bufferSize.map {
-            Int(Double($0) * (configuration.initialBufferFullness ?? Self.usualFullness))
+            max(1, Int(Double($0) * (configuration.initialBufferFullness ?? Self.usualFullness)))
         }
         if configuration.initialBufferFullness != nil, initialFullness == nil {
             report("initial buffer fullness", "given", "none", "there is no limit on peaks")

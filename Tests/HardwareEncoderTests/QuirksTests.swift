@@ -83,6 +83,32 @@ import Testing
         }
     }
 
+    /// iHD has its hardware code for the number that the slice gives, and never asks whether that is to be used.
+    @Test func slicesSayHowManyReferencesTheyHave() throws {
+        var configuration = EncoderConfiguration(width: 64, height: 64)
+        configuration.bFrames = .off
+        let setup = try setup(.skylake, DriverNumbers.skylake.vendor, configuration)
+        var coder = try H264Coder(setup)
+        var planner = try GOPPlanner(setup.device.structure)
+        var usual = 0
+        for number in 0..<8 {
+            for planned in try planner.add(InputPicture(number: Int64(number))) {
+                let picture = coder.picture(planned, quantizer: 30)
+                let before = Dictionary(uniqueKeysWithValues: (0..<Int64(8)).map { ($0, VASurfaceID(9)) })
+                let surfaces = PictureSurfaces(reconstruction: 1, references: before, output: 2)
+                let list = try coder.parameters(picture, surfaces, PictureUnits(), ParameterList())
+                let entry = try #require(list.entries.first { $0.type == .sliceParameters })
+                let slice = list.bytes[entry.range].withUnsafeBytes {
+                    $0.loadUnaligned(as: VAEncSliceParameterBufferH264.self)
+                }
+                let count = picture.numbers.list0.count
+                #expect(Int(slice.num_ref_idx_l0_active_minus1) == max(count - 1, 0))
+                if slice.num_ref_idx_active_override_flag == 0, count > 1 { usual += 1 }
+            }
+        }
+        #expect(usual > 0, "some lists are as long as the picture parameters say")
+    }
+
     @Test func versionsAreRead() {
         #expect(Quirk.version(in: DriverNumbers.skylake.vendor) == [23, 1, 1])
         #expect(Quirk.version(in: DriverNumbers.navi21.vendor) == [22, 3, 6])

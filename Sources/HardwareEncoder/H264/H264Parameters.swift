@@ -139,11 +139,10 @@ extension VAEncSliceParameterBufferH264 {
         idr_pic_id = UInt16(clamping: header.start.idrPicId ?? 0)
         pic_order_cnt_lsb = UInt16(clamping: header.start.picOrderCntLsb ?? 0)
         direct_spatial_mv_pred_flag = header.start.kind == .b && header.directSpatialMvPredFlag ? 1 : 0
-        if let active = header.activeReferences {
-            num_ref_idx_active_override_flag = 1
-            num_ref_idx_l0_active_minus1 = UInt8(clamping: active.numRefIdxL0ActiveMinus1)
-            num_ref_idx_l1_active_minus1 = UInt8(clamping: active.numRefIdxL1ActiveMinus1)
-        }
+        num_ref_idx_active_override_flag = header.activeReferences == nil ? 0 : 1
+        // In any case: iHD's hardware codes for so many references whatever the flag says, and never asks the picture's.
+        num_ref_idx_l0_active_minus1 = UInt8(clamping: max(picture.numbers.list0.count - 1, 0))
+        num_ref_idx_l1_active_minus1 = UInt8(clamping: max(picture.numbers.list1.count - 1, 0))
         VAPictureH264.fill(&RefPicList0, picture.numbers.list0, surfaces)
         VAPictureH264.fill(&RefPicList1, picture.numbers.list1, surfaces)
         cabac_init_idc = UInt8(clamping: header.cabacInitIdc)

@@ -55,6 +55,11 @@ static void check_reference_counts(struct checker *checker, uint32_t index)
         uint32_t active = header->num_ref_idx_active_minus1[list];
         uint32_t most = checker->config.limits.maximum_references[list];
         slice_expect(checker, index, names[list], CLAUSE ".num_ref_idx_lX_active_minus1", said, active);
+        /* iHD has its hardware code for the slice's number (num_ref_idx_lX_active_minus1_from_DDI), whatever the flag says. */
+        if (!slice->num_ref_idx_active_override_flag && overriding[list] != defaults[list])
+            slice_finding(checker, index, "slice-num-ref-idx-without-override",
+                          CLAUSE ".num_ref_idx_active_override_flag", "list %u: given %u, the picture has %u", list,
+                          overriding[list], defaults[list]);
         if (most && active + 1 > most)
             slice_finding(checker, index, limits[list], "va.h VAConfigAttribEncMaxRefFrames",
                           "%u references, allowed are %u", active + 1, most);

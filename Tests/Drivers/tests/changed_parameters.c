@@ -120,8 +120,11 @@ static bool picture_changes(unsigned n, struct scene *s, enum base *base, const 
     CHANGE(PACKED, "picture-frame-num", PIC(1)->picture.frame_num = 2)
     CHANGE(PACKED, "picture-init-qp", PIC(1)->picture.pic_init_qp = 31)
     CHANGE(PACKED, "picture-init-qp picture-init-qp-range", PIC(1)->picture.pic_init_qp = 52)
-    CHANGE(PACKED, "picture-num-ref-idx-l0 slice-num-ref-idx-l0", PIC(2)->picture.num_ref_idx_l0_active_minus1 = 0)
-    CHANGE(PACKED, "picture-num-ref-idx-l1 slice-num-ref-idx-l1", PIC(2)->picture.num_ref_idx_l1_active_minus1 = 1)
+    CHANGE(PACKED, "picture-num-ref-idx-l0 slice-num-ref-idx-l0 slice-num-ref-idx-without-override",
+           PIC(2)->picture.num_ref_idx_l0_active_minus1 = 0)
+    CHANGE(PACKED, "picture-num-ref-idx-l1 slice-num-ref-idx-l1 slice-num-ref-idx-without-override",
+           PIC(2)->picture.num_ref_idx_l1_active_minus1 = 1)
+    CHANGE(PACKED, "slice-num-ref-idx-without-override", PIC(2)->slices[1].num_ref_idx_l0_active_minus1 = 0)
     CHANGE(PACKED, "picture-chroma-qp-offset", PIC(1)->picture.chroma_qp_index_offset = 0)
     CHANGE(PACKED, "picture-second-chroma-qp-offset", PIC(1)->picture.second_chroma_qp_index_offset = 0)
     CHANGE(PACKED, "picture-idr-flag sequence-buffer-missing packed-sequence-missing packed-picture-missing",
