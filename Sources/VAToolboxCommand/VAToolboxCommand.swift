@@ -32,6 +32,13 @@ struct VAToolboxCommand: ParsableCommand {
             )
             leave(.failed)
         }
+        if let number = unreadableArgument {
+            Console(detail: .errors).error(
+                "an argument is not understood (given argument \(number), which is not UTF-8; allowed: names in UTF-8, as of a "
+                    + "link to the file)"
+            )
+            leave(.usage)
+        }
         switch prepare(Array(CommandLine.arguments.dropFirst())) {
         case .done(let status): leave(status)
         case .encode(let job):
@@ -68,6 +75,14 @@ struct VAToolboxCommand: ParsableCommand {
             taken.append(descriptor)
         }
         return true
+    }
+
+    /// The first argument, from 1, whose bytes are no text: `CommandLine.arguments` has other ones, and a file of that name
+    /// would not be found, or be made under another name. `nil` if there is none.
+    private static var unreadableArgument: Int? {
+        (1..<max(Int(CommandLine.argc), 1)).first { number in
+            CommandLine.unsafeArgv[number].map { String(validatingCString: $0) == nil } ?? false
+        }
     }
 
     /// `RLIMIT_NOFILE`: how many the process may have.
@@ -161,9 +176,20 @@ struct VAToolboxCommand: ParsableCommand {
         let text = message(for: error)
         let names = configuration.subcommands.compactMap { $0.configuration.commandName }
         let command = arguments.first.flatMap { names.contains($0) ? "vatoolbox \($0)" : nil } ?? "vatoolbox"
-        Console(detail: .errors).error("\(text) (see \(command) --help)")
-        if arguments.contains("--json") { Terminal.write(JSON.usageFailure(text).text + "\n", to: STDOUT_FILENO) }
+        // Where the stream was to go to standard output, the document is all that goes to standard error.
+        let isStreaming = writesToStandardOutput(arguments)
+        let isDocument = arguments.contains("--json")
+        if !isDocument || !isStreaming { Console(detail: .errors).error("\(text) (see \(command) --help)") }
+        if isDocument {
+            Terminal.write(JSON.usageFailure(text).text + "\n", to: isStreaming ? STDERR_FILENO : STDOUT_FILENO)
+        }
         return .usage
+    }
+
+    /// Whether the output is `-`, as far as that can be told of arguments that are not understood.
+    private static func writesToStandardOutput(_ arguments: [String]) -> Bool {
+        if arguments.contains(where: { ["-o-", "-o=-", "--output=-"].contains($0) }) { return true }
+        return zip(arguments, arguments.dropFirst()).contains { ["-o", "--output"].contains($0) && $1 == "-" }
     }
 
     private static func startLogging(to console: Console) {

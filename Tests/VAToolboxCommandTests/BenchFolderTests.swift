@@ -29,6 +29,46 @@ import Testing
         try FileManager.default.removeItem(atPath: scratch.path("out/report.json"))
     }
 
+    private func makeFile(_ name: String) throws {
+        let folder = (scratch.path(name) as NSString).deletingLastPathComponent
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try write("precious", to: name)
+    }
+
+    // MARK: - What is there already
+
+    /// A folder of clips is a natural place to try a benchmark in.
+    @Test(arguments: ["clips", "streams", "raw"]) func aFolderWithOtherFilesIsRefused(name: String) throws {
+        try makeFile("out/\(name)/film.mp4")
+        let result = try scratch.bench(Self.small)
+        #expect(result.status == 2 && result.errors.contains("out/\(name)/film.mp4"), "\(result.errors)")
+        #expect(scratch.text("out/\(name)/film.mp4") == "precious")
+        #expect(journal.isEmpty)
+    }
+
+    @Test func filesThatAreNotItsOwnStay() throws {
+        #expect(try scratch.bench(Self.small).status == 0)
+        let made = try FileManager.default.contentsOfDirectory(atPath: scratch.path("out"))
+        #expect(!made.contains("clips") && !made.contains("streams"), "\(made)")
+        try takeLastRunBack()
+        for name in ["out/clips/film.mp4", "out/streams/notes.txt"] { try makeFile(name) }
+        #expect(try scratch.bench(Self.resume).status == 0)
+        for name in ["out/clips/film.mp4", "out/streams/notes.txt"] { #expect(scratch.text(name) == "precious") }
+    }
+
+    @Test func streamsThatWereKeptStay() throws {
+        #expect(try scratch.bench(Self.small + ["--keep-streams"]).status == 0)
+        let streams = { try FileManager.default.contentsOfDirectory(atPath: scratch.path("out/streams")).sorted() }
+        let kept = try streams()
+        #expect(kept.count == 4)
+        try takeLastRunBack()
+        #expect(try scratch.bench(Self.resume).status == 0)
+        // The run that was made anew had the last of the names.
+        #expect(try streams() == Array(kept.dropLast()))
+        #expect(try scratch.bench(Self.resume).status == 0)
+        #expect(try streams() == Array(kept.dropLast()))
+    }
+
     // MARK: - At once
 
     @Test func aFolderIsOneBenchmarksAtATime() throws {
@@ -59,7 +99,7 @@ import Testing
     /// What is said after an interruption goes on with it, also where no folder was named.
     @Test func whatIsToldAfterAnInterruptionGoesOn() throws {
         let arguments = Self.small.filter { !["--output", "out", "--quiet"].contains($0) }
-        let program = try RunningProgram([Scratch.vatoolbox, "bench"] + arguments, in: scratch)
+        let program = try RunningProgram([Scratch.vatoolbox, "bench", "--keep-streams"] + arguments, in: scratch)
         var folder = ""
         try program.wait(until: "a run is over") {
             folder = scratch.names.first { $0.hasPrefix("vatoolbox-bench-") } ?? ""
@@ -67,9 +107,10 @@ import Testing
         }
         program.signal(SIGINT)
         #expect(program.end() == 130)
-        let told = "to go on: vatoolbox bench --resume --output '\(folder)'"
+        let told = "to go on: vatoolbox bench --resume --output '\(folder)' --keep-streams"
         #expect(program.errors.contains(told), "\(program.errors)")
-        #expect(try scratch.bench(["--resume", "--output", folder, "--quiet"]).status == 0)
+        #expect(try scratch.bench(["--resume", "--output", folder, "--keep-streams", "--quiet"]).status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(folder)/streams")).count == 4)
         #expect(try benchRuns(try scratch.benchReport(in: folder)).count == 4)
     }
 

@@ -20,6 +20,26 @@ import Testing
         return "./clip.mkv"
     }
 
+    /// Each run of it works in a folder of its own.
+    @Test(arguments: ["VATOOLBOX_FFMPEG=./mine/ffmpeg", "VATOOLBOX_FFMPEG=other", "PATH=mine:/usr/bin:/bin"])
+    func anFFmpegNearbyIsFound(setting: String) throws {
+        try FileManager.default.createDirectory(atPath: scratch.path("mine"), withIntermediateDirectories: true)
+        // It says that it has a filter, which Debian's has not. Written by another process: programs that are started
+        // by other tests meanwhile would keep it open for writing, and so from being run.
+        let lines = #"#!/bin/sh\necho "ffmpeg version 99-nearby"\necho " ... libvmaf VV->V nothing"\n"#
+        for name in ["ffmpeg", "other"] {
+            try scratch.tool("sh", "-c", "printf '\(lines)' > mine/\(name) && chmod 755 mine/\(name)")
+        }
+        let path = setting.hasSuffix("other") ? ["PATH=mine:/usr/bin:/bin"] : []
+        let result = try scratch.bench(
+            ["--quick", "--size", "160x96", "--frames", "4", "--points", "200k", "--encoders", "x264:ultrafast"]
+                + ["--quiet", "--output", "out"],
+            ["env", setting] + path
+        )
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(scratch.text("out/report.json").contains("99-nearby"))
+    }
+
     private static func format(_ depth: Int) -> String { depth > 8 ? "yuv420p10le" : "yuv420p" }
 
     /// What a filter that compares two videos says of a stream.

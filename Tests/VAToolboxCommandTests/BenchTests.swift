@@ -140,6 +140,7 @@ import Testing
             (["--encoders", "x263:fast"], ["--encoders", "x263:fast", "x264"]),
             (["--points", "1M,crf=20", "--encoders", "x264"], ["crf", "rates"]),
             (["--size", "0x0"], ["--size", "0x0"]),
+            (["--fps", "30,60", "--encoders", "x264"], ["--fps", "30,60", "one value"]),
             (["--encoders", "x264,x264:medium,x264", "--clips", "chart,chart"], ["clips"]),
             (["--resume"], ["--output"]),
         ] {
@@ -148,6 +149,18 @@ import Testing
             for word in words { #expect(result.errors.contains(word), "\(arguments): \(result.errors)") }
         }
         #expect(scratch.names == ["plan.yaml"])
+    }
+
+    /// A benchmark of which nothing came is not one that is done.
+    @Test func nothingIsNoResult() throws {
+        let result = try scratch.bench([
+            "--quick", "--size", "160x96", "--frames", "4", "--points", "100k", "--quiet", "--output", "out",
+            "--encoders",
+            "/dev/dri/renderD250:h264:full",
+        ])
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(result.errors.contains("no encoder of the benchmark came to a result"), "\(result.errors)")
+        #expect(FileManager.default.fileExists(atPath: scratch.path("out/report.json")), "why is in the report")
     }
 
     @Test func aFileThatIsMissingIsNamed() throws {

@@ -331,4 +331,24 @@ import Testing
         #expect(result.errors.contains("status 1"), "\(result.errors)")
         #expect(result.errors.contains("vatoolbox: error: "))
     }
+
+    /// The name would be another one, under which nobody finds the file.
+    @Test func namesThatAreNoTextAreRefused() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        let script = #"exec "$0" encode clip.mkv -o "$(printf 'z\377.mp4')" --device software"#
+        let result = try scratch.run(["sh", "-c", script, Scratch.vatoolbox])
+        #expect(result.status == 2 && result.errors.contains("argument 4, which is not UTF-8"), "\(result.errors)")
+        #expect(scratch.names == ["clip.mkv"])
+    }
+
+    /// Whoever reads the stream gets no document in it.
+    @Test(arguments: [["-o", "-"], ["-o-"], ["--output", "-"], ["--output=-"]])
+    func theDocumentKeepsOutOfTheStream(output: [String]) throws {
+        let scratch = try Scratch()
+        let result = try scratch.run([Scratch.vatoolbox, "encode", "clip.mkv", "--json", "--bogus"] + output)
+        #expect(result.status == 2 && result.output.isEmpty, "\(result)")
+        let document = try JSONSerialization.jsonObject(with: Data(result.errors.utf8)) as? [String: Any]
+        #expect((document?["error"] as? [String: Any])?["message"] != nil, "\(result.errors)")
+    }
 }

@@ -28,10 +28,14 @@ package struct QualityProgram: Sendable, Hashable {
     /// Looks for one.
     ///
     /// - Parameter path: Where it is; `nil` for what the variable `VATOOLBOX_FFMPEG` says, else the first `ffmpeg` of `PATH`.
+    ///   A name without a slash is looked for in `PATH`.
     package static func search(path: String? = nil) -> Search {
         let variables = { (name: String) in getenv(name).map { String(cString: $0) } }
         let given = path ?? variables(Self.variable)
-        guard let program = given ?? inPath(variables("PATH") ?? "") else { return .missing("no ffmpeg was found") }
+        let name = given ?? "ffmpeg"
+        guard let program = name.contains("/") ? name : inPath(variables("PATH") ?? "", name) else {
+            return .missing(given == nil ? "no ffmpeg was found" : "there is no \(name) in PATH")
+        }
         do throws(MediaError) {
             return .found(try QualityProgram(asking: program))
         } catch {
@@ -48,11 +52,15 @@ package struct QualityProgram: Sendable, Hashable {
         return BenchmarkReport.Component(name: "ffmpeg for VMAF and XPSNR", version: version, detail: path)
     }
 
-    private static func inPath(_ list: String) -> String? {
-        list.split(separator: ":").map { "\($0)/ffmpeg" }.first { access($0, X_OK) == 0 }
+    private static func inPath(_ list: String, _ name: String) -> String? {
+        list.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
-    private init(asking path: String) throws(MediaError) {
+    /// - Parameter given: Its path, which may be relative; it is started in folders of its own.
+    private init(asking given: String) throws(MediaError) {
+        let resolved = realpath(given, nil)
+        defer { free(resolved) }
+        let path = resolved.map { String(cString: $0) } ?? given
         func answer(_ option: String) throws(MediaError) -> String {
             try TemporaryFolder.with { folder throws(MediaError) in
                 try ChildProgram([path, "-hide_banner", "-nostdin", option], folder: folder).finish()

@@ -37,6 +37,8 @@ package final class Benchmark: Sendable {
     private let options: Options
     private let process: RunProcess
     private let isStopped = Atomic(false)
+    /// Files that are not part of what is found, and go in the end. Only these: the folder may have others of the same kind.
+    private let temporaries = Mutex<Set<String>>([])
     private let tell: @Sendable (BenchmarkProgress) -> Void
 
     /// Makes a benchmark.
@@ -69,18 +71,38 @@ package final class Benchmark: Sendable {
     ///   with an encoder is in the report.
     package func run() throws(MediaError) -> BenchmarkReport {
         try BenchmarkFile.makeFolder(options.folder)
+        try Self.checkForStrangers(in: options.folder)
         // What is in the folder may be another process's until its journal is this one's.
         var state = try BenchmarkState(options, .ofThisMachine(nodes: options.plan.nodes))
-        for name in ["raw", "clips", "streams"] { try BenchmarkFile.makeFolder("\(options.folder)/\(name)") }
+        for name in Self.folders { try BenchmarkFile.makeFolder("\(options.folder)/\(name)") }
         defer { removeTemporaries() }
         try encodeAll(&state)
         try searchDensities(&state)
         return state.report()
     }
 
+    /// What it makes in the folder.
+    private static let folders = ["raw", "clips", "streams"]
+
+    /// - Throws: `invalidArgument` if the folder has files where a benchmark that begins would put its own.
+    private static func checkForStrangers(in folder: String) throws(MediaError) {
+        guard access(BenchmarkState.path(folder), F_OK) != 0 else { return }
+        for name in folders {
+            let found = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(name)")) ?? []
+            guard let stranger = found.min() else { continue }
+            throw MediaError(
+                .invalidArgument,
+                "the folder has files that are not of a benchmark, where this one would put its own",
+                given: "\(folder)/\(name)/\(stranger)",
+                allowed: "a new folder, or one without files in \(folders.joined(separator: ", "))"
+            )
+        }
+    }
+
     private func removeTemporaries() {
-        let names = options.keepsStreams ? ["clips"] : ["clips", "streams"]
-        for name in names { try? FileManager.default.removeItem(atPath: "\(options.folder)/\(name)") }
+        for path in temporaries.withLock({ $0 }) { unlink(path) }
+        // Those that are not empty stay.
+        for name in Self.folders { rmdir("\(options.folder)/\(name)") }
     }
 
     private func checkForStop() throws(MediaError) {
@@ -122,6 +144,7 @@ package final class Benchmark: Sendable {
             frames: clip.frames,
             output: stream
         )
+        if !options.keepsStreams { note(temporary: stream) }
         var record: StreamRecord?
         let result: Measured<BenchmarkReport.Measurement>
         do throws(MediaError) {
@@ -162,12 +185,15 @@ package final class Benchmark: Sendable {
         let title = PreparedClip.title(clip, size)
         tell(BenchmarkProgress(activity: "making the pictures of \(title)", done: 0, total: 0, remaining: nil))
         let path = "\(options.folder)/clips/\(title).yuv"
+        note(temporary: path)
         let prepared = try PreparedClip.prepare(clip, size, options.plan, path: path) {
             isStopped.load(ordering: .sequentiallyConsistent)
         }
         try state.add(prepared)
         return prepared
     }
+
+    private func note(temporary path: String) { temporaries.withLock { _ = $0.insert(path) } }
 
     // MARK: - Density
 

@@ -37,11 +37,15 @@ final class BenchJob: Sendable {
             if plan.encoders.allSatisfy({ $0.node == nil }) { console.note("there is no encoder of a GPU in the plan") }
             let report = try measure(plan, in: folder)
             try deliver(report, to: folder)
+            if report.runs.allSatisfy({ $0.result.value == nil }) {
+                throw MediaError(.unavailable, "no encoder of the benchmark came to a result")
+            }
             return .done
         } catch {
             console.showProgress("")
             if wasInterrupted {
-                console.note("interrupted; to go on: vatoolbox bench --resume --output '\(folder)'")
+                let streams = command.keepStreams ? " --keep-streams" : ""
+                console.note("interrupted; to go on: vatoolbox bench --resume --output '\(folder)'\(streams)")
                 return .interrupted
             }
             console.error(error.readable)

@@ -59,13 +59,21 @@ extension BenchPlanArguments {
         if let size { plan.sizes = try Self.list(size, "--size") }
         if let points { plan.points = try Self.list(points, "--points") }
         if let modes { plan.modes = try Self.list(modes, "--modes") }
-        if let fps { plan.frameRate = try Self.list(fps, "--fps")[0] }
+        if let fps { plan.frameRate = try Self.single(fps, "--fps") }
         if let frames { plan.frames = try frames.value(of: "--frames", in: 2...1_000_000) }
         if let bitDepth { plan.bitDepth = try bitDepth.value(of: "--bit-depth", in: [8, 10]) }
         if let repeats { plan.repeats = try repeats.value(of: "--repeats", in: 1...1000) }
         if let warmups { plan.warmups = try warmups.value(of: "--warmups", in: 0...1000) }
         if density, plan.density == nil { plan.density = DensityPlan() }
         if let price { plan.price = try price.value(of: "--price").value }
+    }
+
+    private static func single<Word: PlanText>(_ text: String, _ option: String) throws(MediaError) -> Word {
+        let words: [Word] = try list(text, option)
+        guard words.count == 1 else {
+            throw MediaError(.invalidArgument, "\(option) takes one value", given: text, allowed: Word.allowedText)
+        }
+        return words[0]
     }
 
     private static func list<Word: PlanText>(_ text: String, _ option: String) throws(MediaError) -> [Word] {

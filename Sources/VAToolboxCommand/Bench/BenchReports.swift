@@ -30,8 +30,7 @@ struct BenchCompareCommand: ParsableCommand, Sendable {
     var tolerance: ArgumentText<PlainNumber>?
 
     @Option(
-        parsing: .upToNextOption,
-        help: ArgumentHelp("Compare although these differ: \(Self.obstacles).", valueName: "what")
+        help: ArgumentHelp("Compare although these differ, divided by commas: \(Self.obstacles).", valueName: "what")
     )
     var despite: [String] = []
 
@@ -60,7 +59,7 @@ struct BenchCompareCommand: ParsableCommand, Sendable {
                     console.error("the reports differ in \(obstacle.rawValue): \(difference)")
                 }
                 let refused = Set(comparison.obstacles.map(\.obstacle)).union(accepted).map(\.rawValue).sorted()
-                console.remedies(["compare all the same: --despite \(refused.joined(separator: " "))"])
+                console.remedies(["compare all the same: --despite \(refused.joined(separator: ","))"])
                 return .usage
             }
             let text = comparison.text(width: Terminal.outputWidth, all: all)
