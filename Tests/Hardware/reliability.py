@@ -35,6 +35,10 @@ RULES = """\
   together with all that is shown before it, ends a row; so a helper that is killed now and then is never too much.
 - Two missed deadlines are enough, in creation or at work, since each costs the whole deadline. 250 frames between
   them make the first one forgotten; one frame does, if nobody else could go on.
+- Time in which the program itself stands still does not count: SIGSTOP, a debugger, a container that is paused. An alarm
+  that comes late by an eighth of the deadline tells of it. Encoders in helpers may be made anew after it.
+- x265's lookahead may find nothing for a frame under load, and keeps one more from then on. Up to 8 are allowed for; then
+  the encoder is drained and the next frame begins a new one.
 - An encoder in the program's own process that hangs is left behind, thread, device and all. The device is then tried
   again in a helper process only, where the same can be ended.
 - A driver that says that it lacks what is wanted, or does not start, is not tried again. One that has worked in the
