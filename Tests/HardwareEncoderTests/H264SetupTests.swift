@@ -228,7 +228,35 @@ import VAAPI
         #expect(fewer.device.qualityLevel == nil && fewer.device.maximumFrameSize == nil)
         #expect(fewer.device.framesInFlight == 4)
         #expect(Set(fewer.device.adjustments.map(\.property)) == ["quality level", "maximum frame size"])
-        #expect(try setup(.skylake).device.regionsOfInterest == 3 && setup(.navi21).device.regionsOfInterest == 0)
+        #expect(try setup(.skylake).device.regions.count == 3 && setup(.navi21).device.regions.count == 0)
+    }
+
+    /// Hundreds of frames per second are 16 bits in iHD.
+    @Test func frameRatesThatRateControlCannotCount() throws {
+        func code(_ driver: DriverNumbers, _ frames: Int32, _ rate: RateControl) -> MediaError.Code? {
+            do {
+                _ = try setup(driver) { ($0.frameRate, $0.rateControl) = (Rational(frames), rate) }
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        let rate = RateControl.averageBitRate(1_000_000)
+        #expect(code(.skylake, 655, rate) == nil && code(.skylake, 656, rate) == .unsupported)
+        #expect(code(.skylake, 1000, .constantQuantizer(30)) == nil && code(.navi21, 1000, rate) == nil)
+    }
+
+    /// GPUs before Gen11 fail pictures with other regions while they control the rate.
+    @Test func regionsOfOldIntelGPUs() throws {
+        func regions(_ driver: DriverNumbers, _ rate: RateControl, controls: Bool? = nil) throws -> RegionLimits {
+            try setup(driver) { ($0.rateControl, $0.hardware.controlsMacroblocks) = (rate, controls) }.device.regions
+        }
+        let rate = RateControl.averageBitRate(1_000_000)
+        #expect(try regions(.skylake, rate) == RegionLimits(count: 3, offsets: -8...7))
+        #expect(try regions(.skylake, rate, controls: true) == RegionLimits(count: 3, offsets: -8...7))
+        #expect(try regions(.skylake, rate, controls: false).count == 0)
+        #expect(try regions(.skylake, .constantQuantizer(30)) == RegionLimits(count: 3, offsets: -51...51))
+        #expect(try regions(.dg2, rate, controls: false) == RegionLimits(count: 16, offsets: -51...51))
     }
 
     @Test func aDriverWithoutH264IsRefused() throws {

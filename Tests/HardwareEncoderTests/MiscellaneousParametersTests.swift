@@ -127,9 +127,10 @@ import Testing
         parameters.append(to: &list, .init(isIDR: false, regions: [outside, region, huge, huge, huge]))
         #expect(kinds(list) == [VAEncMiscParameterTypeROI.rawValue])
         let sent = try #require(value(list, VAEncMiscParameterTypeROI, VAEncMiscParameterBufferROI.self))
+        #expect(sent.min_delta_qp == -8 && sent.max_delta_qp == 7)
         #expect(sent.num_roi == 3 && sent.roi_flags.bits.roi_value_is_qp_delta == 1)
         let first = try #require(sent.roi)[0]
-        #expect(first.roi_rectangle.x == 0 && first.roi_rectangle.y == 700 && first.roi_value == -51)
+        #expect(first.roi_rectangle.x == 0 && first.roi_rectangle.y == 700 && first.roi_value == -8)
         #expect(first.roi_rectangle.width == 16 && first.roi_rectangle.height == 20)
         let second = try #require(sent.roi)[1]
         #expect(second.roi_rectangle.width == 1280 && second.roi_rectangle.height == 720 && second.roi_value == 5)

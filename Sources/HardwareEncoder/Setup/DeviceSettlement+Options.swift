@@ -32,7 +32,7 @@ extension DeviceSettlement {
         let rolling: IntraRefreshKinds = [.rollingColumn, .rollingRow]
         add(.intraRefresh, if: !capabilities.intraRefresh.isDisjoint(with: rolling))
         add(.maximumFrameSize, if: capabilities.frameSizeLimit != nil)
-        add(.regionsOfInterest, if: device.regionsOfInterest > 0)
+        add(.regionsOfInterest, if: device.regions.count > 0)
         return options
     }
 }

@@ -186,10 +186,30 @@ extension DeviceSettlement {
         return asked
     }
 
-    /// How many regions of interest the driver takes as differences of the quantizer, which is what a frame gives.
-    func regionsOfInterest(_ rate: RatePlan) -> Int {
-        guard let regions = capabilities.regionsOfInterest else { return 0 }
-        return rate.mode == .cqp || regions.takesQPDifferences ? regions.count : 0
+    /// - Throws: `unsupported` if the driver would control the rate of another frame rate.
+    func checkFrameRate(_ rate: RatePlan) throws(MediaError) {
+        guard let limit = quirks.frameRateLimit, rate.mode != .cqp, configuration.frameRate.doubleValue > limit else {
+            return
+        }
+        throw MediaError(
+            .unsupported,
+            "this driver controls no rate of so many frames per second",
+            given: "\(configuration.frameRate.doubleValue)",
+            allowed: "at most \(limit), or a constant quantizer"
+        )
+    }
+
+    /// The regions of interest that the driver takes as differences of the quantizer, which is what a frame gives.
+    func regionsOfInterest(_ rate: RatePlan) -> RegionLimits {
+        guard let regions = capabilities.regionsOfInterest, rate.mode == .cqp || regions.takesQPDifferences else {
+            return RegionLimits(count: 0)
+        }
+        guard let offsets = quirks.fewRegionsOffsets, regions.count <= 3, rate.mode != .cqp,
+            capabilities.entrypoint == .encSliceLowPower
+        else { return RegionLimits(count: regions.count) }
+        // Where macroblocks are not controlled one by one, it has no regions at all.
+        let isUncontrolled = rate.controlsMacroblocks == false && rate.mode != .qvbr
+        return RegionLimits(count: isUncontrolled ? 0 : regions.count, offsets: offsets)
     }
 
     /// The wave of intra refresh, if one was asked for and the driver has one.

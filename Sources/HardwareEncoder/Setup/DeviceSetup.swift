@@ -31,8 +31,8 @@ struct DeviceSetup: Sendable {
     var intraRefresh: IntraRefreshWave?
     /// `VAEncMiscParameterBufferMaxFrameSize`, in bytes; `nil` for no limit.
     var maximumFrameSize: Int?
-    /// How many regions of interest a picture may have, 0 for none.
-    var regionsOfInterest: Int
+    /// The regions of interest that a picture may have.
+    var regions: RegionLimits
     /// Whether the driver says that it makes surfaces of memory of the process.
     var takesPages: Bool
     /// What the encoder does with the options of a configuration.
@@ -41,6 +41,14 @@ struct DeviceSetup: Sendable {
     var adjustments: [Adjustment]
     /// What has to be known of this driver.
     var quirks: Quirks
+}
+
+/// What a driver does with regions of interest.
+struct RegionLimits: Hashable, Sendable {
+    /// How many a picture may have, 0 for none.
+    var count: Int
+    /// How far the quantizer of one may be from that of the picture; what is beyond becomes the nearest.
+    var offsets = -51...51
 }
 
 /// A wave of intra blocks that moves over the picture, from the first block column or row to the last.

@@ -115,6 +115,7 @@ extension EncoderSetup {
         let format = Stream.pixelFormat(profile)
         try settlement.check(format)
         var rate = try settlement.rate(limit: Stream.rateLimit(configuration))
+        try settlement.checkFrameRate(rate)
         // VA-API counts waves in macroblocks, whatever the codec (VAEncMiscParameterRIR); not all drivers do.
         let refreshed = blocks(ofSide: quirks.refreshBlock, configuration.width, configuration.height)
         let refresh = settlement.intraRefresh(
@@ -140,7 +141,7 @@ extension EncoderSetup {
         traits.temporalLayers = structure.temporalLayers
         traits.slices = slices.count
         traits.initialQuantizer = rate.quantizer
-        traits.changesQuantizers = rate.mode != .cqp || regions > 0
+        traits.changesQuantizers = rate.mode != .cqp || regions.count > 0
         let canConstrain = rate.mode == .cqp || !quirks.cannotConstrainIntraWithRates
         traits.constrainsIntra = refresh != nil && canConstrain
         traits.sendsTiming = settlement.sendsTiming(rate)
@@ -161,7 +162,7 @@ extension EncoderSetup {
             qualityLevel: qualityLevel,
             intraRefresh: refresh,
             maximumFrameSize: maximumFrameSize,
-            regionsOfInterest: regions,
+            regions: regions,
             takesPages: capabilities.surfaces.memoryTypes.contains(.userPointer),
             supportedProperties: [],
             adjustments: settlement.adjustments + rate.adjustments + stream.adjustments,

@@ -14,6 +14,8 @@ struct Quirks: Hashable, Sendable {
     var fullBufferIsUnused = false
     /// Why no quality level is sent, although the driver lists some.
     var noQualityLevels: String?
+    /// The highest frame rate that its rate control can count, in frames per second; `nil` for any.
+    var frameRateLimit: Double?
     /// What is sent for the quality levels, the first for level 1; `nil` for the level itself.
     var qualityValues: [Int]?
     /// The highest denominator of a frame rate, up to 65535.
@@ -42,6 +44,9 @@ struct Quirks: Hashable, Sendable {
     var lowPowerList0Limit: Int?
     /// Whether all slices leave in temporal layer 0.
     var lacksTemporalLayers = false
+    /// The offsets that regions of interest may have with low power and controlled rates, where the driver lists three
+    /// regions or less, and macroblocks are controlled one by one; `nil` for any.
+    var fewRegionsOffsets: ClosedRange<Int>?
     /// The side of the blocks in which waves of intra refresh are counted.
     var refreshBlock = 16
     /// Whether intra prediction goes wrong where it is constrained while rates are controlled.
@@ -171,6 +176,24 @@ extension Quirks {
         ) {
             $0.unchangeableModes = [.avbr, .icq]
             $0.ignoresChangedQuality = true
+        },
+        Quirk(
+            "Intel iHD driver",
+            .h264,
+            what: "It counts hundreds of frames per second in 16 bits.",
+            why: "1000 frames per second would become 344.64, and the rate three times as high as asked for.",
+            source: "media-driver, media_ddi_encode_avc.cpp, DdiEncodeAvc::ParseMiscParamFR (FramesPer100Sec)"
+        ) {
+            $0.frameRateLimit = 655
+        },
+        Quirk(
+            "Intel iHD driver",
+            .h264,
+            what: "Before Gen11 it controls rates only with regions that the hardware does itself: -8...7.",
+            why: "A picture with another region fails, and so does every one after it that has it.",
+            source: "media-driver, codechal_vdenc_avc.cpp, ProcessRoiDeltaQp (m_nonNativeBrcRoiSupported)"
+        ) {
+            $0.fewRegionsOffsets = -8...7
         },
         Quirk(
             "Intel iHD driver",

@@ -119,12 +119,12 @@ struct MiscellaneousParameters: Sendable {
     // MARK: - What belongs to one picture
 
     private func appendRegions(to list: inout ParameterList, _ regions: [RegionOfInterest]) {
-        let elements = regions.compactMap(rectangle).prefix(device.regionsOfInterest)
+        let elements = regions.compactMap(rectangle).prefix(device.regions.count)
         guard !elements.isEmpty else { return }
         var parameters = VAEncMiscParameterBufferROI()
         parameters.num_roi = UInt32(clamping: elements.count)
-        parameters.max_delta_qp = 51
-        parameters.min_delta_qp = -51
+        parameters.max_delta_qp = Int8(device.regions.offsets.upperBound)
+        parameters.min_delta_qp = Int8(device.regions.offsets.lowerBound)
         parameters.roi = list.keep(Array(elements))
         // It says nothing with constant quantizers, but iHD refuses regions without it there, too.
         parameters.roi_flags.bits.roi_value_is_qp_delta = 1
@@ -143,7 +143,9 @@ struct MiscellaneousParameters: Sendable {
             width: UInt16(right - left),
             height: UInt16(bottom - top)
         )
-        return VAEncROI(roi_rectangle: rectangle, roi_value: Int8(min(max(region.quantizerOffset, -51), 51)))
+        let offsets = device.regions.offsets
+        let offset = min(max(region.quantizerOffset, offsets.lowerBound), offsets.upperBound)
+        return VAEncROI(roi_rectangle: rectangle, roi_value: Int8(offset))
     }
 
     private static func end(_ start: Int, _ length: Int) -> Int {
