@@ -190,9 +190,9 @@ extension PictureFilter.Configuration {
             ? [.init("bwdif", "mode=send_frame:parity=auto:deint=interlaced")] : []
     }
 
-    /// Converts the format and nothing else: range and matrix stay, and chroma that is thinned out goes to where
-    /// H.264 and HEVC expect it; that of 4:2:0 stays where it is, whatever place it has. RGB that has to become luma and chroma gets the matrix of its primaries. Without a
-    /// change of format it does nothing.
+    /// Converts the format and nothing else: range and matrix stay; chroma that is thinned out goes to where H.264 and HEVC
+    /// expect it, and that of 4:2:0 stays where it is. RGB that has to become luma and chroma gets the matrix of its
+    /// primaries. Without a change of format it does nothing.
     private var scale: PictureFilter.Step {
         let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1"
         if layout.isRGB {
