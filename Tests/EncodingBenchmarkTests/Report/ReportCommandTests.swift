@@ -20,6 +20,9 @@ import Testing
         #expect(worse.output.contains("Speed, fps"))
         #expect(try compare(slower, usual).status == 0)
         #expect(try compare(usual, slower, ["--tolerance", "20"]).status == 0)
+        let broken = try compare(usual, usual.failing("ended by signal 11") { $0.encoder == "x264 medium" })
+        #expect(broken.status == 1)
+        #expect(broken.output.contains("ended by signal 11"))
     }
 
     @Test func whatIsNotTheSameIsRefusedUnlessSomebodyInsists() throws {

@@ -156,3 +156,26 @@ enum SampleReport {
         components: [.init(name: "x264", version: "164")]
     )
 }
+
+extension BenchmarkReport {
+    /// The same report with other measurements, where `isChanged` says so.
+    func changing(
+        where isChanged: (Run) -> Bool = { _ in true },
+        _ change: (inout Measurement) -> Void
+    ) -> BenchmarkReport {
+        var report = self
+        for index in runs.indices where isChanged(runs[index]) {
+            guard var measurement = runs[index].result.value else { continue }
+            change(&measurement)
+            report.runs[index].result = .value(measurement)
+        }
+        return report
+    }
+
+    /// The same report with runs that failed, where `hasFailed` says so.
+    func failing(_ reason: String, where hasFailed: (Run) -> Bool) -> BenchmarkReport {
+        var report = self
+        for index in runs.indices where hasFailed(runs[index]) { report.runs[index].result = .absent(reason) }
+        return report
+    }
+}

@@ -50,9 +50,9 @@ public struct ReportComparison: Sendable {
     public let obstacles: [(obstacle: Obstacle, difference: String)]
     /// What differs that may be the very thing that is compared: versions of programs and drivers.
     public let differences: [String]
-    /// All figures that both have; empty if an obstacle stands in the way.
+    /// All figures that both have, and those that the later report ought to have; empty if an obstacle stands in the way.
     public let rows: [Row]
-    /// What only one report has.
+    /// What only one report has, where that is neither better nor worse.
     public let unmatched: [String]
 
     /// How a change is told from noise.
@@ -84,10 +84,8 @@ public struct ReportComparison: Sendable {
         differences = Self.differences(before.environment, after.environment, before.program, after.program)
         let (first, second) = (DerivedFigures(before), DerivedFigures(after))
         let keys = first.points.reduce(into: [SeriesKey]()) { if !$0.contains($1.series) { $0.append($1.series) } }
-        let others = second.points.reduce(into: [SeriesKey]()) { if !$0.contains($1.series) { $0.append($1.series) } }
-        unmatched =
-            keys.filter { !others.contains($0) }.map { "only before: \($0.title)" }
-            + others.filter { !keys.contains($0) }.map { "only after: \($0.title)" }
+        let others = Set(second.points.map(\.series))
+        unmatched = Self.unmatched((before, first), (after, second))
         guard obstacles.allSatisfy({ accepted.contains($0.obstacle) }) else {
             rows = []
             return
@@ -127,7 +125,8 @@ public struct ReportComparison: Sendable {
         // A paced run is as fast as its clip.
         let metrics = metrics.filter { key.mode == .throughput || $0.id != Metric.speed.id }
         let measured = metrics.compactMap { row(key, $0, before, after, rule) }
-        return measured + [qualityRow(key, before, after, rule)].compactMap(\.self)
+        let qualities = [lostQualityRow(key, before, after), qualityRow(key, before, after, rule)].compactMap(\.self)
+        return failureRows(key, before, after) + measured + qualities
     }
 
     /// One figure over all points and repeats that both have: the ratio of each pair, and the interval of their median.
@@ -213,26 +212,6 @@ public struct ReportComparison: Sendable {
                 ratio: nil,
                 verdict: .unclear,
                 remark: error.message
-            )
-        }
-    }
-
-    /// Counts of streams: one more or less is within what a search repeats.
-    private static func densityRows(_ before: BenchmarkReport, _ after: BenchmarkReport) -> [Row] {
-        before.density.compactMap { old in
-            let new = after.density.first {
-                $0.clip == old.clip && $0.encoder == old.encoder && $0.point == old.point
-            }
-            guard let new else { return nil }
-            let change = new.streams - old.streams
-            return Row(
-                subject: "\(old.clip), \(old.encoder), density",
-                figure: "streams",
-                before: "\(old.streams)",
-                after: "\(new.streams)",
-                ratio: nil,
-                verdict: change < -1 ? .worse : change > 1 ? .better : .same,
-                remark: abs(change) == 1 ? "one more or less is within noise" : ""
             )
         }
     }

@@ -18,6 +18,11 @@ struct PointFigures: Sendable {
     let measurements: [(repetition: Int, run: BenchmarkReport.Measurement)]
     /// Why other repeats failed, each once.
     let failures: [String]
+    /// How many other repeats failed.
+    let failedRuns: Int
+
+    /// How many repeats there are.
+    var runs: Int { measurements.count + failedRuns }
 
     /// The repeats' values of a metric, in the order of repetition, where they have one.
     func values(of metric: Metric) -> [(repetition: Int, value: Double)] {
@@ -66,7 +71,8 @@ extension BenchmarkReport {
                 context: RunContext(clip: clip, point: key.point),
                 measurements: runs.compactMap { run in run.result.value.map { (run.repetition, $0) } }
                     .sorted { $0.repetition < $1.repetition },
-                failures: failures
+                failures: failures,
+                failedRuns: runs.count { $0.result.absence != nil }
             )
         }
     }
