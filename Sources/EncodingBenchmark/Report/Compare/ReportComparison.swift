@@ -111,7 +111,8 @@ public struct ReportComparison: Sendable {
 
     /// Figures that are compared, by repeats.
     private static let metrics: [Metric] = [
-        .speed, .latencyP50, .latencyP99, .timeToFirstSample, .processorPerFrame, .peakMemory, .copiesPerFrame,
+        .speed, .latencyP50, .latencyP99, .dropped, .timeToFirstSample, .processorPerFrame, .peakMemory,
+        .copiesPerFrame,
         .bitRate,
         .energyPerFrame,
     ]
@@ -124,7 +125,10 @@ public struct ReportComparison: Sendable {
     ) -> [Row] {
         // A paced run is as fast as its clip.
         let metrics = metrics.filter { key.mode == .throughput || $0.id != Metric.speed.id }
-        let measured = metrics.compactMap { row(key, $0, before, after, rule) }
+        let measured = metrics.compactMap { metric in
+            metric.id == Metric.dropped.id
+                ? droppedRow(key, before, after, rule) : row(key, metric, before, after, rule)
+        }
         let qualities = [lostQualityRow(key, before, after), qualityRow(key, before, after, rule)].compactMap(\.self)
         return failureRows(key, before, after) + measured + qualities
     }

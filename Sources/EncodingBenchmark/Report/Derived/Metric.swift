@@ -69,6 +69,18 @@ extension Metric {
     static let latencyP99 = latency("P99", "p99", "what 99 of 100 frames take at most") { $0.p99 }
     static let latencyMaximum = latency("Maximum", "max", "the slowest frame") { $0.maximum }
 
+    /// Latencies are of frames that were coded: without this one an encoder that drops most of them looks fast.
+    static let dropped = Metric(
+        id: "dropped",
+        title: "Dropped",
+        unit: "%",
+        baseUnit: "ratio",
+        scale: 100,
+        places: 2,
+        better: .lower,
+        explanation: "frames that were not encoded because the encoder was behind, as a live source would lose them"
+    ) { run, _ in run.framesIn > 0 ? Double(run.framesDropped) / Double(run.framesIn) : nil }
+
     static let timeToFirstSample = Metric(
         id: "timeToFirstSample",
         title: "First sample",
@@ -231,8 +243,9 @@ extension Metric {
 
     /// All of them, in the order of tables.
     static let all: [Metric] = [
-        speed, timesRealTime, latencyP50, latencyP90, latencyP99, latencyMaximum, timeToFirstSample, processorPerFrame,
-        processorShare, peakMemory, copiesPerFrame, bitRate, rateError, windowDeviation, largestFrame, psnr, ssim, vmaf,
+        speed, timesRealTime, latencyP50, latencyP90, latencyP99, latencyMaximum, dropped, timeToFirstSample,
+        processorPerFrame, processorShare, peakMemory, copiesPerFrame, bitRate, rateError, windowDeviation,
+        largestFrame, psnr, ssim, vmaf,
         xpsnr, gpuBusy, power, energyPerFrame,
     ]
 

@@ -92,10 +92,6 @@ extension BenchmarkReport {
                         + "\(point.context.clip.frameCount): no quality is given."
                     add(Warning(.caution, message, subject: encoder))
                 }
-                if run.framesDropped > 0 {
-                    let message = "Frames of \(point.series.clip) were dropped in \(point.series.mode.title) mode."
-                    add(Warning(.caution, message, subject: encoder))
-                }
             }
             if point.series.mode == .throughput, let speed = point[.speed], speed.count > 1,
                 speed.high - speed.low > 0.2 * speed.median
@@ -104,11 +100,30 @@ extension BenchmarkReport {
                 add(Warning(.caution, message, subject: encoder))
             }
         }
-        return warnings
+        return warnings + droppedWarnings(points)
+    }
+
+    /// How many frames of each series were dropped.
+    private func droppedWarnings(_ points: [PointFigures]) -> [Warning] {
+        let series = points.map(\.series).reduce(into: [SeriesKey]()) { if !$0.contains($1) { $0.append($1) } }
+        return series.compactMap { key in
+            let runs = points.filter { $0.series == key }.flatMap { $0.measurements.map(\.run) }
+            func share(_ run: Measurement) -> Double { Double(run.framesDropped) / Double(max(1, run.framesIn)) }
+            let dropped = runs.reduce(0) { $0 + Double($1.framesDropped) }
+            guard dropped > 0, let worst = runs.max(by: { share($0) < share($1) }) else { return nil }
+            let all = runs.reduce(0) { $0 + Double($1.framesIn) }
+            let message =
+                "\(Readable.number(dropped, places: 0)) of \(Readable.number(all, places: 0)) frames of \(key.clip) were "
+                + "dropped in \(key.mode.title) mode; in the worst run \(worst.framesDropped) of \(worst.framesIn)."
+            return Warning(.caution, message, subject: key.encoder)
+        }
     }
 }
 
 extension BenchmarkMode {
+    /// Metrics that tell only of modes in which frames come at their time, as a live source's do.
+    var pacedMetrics: [Metric] { self == .throughput ? [] : [.dropped] }
+
     /// As people call it.
     var title: String {
         switch self {

@@ -33,6 +33,12 @@ extension ReportPage {
             OverviewColumn(title: Metric.latencyP99.heading, explanation: Metric.latencyP99.explanation) {
                 worst(.latencyP99, of: $0, in: [.lowLatency, .realTime, .throughput], namesMode: true)
             },
+            OverviewColumn(title: Metric.dropped.heading, explanation: Metric.dropped.explanation) { encoder in
+                let cells = [BenchmarkMode.realTime, .lowLatency].map { mode in
+                    worst(.dropped, of: encoder, in: [mode], namesMode: true)
+                }
+                return cells.max { ($0.key ?? -1) < ($1.key ?? -1) } ?? PageTable.Cell("–")
+            },
             OverviewColumn(title: Metric.processorPerFrame.heading, explanation: Metric.processorPerFrame.explanation) {
                 worst(.processorPerFrame, of: $0, in: [.throughput, .realTime, .lowLatency])
             },
@@ -102,11 +108,11 @@ extension ReportPage {
         guard let point = middlePoint(of: series) else { return nil }
         let points = figures.points.filter { series.contains($0.series) && $0.point == point }
         let speeds: [Metric] = mode == .throughput ? [.speed, .timesRealTime] : []
+        let times: [Metric] = [.latencyP50, .latencyP99] + mode.pacedMetrics
         let others: [Metric] = [
-            .latencyP50, .latencyP99, .processorShare, .processorPerFrame, .copiesPerFrame, .power, .gpuBusy, .psnr,
-            .vmaf,
+            .processorShare, .processorPerFrame, .copiesPerFrame, .power, .gpuBusy, .psnr, .vmaf,
         ]
-        let shown = (speeds + others).filter { metric in points.contains { $0[metric] != nil } }
+        let shown = (speeds + times + others).filter { metric in points.contains { $0[metric] != nil } }
         let table = PageTable(
             caption: "\(clip.id), \(mode.title), at \(point.text)",
             columns: [PageTable.Column("Encoder", isNumber: false), PageTable.Column("Pictures", isNumber: false)]

@@ -62,7 +62,8 @@ extension ReportPage {
             series: drawn,
             hint: "at \(point.text)"
         )
-        let metrics: [Metric] = [.latencyP50, .latencyP90, .latencyP99, .latencyMaximum, .timeToFirstSample]
+        let metrics: [Metric] =
+            [.latencyP50, .latencyP90, .latencyP99] + mode.pacedMetrics + [.latencyMaximum, .timeToFirstSample]
         let table = encoderTable("\(chart.title), \(clip.id), \(point.text)", measured.map(\.0), metrics)
         return figure(
             chart.title,

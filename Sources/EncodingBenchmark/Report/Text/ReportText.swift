@@ -46,9 +46,10 @@ extension BenchmarkReport {
     ) -> String {
         let points = figures.series(of: clip.id).filter { $0.mode == mode }.flatMap(figures.points)
         let speeds: [Metric] = mode == .throughput ? [.speed, .timesRealTime] : []
-        let others: [Metric] = [.latencyP50, .latencyP99, .processorPerFrame, .bitRate, .psnr, .vmaf, .ssim]
+        let times: [Metric] = [.latencyP50, .latencyP99] + mode.pacedMetrics
+        let costs: [Metric] = [.processorPerFrame, .bitRate, .psnr, .vmaf, .ssim]
         let rest: [Metric] = [.rateError, .windowDeviation, .peakMemory, .copiesPerFrame, .gpuBusy, .power]
-        let metrics = (speeds + others + rest).filter { metric in points.contains { $0[metric] != nil } }
+        let metrics = (speeds + times + costs + rest).filter { metric in points.contains { $0[metric] != nil } }
         // One repeat spreads over nothing.
         let spreads = points.contains { ($0[.speed]?.count ?? 0) > 1 } ? [Metric.speed.id] : []
         let columns =
