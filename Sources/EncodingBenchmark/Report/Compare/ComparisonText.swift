@@ -24,7 +24,7 @@ extension ReportComparison {
         }
         text += counts.joined(separator: ", ") + "\n"
         if !all, rows.contains(where: { $0.verdict == .unclear }) {
-            text += "unclear: it takes eight pairs of repeats to tell; --all shows which figures\n"
+            text += "unclear: too few pairs of repeats (eight tell) or curves apart; --all shows which figures\n"
         }
         if rows.contains(where: { [.worse, .better, .changed].contains($0.verdict) }) {
             text += "of these figures, chance alone changes \(Readable.number(expectedByChance, places: 1))\n"

@@ -26,7 +26,7 @@ public struct ReportComparison: Sendable {
         case changed
         /// No change beyond noise, or less than the tolerance.
         case same
-        /// Too few repeats, or too few points of a curve, to tell.
+        /// Too few repeats, or too few points of a curve, or curves that share too little, to tell.
         case unclear
     }
 
@@ -129,8 +129,8 @@ public struct ReportComparison: Sendable {
             metric.id == Metric.dropped.id
                 ? droppedRow(key, before, after, rule) : row(key, metric, before, after, rule)
         }
-        let qualities = [lostQualityRow(key, before, after), qualityRow(key, before, after, rule)].compactMap(\.self)
-        return failureRows(key, before, after) + measured + qualities
+        let lost = [lostQualityRow(key, before, after)].compactMap(\.self)
+        return failureRows(key, before, after) + measured + lost + qualityRows(key, before, after, rule)
     }
 
     /// One figure over all points and repeats that both have: the ratio of each pair, and the interval of their median.
@@ -176,47 +176,6 @@ public struct ReportComparison: Sendable {
         case .higher?: (interval.median > 1 ? .better : .worse, "")
         case .lower?: (interval.median < 1 ? .better : .worse, "")
         case nil: (.changed, "")
-        }
-    }
-
-    /// Rate for the same quality. Encoders code the same pictures in the same way each time, so there is no noise to be
-    /// told from; the tolerance alone counts.
-    private static func qualityRow(
-        _ key: SeriesKey,
-        _ before: [PointFigures],
-        _ after: [PointFigures],
-        _ rule: Rule
-    ) -> Row? {
-        let qualities = Metric.qualities.reversed()
-        guard
-            let quality = qualities.first(where: { quality in
-                !before.curve(by: quality).isEmpty && !after.curve(by: quality).isEmpty
-            })
-        else { return nil }
-        let figure = "rate for the same \(quality.title), %"
-        do throws(MediaError) {
-            let delta = try BjontegaardDelta.rate(of: after.curve(by: quality), against: before.curve(by: quality))
-            let verdict: Verdict =
-                abs(delta.value) <= rule.tolerance * 100 ? .same : delta.value > 0 ? .worse : .better
-            return Row(
-                subject: key.title,
-                figure: figure,
-                before: "0",
-                after: Readable.signed(delta.value, places: 2),
-                ratio: nil,
-                verdict: verdict,
-                remark: ""
-            )
-        } catch {
-            return Row(
-                subject: key.title,
-                figure: figure,
-                before: "-",
-                after: "-",
-                ratio: nil,
-                verdict: .unclear,
-                remark: error.message
-            )
         }
     }
 }

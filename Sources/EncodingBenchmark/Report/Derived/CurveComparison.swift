@@ -103,6 +103,13 @@ extension BenchmarkReport {
     }
 }
 
+extension BjontegaardDelta {
+    /// Whether the curves share enough for the number to say much.
+    var isTelling: Bool { overlap >= Self.sufficientOverlap }
+    /// How much of their range the curves share: `60 %`.
+    var share: String { "\(Readable.number(overlap * 100, places: 0)) %" }
+}
+
 extension [PointFigures] {
     /// Quality over rate, by ascending rate.
     func curve(by quality: Metric) -> [RateQualityPoint] {

@@ -108,11 +108,17 @@ extension ReportPage {
 
     private func speedFigure(_ index: Int, _ series: [SeriesKey]) -> Markup? {
         guard let anchor = commonAnchor(of: series) else { return nil }
+        var apart: [String] = []
         let places = series.compactMap { key -> (SeriesKey, speed: Double, rate: Double, quality: String)? in
             guard let speed = figures.speed(of: key) else { return nil }
             if key.encoder == anchor { return (key, speed, 0, "anchor") }
             let comparison = figures.comparisons.first { $0.series == key && $0.anchor == anchor }
-            return comparison?.bestRate.map { (key, speed, $0.delta.value, $0.quality.title) }
+            guard let best = comparison?.bestRate else { return nil }
+            guard best.delta.isTelling else {
+                apart.append(key.encoder)
+                return nil
+            }
+            return (key, speed, best.delta.value, best.quality.title)
         }
         guard places.count > 1 else { return nil }
         let drawn = places.map { key, speed, rate, quality in
@@ -158,7 +164,10 @@ extension ReportPage {
                 ]
             }
         )
-        let words = "Geometric mean of the speeds at all points; the bar is from the slowest to the fastest point."
+        let omitted =
+            apart.isEmpty ? "" : " Left out, for their curves share too little: \(apart.joined(separator: ", "))."
+        let words =
+            "Geometric mean of the speeds at all points; the bar is from the slowest to the fastest point.\(omitted)"
         return figure(chart.title, words, chart.svg, series: places.map(\.0.encoder), table: table)
     }
 }

@@ -102,7 +102,7 @@ extension ReportPage {
             overlap, the two encoders are not told apart.</p>
             <p>Rate for the same quality is the Bjøntegaard difference (BD-rate, Akima's interpolation, quality of luma). It \
             needs four points and quality that rises with the rate; else it is not given. “shares 60 %” says that two curves \
-            have only so much of their range in common.</p>
+            have only so much of their range in common: such a number says little, and is not in the chart of speeds.</p>
             <p>“In place” encoders read pictures in main memory, “hybrid” ones copy them to the GPU, and “zero-copy” ones \
             find them there. Hybrid and zero-copy are never compared with each other.</p>
             <dl class="facts">\(metrics)</dl></section>

@@ -91,9 +91,12 @@ extension ReportPage {
         let own = figures.comparisons.filter { $0.series.encoder == encoder.id && $0.anchor == anchor }
         let rates = own.filter { $0.series.mode == own.first?.series.mode }.compactMap(\.bestRate)
         guard let quality = rates.first?.quality else { return PageTable.Cell("–") }
-        let values = rates.filter { $0.quality.id == quality.id }.map(\.delta.value)
-        let mean = values.reduce(0, +) / Double(values.count)
-        return PageTable.Cell("\(Readable.signed(mean, places: 1))<small>\(quality.title)</small>", key: mean)
+        let deltas = rates.filter { $0.quality.id == quality.id }.map(\.delta)
+        let mean = deltas.reduce(0) { $0 + $1.value } / Double(deltas.count)
+        // One clip whose curves share little is enough to doubt the mean.
+        let doubtful = deltas.filter { !$0.isTelling }.min { $0.overlap < $1.overlap }
+        let mark: Markup = doubtful.map { "<small>shares \($0.share)</small>" } ?? ""
+        return PageTable.Cell("\(Readable.signed(mean, places: 1))<small>\(quality.title)</small>\(mark)", key: mean)
     }
 
     /// The modes that a clip was encoded in, throughput first.
@@ -129,10 +132,10 @@ extension ReportPage {
 }
 
 extension CurveComparison {
-    /// The BD-rate by the most telling quality that gives one over a sufficient range.
+    /// The BD-rate by the most telling quality that gives one over a sufficient range; if none does, over any range.
     var bestRate: (quality: Metric, delta: BjontegaardDelta)? {
         let all = curves.compactMap { curve in curve.rate.value.map { (curve.quality, $0) } }
-        return all.last { $0.1.overlap >= BjontegaardDelta.sufficientOverlap } ?? all.last
+        return all.last { $0.1.isTelling } ?? all.last
     }
 }
 

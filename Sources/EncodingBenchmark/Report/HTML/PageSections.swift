@@ -128,8 +128,7 @@ extension ReportPage {
         switch delta {
         case .value(let delta):
             let overlap: Markup =
-                delta.overlap < BjontegaardDelta.sufficientOverlap
-                ? "<small>shares \(Readable.number(delta.overlap * 100, places: 0)) %</small>" : ""
+                delta.isTelling ? "" : "<small>shares \(delta.share)</small>"
             return PageTable.Cell("\(Readable.signed(delta.value, places: places))\(overlap)", key: delta.value)
         case .absent(let reason):
             return PageTable.Cell("<span class=\"muted\" title=\"\(reason)\">–</span>")

@@ -81,7 +81,7 @@ extension BenchmarkReport {
         let rows = figures.comparisons.compactMap { comparison -> [String]? in
             let rates = qualities.map { quality in
                 comparison.curves.first { $0.quality.id == quality.id }?.rate.value
-                    .map { Readable.signed($0.value, places: 1) } ?? "-"
+                    .map { Readable.signed($0.value, places: 1) + ($0.isTelling ? "" : " (\($0.share))") } ?? "-"
             }
             guard rates.contains(where: { $0 != "-" }) else { return nil }
             return [
@@ -99,7 +99,11 @@ extension BenchmarkReport {
                 TextTable.Column(title: "mode", isNumber: false), TextTable.Column(title: "clip", isNumber: false),
             ]
         let table = TextTable(columns, rows, width: width, indentation: 2)
-        return "% more rate for the same quality (below 0 is better)\n" + table.text + note(of: [table]) + "\n"
+        // A column that has no room needs no explanation.
+        let mark =
+            table.text.contains(" %)")
+            ? flow("(n %): the curves share only n % of their range, so the number says little", width: width) : ""
+        return "% more rate for the same quality (below 0 is better)\n" + table.text + note(of: [table]) + mark + "\n"
     }
 
     private static func streams(_ figures: DerivedFigures, width: Int) -> String {
