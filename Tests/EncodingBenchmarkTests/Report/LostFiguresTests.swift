@@ -31,6 +31,15 @@ import Testing
         #expect(!ReportComparison(broken, usual).hasRegressions)
     }
 
+    @Test(arguments: [60, 80, 100, 200])
+    func whoFailedAndWhyIsSaidInNarrowTerminals(width: Int) {
+        let broken = usual.failing("the helper was ended by signal 11") { $0.encoder == "x264 veryfast" }
+        let text = ReportComparison(usual, broken).text(width: width)
+        for words in ["x264 veryfast, throughput at 500k", "x264 veryfast, throughput at 4M", "0 of 3", "signal 11"] {
+            #expect(text.contains(words), "\(words)")
+        }
+    }
+
     @Test func oneRepeatThatFailsIsWorseUnlessItDidBefore() {
         let broken = usual.failing("it crashed") { $0.repetition == 2 && $0.point == .bitRate(1_000_000) }
         #expect(rows(usual, broken, "runs that failed").map(\.after) == ["1 of 3", "1 of 3"])

@@ -32,17 +32,32 @@ extension ReportComparison {
         return text
     }
 
+    /// Rows below each other; where there is no room for what they are about, it stands above them.
     private static func table(_ rows: [Row], width: Int) -> String {
-        let columns = ["figure", "before", "after", "ratio", "from…to", "of", ""].map { title in
-            TextTable.Column(title: title, isNumber: title != "figure" && title != "of" && !title.isEmpty)
-        }
+        let words = rows.contains { !$0.remark.isEmpty } ? ["of", ""] : ["of"]
+        let table = figures(of: rows, words, width: width, indentation: 2)
+        guard !table.omitted.isEmpty else { return table.text }
+        let subjects = rows.map(\.subject).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        return subjects.map { subject in
+            let own = rows.filter { $0.subject == subject }
+            let remarks = own.filter { !$0.remark.isEmpty }.map { "    \($0.figure): \($0.remark)\n" }
+            return "  \(Readable.oneLine(subject))\n" + figures(of: own, [], width: width, indentation: 4).text
+                + remarks.joined()
+        }.joined()
+    }
+
+    /// - Parameter words: The heads of columns of words: "of" for the subject, nothing for the remark.
+    private static func figures(of rows: [Row], _ words: [String], width: Int, indentation: Int) -> TextTable {
+        let numbers = ["before", "after", "ratio", "from…to"].map { TextTable.Column(title: $0) }
+        let columns =
+            [TextTable.Column(title: "figure", isNumber: false)] + numbers
+            + words.map { TextTable.Column(title: $0, isNumber: false) }
         let cells = rows.map { row in
             [
                 row.figure, row.before, row.after, row.ratio.map { Readable.number($0.median, places: 3) } ?? "",
                 row.ratio.map { "\(Readable.number($0.low, places: 3))…\(Readable.number($0.high, places: 3))" } ?? "",
-                Readable.oneLine(row.subject), row.remark,
-            ]
+            ] + words.map { $0.isEmpty ? row.remark : Readable.oneLine(row.subject) }
         }
-        return TextTable(columns, cells, width: width, indentation: 2).text
+        return TextTable(columns, cells, width: width, indentation: indentation)
     }
 }
