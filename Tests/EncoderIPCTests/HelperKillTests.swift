@@ -218,6 +218,7 @@ struct KilledSession: Sendable {
         options.limits.frameDeadline = .seconds(1)
         options.limits.creationAttempts = 1000
         options.limits.consecutiveFailedFrames = 1_000_000
+        options.limits.missedDeadlines = 1000
         let session = try await CompressionSession(configuration: configuration, options: options)
         let consumer = Task { [samples = session.samples] in
             var all: [SampleBuffer] = []

@@ -23,6 +23,17 @@ import Testing
         #expect(attempts.candidate == 1)
     }
 
+    @Test(arguments: [1, 3]) func howManyMayBeMissedIsAChoice(_ count: Int) {
+        var limits = SessionLimits()
+        limits.missedDeadlines = count
+        var attempts = CandidateAttempts(limits: limits)
+        let verdicts = (0..<count).map { _ in attempts.failed(stuck, whileCreating: true, identity) }
+        #expect(verdicts.dropLast().allSatisfy { $0 == nil })
+        let reason = count == 1 ? "after a missed deadline;" : "after 3 missed deadlines"
+        #expect(verdicts.last??.message.contains(reason) == true)
+        #expect(attempts.candidate == 1)
+    }
+
     /// One that has never worked is not expected to come back.
     @Test func onlyWhatHasWorkedIsWaitedFor() {
         var limits = SessionLimits()

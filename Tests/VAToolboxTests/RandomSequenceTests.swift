@@ -77,6 +77,7 @@ struct RandomSequence: Sendable {
         options.limits.framesAhead = random.below(4)
         options.limits.creationAttempts = 1 + random.below(3)
         options.limits.consecutiveFailedFrames = 1 + random.below(4)
+        options.limits.missedDeadlines = 1 + random.below(3)
         if canHang {
             // In a helper some encoders that do not hang will miss them too: what then happens must be right as well.
             options.limits.creationDeadline = stagehand.place.isInProcess ? .milliseconds(20) : .seconds(2)

@@ -183,6 +183,7 @@ import Testing
         let changes: [@Sendable (inout SessionOptions) -> Void] = [
             { $0.limits.creationAttempts = 0 },
             { $0.limits.consecutiveFailedFrames = 0 },
+            { $0.limits.missedDeadlines = 0 },
             { $0.limits.creationDeadline = .zero },
             { $0.limits.creationPause = .seconds(-1) },
             { $0.limits.frameDeadline = .seconds(Int64.max) },

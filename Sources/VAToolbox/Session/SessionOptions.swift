@@ -51,6 +51,7 @@ public struct SessionOptions: Sendable {
         let durations = Duration.milliseconds(1)...Duration.seconds(86400)
         try check(limits.creationAttempts, in: 1...1000, "number of attempts to create an encoder")
         try check(limits.consecutiveFailedFrames, in: 1...1_000_000, "number of failed frames")
+        try check(limits.missedDeadlines, in: 1...1000, "number of missed deadlines")
         try check(limits.creationDeadline, in: durations, "deadline for the creation of an encoder")
         try check(limits.creationPause, in: .zero ... .seconds(3600), "pause before another creation of an encoder")
         try check(limits.frameDeadline, in: durations, "deadline for frames")
@@ -110,6 +111,10 @@ public struct SessionLimits: Sendable, Hashable {
     public var creationAttempts = 5
     /// How many frames in a row may fail on one encoder, 1...1000000.
     public var consecutiveFailedFrames = 20
+    /// How often one encoder may miss a deadline, in creation or at work, 1...1000: each time costs the whole deadline, which
+    /// five or twenty times is more than anybody waits for. 250 frames that come out after it make good for it; of the last
+    /// candidate any frame does, for slow is better than over.
+    public var missedDeadlines = 2
     /// How long the creation of an encoder may take, 1 ms to 1 day. The first one on a device that has to prove what it does
     /// (``DeviceOptions/proof``) may take four times ``DeviceOptions/proofDeadline`` longer.
     public var creationDeadline = Duration.seconds(30)
@@ -125,7 +130,8 @@ public struct SessionLimits: Sendable, Hashable {
     /// ``MediaTypes/EncoderConfiguration/isLowLatency``.
     public var framesAhead = 2
 
-    /// Makes the defaults: 5 attempts, 20 frames, 30 and 60 seconds, a quarter of a second, 2 frames ahead.
+    /// Makes the defaults: 5 attempts, 20 frames, 2 missed deadlines of 30 and 60 seconds, a quarter of a second, 2 frames
+    /// ahead.
     public init() {}
 }
 

@@ -320,7 +320,7 @@ extension SessionPromise {
         expect(error.isPermanent == isHopeless, "the failure is one that cannot be mended, or is not")
         let limits = world.limits
         guard
-            isHopeless || missedDeadlines >= 2 || failedCreations >= limits.creationAttempts
+            isHopeless || missedDeadlines >= limits.missedDeadlines || failedCreations >= limits.creationAttempts
                 || failedFrames >= limits.consecutiveFailedFrames
         else { return }
         candidate += 1

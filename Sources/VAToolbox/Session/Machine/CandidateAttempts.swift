@@ -41,9 +41,6 @@ struct CandidateAttempts {
         if isLast || framesSinceMissedDeadline >= Self.framesThatForgetAMissedDeadline { missedDeadlines = 0 }
     }
 
-    /// How often an encoder may make no progress until the deadline, in creation or at work, before it is given up: each
-    /// time costs the whole deadline, which five or twenty times is more than anybody waits for.
-    private static let mostMissedDeadlines = 2
     /// What has to come out until a missed deadline counts no more. Less would let an encoder that hangs after every few
     /// frames cost a deadline each time, for ever.
     private static let framesThatForgetAMissedDeadline = 250
@@ -59,13 +56,14 @@ struct CandidateAttempts {
         }
         // A device that has worked may be gone for a moment, as while it is reset, whatever its driver says of it.
         let isPermanent = error.isPermanent && !(whileCreating && hasWorked && error.code == .unavailable)
-        let isStuck = missedDeadlines >= Self.mostMissedDeadlines
+        let isStuck = missedDeadlines >= limits.missedDeadlines
         let isExhausted =
             isStuck || failedCreations >= limits.creationAttempts || failedFrames >= limits.consecutiveFailedFrames
         guard isPermanent || isExhausted else { return nil }
         let count =
             if isStuck {
-                "\(missedDeadlines) missed deadlines with few frames or none between them"
+                missedDeadlines == 1
+                    ? "a missed deadline" : "\(missedDeadlines) missed deadlines with few frames or none between them"
             } else if whileCreating {
                 "\(failedCreations) attempts to create it"
             } else {
