@@ -105,6 +105,29 @@ import Testing
         #expect(point == H264RecoveryPoint(recoveryFrameCnt: 7, exactMatchFlag: false))
     }
 
+    /// H.264 D.2.2: where rates are told, a decoder that begins at a recovery point has to learn how full its buffer is.
+    @Test(arguments: [true, false]) func recoveryPointsBeginBufferingPeriods(isWave: Bool) throws {
+        let (setup, pictures) = try code(40, on: isWave ? .skylake : .intel) {
+            ($0.rateControl, $0.keyFrameInterval.frames) = (.constantBitRate(1_000_000), 8)
+            ($0.usesIntraRefresh, $0.allowsOpenGOP) = (isWave, !isWave)
+        }
+        var (begun, periodStart) = (0, 0)
+        for (index, coded) in pictures.enumerated() {
+            let types = coded.messages.map(\.type)
+            let isPoint = types.contains(.recoveryPoint)
+            let begins = coded.picture.kind == .idr || isPoint
+            #expect(types == (begins ? [.bufferingPeriod] : []) + [.pictureTiming] + (isPoint ? [.recoveryPoint] : []))
+            #expect(coded.units.beginsBufferingPeriod == begins)
+            let payload = try #require(coded.messages.first { $0.type == .pictureTiming }).payload
+            let timing = try H264PictureTiming(payload: payload, for: setup.stream.sequence)
+            #expect(Int(timing.cpbRemovalDelay) == 2 * (index - periodStart))
+            if begins { (begun, periodStart) = (begun + 1, index) }
+            let corrected = try PictureMessages.withInitialDelay(4_321, in: coded.units, of: setup.stream)
+            #expect((corrected == coded.units) == !begins)
+        }
+        #expect(begun == (isWave ? 6 : 5), "an IDR picture and its wave, or every eighth")
+    }
+
     /// H.264 table 7-5.
     @Test func delimitersSayWhichSlicesThereAre() throws {
         let (_, pictures) = try code(9) { $0.accessUnitDelimiters = true }

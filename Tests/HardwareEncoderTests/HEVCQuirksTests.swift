@@ -98,14 +98,14 @@ import Testing
         #expect(try sent(Self.intel, range: 12...40, isIDR: true).filter { $0 == rate }.count == 1)
     }
 
-    /// Three in all where two lists were seen to break pictures.
-    @Test func lowPowerBFramesReferToNoMoreThanThree() throws {
+    /// Two and one are what VDEnc codes two lists that differ for. It is listed as either entry point.
+    @Test func bFramesReferToNoMoreThanThree() throws {
         func limits(_ vendor: String, _ entrypoint: VAEntrypoint, _ bFrames: BFrames) throws -> [Int] {
             let structure = try setup(vendor, entrypoint) { $0.bFrames = bFrames }.device.structure
             return [structure.list0Limit, structure.list1Limit]
         }
         #expect(try limits(Self.intel, VAEntrypointEncSliceLP, .automatic) == [2, 1])
-        #expect(try limits(Self.intel, VAEntrypointEncSlice, .automatic) == [3, 1])
+        #expect(try limits(Self.intel, VAEntrypointEncSlice, .automatic) == [2, 1])
         #expect(try limits(Self.intel, VAEntrypointEncSliceLP, .off) == [3, 1])
         #expect(try limits(Self.none, VAEntrypointEncSliceLP, .automatic) == [3, 1])
     }
@@ -129,5 +129,43 @@ import Testing
         }
         #expect(try timing(.constantBitRate(1_000_000))?.numTicksPocDiffOneMinus1 == 0)
         #expect(try timing(.averageBitRate(1_000_000))?.numTicksPocDiffOneMinus1 == nil)
+    }
+
+    /// Mesa infers none of an HRD's flags (H.265 E.3.2), and writes the set anew from what it has read.
+    @Test func noFlagOfAnHRDIsInferred() throws {
+        let set = try setup(Self.mesa) { $0.rateControl = .constantBitRate(1_000_000) }.stream.sequence
+        let layer = try #require(set.vui?.hrd?.subLayers.first)
+        #expect(!layer.fixedPicRateGeneralFlag && layer.fixedPicRateWithinCvsFlag)
+        #expect(layer.nalSchedules.count == 1 && layer.nalSchedules[0].cbrFlag)
+        #expect(try HEVCSequenceParameterSet(nalUnit: set.nalUnit()) == set)
+    }
+
+    /// H.265 7.4.7.1: where a picture of the lowest layer says no, none of those after it may use motion from before it,
+    /// which those that lead a CRA picture do.
+    @Test func everyPictureButIDRAllowsTemporalMotion() throws {
+        let setup = try setup(Self.intel) {
+            ($0.bFrames, $0.allowsOpenGOP, $0.keyFrameInterval.frames) = (.automatic, true, 8)
+        }
+        #expect(setup.stream.sequence.spsTemporalMvpEnabledFlag)
+        var coder = try HEVCCoder(setup)
+        var planner = try GOPPlanner(setup.device.structure)
+        let planned = try (0..<24).flatMap { try planner.add(InputPicture(number: $0)) } + planner.finish()
+        var kinds: Set<HEVCNALUnitHeader.UnitType> = []
+        for picture in planned.map({ coder.picture($0, quantizer: 26) }) {
+            kinds.insert(picture.numbers.unitType)
+            let (header, _) = try coder.sliceHeader(picture, setup.device.slices[0])
+            let read = try HEVCSliceSegmentHeader(
+                nalUnit: EmulationPrevention.added(to: header + [0x80]),
+                sps: setup.stream.sequence,
+                pps: setup.stream.picture
+            )
+            #expect(read.slice?.sliceTemporalMvpEnabledFlag == !picture.isIDR)
+            let references = Dictionary(uniqueKeysWithValues: picture.keptReferences.map { ($0, UInt32(100 + $0)) })
+            let surfaces = PictureSurfaces(reconstruction: 9, references: references, output: 7)
+            let (sequence, set) = (setup.stream.sequence, setup.stream.picture)
+            let parameters = VAEncPictureParameterBufferHEVC(picture, read, sequence, set, surfaces)
+            #expect((parameters.collocated_ref_pic_index == 0xFF) == (picture.sliceKind == .i))
+        }
+        #expect(kinds.isSuperset(of: [.cleanRandomAccess, .skippedLeading]), "\(kinds)")
     }
 }

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func regionsAreCutToPictureAndNumber() throws {
-        var (parameters, _) = try parameters(.skylake)
+        var (parameters, _) = try parameters(.skylake) { $0.hardware.controlsMacroblocks = true }
         var list = ParameterList()
         let region = RegionOfInterest(x: -16, y: 700, width: 32, height: 100, quantizerOffset: -80)
         let outside = RegionOfInterest(x: 1280, y: 0, width: 16, height: 16, quantizerOffset: 1)

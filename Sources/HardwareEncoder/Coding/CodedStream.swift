@@ -86,6 +86,8 @@ protocol CodedStream: Sendable {
     /// Whether pictures of that kind are random access points, with which buffering periods begin and at which the
     /// display is told. Else a recovery point has a message that says that it is one.
     static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool
+    /// Whether buffering periods also begin with every message that tells of a recovery point.
+    static var recoveryPointsBeginPeriods: Bool { get }
     /// The most pictures from a recovery point to the last one of a wave of intra refresh, both counted.
     static var longestRefresh: Int { get }
     /// A recovery point, from which on everything is right after that many more pictures.

@@ -9,6 +9,8 @@ struct PictureUnits: Sendable, Hashable {
     var delimiter: [UInt8]?
     /// SEI, in order.
     var messages: [[UInt8]] = []
+    /// Whether the first message begins a buffering period.
+    var beginsBufferingPeriod = false
 }
 
 /// Headers that the application writes (`VAEncPackedHeaderParameterBuffer` and its data).

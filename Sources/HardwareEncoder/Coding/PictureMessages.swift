@@ -36,11 +36,14 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
     ) throws(MediaError) -> PictureUnits {
         do throws(BitstreamError) {
             // H.264 7.4.1.2.3, HEVC 7.4.2.4.4: a buffering period comes first.
-            var messages = try timing(picture)
-            if let point = try recoveryPoint(picture) { messages.append(point) }
+            let point = try recoveryPoint(picture)
+            let isPointInTime = Stream.isAccessPoint(picture.kind) || point != nil && Stream.recoveryPointsBeginPeriods
+            var messages = try timing(picture, beginsPeriod: isPointInTime)
+            if let point { messages.append(point) }
             if Stream.isAccessPoint(picture.kind) { messages += display(attachments) }
             messages += CaptionMessage.messages(attachments.captions)
             var units = PictureUnits()
+            units.beginsBufferingPeriod = stream.tellsTiming && isPointInTime
             if stream.configuration.accessUnitDelimiters { units.delimiter = stream.delimiter(picture) }
             if !messages.isEmpty {
                 let layer = UInt8(clamping: picture.temporalLayer)
@@ -57,13 +60,16 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
     /// Buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2; HEVC D.3.2, D.3.3 and C.2.3).
     ///
     /// Pictures leave the coded picture buffer at the frame rate, in coding order, and are shown as many frames later
-    /// as pictures are reordered at most. A buffering period begins with each random access point.
-    private mutating func timing(_ picture: PlannedPicture) throws(BitstreamError) -> [SEIMessage] {
+    /// as pictures are reordered at most.
+    private mutating func timing(
+        _ picture: PlannedPicture,
+        beginsPeriod: Bool
+    ) throws(BitstreamError) -> [SEIMessage] {
         guard stream.tellsTiming else { return [] }
         var messages: [SEIMessage] = []
         // Also that of a picture with a buffering period counts from the one before it.
         let removal = picture.codingOrder - (periodStart ?? picture.codingOrder)
-        if Stream.isAccessPoint(picture.kind) {
+        if beginsPeriod {
             periodStart = picture.codingOrder
             messages.append(try stream.bufferingPeriod(initialDelay: initialDelay))
         }

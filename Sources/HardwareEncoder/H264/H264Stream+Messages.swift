@@ -45,6 +45,9 @@ extension H264Stream {
 
     static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool { kind == .idr }
 
+    /// H.264 D.2.2: for decoders that begin there.
+    static var recoveryPointsBeginPeriods: Bool { true }
+
     /// H.264 D.2.8.
     func recoveryPoint(after pictures: Int, isExact: Bool) throws(BitstreamError) -> SEIMessage {
         try H264RecoveryPoint(recoveryFrameCnt: UInt32(clamping: pictures), exactMatchFlag: isExact).message()

@@ -49,8 +49,9 @@ extension HEVCSliceSegmentHeader {
             references.longTermPictures = numbers.longTermPictures
             return references
         }
-        let isInter = picture.sliceKind != .i
-        slice.sliceTemporalMvpEnabledFlag = sequence.spsTemporalMvpEnabledFlag && isInter
+        // Also where nothing is predicted: 0 in the lowest layer would forbid all later pictures to use motion from before
+        // it (HEVC 7.4.7.1), as pictures do that lead a CRA picture.
+        slice.sliceTemporalMvpEnabledFlag = sequence.spsTemporalMvpEnabledFlag && !picture.isIDR
         slice.sliceSaoLumaFlag = sequence.sampleAdaptiveOffsetEnabledFlag
         slice.sliceSaoChromaFlag = sequence.sampleAdaptiveOffsetEnabledFlag
         slice.activeReferences = Self.activeReferences(picture, set)
@@ -134,7 +135,7 @@ extension VAEncPictureParameterBufferHEVC {
 
     /// The place in `reference_frames` of the picture whose motion is predicted from; 0xFF for none.
     private static func collocatedIndex(_ picture: HEVCPicture, _ header: HEVCSliceSegmentHeader) -> UInt8 {
-        guard let slice = header.slice, slice.sliceTemporalMvpEnabledFlag else { return 0xFF }
+        guard let slice = header.slice, slice.sliceTemporalMvpEnabledFlag, picture.sliceKind != .i else { return 0xFF }
         let list = slice.collocatedFromL0Flag ? picture.numbers.list0 : picture.numbers.list1
         let number = list[Int(slice.collocatedRefIdx)].number
         return picture.numbers.references.firstIndex { $0.number == number }.map { UInt8(clamping: $0) } ?? 0xFF

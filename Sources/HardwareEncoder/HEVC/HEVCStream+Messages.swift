@@ -54,6 +54,9 @@ extension HEVCStream {
     /// Recovery points are pictures of a type of their own (CRA).
     static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool { kind == .idr || kind == .recoveryPoint }
 
+    /// HEVC D.3.2: they begin with IRAP pictures, and waves of intra refresh have none.
+    static var recoveryPointsBeginPeriods: Bool { false }
+
     /// HEVC D.3.8: `recovery_poc_cnt` is below half of `MaxPicOrderCntLsb`.
     static var longestRefresh: Int { 1 << (orderCountBits - 1) }
 

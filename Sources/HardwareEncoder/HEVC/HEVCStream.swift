@@ -291,7 +291,9 @@ extension HEVCStream {
         schedule.cpbSizeValueMinus1 = scaled.size - 1
         schedule.cbrFlag = isConstant
         var layer = HEVCReferenceDecoder.SubLayer()
-        (layer.fixedPicRateGeneralFlag, layer.fixedPicRateWithinCvsFlag) = (isFixed, isFixed)
+        // Not the general flag, which says it of the whole stream and from which the other follows (HEVC E.3.2): Mesa does
+        // not infer it, and reads everything behind it one element too early.
+        layer.fixedPicRateWithinCvsFlag = isFixed
         layer.nalSchedules = [schedule]
         var decoder = HEVCReferenceDecoder()
         (decoder.common, decoder.subLayers) = (common, [layer])

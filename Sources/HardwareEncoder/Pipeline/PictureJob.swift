@@ -30,7 +30,7 @@ struct PictureJob<Coder: PictureCoder>: PictureInFlight {
     ///
     /// - Parameter initialDelay: that delay; `nil` if the stream tells no rate.
     func coded(_ unit: CodedAccessUnit, initialDelay: UInt32?) throws(MediaError) -> CodedData {
-        if Coder.Stream.isAccessPoint(picture.planned.kind), let initialDelay {
+        if units.beginsBufferingPeriod, let initialDelay {
             let stream = coder.setup.stream
             let corrected = try PictureMessages.withInitialDelay(initialDelay, in: units, of: stream)
             return unit.coded(

@@ -50,7 +50,7 @@ extension DeviceSettlement {
             structure.list0Limit = min(max(references.list0, 1), Self.usualReferences.list0)
             structure.list1Limit = min(max(references.list1, 1), Self.usualReferences.list1)
         }
-        if let limit = quirks.lowPowerList0Limit, isLowPower, structure.consecutiveBFrames > 0 {
+        if let limit = quirks.list0LimitBesideBFrames, structure.consecutiveBFrames > 0 {
             structure.list0Limit = min(structure.list0Limit, limit)
         }
         structure.randomAccess = randomAccess(refresh, hasBFrames: structure.consecutiveBFrames > 0)

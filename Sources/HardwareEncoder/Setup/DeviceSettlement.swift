@@ -207,9 +207,9 @@ extension DeviceSettlement {
         guard let offsets = quirks.fewRegionsOffsets, regions.count <= 3, rate.mode != .cqp,
             capabilities.entrypoint == .encSliceLowPower
         else { return RegionLimits(count: regions.count) }
-        // Where macroblocks are not controlled one by one, it has no regions at all.
-        let isUncontrolled = rate.controlsMacroblocks == false && rate.mode != .qvbr
-        return RegionLimits(count: isUncontrolled ? 0 : regions.count, offsets: offsets)
+        // Where macroblocks are not controlled one by one, it has no regions at all; these modes control them.
+        let isControlled = rate.configModes.contains(.perMacroblock) || [.icq, .qvbr].contains(rate.mode)
+        return RegionLimits(count: isControlled ? regions.count : 0, offsets: offsets)
     }
 
     /// The wave of intra refresh, if one was asked for and the driver has one.

@@ -40,8 +40,8 @@ struct Quirks: Hashable, Sendable {
     var forgetsQuantizerRange = false
     /// Whether a B-frame must not be what another B-frame refers to.
     var refusesBFrameReferences = false
-    /// The most references in list 0 with low power and B-frames; `nil` for as many as are listed.
-    var lowPowerList0Limit: Int?
+    /// The most references in list 0 beside B-frames; `nil` for as many as are listed.
+    var list0LimitBesideBFrames: Int?
     /// Whether all slices leave in temporal layer 0.
     var lacksTemporalLayers = false
     /// The offsets that regions of interest may have with low power and controlled rates, where the driver lists three
@@ -216,11 +216,12 @@ extension Quirks {
         Quirk(
             "Intel iHD driver",
             .hevc,
-            what: "Low-power encoders were seen to break B pictures with more than three references in both lists.",
-            why: "The pictures decode with blocks that are wrong.",
-            source: "media-driver, issue 1390, on Tiger Lake; the driver lists 3 and 1"
+            what: "VDEnc codes B pictures whose lists differ for two references and one, however many are given.",
+            why: "The slice header tells decoders of three: blocks are wrong, and no call fails.",
+            source: "media-driver, encode_hevc_vdenc_feature_manager.cpp, ValidateRandomAccess; issue 1390. From Meteor Lake "
+                + "on it is listed as EncSlice, with 3 and 3"
         ) {
-            $0.lowPowerList0Limit = 2
+            $0.list0LimitBesideBFrames = 2
         },
         Quirk(
             "Intel iHD driver",

@@ -4,7 +4,7 @@
 #include "../h264/visitor.h"
 #include "h264_checks.h"
 
-enum { BUFFERING_PERIOD = 0, PIC_TIMING = 1 };
+enum { BUFFERING_PERIOD = 0, PIC_TIMING = 1, RECOVERY_POINT = 6 };
 
 /* Table of D.1.1: the types in use; those between and beyond are reserved. */
 static bool is_reserved(size_t type)
@@ -123,7 +123,7 @@ static size_t read_number(const struct packed_unit *unit, size_t size, size_t *a
 
 /* What the picture's messages were. */
 struct messages {
-    bool any, buffering, timing;
+    bool any, buffering, timing, recovery;
 };
 
 static void check_unit(struct checker *checker, const struct packed_unit *unit, struct messages *messages)
@@ -150,6 +150,8 @@ static void check_unit(struct checker *checker, const struct packed_unit *unit, 
         } else if (type == PIC_TIMING) {
             check_pic_timing(checker, &s, messages->buffering);
             messages->timing = true;
+        } else if (type == RECOVERY_POINT) {
+            messages->recovery = true;
         }
         messages->any = true;
         at += length;
@@ -162,7 +164,7 @@ void h264_check_enhancement(struct checker *checker)
 {
     const struct collected *collected = &checker->collected;
     const struct h264_sps *sps = &checker->picture.sps.h264;
-    struct messages messages = {false, false, false};
+    struct messages messages = {0};
     for (uint32_t i = 0; i < collected->unit_count; i++)
         if (collected->headers[collected->units[i].header].taken && collected->units[i].type == H264_NAL_SEI)
             check_unit(checker, &collected->units[i], &messages);
@@ -173,9 +175,10 @@ void h264_check_enhancement(struct checker *checker)
                 "the SPS has neither HRD parameters nor pic_struct_present_flag");
     if (!sps->vui_parameters_present_flag)
         return;
-    if (checker->picture.idr && has_schedules(&sps->vui) && !messages.buffering)
+    if ((checker->picture.idr || messages.recovery) && has_schedules(&sps->vui) && !messages.buffering)
         finding(checker, "sei-buffering-period-missing", "H.264 D.2.2",
-                "the SPS has HRD parameters, the IDR picture has no buffering period SEI message");
+                "the SPS has HRD parameters, the %s has no buffering period SEI message",
+                checker->picture.idr ? "IDR picture" : "recovery point");
     if (promised && !messages.timing)
         finding(checker, "sei-pic-timing-missing", "H.264 D.2.3",
                 "the SPS has HRD parameters or pic_struct_present_flag, the picture has no picture timing SEI message");
