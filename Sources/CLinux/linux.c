@@ -47,6 +47,12 @@ int linux_get_seals(int fd) {
     return fcntl(fd, F_GET_SEALS);
 }
 
+int linux_open_again(int fd) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
 int linux_name_thread(const char *name) {
     return pthread_setname_np(pthread_self(), name);
 }

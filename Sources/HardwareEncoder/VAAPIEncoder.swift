@@ -106,6 +106,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         input = PictureInput(
             display,
             surfaces,
+            quirks: setup.device.quirks,
             takesPages: setup.device.takesPages,
             trial: pageTrial,
             logger: logger
@@ -113,6 +114,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         converter = PictureConverter(
             display,
             surfaces,
+            quirks: setup.device.quirks,
             takesPages: setup.device.takesPages,
             trial: pageTrial,
             logger: logger

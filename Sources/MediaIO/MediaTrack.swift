@@ -57,8 +57,7 @@ public final class MediaTrack: @unchecked Sendable {
         default: kind = .data
         }
         codecName = avcodec_get_name(parameters.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
-        language = av_dict_get(source.metadata, "language", nil, 0).map { String(cString: $0.pointee.value) }
-        title = av_dict_get(source.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) }
+        (language, title) = (source.text("language"), source.text("title"))
         timeBase = source.time_base
         disposition = source.disposition
     }
@@ -114,5 +113,12 @@ public struct Chapter: Sendable, Hashable {
         self.start = start
         self.end = end
         self.title = title
+    }
+}
+
+extension AVStream {
+    /// One of the stream's texts.
+    func text(_ key: String) -> String? {
+        av_dict_get(metadata, key, nil, 0).map { String(cString: $0.pointee.value) }
     }
 }

@@ -32,6 +32,14 @@ public struct RenderNodeSurvey: Sendable, Hashable {
         }
     }
 
+    /// Whether something could not be opened for want of descriptors: another survey may find more.
+    public var lackedDescriptors: Bool {
+        absence?.cause == .outOfDescriptors
+            || nodes.contains { node in
+                if case .refused(let refusal) = node.access { refusal.cause == .outOfDescriptors } else { false }
+            }
+    }
+
     /// The node of that name: its path, the link to it that udev makes (`/dev/dri/by-path/pci-0000:03:00.0-render`), or
     /// the address of its PCI function (`0000:03:00.0`). The latter two stay as they are when numbers of nodes change, and
     /// need no link: containers have none.

@@ -83,9 +83,10 @@ actor MediaWriter {
     func open(
         _ path: String,
         _ options: MediaSink.Options,
+        _ cancellation: Cancellation,
         copying contents: MediaReader.Contents
     ) throws(MediaError) -> (tracks: Set<Int>, refusals: [String]) {
-        let sink = try MediaSink(path: path, options: options)
+        let sink = try MediaSink(path: path, options: options, cancellation: cancellation)
         var tracks: Set<Int> = []
         var refusals: [String] = []
         for track in contents.tracks {

@@ -99,12 +99,17 @@ public final class Transcoder: Sendable {
     }
 
     private func transcode() async throws(MediaError) -> TranscodeReport {
-        let contents = try await reader.open(request.input, request.source, cancellation)
+        var contents = try await reader.open(request.input, request.source, cancellation)
+        var lostContents = contents.video.lostMetadata
+        if request.source.start ?? .zero > .zero, contents.metadata.removeValue(forKey: "timecode") != nil {
+            lostContents.append("the timecode, which is that of the input's first picture")
+        }
         let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
         let (regions, cut) = try request.video.regions(in: contents.video)
         let lost = lostByVideo + cut
         let (copied, refusals) = try await openOutput(contents, configuration)
-        let omissions = refusals + contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
+        let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
+        let omissions = refusals + ignored + lostContents
         var options = request.session
         options.devices.verifier = options.devices.verifier ?? DecodingVerifier()
         let session = try await CompressionSession(configuration: configuration, options: options)
@@ -162,7 +167,8 @@ public final class Transcoder: Sendable {
         var options = request.sink
         options.inputPaths.append(request.input)
         options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
-        return try await writer.open(request.output, options, copying: contents)
+        (options.language, options.title) = (contents.video.language, contents.video.title)
+        return try await writer.open(request.output, options, cancellation, copying: contents)
     }
 
     /// Whether an encoder copies pictures as they come into memory of its device, and nothing else is done with them before.

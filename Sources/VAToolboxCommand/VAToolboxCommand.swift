@@ -139,6 +139,7 @@ struct VAToolboxCommand: ParsableCommand {
     /// Everything that is done on the first thread alone.
     private static func prepare(_ arguments: [String]) -> Preparation {
         do {
+            try checkCommand(arguments)
             var command = try parseAsRoot(arguments)
             switch command {
             case let command as EncodeCommand:
@@ -166,6 +167,22 @@ struct VAToolboxCommand: ParsableCommand {
         }
     }
 
+    private static let commandNames = configuration.subcommands.compactMap { $0.configuration.commandName }
+
+    /// The parser takes a word that is no command for one too many, and blames the first option behind it.
+    private static func checkCommand(_ arguments: [String]) throws {
+        guard let first = arguments.first, !first.isEmpty, !first.hasPrefix("-"), first != "help",
+            !commandNames.contains(first)
+        else { return }
+        let isFile = access(first, F_OK) == 0 || first.contains("/") || first.contains(".")
+        let names = configuration.subcommands.filter { $0.configuration.shouldDisplay }
+            .compactMap { $0.configuration.commandName }
+        throw ValidationError(
+            "the first word is no command (given \(Readable.oneLine(first)); allowed: \(names.joined(separator: ", "))"
+                + (isFile ? ", as in vatoolbox encode \(Readable.oneLine(first)) -o out.mp4)" : ")")
+        )
+    }
+
     /// Prints what was asked for, as help is; or what is wrong with the command line.
     private static func report(_ error: any Error, _ arguments: [String]) -> ExitStatus {
         if exitCode(for: error) == .success {
@@ -174,8 +191,7 @@ struct VAToolboxCommand: ParsableCommand {
             return Terminal.write(text + "\n", to: STDOUT_FILENO) ? .done : .failed
         }
         let text = message(for: error)
-        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-        let command = arguments.first.flatMap { names.contains($0) ? "vatoolbox \($0)" : nil } ?? "vatoolbox"
+        let command = arguments.first.flatMap { commandNames.contains($0) ? "vatoolbox \($0)" : nil } ?? "vatoolbox"
         // Where the stream was to go to standard output, the document is all that goes to standard error.
         let isStreaming = writesToStandardOutput(arguments)
         let isDocument = arguments.contains("--json")

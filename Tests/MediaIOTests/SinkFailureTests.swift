@@ -23,6 +23,21 @@ import Testing
         }
     }
 
+    /// The kernel itself would wait until somebody reads, and nothing but a signal would end that.
+    @Test func theWaitForAReaderCanBeEnded() throws {
+        let folder = try SinkFolder()
+        let path = folder.path("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        let cancellation = Cancellation()
+        cancellation.cancel()
+        var options = MediaSink.Options()
+        options.format = .ts
+        let error = #expect(throws: MediaError.self) {
+            try MediaSink(path: path, options: options, cancellation: cancellation)
+        }
+        #expect(error?.code == .cancelled && error?.given == path)
+    }
+
     @Test(arguments: [ContainerFormat.h264, .mp4, .mkv, .ts])
     func aFullDeviceIsATypedErrorThatSaysHowMuchWasWritten(format: ContainerFormat) throws {
         let error = #expect(throws: MediaError.self) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import Foundation
 import MediaIO
 import MediaTypes
@@ -9,6 +10,34 @@ import Testing
     let folder: ClipFolder
 
     init() throws { folder = try ClipFolder() }
+
+    /// One message of SMPTE ST 2094-40 before the first picture: nothing encodes it, so it is told.
+    @Test func dynamicMetadataIsToldOf() throws {
+        let path = try folder.ffmpeg(
+            "-f lavfi -i testsrc2=size=64x64:rate=25:duration=0.2 -c:v libx265 -x265-params log-level=none:pools=none a.h265"
+        )
+        #expect(try MediaSource(path: path).video.lostMetadata.isEmpty)
+        var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+        let starts = bytes.indices.dropLast(4).filter { bytes[$0...].starts(with: [0, 0, 1]) }
+        let picture = try #require(starts.first { bytes[$0 + 3] >> 1 & 63 < 32 })
+        // Country, provider and application, version 1, one window, and no more than zeros.
+        let payload: [UInt8] = [0xB5, 0x00, 0x3C, 0x00, 0x01, 0x04, 0x01, 0x40] + Array(repeating: 0, count: 14)
+        let unit: [UInt8] = [0x4E, 0x01, 0x04, UInt8(payload.count)] + payload + [0x80]
+        bytes.insert(contentsOf: [0, 0, 1] + EmulationPrevention.added(to: unit), at: picture)
+        let changed = try folder.write("b.h265", bytes)
+        let source = try MediaSource(path: changed)
+        #expect(source.video.lostMetadata == ["HDR10+ metadata"])
+        #expect(try Reading(source).frames.count == 5)
+    }
+
+    @Test func theVideoHasALanguageAndATitle() throws {
+        let path = try folder.ffmpeg(
+            "-f lavfi -i testsrc2=size=64x64:rate=25:duration=0.2 -c:v libx264 -metadata:s:v language=jpn"
+                + " -metadata:s:v title=Angle a.mkv"
+        )
+        let video = try MediaSource(path: path).video
+        #expect(video.language == "jpn" && video.title == "Angle")
+    }
 
     @Test(arguments: ["a.mp4", "a.mkv"])
     func metadataOfHighDynamicRangeIsKept(name: String) throws {

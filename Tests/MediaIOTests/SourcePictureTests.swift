@@ -33,7 +33,7 @@ import Testing
         var conversion = ""
         if isConverted {
             let common = "flags=bicubic+accurate_rnd+full_chroma_int"
-            let deepRGB = "out_color_matrix=bt709:out_range=tv:out_h_chr_pos=0:out_v_chr_pos=128"
+            let deepRGB = "out_color_matrix=smpte170m:out_range=tv:out_h_chr_pos=0:out_v_chr_pos=128"
             let chroma = "in_range=tv:out_range=tv:in_h_chr_pos=0:out_h_chr_pos=0:out_v_chr_pos=128"
             let isRGB = ["rgb24", "gbrp", "pal8", "gbrp10le", "rgb48le"].contains(name)
             conversion = "-vf scale=\(common):\(isRGB ? (format == .bgra ? "" : deepRGB) : chroma)"
@@ -55,11 +55,12 @@ import Testing
         #expect(video.color.chromaLocation == .left)
     }
 
-    /// White of deep RGB has to become the white of limited range BT.709, and say so. libswscale scales by 219/255
+    /// White of deep RGB has to become the white of limited range, by the matrix that its size stands for, and say so. libswscale scales by 219/255
     /// at every depth, which makes it 943 rather than 940.
-    @Test func deepRGBBecomesBT709() throws {
+    @Test(arguments: [("64x48", 64 * 48, ColorDescription.Matrix.bt601Lines525), ("1280x48", 1280 * 48, .bt709)])
+    func deepRGBBecomesLimited(size: String, area: Int, matrix: ColorDescription.Matrix) throws {
         let path = try folder.ffmpeg(
-            "-f lavfi -i color=white:size=64x48:rate=5:duration=0.2,format=gbrp10le -c:v ffv1 -level 3 a.mkv"
+            "-f lavfi -i color=white:size=\(size):rate=5:duration=0.2,format=gbrp10le -c:v ffv1 -level 3 a.mkv"
         )
         let frame = try #require(try Reading(path).frames.first)
         let words = try frame.buffer.bytes.withUnsafeBytes { bytes in
@@ -67,9 +68,9 @@ import Testing
                 bytes.loadUnaligned(fromByteOffset: $0, as: UInt16.self) >> 6
             }
         }
-        #expect(words.prefix(64 * 48).allSatisfy { (940...943).contains($0) })
-        #expect(words.dropFirst(64 * 48).allSatisfy { $0 == 512 })
-        #expect(frame.buffer.color.matrix == .bt709)
+        #expect(words.prefix(area).allSatisfy { (940...943).contains($0) })
+        #expect(words.dropFirst(area).allSatisfy { $0 == 512 })
+        #expect(frame.buffer.color.matrix == matrix)
         #expect(frame.buffer.color.range == .limited)
     }
 

@@ -30,10 +30,8 @@ import Testing
         #expect(reading.frames.count == times.count)
         #expect(zip(reading.seconds, times).allSatisfy { abs($0 - $1) < 0.000_002 })
         // The headers of this Matroska file claim a constant rate.
-        if name == "a.mp4" {
-            #expect(source.video.isVariableFrameRate)
-            #expect((10...12).contains(try #require(source.video.nominalFrameRate).doubleValue))
-        }
+        #expect(source.video.isVariableFrameRate)
+        #expect((10...12).contains(try #require(source.video.nominalFrameRate).doubleValue))
         #expect(source.problems.repairedTimes == 0)
     }
 
@@ -309,6 +307,14 @@ import Testing
     }
 
     @Test func indexIsRegularWithinOneTick() {
+        let told = FrameRateEstimate(base: 30, average: 30, isRegular: nil)
+        func checked(_ times: [Int64]) -> FrameRateEstimate { told.checked(against: times, in: Rational(1, 1000)) }
+        #expect(checked([0, 33, 67, 100, 133]) == told && checked([0, 133]) == told && checked([]) == told)
+        let slower = checked([0, 133, 267, 400, 533, 667, 800])
+        #expect(slower.isVariable && slower.rate == Rational(15, 2), "\(slower)")
+        #expect(checked([0, 33, 67, 100, 300, 500]).rate == 10)
+        let proved = FrameRateEstimate(base: 30, average: 30, isRegular: true)
+        #expect(proved.checked(against: [0, 133, 267, 400], in: Rational(1, 1000)) == proved)
         #expect(FrameRateEstimate.isRegular([0, 33, 67, 100]) == true)
         #expect(FrameRateEstimate.isRegular([0, 33, 99, 133]) == false)
         #expect(FrameRateEstimate.isRegular([0, 33]) == nil)

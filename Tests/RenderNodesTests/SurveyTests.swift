@@ -143,6 +143,22 @@ import Testing
         #expect(refusal.cause == cause)
         #expect(refusal.code == code)
         #expect(refusal.path == machine.path("dev/dri"))
+        #expect(machine.survey.lackedDescriptors == (code == EMFILE))
+    }
+
+    /// What was found without descriptors is not what is there.
+    @Test func nodesThatWereNotOpenedForWantOfDescriptors() throws {
+        let machine = try FakeMachine()
+        try machine.addNode(128)
+        try machine.addNode(129)
+        #expect(!machine.survey.lackedDescriptors)
+        let usual = machine.system.openDevice
+        machine.system.openDevice = { path throws(SystemError) in
+            if path.hasSuffix("129") { throw SystemError(call: "open", code: EMFILE) }
+            return try usual(path)
+        }
+        #expect(machine.survey.nodes.map { $0.access == .accessible } == [true, false])
+        #expect(machine.survey.lackedDescriptors)
     }
 }
 

@@ -134,8 +134,10 @@ import Testing
     }
 
     @Test func whatIsNoBenchmarkIsNotGoneOnWith() throws {
-        let none = try scratch.bench(Self.resume)
-        #expect(none.status == 1 && none.errors.contains("no benchmark to go on with"), "\(none.errors)")
+        for arguments in [Self.resume, Self.small + ["--resume"]] {
+            let none = try scratch.bench(arguments)
+            #expect(none.status == 1 && none.errors.contains("no benchmark to go on with"), "\(none.errors)")
+        }
         #expect(scratch.names.isEmpty)
         try FileManager.default.createDirectory(atPath: scratch.path("out"), withIntermediateDirectories: true)
         for text in ["{}\n", "nothing of ours\n", #"{"clip":{"_0":{}}}"# + "\n"] {

@@ -95,6 +95,26 @@ import Testing
         #expect(result.errors.contains("warning: left out: subtitles track 2"))
     }
 
+    /// A timecode track of the input is one of the output, which begins with the same picture or has none.
+    @Test func timecodeAndNamesOfTheVideo() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        try scratch.ffmpeg([
+            "-i", scratch.path("clip.mkv"), "-c", "copy", "-timecode", "01:02:03:04", "-metadata:s:v", "language=jpn",
+            "-metadata:s:v", "handler_name=Angle", scratch.path("full.mp4"),
+        ])
+        let whole = try scratch.encode("full.mp4", "-o", "out.mp4")
+        #expect(!whole.errors.contains("left out"), "\(whole.errors)")
+        let entries = ["-v", "error", "-show_entries", "stream_tags=language,timecode"]
+        let tags = try scratch.tool(["ffprobe"] + entries + [scratch.path("out.mp4")])
+        #expect(tags.contains("TAG:language=jpn") && tags.contains("TAG:timecode=01:02:03:04"), "\(tags)")
+
+        let part = try scratch.encode("full.mp4", "-o", "part.mp4", "--start", "0.4")
+        #expect(part.errors.contains("warning: left out: the timecode"), "\(part.errors)")
+        let tagsOfPart = try scratch.tool(["ffprobe"] + entries + [scratch.path("part.mp4")])
+        #expect(tagsOfPart.contains("TAG:language=jpn") && !tagsOfPart.contains("timecode"), "\(tagsOfPart)")
+    }
+
     @Test func standardInputAndOutput() throws {
         let scratch = try Scratch()
         try scratch.makeClip()

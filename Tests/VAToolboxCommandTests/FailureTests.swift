@@ -242,6 +242,46 @@ import Testing
         #expect(result.status == 2 && result.errors.contains("the output exists"), "\(result.errors)")
     }
 
+    @Test(arguments: ["file:clip.ts", "file://PATH", "./clip.ts"])
+    func theOutputIsNotTheInputByAnotherName(input: String) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.ts", seconds: 0.2)
+        let before = try scratch.data("clip.ts")
+        let name = input.replacingOccurrences(of: "PATH", with: scratch.path("clip.ts"))
+        let result = try scratch.vatoolbox("encode", name, "-o", "clip.ts", "--overwrite")
+        #expect(result.status == 2 && result.errors.contains("same file as the input"), "\(result.errors)")
+        #expect(try scratch.data("clip.ts") == before)
+    }
+
+    /// The index of such a file stands behind everything that it is about.
+    @Test func aPipedMP4WithItsIndexAtTheEnd() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.mp4", seconds: 4, size: "640x360")
+        let result = try scratch.run("bash", "-c", "cat clip.mp4 | exec \(Scratch.vatoolbox) encode - -o out.mkv")
+        #expect(result.status == 1 && result.errors.contains("-movflags +faststart"), "\(result.errors)")
+        #expect(scratch.names == ["clip.mp4"])
+    }
+
+    @Test func aCoverIsNoVideo() throws {
+        let scratch = try Scratch()
+        try scratch.ffmpeg([
+            "-f", "lavfi", "-i", "sine=duration=1", "-f", "lavfi", "-i", "color=red:size=64x64:rate=1:duration=1",
+            "-map", "0", "-map", "1", "-c:v", "png", "-frames:v", "1", "-disposition:v", "attached_pic",
+            scratch.path("song.mp3"),
+        ])
+        let result = try scratch.vatoolbox("encode", "song.mp3", "-o", "out.mp4")
+        #expect(result.status == 1 && result.errors.contains("only audio, cover picture"), "\(result.errors)")
+    }
+
+    @Test(arguments: [
+        ("clip.mp4", "vatoolbox encode clip.mp4 -o out.mp4"), ("encod", "allowed: encode, probe, bench"),
+    ])
+    func whatIsNoCommandIsNamed(word: String, told: String) throws {
+        let result = try Scratch().vatoolbox(word, "-o", "x.mp4")
+        #expect(result.status == 2 && result.errors.contains("the first word is no command (given \(word)"))
+        #expect(result.errors.contains(told) && !result.errors.contains("Unknown option"), "\(result.errors)")
+    }
+
     @Test(arguments: ["clip.ts", "-"])
     func standardOutputIsNotTheInput(input: String) throws {
         let scratch = try Scratch()

@@ -42,11 +42,28 @@ import Testing
         #expect(program.errors.split(separator: "\n").filter { $0.contains("error:") }.count == 1)
     }
 
-    /// Nobody reads the FIFO that is the output, so the first signal alone cannot end it.
+    /// Nothing opens the FIFO that is the output: the signal ends the wait.
+    @Test func signalBeforeSomebodyReads() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        mkfifo(scratch.path("output"), 0o600)
+        let program = try RunningProgram(
+            [Scratch.vatoolbox, "encode", "clip.mkv", "-o", "output", "--format", "ts"],
+            in: scratch
+        )
+        try program.wait(until: "it takes signals") { program.isWaiting(for: SIGINT) }
+        program.signal(SIGINT)
+        #expect(program.end() == 130)
+    }
+
+    /// Nobody reads from the FIFO that is the output, so that the first signal alone cannot end it.
     @Test func secondSignalEndsAtOnce() throws {
         let scratch = try Scratch()
         try scratch.makeClip()
         mkfifo(scratch.path("output"), 0o600)
+        let end = open(scratch.path("output"), O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(end) }
+        while write(end, "x", 1) == 1 {}
         let program = try RunningProgram(
             [Scratch.vatoolbox, "encode", "clip.mkv", "-o", "output", "--format", "ts"],
             in: scratch

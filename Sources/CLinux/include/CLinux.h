@@ -29,6 +29,10 @@ int linux_seals_of_size(void);
 /// fcntl(F_GET_SEALS): a bit mask of F_SEAL_*, or -1.
 int linux_get_seals(int fd);
 
+/// Opens the file of a descriptor once more, for reading only, close-on-exec; -1 where that is not allowed or /proc is not
+/// there.
+int linux_open_again(int fd);
+
 /// pthread_setname_np(3) for the calling thread; the name has at most 15 bytes.
 int linux_name_thread(const char *_Nonnull name);
 

@@ -190,34 +190,43 @@ final class FrameLedger: Sendable {
 
     /// Takes a message that answers no order.
     ///
+    /// - Returns: Whether the helper has less to do now: a frame came out, or a picture came back.
     /// - Throws: `malformedData` if it does not fit to what the helper was given.
-    func handle(_ message: HelperMessage) throws(MediaError) {
+    func handle(_ message: HelperMessage) throws(MediaError) -> Bool {
         switch message {
-        case .coded(let notice): try take(notice)
-        case .released(let number): try release(number)
+        case .coded(let notice): return try take(notice)
+        case .released(let number): return try release(number)
         case .roomWanted:
             let (link, taken) = state.withLock { ($0.link, $0.taken) }
             try link?.tell(.taken(count: taken), within: .seconds(10))
         case .failed(let error): fail(error, keepsPictures: true)
         default: throw lie("sent what does not belong here", "\(message.kind)")
         }
+        return false
     }
 
     /// Takes a picture back.
     ///
+    /// - Returns: Whether the helper had it; after the end that does not matter.
     /// - Throws: `malformedData` if the helper did not have it.
-    func release(_ number: Int64) throws(MediaError) {
+    @discardableResult
+    func release(_ number: Int64) throws(MediaError) -> Bool {
         let picture = state.withLock { $0.lent.removeValue(forKey: number) }
         guard picture != nil || state.withLock({ $0.isClosed }) else {
             throw lie("released a picture that it did not have", "frame \(number)")
         }
+        return picture != nil
     }
 
-    private func take(_ notice: CodedNotice) throws(MediaError) {
+    /// - Returns: Whether the frame came out; after the end none does.
+    private func take(_ notice: CodedNotice) throws(MediaError) -> Bool {
         let (isKnown, properties, isClosed) = state.withLock { state in
             (state.outstanding.contains(notice.number), state.properties, state.isClosed)
         }
-        if isClosed { return state.withLock { $0.taken += 1 } }
+        if isClosed {
+            state.withLock { $0.taken += 1 }
+            return false
+        }
         guard isKnown, let properties else {
             throw lie("gave a frame that it did not have", "frame \(notice.number)")
         }
@@ -235,11 +244,12 @@ final class FrameLedger: Sendable {
             isDropped: notice.isDropped,
             formatDescription: notice.formatDescription
         )
-        state.withLock { state in
+        return state.withLock { state in
             state.taken += 1
-            guard !state.isClosed else { return }
+            guard !state.isClosed else { return false }
             state.outstanding.remove(frame.number)
             output(.coded(frame))
+            return true
         }
     }
 

@@ -11,8 +11,10 @@ internal import Synchronization
 final class HelperLink: Sendable {
     /// Takes what comes from the helper, on the link's thread, which blocks only while a message has to be sent.
     struct Handlers: Sendable {
-        /// A message that answers no order. An error ends the helper.
-        var message: @Sendable (HelperMessage) throws(MediaError) -> Void
+        /// Takes a message that answers no order. An error ends the helper.
+        ///
+        /// - Returns: Whether it is a sign of work: one that cannot come for ever, since a helper that only talks is ended.
+        var message: @Sendable (HelperMessage) throws(MediaError) -> Bool
         /// Frames that are given without waiting for their answers; `nil` if none are.
         var frames: Frames?
         /// The encoder is gone while no order waited for an answer.
@@ -228,9 +230,10 @@ final class HelperLink: Sendable {
             receiving: while true {
                 switch try channel.receive(HelperMessage.self, &descriptor, waits: true) {
                 case .message(let message): try handle(message, handlers)
-                case .nothing: try checkPatience(handlers.frames)
+                case .nothing: break
                 case .end: break receiving
                 }
+                try checkPatience(handlers.frames)
             }
             conclude(nil, handlers)
         } catch {
@@ -238,7 +241,7 @@ final class HelperLink: Sendable {
         }
     }
 
-    /// Nothing has come for a while.
+    /// Ends a helper that has shown no sign of work for too long, whatever else it says.
     private func checkPatience(_ frames: Frames?) throws(MediaError) {
         guard let frames, frames.areDue() else { return }
         if state.withLock({ $0.progress + frames.patience.asPatience <= .now }) { throw frames.deadlineExceeded }
@@ -260,12 +263,9 @@ final class HelperLink: Sendable {
                 throw MediaError(.malformedData, "\(Self.peer) answered what nobody had asked")
             }
             change.signal()
-        case .stage, .report, .encoder: try handlers.message(message)
-        case .coded, .released, .failed:
+        case .coded, .released, .failed, .roomWanted, .stage, .report, .encoder:
             if case .failed = message { host.retire() }
-            noteWork()
-            try handlers.message(message)
-        case .roomWanted: try handlers.message(message)
+            if try handlers.message(message) { noteWork() }
         }
     }
 

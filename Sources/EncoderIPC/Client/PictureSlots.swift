@@ -11,6 +11,8 @@ struct PictureSlots {
         var slot: UInt32
         /// Whether the helper does not know the memory.
         var isNew: Bool
+        /// What the helper is sent if it does not: open as long as the slot is kept.
+        var descriptor: Int32
         /// Slots that the helper is to forget.
         var forgotten: [UInt32] = []
     }
@@ -54,28 +56,50 @@ struct PictureSlots {
         self.byteLimit = byteLimit
     }
 
-    /// The place of a memfd or DMA-BUF. Both have a file number of their own.
+    /// The place of a memfd, a DMA-BUF or a file. Each has a file number of its own.
     ///
-    /// - Parameter byteCount: The size of a memfd; 0 for a DMA-BUF, which is the exporter's.
-    mutating func place(_ descriptor: Int32, byteCount: Int) throws(MediaError) -> Place {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw systemError("fstat", "the memory of a picture is closed") }
-        let memory = Memory(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
+    /// - Parameters:
+    ///   - byteCount: How much memory lives as long as the slot is kept: none of a file.
+    ///   - isReopened: Whether the helper gets an opening of its own, and not the one that this process reads by.
+    mutating func place(
+        _ descriptor: Int32,
+        byteCount: Int,
+        isReopened: Bool = false
+    ) throws(MediaError) -> Place {
+        let memory = try Self.memory(descriptor)
         uses += 1
         if let entry = entries[memory] {
             entry.lastUse = uses
-            return Place(slot: entry.slot, isNew: false)
+            return Place(slot: entry.slot, isNew: false, descriptor: entry.descriptor.number)
         }
+        let kept = isReopened ? try Descriptor.reopening(descriptor) : try Descriptor.duplicate(descriptor)
         var forgotten: [UInt32] = []
         while entries.count >= limit || (entries.count >= Self.fewest && self.byteCount + byteCount > byteLimit) {
             forgotten += removeOldest().map { [$0] } ?? []
         }
-        let entry = Entry(nextSlot, byteCount, try Descriptor.duplicate(descriptor))
+        let entry = Entry(nextSlot, byteCount, kept)
         nextSlot &+= 1
         entry.lastUse = uses
         entries[memory] = entry
         self.byteCount += byteCount
-        return Place(slot: entry.slot, isNew: true, forgotten: forgotten)
+        return Place(slot: entry.slot, isNew: true, descriptor: entry.descriptor.number, forgotten: forgotten)
+    }
+
+    /// Whether the helper knows a file already, or can be given an opening of its own.
+    func canTake(file descriptor: Int32) throws(MediaError) -> Bool {
+        if entries[try Self.memory(descriptor)] != nil { return true }
+        do throws(MediaError) {
+            _ = try Descriptor.reopening(descriptor)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private static func memory(_ descriptor: Int32) throws(MediaError) -> Memory {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw systemError("fstat", "the memory of a picture is closed") }
+        return Memory(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
     }
 
     private mutating func removeOldest() -> UInt32? {

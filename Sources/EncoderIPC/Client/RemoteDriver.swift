@@ -85,7 +85,10 @@ package enum RemoteDriver {
             try host.awaitGreeting(within: patience)
             return try host.connect(
                 HelperLink.Handlers(
-                    message: { (message) throws(MediaError) in try notes.handle(message) },
+                    message: { (message) throws(MediaError) in
+                        try notes.handle(message)
+                        return false
+                    },
                     failed: { _ in }
                 )
             )

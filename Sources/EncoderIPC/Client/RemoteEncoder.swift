@@ -179,10 +179,12 @@ final class RemoteEncoder: EncoderBackend {
 
     // MARK: - Pictures
 
-    /// The picture itself if the helper can reach it, else a copy in a memfd.
+    /// The picture itself if the helper can reach it, else a copy in a memfd. Of a file the helper gets an opening of its
+    /// own: it could move the offset of the caller's, or change its flags. A file that cannot be opened again is copied.
     private func sharedPicture(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
         switch buffer.storage {
-        case .sharedMemory, .file, .dmaBuf: return buffer
+        case .sharedMemory, .dmaBuf: return buffer
+        case .file(let file): return try slots.canTake(file: file.fileDescriptor) ? buffer : copy(buffer)
         case .owned, .external, .deviceSurface: return try copy(buffer)
         }
     }
@@ -211,13 +213,16 @@ final class RemoteEncoder: EncoderBackend {
         let place: PicturePlace
         switch shared.storage {
         case .sharedMemory(let memory):
-            let slot = try slot(memory.fileDescriptor, byteCount: memory.byteCount)
-            place = .memory(slot: slot, planes: memory.planes)
+            let known = try slots.place(memory.fileDescriptor, byteCount: memory.byteCount)
+            place = .memory(slot: try offer(known, byteCount: memory.byteCount), planes: memory.planes)
         case .file(let file):
-            place = .file(slot: try slot(file.fileDescriptor, byteCount: nil), planes: file.planes)
+            let known = try slots.place(file.fileDescriptor, byteCount: 0, isReopened: true)
+            place = .file(slot: try offer(known, byteCount: nil), planes: file.planes)
         case .dmaBuf(let buffer):
             var slots: [UInt32] = []
-            for descriptor in buffer.fileDescriptors { slots.append(try slot(descriptor, byteCount: nil)) }
+            for (descriptor, byteCount) in zip(buffer.fileDescriptors, buffer.byteCounts) {
+                slots.append(try offer(try self.slots.place(descriptor, byteCount: byteCount), byteCount: nil))
+            }
             place = .dmaBuf(slots: slots, planes: buffer.planes, modifier: buffer.modifier)
         case .owned, .external, .deviceSurface:
             throw MediaError(.unsupported, "the helper cannot reach this picture", given: shared.storage.name)
@@ -233,15 +238,14 @@ final class RemoteEncoder: EncoderBackend {
         )
     }
 
-    /// The number under which the helper knows the memory of a descriptor, which it is sent if it does not.
+    /// The number under which the helper knows a memory, which it is sent if it does not.
     ///
     /// - Parameter byteCount: The size of a memfd; `nil` for a file or a DMA-BUF.
-    private func slot(_ descriptor: Int32, byteCount: Int?) throws(MediaError) -> UInt32 {
-        let place = try slots.place(descriptor, byteCount: byteCount ?? 0)
+    private func offer(_ place: PictureSlots.Place, byteCount: Int?) throws(MediaError) -> UInt32 {
         for forgotten in place.forgotten { try link.tell(.forget(slot: forgotten), within: deadlines.call) }
         if place.isNew {
             let offer = MemoryOffer(slot: place.slot, byteCount: byteCount)
-            try link.tell(.offer(offer), descriptor: descriptor, within: deadlines.call)
+            try link.tell(.offer(offer), descriptor: place.descriptor, within: deadlines.call)
         }
         return place.slot
     }

@@ -24,6 +24,14 @@ struct Descriptor: ~Copyable, Sendable {
         guard copy >= 0 else { throw systemError("fcntl(F_DUPFD_CLOEXEC)", "no descriptor is left") }
         return Descriptor(owning: copy)
     }
+
+    /// Another opening of the same file, for reading only, close-on-exec: it has an offset and flags of its own, which a
+    /// duplicate shares.
+    static func reopening(_ number: Int32) throws(MediaError) -> Descriptor {
+        let opened = linux_open_again(number)
+        guard opened >= 0 else { throw systemError("open", "the file of a picture cannot be opened again") }
+        return Descriptor(owning: opened)
+    }
 }
 
 /// Two connected ends.

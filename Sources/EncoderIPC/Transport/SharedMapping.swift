@@ -21,7 +21,9 @@ final class SharedMapping: @unchecked Sendable {
     ///   that was cut off kills a process; `outOfMemory`.
     init(_ descriptor: borrowing Descriptor, byteCount: Int, access: Access) throws(MediaError) {
         var file = stat()
-        let isSealed = linux_get_seals(descriptor.number) & linux_seals_of_size() == linux_seals_of_size()
+        // -1, which has all bits, for a file that can have no seals.
+        let seals = linux_get_seals(descriptor.number)
+        let isSealed = seals >= 0 && seals & linux_seals_of_size() == linux_seals_of_size()
         guard (1...Self.maximumByteCount).contains(byteCount), isSealed, fstat(descriptor.number, &file) == 0,
             file.st_size >= byteCount
         else {

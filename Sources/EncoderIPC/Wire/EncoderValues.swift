@@ -62,6 +62,8 @@ extension EncoderUpdateOutcome: WireValue {
     }
 }
 
+/// Remedies are not sent: they are commands for a user to run, and a helper may have been taken over by what a driver was
+/// given. Whoever shows the error finds them by its cause.
 extension MediaError: WireStructure {
     static var blank: MediaError { .init(.invalidArgument, "") }
 
@@ -74,7 +76,6 @@ extension MediaError: WireStructure {
         try visitor.field(&status)
         try visitor.field(&isPermanent)
         try visitor.field(&cause)
-        try visitor.list(&remedies, atMost: WireLimits.remedies)
     }
 
     /// The error with texts as long as a message takes, so that it can always be told.
@@ -86,7 +87,7 @@ extension MediaError: WireStructure {
         error.allowed = allowed?.fittingWire
         error.call = call?.fittingWire
         error.cause = cause.map { Cause(rawValue: $0.rawValue.fittingWire) }
-        error.remedies = remedies.prefix(WireLimits.remedies).map(\.fittingWire)
+        error.remedies = []
         return error
     }
 }

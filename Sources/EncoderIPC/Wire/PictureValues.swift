@@ -19,7 +19,6 @@ enum WireLimits {
     static let encoderOptions = 256
     static let adjustments = 64
     static let planes = 4
-    static let remedies = 8
 }
 
 extension VideoCodec: WireValue {}

@@ -47,7 +47,11 @@ extension PreparedClip {
                 format: format(bitDepth: plan.bitDepth),
                 width: size.width,
                 height: size.height,
-                color: source.video.color
+                color: source.video.color.coded(
+                    from: source.video.pixelFormat,
+                    width: size.width,
+                    height: size.height
+                )
             )
             let converter = try PixelConverter(output: output)
             while count < wanted, let event = try source.next() {

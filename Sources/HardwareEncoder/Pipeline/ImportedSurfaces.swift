@@ -22,7 +22,7 @@ struct ImportedSurfaces: ~Copyable {
         var height: Int
     }
 
-    private struct File: Hashable {
+    struct File: Hashable {
         var device: UInt64
         var number: UInt64
     }
@@ -37,14 +37,18 @@ struct ImportedSurfaces: ~Copyable {
     private let columns: Int
     private let rows: Int
     private let format: FourCC?
-    /// More than a capture pool has. What is beyond it is imported again.
-    private var entries = RecentValues<Key, Entry>(limit: 64)
+    private let needsEvenPlanes: Bool
+    /// More than a capture pool has. What is beyond it is imported again. Memory that its producer has let go of lives on
+    /// here, so that there is a limit on it, too.
+    private var entries = RecentValues<Key, Entry>(limit: 64, byteLimit: 256 << 20)
 
     /// - Parameters:
     ///   - display: Where the surfaces are.
     ///   - request: What surfaces that need no import are like: they have whole macroblocks.
-    init(_ display: consuming Display, _ request: SurfaceRequest) {
+    ///   - needsEvenPlanes: Whether the driver takes planes only that ``areEven(_:_:)``.
+    init(_ display: consuming Display, _ request: SurfaceRequest, needsEvenPlanes: Bool) {
         self.display = display
+        self.needsEvenPlanes = needsEvenPlanes
         (columns, rows) = (request.width, request.height)
         format = request.format
     }
@@ -61,24 +65,36 @@ struct ImportedSurfaces: ~Copyable {
             height: buffer.height
         )
         if let entry = entries.use(key) { return entry.outcome }
-        entries.makeRoom()
+        let sizes = memory.byteCounts
+        // A memory that several descriptors lead to counts once.
+        let byteCount = Dictionary(zip(key.files, sizes)) { first, _ in first }.values.reduce(0, +)
+        entries.makeRoom(byteCount: byteCount)
         let descriptors = try KeptDescriptors(memory.fileDescriptors)
         let outcome: Outcome
         do throws(MediaError) {
-            outcome = .imported(try importSurface(memory, key.files, buffer))
+            outcome = .imported(try importSurface(memory, key.files, sizes, buffer))
         } catch {
             outcome = .refused(error)
         }
-        entries.insert(Entry(outcome: outcome, descriptors: descriptors), for: key)
+        entries.insert(Entry(outcome: outcome, descriptors: descriptors), for: key, byteCount: byteCount)
         return outcome
     }
 
     private func importSurface(
         _ memory: DMABuffer,
         _ files: [File],
+        _ sizes: [Int],
         _ buffer: PixelBuffer
     ) throws(MediaError) -> Surface {
-        let sizes = memory.fileDescriptors.map { max(Int(lseek($0, 0, SEEK_END)), 0) }
+        if needsEvenPlanes, !Self.areEven(memory.planes, files) {
+            throw MediaError(
+                .unsupported,
+                "the driver would read planes from elsewhere",
+                given: memory.planes.map { "\($0.layout.bytesPerRow) bytes a row from \($0.layout.offset) on" }
+                    .joined(separator: ", "),
+                allowed: "one memory, rows of one length, planes that begin with a whole row"
+            )
+        }
         let hasRoom = hasRoom(memory.planes, buffer.format, files, sizes)
         // A driver may read all of the macroblocks that it is told of, and so beyond the memory.
         if !hasRoom, buffer.isMapped {
@@ -111,6 +127,17 @@ struct ImportedSurfaces: ~Copyable {
         )
         return try calling(.frameFailed) { () throws(VAError) in
             try display.importSurface(layout, renderTargetFormat: buffer.format.renderTargetFormat)
+        }
+    }
+
+    /// Whether planes lie in one memory, have rows of one length, and begin a whole number of rows behind its beginning.
+    ///
+    /// - Parameter files: The memory that each of the planes' objects is.
+    static func areEven(_ planes: [DMABuffer.Plane], _ files: [File]) -> Bool {
+        guard let first = planes.first, first.layout.bytesPerRow > 0 else { return false }
+        return planes.allSatisfy { plane in
+            files[plane.object] == files[0] && plane.layout.bytesPerRow == first.layout.bytesPerRow
+                && plane.layout.offset % first.layout.bytesPerRow == 0
         }
     }
 

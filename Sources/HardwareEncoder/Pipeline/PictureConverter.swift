@@ -16,6 +16,7 @@ final class PictureConverter {
     private let display: Display
     private let targets: SurfaceRequest
     private let pool: SurfacePool
+    private let quirks: Quirks
     private let takesPages: Bool
     private let trial: PageTrial
     private let logger: Logger
@@ -48,12 +49,14 @@ final class PictureConverter {
     /// - Parameters:
     ///   - display: Where the surfaces are.
     ///   - request: Surfaces that the encoder reads from.
+    ///   - quirks: What the driver does otherwise than VA-API says.
     ///   - takesPages: Whether the driver says that it takes memory of the process.
     ///   - trial: Is told when that is made use of.
     ///   - logger: Is told once if a driver does not take memory that need not have been copied.
     init(
         _ display: borrowing Display,
         _ request: SurfaceRequest,
+        quirks: Quirks,
         takesPages: Bool,
         trial: PageTrial,
         logger: Logger
@@ -61,6 +64,7 @@ final class PictureConverter {
         self.display = display.share()
         targets = request
         pool = SurfacePool(display.share(), request)
+        self.quirks = quirks
         self.takesPages = takesPages
         self.trial = trial
         self.logger = logger
@@ -150,7 +154,14 @@ final class PictureConverter {
         )
         if let input, inputRequest == request { return input }
         finishedCopies = copies
-        let input = PictureInput(display, request, takesPages: takesPages, trial: trial, logger: logger)
+        let input = PictureInput(
+            display,
+            request,
+            quirks: quirks,
+            takesPages: takesPages,
+            trial: trial,
+            logger: logger
+        )
         (self.input, inputRequest) = (input, request)
         return input
     }

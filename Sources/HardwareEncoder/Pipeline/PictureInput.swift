@@ -38,18 +38,20 @@ final class PictureInput {
     /// - Parameters:
     ///   - display: Where the surfaces are.
     ///   - request: Surfaces that the encoder reads from.
+    ///   - quirks: What the driver does otherwise than VA-API says.
     ///   - takesPages: Whether the driver says that it takes memory of the process.
     ///   - trial: Is told when that is made use of.
     ///   - logger: Is told once if a driver does not take memory that need not have been copied.
     init(
         _ display: borrowing Display,
         _ request: SurfaceRequest,
+        quirks: Quirks,
         takesPages: Bool,
         trial: PageTrial,
         logger: Logger
     ) {
         pool = SurfacePool(display.share(), request)
-        imports = ImportedSurfaces(display.share(), request)
+        imports = ImportedSurfaces(display.share(), request, needsEvenPlanes: quirks.importsEvenPlanesOnly)
         pages = takesPages && trial.isAllowed ? PageSurfaces(display.share(), request) : nil
         self.trial = trial
         self.logger = logger

@@ -25,6 +25,9 @@ struct Quirks: Hashable, Sendable {
 
     /// Whether the quantizer of a picture is that of its picture parameters and that of its slices is not looked at.
     var ignoresSliceQuantizers = false
+    /// Whether it takes memory of others for a surface only where planes have rows of one length and begin with one, in one
+    /// memory; else it takes it and reads from elsewhere.
+    var importsEvenPlanesOnly = false
     /// Modes of rate control in which a change of rate or quality is not followed until the encoder is made anew.
     var unchangeableModes: RateControlModes = []
     /// Whether a quality is not followed while rates stay as they are.
@@ -154,6 +157,14 @@ extension Quirks {
         },
         Quirk(
             "Intel iHD driver",
+            what: "Of imported memory it takes the first object, the first pitch, and offsets in whole rows.",
+            why: "Chroma would be read from elsewhere, and no call fails.",
+            source: "media-driver, media_libva_util_next.cpp and media_libva_util.cpp, offsets of planes (PlaneOffset)"
+        ) {
+            $0.importsEvenPlanesOnly = true
+        },
+        Quirk(
+            "Intel iHD driver",
             what: "Of the denominator of a frame rate it reads the lower 12 bits.",
             why: "A rate such as 65535/10000 would become another one.",
             source: "media-driver, media_ddi_encode_avc.cpp, DdiEncodeAvc::ParseMiscParamFR"
@@ -218,8 +229,8 @@ extension Quirks {
             .hevc,
             what: "VDEnc codes B pictures whose lists differ for two references and one, however many are given.",
             why: "The slice header tells decoders of three: blocks are wrong, and no call fails.",
-            source: "media-driver, encode_hevc_vdenc_feature_manager.cpp, ValidateRandomAccess; issue 1390. From Meteor Lake "
-                + "on it is listed as EncSlice, with 3 and 3"
+            source: "media-driver, encode_hevc_vdenc_feature_manager.cpp, ValidateRandomAccess; issue 1390. "
+                + "From Meteor Lake on it is listed as EncSlice, with 3 and 3"
         ) {
             $0.list0LimitBesideBFrames = 2
         },

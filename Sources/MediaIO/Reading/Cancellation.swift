@@ -4,7 +4,8 @@ internal import CFFmpeg
 internal import MediaTypes
 internal import Synchronization
 
-/// Ends blocking reads from another thread. Writes are not ended by it: a ``MediaSink`` waits for its reader.
+/// Ends blocking reads from another thread, and the wait for somebody who reads from a FIFO. Writes are not ended by it: a
+/// ``MediaSink`` waits for its reader.
 ///
 /// Give one to a ``MediaSource`` when it is made: opening a pipe blocks until somebody writes to it, and this is what
 /// ends the wait. Once cancelled it stays so.

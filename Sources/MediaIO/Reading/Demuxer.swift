@@ -157,6 +157,12 @@ extension Demuxer {
     /// Whether times may jump in this format, and a jump means nothing.
     var allowsDiscontinuities: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_TS_DISCONT != 0 }
 
+    /// Whether the input is an MP4 or QuickTime file in which nothing can be looked up, as its index may want.
+    var mayNeedSeeking: Bool {
+        let name = context?.pointee.iformat.flatMap { String(cString: $0.pointee.name) } ?? ""
+        return !isSeekable && name.contains("mp4")
+    }
+
     /// Whether the format's index holds presentation times (else decode times).
     var seeksByPresentationTime: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_SEEK_TO_PTS != 0 }
 

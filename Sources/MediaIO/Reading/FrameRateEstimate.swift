@@ -8,6 +8,8 @@ struct FrameRateEstimate: Equatable {
     var rate: Rational?
     /// Whether frames come at irregular times.
     var isVariable: Bool
+    /// Whether the container's index has shown that they do, or do not.
+    private(set) var isProved: Bool
 
     /// Chooses between the two rates of libavformat.
     ///
@@ -19,8 +21,9 @@ struct FrameRateEstimate: Equatable {
     ///     say.
     init(base: Rational, average: Rational, isRegular: Bool?) {
         func plausible(_ rate: Rational) -> Rational? {
-            rate.isPositive && (0.001...1000).contains(rate.doubleValue) ? rate.reduced : nil
+            rate.isPositive && Self.plausibleRates.contains(rate.doubleValue) ? rate.reduced : nil
         }
+        isProved = isRegular != nil
         guard let base = plausible(base), let average = plausible(average) else {
             rate = plausible(average) ?? plausible(base)
             isVariable = isRegular == false
@@ -32,6 +35,25 @@ struct FrameRateEstimate: Equatable {
         let agree = abs(ratio - 1) < 0.01
         isVariable = isRegular.map { !$0 } ?? !(agree || areFields)
         rate = agree && !isVariable ? base : average
+    }
+
+    private static let plausibleRates = 0.001...1000
+
+    /// The same, held against the times of pictures in the order in which they are shown. Matroska may state a rate for
+    /// pictures that are further apart, and libavformat takes it for theirs.
+    ///
+    /// - Parameter timeBase: The length of a tick in seconds.
+    func checked(against times: [Int64], in timeBase: Rational) -> FrameRateEstimate {
+        guard !isVariable, !isProved, let first = times.first, let last = times.last, last > first else { return self }
+        let seconds = Double(last - first) * timeBase.doubleValue
+        let average = Double(times.count - 1) / seconds
+        let isAsTold = rate.map { abs(average / $0.doubleValue - 1) < 0.01 } ?? true
+        guard let isRegular = Self.isRegular(times), !isRegular || !isAsTold, Self.plausibleRates.contains(average)
+        else { return self }
+        var result = self
+        (result.isVariable, result.isProved) = (true, true)
+        result.rate = Rational(Int32((average * 1000).rounded()), 1000).reduced
+        return result
     }
 
     /// Whether decode times of an index lie at equal distances, but for rounding to a tick; `nil` for fewer than three.

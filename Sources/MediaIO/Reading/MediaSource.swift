@@ -75,12 +75,15 @@ public final class MediaSource: @unchecked Sendable {
         let selection = try StreamSelection(demuxer)
         tracks = selection.tracks
         ignoredStreams = selection.ignored
-        metadata = demuxer.metadata
+        // Of QuickTime it is one of the video track.
+        let timecode = selection.video.pointee.text("timecode").map { ["timecode": $0] } ?? [:]
+        metadata = demuxer.metadata.merging(timecode) { whole, _ in whole }
         let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options)
         reader = SourceReader(demuxer: demuxer, pipeline: pipeline, tracks: tracks, options: options)
         let first = try reader.start(at: options.start)
         let remaining = reader.remaining(of: demuxer.duration)
-        video = VideoTrack(first: first, pipeline: pipeline, remaining: remaining, options: options)
+        let rate = try reader.frameRate()
+        video = VideoTrack(first: first, pipeline: pipeline, rate: rate, remaining: remaining, options: options)
         chapters = demuxer.chapters.compactMap { [reader] in reader.onOutputLine($0) }
     }
 
@@ -122,8 +125,9 @@ struct StreamSelection {
         }
         self.video = video
         let hasChapters = !demuxer.chapters.isEmpty
+        let hasTimecode = demuxer.metadata["timecode"] != nil || video.pointee.text("timecode") != nil
         for stream in demuxer.streams where stream != video {
-            if hasChapters, Self.mayNameChapters(stream) {
+            if (hasChapters && Self.mayNameChapters(stream)) || (hasTimecode && Self.isTimecode(stream)) {
                 stream.pointee.discard = AVDISCARD_ALL
                 continue
             }
@@ -143,8 +147,14 @@ struct StreamSelection {
         }
     }
 
+    private static func isCover(_ stream: UnsafePointer<AVStream>) -> Bool {
+        stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
+    }
+
     private static func kind(of stream: UnsafePointer<AVStream>) -> String {
-        av_get_media_type_string(stream.pointee.codecpar.pointee.codec_type).map { String(cString: $0) } ?? "unknown"
+        if isCover(stream) { return "cover picture" }
+        let type = stream.pointee.codecpar.pointee.codec_type
+        return av_get_media_type_string(type).map { String(cString: $0) } ?? "unknown"
     }
 
     /// QuickTime keeps the titles of chapters in a text track, which libavformat reads and then calls binary data.
@@ -153,9 +163,14 @@ struct StreamSelection {
         return parameters.codec_type == AVMEDIA_TYPE_DATA && parameters.codec_id == AV_CODEC_ID_BIN_DATA
     }
 
+    /// A track of QuickTime whose one time libavformat reads into the metadata, of which muxers make such a track again.
+    private static func isTimecode(_ stream: UnsafePointer<AVStream>) -> Bool {
+        stream.pointee.codecpar.pointee.codec_tag == 0x6463_6D74
+    }
+
     private static func reasonToIgnore(_ stream: UnsafePointer<AVStream>) -> String? {
         let parameters = stream.pointee.codecpar.pointee
-        if stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 { return "an attached picture" }
+        if isCover(stream) { return "an attached picture" }
         switch parameters.codec_type {
         case AVMEDIA_TYPE_VIDEO: return "one video stream is read, and another one is better"
         case AVMEDIA_TYPE_AUDIO, AVMEDIA_TYPE_SUBTITLE, AVMEDIA_TYPE_DATA:
@@ -171,12 +186,12 @@ extension VideoTrack {
     init(
         first: VideoPipeline.Picture,
         pipeline: VideoPipeline,
+        rate: FrameRateEstimate,
         remaining: MediaTime?,
         options: MediaSource.Options
     ) {
         let stream = pipeline.stream.pointee
         let buffer = first.buffer
-        let rate = pipeline.rate
         index = Int(stream.index)
         width = buffer.width
         height = buffer.height
@@ -193,6 +208,8 @@ extension VideoTrack {
         isVariableFrameRate = rate.isVariable
         orientation = first.orientation
         isInterlaced = pipeline.isInterlaced
+        (language, title) = (stream.text("language"), stream.text("title"))
+        lostMetadata = pipeline.lostMetadata
         duration = remaining
         let isWhole = options.start == nil && options.duration == nil
         if isWhole, stream.nb_frames > 0 {

@@ -63,6 +63,22 @@ final class PacketLookahead {
         return noted(packet)
     }
 
+    /// When the next pictures of a stream are shown, in order, as far as they may be read ahead; none where times may jump.
+    func times(of index: Int32, atMost count: Int) throws(MediaError) -> [Int64] {
+        if demuxer.allowsDiscontinuities { return [] }
+        func found() -> [Int64] {
+            held.compactMap { $0.packet }.filter { $0.pointee.stream_index == index }.compactMap { $0.pointee.time }
+        }
+        var number = found().count
+        while number < count, try readAhead() {
+            if held.last?.packet?.pointee.stream_index == index { number += 1 }
+        }
+        let times = found().sorted()
+        guard isReordered(index) else { return times }
+        // Among the first ones those are missing that were read before, and behind the last ones others may be.
+        return Array(times.dropFirst(Self.mostReordered).dropLast(ended == nil ? Self.mostReordered : 0))
+    }
+
     private func noted(_ packet: UnsafeMutablePointer<AVPacket>) -> Demuxer.Output {
         let index = packet.pointee.stream_index
         if let time = packet.pointee.time { latest[index] = max(latest[index] ?? time, time) }

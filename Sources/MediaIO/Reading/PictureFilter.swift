@@ -169,11 +169,18 @@ extension PictureFilter.Configuration {
     var outputColor: ColorDescription {
         var color = color
         if layout.losesRGB {
-            color.matrix = color.primaries == .bt2020 ? .bt2020 : .bt709
+            color.matrix = matrixOfRGB
             color.range = .limited
         }
         if layout.filtered.is420, !layout.hasChroma420 { color.chromaLocation = .left }
         return color
+    }
+
+    /// The matrix of what was red, green and blue: that of its primaries, or as sessions choose it.
+    private var matrixOfRGB: ColorDescription.Matrix {
+        if color.primaries == .bt2020 { return .bt2020 }
+        let upright = orientation.swapsAxes ? (height, width) : (width, height)
+        return ColorDescription.usualMatrix(width: Int(upright.0), height: Int(upright.1))
     }
 
     private var buffer: PictureFilter.Step {
@@ -196,8 +203,9 @@ extension PictureFilter.Configuration {
     private var scale: PictureFilter.Step {
         let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1"
         if layout.isRGB {
-            let matrix = color.primaries == .bt2020 ? "bt2020" : "bt709"
-            let target = "out_color_matrix=\(matrix):out_range=tv:out_h_chr_pos=0:out_v_chr_pos=128"
+            let names: [ColorDescription.Matrix: String] = [.bt2020: "bt2020", .bt709: "bt709"]
+            let name = names[matrixOfRGB] ?? "smpte170m"
+            let target = "out_color_matrix=\(name):out_range=tv:out_h_chr_pos=0:out_v_chr_pos=128"
             return .init("scale", layout.losesRGB ? "\(common):\(target)" : common)
         }
         let range = color.range == .full ? "pc" : "tv"

@@ -60,6 +60,20 @@ final class SourceReader {
     }
 
     var problems: SourceProblems { pipeline.problems }
+
+    /// How many pictures are looked at to tell whether they come as often as their container says.
+    private static let picturesThatProveARate = 250
+
+    /// The rate of the pictures, once the first one was found. Of a file whose index does not prove it, packets are read
+    /// ahead; of what may still be written, or is uncompressed, none.
+    func frameRate() throws(MediaError) -> FrameRateEstimate {
+        let (told, stream) = (pipeline.rate, pipeline.stream.pointee)
+        guard !told.isVariable, !told.isProved, demuxer.isReadByUs, demuxer.isSeekable,
+            stream.codecpar.pointee.codec_id != AV_CODEC_ID_RAWVIDEO
+        else { return told }
+        let times = try lookahead.times(of: stream.index, atMost: Self.picturesThatProveARate)
+        return told.checked(against: times, in: Rational(stream.time_base.num, stream.time_base.den))
+    }
     /// How many events were read and not yet given.
     var waitingCount: Int { queue.count }
 
@@ -191,7 +205,12 @@ extension SourceReader {
         MediaError(
             .malformedData,
             "no picture of the video can be decoded" + (problems.descriptions.first.map { ": \($0)" } ?? ""),
-            given: demuxer.path
+            given: demuxer.path,
+            remedies: demuxer.mayNeedSeeking
+                ? [
+                    "name the file instead of piping it: its index may stand at the end",
+                    "move the index to the front: ffmpeg -i FILE -c copy -movflags +faststart NEW.mp4",
+                ] : []
         )
     }
 }

@@ -25,6 +25,8 @@ final class VideoPipeline {
 
     let stream: UnsafeMutablePointer<AVStream>
     let rate: FrameRateEstimate
+    /// What the stream or its first pictures say that pictures come out without.
+    private(set) var lostMetadata: [String]
     /// What the container says about all frames of the stream.
     let streamAttachments: PixelAttachments
     /// The times of frames to hand out; the rest is decoded and dropped.
@@ -72,6 +74,7 @@ final class VideoPipeline {
             contentLight: Self.sideData(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL)
                 .flatMap { PictureColor.contentLight($0) }
         )
+        lostMetadata = Self.sideData(stream, AV_PKT_DATA_DOVI_CONF) == nil ? [] : [Self.dolbyVision]
         let order = stream.pointee.codecpar.pointee.field_order
         isInterlaced = ![AV_FIELD_UNKNOWN, AV_FIELD_PROGRESSIVE].contains(order)
     }
@@ -224,11 +227,23 @@ extension VideoPipeline {
         do { filter = try PictureFilter(configuration) } catch { try noteUnusable(error) }
     }
 
+    private func noteLostMetadata(_ frame: UnsafePointer<AVFrame>) {
+        let kinds = [
+            (AV_FRAME_DATA_DYNAMIC_HDR_PLUS, "HDR10+ metadata"), (AV_FRAME_DATA_DOVI_RPU_BUFFER, Self.dolbyVision),
+        ]
+        for (kind, name) in kinds where PictureColor.sideData(frame, kind) != nil && !lostMetadata.contains(name) {
+            lostMetadata.append(name)
+        }
+    }
+
+    private static let dolbyVision = "Dolby Vision metadata"
+
     /// Makes a pixel buffer of a frame as it was decoded or filtered, which lasts for that many ticks; `nil`, and noted, if
     /// that is impossible.
     private func makePicture(_ reference: FrameReference, _ duration: Int64) throws(MediaError) -> Picture? {
         let frame = reference.frame
         let applied = filter?.configuration
+        if model == nil { noteLostMetadata(frame) }
         guard let layout = applied?.layout ?? PictureLayout(rawFormat: frame.pointee.format) else { return nil }
         let ratio = frame.pointee.sample_aspect_ratio
         do {

@@ -38,6 +38,12 @@ public struct VideoTrack: Sendable, Hashable {
     public var orientation: Orientation
     /// Whether the stream or its first frame is interlaced.
     public var isInterlaced: Bool
+    /// The language as in the input (mostly ISO 639-2), if it has one.
+    public var language: String?
+    /// The title as in the input, if it has one.
+    public var title: String?
+    /// Metadata of the stream or its first frame that frames come out without: Dolby Vision, HDR10+.
+    public var lostMetadata: [String]
 }
 
 /// One decoded picture with its times.

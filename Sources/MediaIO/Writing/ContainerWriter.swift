@@ -16,6 +16,9 @@ struct ContainerContents {
     var frameRate: Rational?
     /// Who encoded the video.
     var encoderName: String?
+    /// The language and the title of the video.
+    var language: String?
+    var title: String?
 }
 
 /// Writes video and copied tracks through libavformat.
@@ -60,6 +63,7 @@ final class ContainerWriter: SampleWriter {
         }
         video.pointee.disposition = AV_DISPOSITION_DEFAULT
         if let encoder = contents.encoderName { av_dict_set(&video.pointee.metadata, "encoder", encoder, 0) }
+        video.setNames(language: contents.language, title: contents.title, in: format)
         for track in tracks { try muxer.addStream().copy(track, in: format, to: muxer.context) }
         try muxer.setChapters(contents.chapters)
         for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }

@@ -38,6 +38,10 @@ public final class MediaSink {
         public var frameRate: Rational?
         /// Who encoded the video, as containers state it per track.
         public var encoderName: String?
+        /// The language of the video (mostly ISO 639-2), where the container states it per track.
+        public var language: String?
+        /// The title of the video track.
+        public var title: String?
 
         /// The defaults: container by extension, no overwriting, no fragments.
         public init() {}
@@ -97,9 +101,15 @@ public final class MediaSink {
     /// - Parameters:
     ///   - path: Where to write: a path, `-` for standard output, `null` for nothing.
     ///   - options: How to write.
+    ///   - cancellation: Ends the wait for something that reads from a FIFO, and nothing else.
     /// - Throws: `invalidArgument` if the format is unknown, the folder is missing, the output exists and may not be
-    ///   overwritten, is a folder, a terminal or the input; `inputOutput` if the system refuses to make the file.
-    public init(path: String, options: Options = Options()) throws(MediaError) {
+    ///   overwritten, is a folder, a terminal or the input; `inputOutput` if the system refuses to make the file;
+    ///   `cancelled`.
+    public init(
+        path: String,
+        options: Options = Options(),
+        cancellation: Cancellation? = nil
+    ) throws(MediaError) {
         let (format, target) = try Self.target(path: path, options: options)
         self.path = path
         self.format = format
@@ -110,7 +120,7 @@ public final class MediaSink {
             waiting = WaitingPackets(folder: temporaryFolder)
             return
         }
-        let file = try OutputFile(target)
+        let file = try OutputFile(target, cancellation: cancellation)
         self.file = file
         waiting = WaitingPackets(folder: file.folder ?? temporaryFolder)
         isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
@@ -301,6 +311,7 @@ extension MediaSink {
         guard let muxerName = format.muxerName else { return ByteStreamWriter(file: file) }
         contents.frameRate = options.frameRate
         contents.encoderName = options.encoderName
+        (contents.language, contents.title) = (options.language, options.title)
         return try ContainerWriter(
             muxer: Muxer(name: muxerName, file: file),
             format: format,

@@ -76,12 +76,16 @@ extension UnsafeMutablePointer<AVStream> {
         let rate = parameters.pointee.sample_rate
         pointee.time_base = rate > 0 ? AVRational(num: 1, den: rate) : track.timeBase
         pointee.disposition = track.disposition
-        if let language = track.language { av_dict_set(&pointee.metadata, "language", language, 0) }
-        if let title = track.title {
-            av_dict_set(&pointee.metadata, "title", title, 0)
-            // What players show of an MP4 track: ISO/IEC 14496-12 8.4.3. Other muxers do not know the key.
-            if container.canBeFragmented { av_dict_set(&pointee.metadata, "handler_name", title, 0) }
-        }
+        setNames(language: track.language, title: track.title, in: container)
+    }
+
+    /// What people know a track by.
+    func setNames(language: String?, title: String?, in container: ContainerFormat) {
+        if let language { av_dict_set(&pointee.metadata, "language", language, 0) }
+        guard let title else { return }
+        av_dict_set(&pointee.metadata, "title", title, 0)
+        // What players show of an MP4 track: ISO/IEC 14496-12 8.4.3. Other muxers do not know the key.
+        if container.canBeFragmented { av_dict_set(&pointee.metadata, "handler_name", title, 0) }
     }
 
     /// SMPTE ST 2086 and CTA-861.3, as the boxes `mdcv` and `clli` and Matroska's elements have them.

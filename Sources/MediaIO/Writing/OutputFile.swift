@@ -30,19 +30,42 @@ final class OutputFile {
     private let destination: OutputTarget.RegularFile?
     private var temporaryPath: String?
 
+    /// Opens a device or a FIFO. The kernel would wait for a reader where nothing but a signal ends it.
+    private static func openSpecial(_ special: String, _ cancellation: Cancellation?) throws(MediaError) -> Int32 {
+        while true {
+            let (opened, error) = retryingOnInterrupt {
+                open(special, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+            }
+            if opened >= 0 {
+                _ = fcntl(opened, F_SETFL, fcntl(opened, F_GETFL) & ~O_NONBLOCK)
+                return opened
+            }
+            var status = stat()
+            let waitsForReader = error == ENXIO && stat(special, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+            guard waitsForReader else {
+                throw MediaError("the output cannot be opened", path: special, call: "open", error: error)
+            }
+            if cancellation?.isCancelled == true {
+                throw MediaError(.cancelled, "nothing has opened the output for reading", given: special)
+            }
+            usleep(pause)
+        }
+    }
+
+    /// How often a FIFO is asked whether something reads from it, in microseconds.
+    private static let pause: UInt32 = 20_000
+
     /// Opens an output. A FIFO waits until something opens it for reading.
     ///
-    /// - Throws: `inputOutput` if it cannot be opened or created, with the path.
-    init(_ target: OutputTarget) throws(MediaError) {
+    /// - Parameter cancellation: Ends that wait.
+    /// - Throws: `inputOutput` if it cannot be opened or created, with the path; `cancelled`.
+    init(_ target: OutputTarget, cancellation: Cancellation? = nil) throws(MediaError) {
         switch target {
         case .standardOutput:
             (path, descriptor, ownsDescriptor, destination) = ("standard output", STDOUT_FILENO, false, nil)
             isSeekable = false
         case .special(let special):
-            let (opened, error) = retryingOnInterrupt { open(special, O_WRONLY | O_CLOEXEC | O_NOCTTY) }
-            guard opened >= 0 else {
-                throw MediaError("the output cannot be opened", path: special, call: "open", error: error)
-            }
+            let opened = try Self.openSpecial(special, cancellation)
             guard isatty(opened) == 0 else {
                 close(opened)
                 throw MediaError(

@@ -151,10 +151,17 @@ enum OutputTarget: Equatable {
         )
     }
 
+    private static func localPath(_ url: String) -> String {
+        let prefix = ["file://", "file:"].first { url.hasPrefix($0) } ?? ""
+        return String(url.dropFirst(prefix.count))
+    }
+
     private static func checkIsNotInput(_ output: stat, path: String, inputPaths: [String]) throws(MediaError) {
         for inputPath in inputPaths {
+            // As libavformat takes it: the rest is a path, letter by letter.
+            let place = inputPath.hasPrefix("file:") ? localPath(inputPath) : inputPath
             var input = stat()
-            guard stat(inputPath, &input) == 0, (input.st_mode & S_IFMT) == S_IFREG,
+            guard stat(place, &input) == 0, (input.st_mode & S_IFMT) == S_IFREG,
                 (input.st_dev, input.st_ino) == (output.st_dev, output.st_ino)
             else { continue }
             throw MediaError(

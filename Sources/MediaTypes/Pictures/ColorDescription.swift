@@ -150,9 +150,15 @@ extension ColorDescription {
     public func coded(from format: PixelFormat, width: Int, height: Int) -> ColorDescription {
         guard !format.isYCbCr || matrix == .rgb else { return self }
         var result = self
-        result.matrix = width >= 1280 || height >= 720 ? .bt709 : .bt601Lines525
+        result.matrix = Self.usualMatrix(width: width, height: height)
         result.range = .limited
         result.chromaLocation = .center
         return result
+    }
+
+    /// The matrix that red, green and blue of a picture get where nothing says which: that of BT.709 from 1280 columns or 720
+    /// rows on, else that of BT.601.
+    package static func usualMatrix(width: Int, height: Int) -> Matrix {
+        width >= 1280 || height >= 720 ? .bt709 : .bt601Lines525
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import Glibc
+
 /// Where the samples of a picture lie.
 public enum PixelStorage: Sendable {
     /// In private memory of the buffer.
@@ -94,6 +96,9 @@ public struct DMABuffer: Sendable, Hashable {
     public var planes: [Plane]
     /// The DRM format modifier, which tells the tiling; 0 is linear.
     public var modifier: UInt64
+
+    /// How many bytes each of ``fileDescriptors`` has, 0 of one that does not say.
+    package var byteCounts: [Int] { fileDescriptors.map { max(Int(lseek($0, 0, SEEK_END)), 0) } }
 
     /// Whether the samples lie row by row (`DRM_FORMAT_MOD_LINEAR`).
     public var isLinear: Bool { modifier == 0 }

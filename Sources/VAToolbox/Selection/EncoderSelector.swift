@@ -5,6 +5,7 @@ import HardwareEncoder
 public import MediaTypes
 import RenderNodes
 import SoftwareEncoder
+import Synchronization
 
 /// Decides which encoders a session may use for a configuration, in which order, and says why.
 ///
@@ -19,8 +20,18 @@ public struct EncoderSelector: Sendable {
     private let survey: @Sendable () -> RenderNodeSurvey
 
     /// Opening every node may wake GPUs and takes a while, on a thread that others wait for: once in a process is enough.
-    /// A GPU that comes, or a permission that changes, is seen by the next process.
-    private static let machineSurvey = RenderNodeSurvey()
+    /// A GPU that comes, or a permission that changes, is seen by the next process. Not so descriptors, which this process may
+    /// have a moment later: a survey that lacked them is not kept.
+    private static let machineSurvey = Mutex<RenderNodeSurvey?>(nil)
+
+    private static func surveyMachine() -> RenderNodeSurvey {
+        machineSurvey.withLock { kept in
+            if let kept { return kept }
+            let survey = RenderNodeSurvey()
+            if !survey.lackedDescriptors { kept = survey }
+            return survey
+        }
+    }
 
     /// Makes a selector of the encoders that this package has, on this machine.
     public init() {
@@ -39,7 +50,7 @@ public struct EncoderSelector: Sendable {
     init(
         software: [VideoCodec: any EncoderFactory],
         hardware: @escaping @Sendable (_ device: String, VideoCodec) -> (any EncoderFactory)?,
-        survey: @escaping @Sendable () -> RenderNodeSurvey = { Self.machineSurvey }
+        survey: @escaping @Sendable () -> RenderNodeSurvey = { Self.surveyMachine() }
     ) {
         self.software = software
         self.hardware = hardware

@@ -69,8 +69,10 @@ final class BenchJob: Sendable {
 
     /// The plan of the options; with `--resume` and no word of a plan, that of the folder.
     private func plan() throws(MediaError) -> BenchmarkPlan {
-        if command.resume, command.plan.isEmpty, let folder = command.output {
-            return try Benchmark.plan(in: folder)
+        if command.resume, let folder = command.output {
+            // Whatever the plan: a folder whose name is mistyped would be begun anew.
+            let begun = try Benchmark.plan(in: folder)
+            if command.plan.isEmpty { return begun }
         }
         return try command.plan.plan { (path) throws(MediaError) in
             try BenchmarkFile.text(path, "the plan")

@@ -223,7 +223,7 @@ struct StreamArguments: ParsableArguments, Sendable {
     @Flag(help: "B-frames are no references.")
     var noBPyramid = false
 
-    @Flag(help: "B-frames may refer across an I-frame.")
+    @Flag(help: "B-frames may refer across an I-frame, which then is no key frame to containers.")
     var openGop = false
 
     @Option(parsing: .unconditional, help: ArgumentHelp("auto, cavlc or cabac (default: auto).", valueName: "mode"))

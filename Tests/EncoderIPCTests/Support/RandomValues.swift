@@ -189,8 +189,7 @@ extension SeededGenerator {
             call: maybe { $0.text() },
             status: maybe { $0.number() },
             isPermanent: flag(),
-            cause: maybe { .init(rawValue: $0.text()) },
-            remedies: list { $0.text() }
+            cause: maybe { .init(rawValue: $0.text()) }
         )
     }
 

@@ -103,8 +103,19 @@ extension Diagnosis {
         case .entrypointMissing:
             ["leave the choice of encoder to the driver: vatoolbox encode --low-power auto ..."] + device.fullBuild
         case .formatMissing: anotherEncoder
-        default: []
+        case .outOfDescriptors: ["allow more open files: ulimit -n 65536"]
+        default: remedies(forNode: cause, on: device)
         }
+    }
+
+    /// What to do about a node that a helper could not open: it sends no remedies. This process finds them if it is refused
+    /// for the same reason.
+    private static func remedies(forNode cause: MediaError.Cause, on device: DeviceFacts) -> [String] {
+        guard NodeRefusal.Cause(rawValue: cause.rawValue) != nil,
+            case .refused(let refusal)? = RenderNodeSurvey().node(named: device.path)?.access,
+            refusal.cause.rawValue == cause.rawValue
+        else { return [] }
+        return refusal.remedies
     }
 }
 
