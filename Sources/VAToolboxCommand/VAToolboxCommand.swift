@@ -141,6 +141,7 @@ struct VAToolboxCommand: ParsableCommand {
         do {
             try checkCommand(arguments)
             var command = try parseAsRoot(arguments)
+            do { try DeviceOptions.checkEnvironment() } catch { throw ValidationError(error.readable) }
             switch command {
             case let command as EncodeCommand:
                 let job = EncodeJob(command)

@@ -133,6 +133,19 @@ import Testing
         #expect(scratch.text("out/report.html") == page)
     }
 
+    /// Red, green and blue get a matrix as they get one in a session.
+    @Test func clipsMayBeRGB() throws {
+        try scratch.ffmpeg([
+            "-f", "lavfi", "-i", "testsrc2=size=160x96:rate=25:duration=1", "-c:v", "libx264rgb", "-preset",
+            "ultrafast", scratch.path("rgb.mp4"),
+        ])
+        let words = ["--quick", "--frames", "20", "--points", "100k,200k", "--quiet", "--encoders", "x264:ultrafast"]
+        let result = try scratch.bench(words + ["--clips", "rgb.mp4", "--size", "160x96", "--output", "out"])
+        #expect(result.status == 0, "\(result.errors)")
+        let runs = try scratch.benchReport(in: "out")["runs"] as? [[String: Any]] ?? []
+        #expect(!runs.isEmpty && runs.allSatisfy { $0["failure"] == nil || $0["failure"] is NSNull })
+    }
+
     @Test func whatIsNoBenchmarkIsNotGoneOnWith() throws {
         for arguments in [Self.resume, Self.small + ["--resume"]] {
             let none = try scratch.bench(arguments)

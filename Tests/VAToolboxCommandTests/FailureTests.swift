@@ -282,6 +282,17 @@ import Testing
         #expect(result.errors.contains(told) && !result.errors.contains("Unknown option"), "\(result.errors)")
     }
 
+    @Test(arguments: ["VATOOLBOX_PROOF=maybe", "VATOOLBOX_SANDBOX=yes", "VATOOLBOX_BREAKER=3,600"])
+    func variablesThatAreNotUnderstood(setting: String) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        let words = ["env", setting, Scratch.vatoolbox, "encode", "clip.mkv", "-o", "out.mp4"]
+        let result = try scratch.run(words)
+        let name = setting.prefix { $0 != "=" }
+        #expect(result.status == 2 && result.errors.contains("\(name) is not understood"), "\(result.errors)")
+        #expect(scratch.names == ["clip.mkv"])
+    }
+
     @Test(arguments: ["clip.ts", "-"])
     func standardOutputIsNotTheInput(input: String) throws {
         let scratch = try Scratch()

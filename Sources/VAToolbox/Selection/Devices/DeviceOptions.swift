@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import CLinux
+package import MediaTypes
 
 /// How a session chooses among GPUs, and what it has to know of one before it uses it.
 public struct DeviceOptions: Sendable {
@@ -43,14 +44,36 @@ public struct DeviceOptions: Sendable {
     /// Makes the defaults: GPUs in order, no limit, proofs of 15 seconds at most, in the user's state.
     public init() {}
 
+    /// Finds what a program should refuse at its start, and the library takes for not set: variables whose values are none.
+    ///
+    /// - Throws: `invalidArgument` with the variable, its value and the values that are allowed.
+    package static func checkEnvironment() throws(MediaError) {
+        for (name, allowed, isUnderstood) in variables {
+            guard let text = environment(name), !isUnderstood(text) else { continue }
+            throw MediaError(.invalidArgument, "\(name) is not understood", given: text, allowed: allowed)
+        }
+    }
+
+    private static let variables: [(name: String, allowed: String, isUnderstood: @Sendable (String) -> Bool)] = [
+        ("VATOOLBOX_PROOF", "on, off", { Proof(rawValue: $0) != nil }),
+        ("VATOOLBOX_SANDBOX", "on, off", { ["on", "off"].contains($0) }),
+        (
+            "VATOOLBOX_BREAKER", "off, or failures,window,pause,longest pause, as in 3,600,60,3600",
+            { $0 == "off" || breaker($0) != nil }
+        ),
+    ]
+
     private static var defaultBreaker: BreakerTimes? {
         guard let text = environment("VATOOLBOX_BREAKER") else { return BreakerTimes() }
-        if text == "off" { return nil }
+        return text == "off" ? nil : breaker(text) ?? BreakerTimes()
+    }
+
+    private static func breaker(_ text: String) -> BreakerTimes? {
         let numbers = text.split(separator: ",").compactMap { Double($0) }
         let allowed = BreakerTimes.allowedTimes
         let seconds = allowed.lowerBound / .seconds(1)...allowed.upperBound / .seconds(1)
         guard numbers.count == 4, (1...1000).contains(numbers[0]), numbers[1...].allSatisfy(seconds.contains) else {
-            return BreakerTimes()
+            return nil
         }
         return BreakerTimes(
             failures: Int(numbers[0]),
