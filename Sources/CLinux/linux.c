@@ -50,7 +50,7 @@ int linux_get_seals(int fd) {
 int linux_open_again(int fd) {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 int linux_name_thread(const char *name) {

@@ -33,8 +33,8 @@ RULES = """\
 
 - What fails is tried again on the same device: 5 creations, 20 failed frames in a row. A frame that has come out,
   together with all that is shown before it, ends a row; so a helper that is killed now and then is never too much.
-- Two missed deadlines are enough, in creation or at work, since each costs the whole deadline. 250 frames between
-  them make the first one forgotten; one frame does, if nobody else could go on.
+- Two missed deadlines are enough (`SessionLimits.missedDeadlines`), in creation or at work, since each costs the whole
+  deadline. 250 frames between them make the first one forgotten; one frame does, if nobody else could go on.
 - Time in which the program itself stands still does not count: SIGSTOP, a debugger, a container that is paused. An alarm
   that comes late by an eighth of the deadline tells of it. Encoders in helpers may be made anew after it.
 - x265's lookahead may find nothing for a frame under load, and keeps one more from then on. Up to 8 are allowed for; then

@@ -272,7 +272,7 @@ public struct HardwareEncoderOptions: Sendable, Hashable {
     /// with ``EncoderConfiguration/isLowLatency``, which allows no more, else 4.
     public var framesInFlight: Int?
     /// Whether rate control may change the quantizer from macroblock to macroblock (`VA_RC_MB`); `nil` leaves it to the
-    /// driver.
+    /// driver. Intel's GPUs before Gen11 take regions of interest while rates are controlled only if it is `true`.
     public var controlsMacroblocks: Bool?
 
     /// Frames in flight that are accepted.
