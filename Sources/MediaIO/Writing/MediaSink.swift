@@ -126,9 +126,9 @@ public final class MediaSink {
         isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
     }
 
-    /// Makes the checks of ``init(path:options:)`` and opens nothing: for those who have long work to do before.
+    /// Makes the checks of ``init(path:options:cancellation:)`` and opens nothing: for those who have long work to do before.
     ///
-    /// - Throws: as ``init(path:options:)``.
+    /// - Throws: as ``init(path:options:cancellation:)``.
     public static func validate(path: String, options: Options = Options()) throws(MediaError) {
         _ = try target(path: path, options: options)
     }
