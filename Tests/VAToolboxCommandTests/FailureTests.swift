@@ -282,7 +282,7 @@ import Testing
         #expect(result.errors.contains(told) && !result.errors.contains("Unknown option"), "\(result.errors)")
     }
 
-    @Test(arguments: ["VATOOLBOX_PROOF=maybe", "VATOOLBOX_SANDBOX=yes", "VATOOLBOX_BREAKER=3,600"])
+    @Test(arguments: ["VATOOLBOX_PROOF=maybe", "VATOOLBOX_SANDBOX=yes", "VATOOLBOX_BREAKER=3,600,x,60,3600"])
     func variablesThatAreNotUnderstood(setting: String) throws {
         let scratch = try Scratch()
         try scratch.makeClip()
@@ -291,6 +291,8 @@ import Testing
         let name = setting.prefix { $0 != "=" }
         #expect(result.status == 2 && result.errors.contains("\(name) is not understood"), "\(result.errors)")
         #expect(scratch.names == ["clip.mkv"])
+        let empty = try scratch.run(["env", "\(name)=", Scratch.vatoolbox, "encode", "clip.mkv", "-o", "out.mp4"])
+        #expect(empty.status == 0, "\(empty.errors)")
     }
 
     @Test(arguments: ["clip.ts", "-"])

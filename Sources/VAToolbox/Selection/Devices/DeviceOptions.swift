@@ -49,7 +49,8 @@ public struct DeviceOptions: Sendable {
     /// - Throws: `invalidArgument` with the variable, its value and the values that are allowed.
     package static func checkEnvironment() throws(MediaError) {
         for (name, allowed, isUnderstood) in variables {
-            guard let text = environment(name), !isUnderstood(text) else { continue }
+            // Empty is as good as not set.
+            guard let text = environment(name), !text.isEmpty, !isUnderstood(text) else { continue }
             throw MediaError(.invalidArgument, "\(name) is not understood", given: text, allowed: allowed)
         }
     }
@@ -69,12 +70,13 @@ public struct DeviceOptions: Sendable {
     }
 
     private static func breaker(_ text: String) -> BreakerTimes? {
-        let numbers = text.split(separator: ",").compactMap { Double($0) }
+        let words = text.split(separator: ",", omittingEmptySubsequences: false)
+        let numbers = words.compactMap { Double($0) }
         let allowed = BreakerTimes.allowedTimes
         let seconds = allowed.lowerBound / .seconds(1)...allowed.upperBound / .seconds(1)
-        guard numbers.count == 4, (1...1000).contains(numbers[0]), numbers[1...].allSatisfy(seconds.contains) else {
-            return nil
-        }
+        guard words.count == 4, numbers.count == 4, (1...1000).contains(numbers[0]),
+            numbers[1...].allSatisfy(seconds.contains)
+        else { return nil }
         return BreakerTimes(
             failures: Int(numbers[0]),
             window: .seconds(numbers[1]),
