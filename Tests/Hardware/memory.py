@@ -181,6 +181,21 @@ def copy_without_room(program, folder, *options):
     return scenario.complaints
 
 
+def copy_between_rows(program, folder, *options):
+    """DMA-BUFs whose second plane begins within a row: Intel's newer driver would begin to read with the row, and is not
+    given them; others are."""
+    frames = 30
+    words = ("memory=dma-buf", "gap=64", *options)
+    other = run(program, folder, frames, *words)
+    scenario = run(program, folder, frames, *words, copied=frames, vendor="Intel iHD driver for a test - 23.1.1")
+    for each in (other, scenario):
+        if not each.complaints:
+            check_releases(each, frames)
+    scenario.expect("times that it was told", scenario.ended.output.count(TOLD), 1)
+    scenario.expect("times that the other driver's copies were told", other.ended.output.count(TOLD), 0)
+    return other.complaints + scenario.complaints
+
+
 def copy_once(program, folder, memory, *options, copies=1, **driver):
     """Pictures in the processor's memory are copied: as often as is told, into surfaces that are used again."""
     frames = 30
@@ -198,6 +213,7 @@ def all_memories(full):
         found[f"DMA-BUFs, {isolation}"] = (import_once, "b-frames=2", words)
         found[f"a DMA-BUF that is refused, {isolation}"] = (refuse_one, words)
         found[f"DMA-BUFs without room for macroblocks, {isolation}"] = (copy_without_room, words)
+        found[f"DMA-BUFs whose planes begin within rows, {isolation}"] = (copy_between_rows, words)
         found[f"DMA-BUFs of 10 bits, {isolation}"] = (import_once, *TEN_BITS, words)
         if full:
             found[f"DMA-BUFs of 642x358, {isolation}"] = (import_once, words, dict(size=(642, 358)))

@@ -35,7 +35,8 @@ final class PictureSource {
         captured = try CaptureBuffers(
             options.memory == .dmaBuf ? options.buffers : 0,
             description,
-            rowUnit: options.hasRoom ? 16 : 2
+            rowUnit: options.hasRoom ? 16 : 2,
+            gap: options.gap
         )
         copy = options.memory == nil ? nil : try Self.file(path)
     }
@@ -101,8 +102,10 @@ private final class CaptureBuffers: Sendable {
     }
     private let free = Mutex(Free())
 
-    /// - Parameter rowUnit: Planes have a multiple of so many rows.
-    init(_ count: Int, _ description: PixelBuffer.Description, rowUnit: Int) throws {
+    /// - Parameters:
+    ///   - rowUnit: Planes have a multiple of so many rows.
+    ///   - gap: How many bytes lie behind each plane.
+    init(_ count: Int, _ description: PixelBuffer.Description, rowUnit: Int, gap: Int) throws {
         self.description = description
         self.count = count
         let rows = (description.height + rowUnit - 1) / rowUnit * rowUnit
@@ -112,7 +115,7 @@ private final class CaptureBuffers: Sendable {
         var byteCount = 0
         for extent in padded.planeExtents {
             layouts.append(PlaneLayout(offset: byteCount, bytesPerRow: (extent.bytesPerRow + 255) & ~255))
-            byteCount += layouts[layouts.count - 1].bytesPerRow * extent.rows
+            byteCount += layouts[layouts.count - 1].bytesPerRow * extent.rows + gap
         }
         self.layouts = layouts
         for number in 0..<count {

@@ -47,6 +47,8 @@ struct ScenarioOptions: Sendable {
     var isNumbered = false
     /// Whether they have room for whole macroblocks.
     var hasRoom = true
+    /// How many bytes lie between their planes, beside that room.
+    var gap = 0
     /// Whether the session is cancelled after the last frame, not finished.
     var isCancelled = false
     var actions: [Int: [Action]] = [:]
@@ -98,6 +100,7 @@ struct ScenarioOptions: Sendable {
         case "together": together = max(1, number)
         case "pause": pause = number
         case "buffers": buffers = number
+        case "gap": gap = number
         case "interval": configuration.keyFrameInterval = KeyFrameInterval(frames: number)
         case "refresh":
             configuration.usesIntraRefresh = true

@@ -80,8 +80,6 @@ extension DeviceSettlement {
         return min(max(asked, 1), 3)
     }
 
-    private var isLowPower: Bool { capabilities.entrypoint == .encSliceLowPower }
-
     /// Marking and unmarking them is said in slice headers.
     private func longTermReferences() -> Int {
         packedHeaders.isEmpty || references.list0 == 0 ? 0 : min(max(configuration.longTermReferences, 0), 15)
