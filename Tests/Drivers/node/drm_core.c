@@ -130,6 +130,8 @@ int drm_wait_until(struct drm_file *file, int64_t deadline)
     const struct timespec step = {.tv_nsec = 10000000};
     bool is_gone;
 
+    if (deadline == INT64_MAX)
+        trace("renderD%u waits without end", node->number);
     nodes_unlock();
     while (!(is_gone = node_is_gone(node)) && monotonic_nanoseconds() < deadline)
         nanosleep(&step, NULL);
