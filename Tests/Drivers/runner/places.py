@@ -88,6 +88,9 @@ def client_environment(folder, *, node="generic", persona="intel", limits="", fa
         "GST_VA_ALL_DRIVERS": "1",
         "GST_VAAPI_ALL_DRIVERS": "1",
         "GST_REGISTRY_FORK": "no",
+        # Its elements tell why they give up only in this way.
+        "GST_DEBUG": "1",
+        "GST_DEBUG_NO_COLOR": "1",
         "GST_REGISTRY": str(folder / f"gstreamer-{node}-{persona}-{re.sub('[^a-z0-9]', '', limits)}.registry"),
     }
     environment.update({name: value for name, value in settings.items() if value})

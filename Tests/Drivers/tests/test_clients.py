@@ -92,7 +92,7 @@ def report_failure(row, verdict, problem):
     for item in (verdict.findings + verdict.leaks)[:6] + complaints[:4]:
         print(f"    {item}")
     if verdict.ended.status != 0 or not verdict.decoded:
-        print("    " + "\n    ".join(verdict.ended.output.splitlines()[-6:]))
+        print("    " + "\n    ".join(verdict.ended.output.splitlines()[-20:]))
 
 
 def summarise(results, seconds):
