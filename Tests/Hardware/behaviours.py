@@ -207,6 +207,26 @@ def lose_frames_of_waves(program, folder, lost, told, period, *options, frames=5
     return scenario.complaints
 
 
+def split_segments(program, folder, mode, seeds, *options, persona="intel"):
+    """Coded pictures that the driver hands over in segments come out as the stream that they are in one segment."""
+    frames = 20
+    whole = Scenario(program, folder, f"frames={frames}", *options, persona=persona)
+    whole.check_whole(frames)
+    if whole.complaints:
+        return whole.complaints
+    stream_of_one = whole.output.read_bytes()
+    for seed in seeds:
+        settings = {"REFERENCE_DRIVER_SEGMENTS": mode, "REFERENCE_DRIVER_SEED": str(seed)}
+        divided = Scenario(program, folder, f"frames={frames}", *options, persona=persona, settings=settings)
+        divided.check_whole(frames)
+        counts = [entry["count"] for entry in divided.journal.entries if entry.get("kind") == "segments"]
+        divided.require(len(counts) >= frames and max(counts) > 1, f"segments of pictures: {counts}")
+        divided.require(divided.output.read_bytes() == stream_of_one, "it is another stream than in one segment")
+        if divided.complaints:
+            return [f"seed {seed}", *divided.complaints]
+    return []
+
+
 def of_codec(codec, full):
     """Names, and functions of a program and a folder, of either codec."""
     found = {}
@@ -247,7 +267,14 @@ def of_codec(codec, full):
     found["frames of a largest size"] = (keep_frames_small, 6000, "average=2000000", chosen)
     found["columns of intra refresh"] = (begin_in_a_wave, 1, 10, "b-frames=0", chosen)
     found["rows of intra refresh"] = (begin_in_a_wave, 2, 7, chosen)
+    for mode in ("units", "bare-units", "random", "mixed"):
+        found[f"segments: {mode}"] = (split_segments, mode, [1], "slices=4", "b-frames=2", chosen)
+    found["segments: random, in a helper"] = (split_segments, "random", [2], "isolation=process", chosen)
+    found["segments: mixed, on AMD"] = (split_segments, "mixed", [3], chosen, dict(persona="amd"))
     if full:
+        # 200 pictures, each divided in its own way.
+        for mode in ("random", "mixed"):
+            found[f"segments: {mode}, 200 times"] = (split_segments, mode, range(10, 20), "slices=4", chosen)
         found["constant rate and its buffer, no B-frames"] = (
             keep_to_buffer, 256_000, "interval=none", "b-frames=0", chosen)
         found["constant rate and its buffer, key frames only"] = (keep_to_buffer, 640_000, "interval=1", chosen)

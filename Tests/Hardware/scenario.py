@@ -13,7 +13,8 @@ from runner.places import build, client_environment
 class Scenario:
     """One run of `HardwareScenarios encode`: what it said, what the driver said, and the stream."""
 
-    def __init__(self, program, folder, *options, persona="intel", limits="", faults="", vendor="", timeout=120):
+    def __init__(self, program, folder, *options, persona="intel", limits="", faults="", vendor="", timeout=120,
+                 settings=None):
         self.folder = Path(folder)
         self.codec = "hevc" if "codec=hevc" in options else "h264"
         self.output = self.folder / f"stream.{self.codec}"
@@ -21,7 +22,7 @@ class Scenario:
         journal.unlink(missing_ok=True)
         self.complaints = []
         self.command = [str(program), "encode", str(self.output), *options]
-        extra = {"REFERENCE_DRIVER_VENDOR": vendor} if vendor else None
+        extra = (settings or {}) | ({"REFERENCE_DRIVER_VENDOR": vendor} if vendor else {})
         environment = client_environment(build(), persona=persona, limits=limits, faults=faults, journal=journal,
                                          extra=extra)
         self.ended = run(self.command, environment, timeout)

@@ -3,6 +3,7 @@
 import BitstreamSyntax
 import CLibVA
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import HardwareEncoder
@@ -56,7 +57,7 @@ import Testing
         #expect(error?.code == .frameFailed && error?.given == "status 0x8000, 2 bytes")
         try withSegments([([1, 2], nil, bad)]) { segments in
             let status = try CodedPictureStatus(segments, Quirks(vendor: DriverNumbers.navi21.vendor, codec: .h264))
-            #expect(!status.isOverflown && status.segments.map(\.count) == [2])
+            #expect(!status.isOverflown && status.pieces.map(\.bytes.count) == [2])
         }
     }
 
@@ -69,7 +70,7 @@ import Testing
         // More than the buffer has: what is there is not looked at beyond its end.
         try withSegments([([1, 2, 3, 4], 9, 0)], capacity: 4) { segments in
             let status = try CodedPictureStatus(segments)
-            #expect(status.isOverflown && status.segments.map(\.count) == [4])
+            #expect(status.isOverflown && status.pieces.map(\.bytes.count) == [4])
         }
         // Nothing at all came out, for lack of room.
         try withSegments([([], nil, overflow)]) { segments in
@@ -91,11 +92,11 @@ import Testing
         }
         try withSegments([([1, 2, 3], nil, 0)], capacity: 4) { segments in
             let status = try CodedPictureStatus(segments, intel)
-            #expect(status.segments.map(\.count) == [3])
+            #expect(status.pieces.map(\.bytes.count) == [3])
         }
         try withSegments([([1, 2, 3, 4], nil, 0)], capacity: 4) { segments in
             let status = try CodedPictureStatus(segments)
-            #expect(status.segments.map(\.count) == [4])
+            #expect(status.pieces.map(\.bytes.count) == [4])
         }
     }
 
@@ -104,9 +105,56 @@ import Testing
         let second = try Self.annexB.join([Self.idr, Self.slice])
         try withSegments([(first, nil, 0), ([], nil, 0), (second, nil, 0)]) { segments in
             let status = try CodedPictureStatus(segments)
-            let unit = try CodedAccessUnit(status.segments, .h264)
+            let unit = try CodedAccessUnit(status.pieces, .h264)
             #expect(unit.isIDR)
             #expect(bytes(unit.coded(delimiter: nil, inserting: [])) == [Self.idr, Self.idr, Self.slice])
+        }
+    }
+
+    /// `va.h` has drivers end segments where they like: the pieces are one stream, whatever they cut in two.
+    @Test(arguments: [VideoCodec.h264, .hevc])
+    func segmentsMayEndAnywhere(codec: VideoCodec) throws {
+        let units: [[UInt8]] =
+            codec == .h264
+            ? [[9, 0x10], Self.idr, Self.slice] : [[0x46, 1, 0x10], [0x26, 1, 0xAF, 3], [0x02, 1, 0xD0]]
+        let stream = [0] + (try Self.annexB.join(units)) + [0, 0]
+        var random = SplitMix(24)
+        for _ in 0..<200 {
+            let ends = (0..<Int.random(in: 0...6, using: &random))
+                .map { _ in Int.random(in: 0...stream.count, using: &random) }.sorted()
+            let bounds = [0] + ends + [stream.count]
+            let pieces = zip(bounds, bounds.dropFirst()).map { (bytes: Array(stream[$0..<$1]), Int?.none, UInt32(0)) }
+            try withSegments(pieces) { segments in
+                let unit = try CodedAccessUnit(try CodedPictureStatus(segments).pieces, codec)
+                #expect(bytes(unit.coded(delimiter: units[0], inserting: [])) == units, "cut at \(ends)")
+            }
+        }
+    }
+
+    /// Such a segment is a whole unit, with a start code or without, and ends a unit before it.
+    @Test func segmentsThatAreSingleUnitsMayLackStartCodes() throws {
+        let single = UInt32(VA_CODED_BUF_STATUS_SINGLE_NALU)
+        let code: [UInt8] = [0, 0, 0, 1]
+        let list: [(bytes: [UInt8], size: Int?, status: UInt32)] = [
+            (Self.idr + [0, 0], nil, single), ([0], nil, 0), (Array(code[1...]) + Self.idr.prefix(1), nil, 0),
+            (Array(Self.idr.dropFirst()), nil, 0), (code + Self.slice, nil, single), (Self.slice, nil, single),
+        ]
+        try withSegments(list) { segments in
+            let unit = try CodedAccessUnit(try CodedPictureStatus(segments).pieces, .h264)
+            #expect(bytes(unit.coded(delimiter: nil, inserting: [])) == [Self.idr, Self.idr, Self.slice, Self.slice])
+        }
+        // Drivers whose status has garbage there mean nothing by it: without a start code there is no unit.
+        let quirks = Quirks(vendor: DriverNumbers.navi21.vendor, codec: .h264)
+        try withSegments([(Self.idr, nil, single)]) { segments in
+            let status = try CodedPictureStatus(segments, quirks)
+            #expect(throws: MediaError.self) { try CodedAccessUnit(status.pieces, .h264) }
+        }
+    }
+
+    @Test func segmentsHaveNoMoreThanTheBuffer() throws {
+        try withSegments([([1, 2, 3], nil, 0), ([4, 5], nil, 0)], capacity: 4) { segments in
+            let status = try CodedPictureStatus(segments)
+            #expect(status.isOverflown)
         }
     }
 
@@ -119,7 +167,7 @@ import Testing
 
     private func accessUnit<Result>(_ units: [[UInt8]], _ body: (CodedAccessUnit) throws -> Result) throws -> Result {
         let stream = try Self.annexB.join(units)
-        return try stream.withUnsafeBytes { try body(try CodedAccessUnit([$0], .h264)) }
+        return try stream.withUnsafeBytes { try body(try CodedAccessUnit([CodedPiece(bytes: $0)], .h264)) }
     }
 
     @Test func setsAndDelimitersAreTakenOutAndWhatIsWantedPutInFront() throws {
@@ -153,7 +201,7 @@ import Testing
     @Test(arguments: [[], [0, 0, 0, 0], [1, 2, 3, 4], [0, 0, 1, 0x67, 1], [0, 0, 1, 6, 5]] as [[UInt8]])
     func memoryWithoutASliceIsNoPicture(_ memory: [UInt8]) {
         let error = #expect(throws: MediaError.self) {
-            _ = try memory.withUnsafeBytes { try CodedAccessUnit([$0], .h264) }
+            _ = try memory.withUnsafeBytes { try CodedAccessUnit([CodedPiece(bytes: $0)], .h264) }
         }
         #expect(error?.code == .malformedData)
     }

@@ -164,7 +164,7 @@ import Testing
             let bytes = try driver.code(sent, isIDR: isIDR, duration: 1 / test.frameRate.doubleValue)
             let units = isIDR ? try PictureMessages.withInitialDelay(clock.initialDelay, in: sent, of: stream) : sent
             let data = try bytes.withUnsafeBytes { memory in
-                try CodedAccessUnit([memory], .h264).coded(
+                try CodedAccessUnit([CodedPiece(bytes: memory)], .h264).coded(
                     delimiter: units.delimiter,
                     inserting: isIDR ? units.messages : [],
                     replacingBufferingPeriod: isIDR

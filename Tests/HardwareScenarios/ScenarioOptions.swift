@@ -109,6 +109,7 @@ struct ScenarioOptions: Sendable {
         case "layers": configuration.temporalLayers = number
         case "marks": configuration.longTermReferences = number
         case "depth": configuration.hardware.framesInFlight = number
+        case "slices": configuration.slices = number
         case "bits": configuration.bitDepth = number
         case "average": configuration.rateControl = .averageBitRate(number, peak: .limit(number * 3 / 2))
         case "constant": configuration.rateControl = .constantBitRate(number)

@@ -46,6 +46,12 @@ public enum NALUnitFraming: Hashable, Sendable {
         }
     }
 
+    /// Whether bytes begin with a start code of Annex B, or with zero bytes before one.
+    public static func hasStartCode(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let end = bytes.endOfZeros(from: 0)
+        return end >= 2 && end < bytes.count && bytes[end] == 1
+    }
+
     /// Changes the framing of whole units.
     ///
     /// - Parameters:

@@ -17,20 +17,30 @@ struct CodedAccessUnit {
     }
 
     private let units: [Unit]
+    /// Owns the memory of units that lie in several segments.
+    private let streams: CodedStreams
 
     /// Finds the NAL units.
     ///
     /// - Parameters:
-    ///   - segments: the coded segments, each beginning with a start code or with zeros before one.
+    ///   - pieces: the coded segments, in order.
     ///   - codec: what was coded.
     /// - Throws: `malformedData` if there is no slice, or if something is there that begins with no start code.
-    init(_ segments: [UnsafeRawBufferPointer], _ codec: VideoCodec) throws(MediaError) {
+    init(_ pieces: [CodedPiece], _ codec: VideoCodec) throws(MediaError) {
+        streams = CodedStreams(pieces)
         do throws(BitstreamError) {
             var units: [Unit] = []
-            for segment in segments {
-                for range in try NALUnitFraming.annexB.nalUnits(in: segment) {
-                    let bytes = UnsafeRawBufferPointer(rebasing: segment[range])
-                    units.append(Unit(bytes: bytes, header: try codec.nalUnitHeader(of: bytes)))
+            func add(_ bytes: UnsafeRawBufferPointer) throws(BitstreamError) {
+                units.append(Unit(bytes: bytes, header: try codec.nalUnitHeader(of: bytes)))
+            }
+            for part in streams.parts {
+                switch part {
+                case .stream(let stream):
+                    for range in try NALUnitFraming.annexB.nalUnits(in: stream) {
+                        try add(UnsafeRawBufferPointer(rebasing: stream[range]))
+                    }
+                case .bareUnit(let bytes):
+                    try add(bytes)
                 }
             }
             self.units = units
@@ -46,7 +56,9 @@ struct CodedAccessUnit {
     var isIDR: Bool { units.contains { $0.header.isIDR } }
 
     /// The parameter sets, in order, copied.
-    var parameterSets: [[UInt8]] { units.filter { $0.header.isParameterSet }.map { Array($0.bytes) } }
+    var parameterSets: [[UInt8]] {
+        withExtendedLifetime(streams) { units.filter { $0.header.isParameterSet }.map { Array($0.bytes) } }
+    }
 
     /// Copies the units, each behind its length as a 32-bit big-endian number, without parameter sets.
     ///
@@ -74,7 +86,9 @@ struct CodedAccessUnit {
                 offset += 4 + bytes.count
             }
             for unit in front { unit.withUnsafeBytes(append) }
-            for unit in kept { append(unit.bytes) }
+            withExtendedLifetime(streams) {
+                for unit in kept { append(unit.bytes) }
+            }
             return offset
         }
     }

@@ -6,8 +6,8 @@ internal import VAAPI
 
 /// What a driver says of a picture that it has coded.
 struct CodedPictureStatus {
-    /// The bytes of all segments.
-    let segments: [UnsafeRawBufferPointer]
+    /// The segments that have bytes.
+    let pieces: [CodedPiece]
     /// Whether it did not fit the coded buffer.
     let isOverflown: Bool
 
@@ -16,23 +16,30 @@ struct CodedPictureStatus {
     /// - Parameter quirks: What the driver is known to say that means nothing.
     /// - Throws: `frameFailed` if nothing was coded, unless that was for lack of room: drivers tell a failure by an empty picture, with or without a status.
     init(_ coded: CodedSegments, _ quirks: Quirks = Quirks()) throws(MediaError) {
-        var segments: [UnsafeRawBufferPointer] = []
+        var pieces: [CodedPiece] = []
+        var count = 0
         var status: UInt32 = 0
         var isCut = false
         for segment in coded {
-            status |= segment.status & quirks.statusMask
+            let told = segment.status & quirks.statusMask
+            status |= told
             isCut = isCut || segment.size > segment.bytes.count
             let isUnused = quirks.fullBufferIsUnused && segment.size == coded.capacity
-            if !segment.bytes.isEmpty, !isUnused { segments.append(segment.bytes) }
+            if segment.bytes.isEmpty || isUnused { continue }
+            let isSingleUnit = told & UInt32(VA_CODED_BUF_STATUS_SINGLE_NALU) != 0
+            pieces.append(CodedPiece(bytes: segment.bytes, isSingleUnit: isSingleUnit))
+            count += segment.bytes.count
+            // More than the buffer has: what the driver says of its segments cannot be right.
+            if count > coded.capacity { isCut = true }
         }
-        self.segments = segments
+        self.pieces = pieces
         isOverflown = isCut || status & UInt32(VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK) != 0
         let isBad = status & UInt32(VA_CODED_BUF_STATUS_BAD_BITSTREAM) != 0
-        guard !isOverflown, isBad || segments.isEmpty else { return }
+        guard !isOverflown, isBad || pieces.isEmpty else { return }
         throw MediaError(
             .frameFailed,
             isBad ? "the driver says that the coded picture is bad" : "the driver has coded nothing",
-            given: "status 0x\(String(status, radix: 16)), \(segments.reduce(0) { $0 + $1.count }) bytes"
+            given: "status 0x\(String(status, radix: 16)), \(count) bytes"
         )
     }
 }

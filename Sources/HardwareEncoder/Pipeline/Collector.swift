@@ -36,7 +36,7 @@ final class Collector<Coder: PictureCoder>: Sendable {
     ) throws(MediaError) -> Pipeline<PictureJob<Coder>>.Outcome {
         let status = try CodedPictureStatus(segments, job.coder.setup.device.quirks)
         if status.isOverflown { return .overflown }
-        let unit = try CodedAccessUnit(status.segments, Coder.Stream.codec)
+        let unit = try CodedAccessUnit(status.pieces, Coder.Stream.codec)
         guard unit.isIDR == job.picture.isIDR else {
             throw MediaError(
                 .malformedData,

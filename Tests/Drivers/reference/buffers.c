@@ -37,6 +37,7 @@ void buffer_free(struct driver *driver, struct buffer *buffer)
         object_release_locked(driver, buffer->surface);
     else
         free(buffer->data);
+    free(buffer->segments);
     free(buffer);
 }
 
@@ -143,7 +144,7 @@ static void map_coded(struct driver *driver, struct buffer *buffer, void **point
         journal_finding(JOURNAL_NOWHERE, "map-without-sync", "va.h Notes about synchronization interfaces",
                         "coded buffer 0x%08x is mapped before vaSyncBuffer or vaSyncSurface", id);
     wait_for_buffer(driver, buffer, VA_TIMEOUT_INFINITE);
-    *pointer = &buffer->segment;
+    *pointer = buffer->segments ? buffer->segments : &buffer->segment;
 }
 
 /* With the lock held. A derived image of a surface that a picture is coded from. */

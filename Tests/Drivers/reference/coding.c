@@ -154,7 +154,8 @@ static uint32_t segment_status(const struct driver *driver, const struct job *jo
 }
 
 /* Fills the coded buffer, which nobody else touches while the job is pending. */
-static void store(const struct job *job, struct job_result *result, const struct coded_fault *fault)
+static void store(const struct driver *driver, const struct job *job, struct job_result *result,
+                  const struct coded_fault *fault)
 {
     struct buffer *coded = job->coded;
     size_t whole = result->failed ? 0 : result->stream.count / 8;
@@ -178,6 +179,11 @@ static void store(const struct job *job, struct job_result *result, const struct
         .status = fault->has_status ? fault->status : result->status,
         .buf = coded->data,
     };
+    free(coded->segments);
+    /* A size that is a fault is not to be read. */
+    coded->segments = fault->has_size ? NULL
+                                      : segments_make(driver->segmentation, driver->segment_seed, job->place,
+                                                      &coded->segment);
 }
 
 /* Codes the negative of the picture, for a fault; the application's memory stays as it is. */
@@ -236,7 +242,7 @@ static bool work_on(struct driver *driver, struct context *context, const struct
         code_picture(driver, context, job, &result);
     }
     result.status = segment_status(driver, job, &result);
-    store(job, &result, &fault);
+    store(driver, job, &result, &fault);
     job_report(driver, job, &result, job->coded->segment.size);
     bits_release(&result.stream);
     return true;

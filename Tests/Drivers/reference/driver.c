@@ -75,7 +75,8 @@ static bool read_settings(struct driver *driver)
     driver->dump_folder = environment_text("REFERENCE_DRIVER_DUMP");
     if (persona_read(&driver->persona, problem, sizeof(problem)) &&
         read_effort(&driver->effort, problem, sizeof(problem)) && faults_read(problem, sizeof(problem)) &&
-        read_judge(problem, sizeof(problem)) && check_journal(problem, sizeof(problem)))
+        read_judge(problem, sizeof(problem)) &&
+        segments_read(&driver->segmentation, &driver->segment_seed, problem, sizeof(problem)) && check_journal(problem, sizeof(problem)))
         return true;
     fprintf(stderr, "reference driver: %s\n", problem);
     return false;

@@ -13,6 +13,7 @@
 #include "entry_points.h"
 #include "personas.h"
 #include "pixels.h"
+#include "segments.h"
 
 #include <pthread.h>
 #include <va/va_backend.h>
@@ -44,6 +45,8 @@ struct driver {
     pthread_cond_t changed; /* a picture was completed, or a context's queue has changed */
     struct persona persona;
     enum effort effort;
+    enum segmentation segmentation;
+    uint64_t segment_seed;
     const char *dump_folder; /* or NULL */
     uint64_t submissions; /* pictures given to workers so far */
     struct object *objects[OBJECT_BUCKETS];
@@ -107,7 +110,8 @@ struct buffer {
     VAImageID image;         /* the image it belongs to, or VA_INVALID_ID */
     uint32_t mapped;
     /* Coded buffers only: */
-    VACodedBufferSegment segment;
+    VACodedBufferSegment segment;   /* the whole picture */
+    VACodedBufferSegment *segments; /* its list, owned; NULL: it is one segment */
     bool pending; /* a picture is to be coded into it */
     bool filled;  /* holds a picture */
     bool waited;  /* vaSyncBuffer was called since the picture was submitted */

@@ -146,7 +146,7 @@ class ListingTest(DriverTest):
         for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"),
                             ("LIMITS", "formats=p010"), ("LIMITS", "formats=nv12,i420"),
                             ("LIMITS", "hevc=yes"), ("LIMITS", "ctb=8,64"), ("LIMITS", "ctb=64,32"), ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
-                            ("EFFORT", "much"), ("JUDGE", "0ff"), ("JOURNAL", "/nowhere/journal")):
+                            ("EFFORT", "much"), ("SEGMENTS", "many"), ("JUDGE", "0ff"), ("JOURNAL", "/nowhere/journal")):
             with self.subTest(f"{name}={value}"):
                 ended = self.client("driver_client", extra={f"REFERENCE_DRIVER_{name}": value})
                 self.assertRegex(ended.output, f"reference driver: REFERENCE_DRIVER_{name}.*{re.escape(value)}")
@@ -347,7 +347,8 @@ class ResubmissionTest(DriverTest):
 
 @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
 class FfmpegTest(DriverTest):
-    def encode(self, persona, size, *options, effort="", frames=6, codec="h264", source="testsrc=size={}:rate=25"):
+    def encode(self, persona, size, *options, effort="", frames=6, codec="h264", source="testsrc=size={}:rate=25",
+               extra=None):
         stream = self.folder / f"stream.{codec}"
         command = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-init_hw_device", "vaapi=gpu:/dev/dri/renderD128", "-f",
                    "lavfi", "-i", source.format(size), "-frames:v", str(frames), "-vf",
@@ -355,7 +356,7 @@ class FfmpegTest(DriverTest):
         if self.journal.exists():
             self.journal.unlink()
         ended = run(command, client_environment(self.built, persona=persona, journal=self.journal,
-                                                effort=effort), 60)
+                                                effort=effort, extra=extra), 60)
         self.assertEqual(ended.status, 0, ended.output)
         return stream
 
@@ -367,6 +368,17 @@ class FfmpegTest(DriverTest):
                     stream = self.encode(persona, size, "-bf", "0", *low_power)
                     self.assertEqual(len(kinds(self.journal, "picture")), 6)
                     self.assert_exact(stream)
+
+    def test_segments_are_pieces_of_one_stream(self):
+        """ffmpeg puts all segments behind each other, as va.h has it."""
+        for codec in ("h264", "hevc"):
+            whole = self.encode("intel", "178x100", "-bf", "0", codec=codec).read_bytes()
+            for mode in ("units", "random"):
+                with self.subTest(f"{codec} {mode}"):
+                    stream = self.encode("intel", "178x100", "-bf", "0", codec=codec,
+                                         extra={"REFERENCE_DRIVER_SEGMENTS": mode})
+                    self.assertGreater(max(entry["count"] for entry in kinds(self.journal, "segments")), 1)
+                    self.assertEqual(stream.read_bytes(), whole)
 
     def test_the_source_arrives_as_it_was_sent(self):
         self.encode("intel", "178x100", "-bf", "0")
