@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How much of each area fits into a given time: for `scripts/verify all --budget`.
+
+A share is a way to run an area: its arguments, and the minutes that it takes on two cores of a quiet machine. Shares of an
+area are listed from the smallest to the whole; an area that is not listed has only itself. `{seed}` stands for the seed
+of the run, so that runs with other seeds see other parts."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Share:
+    minutes: float
+    arguments: str
+    name: str = "whole"
+
+
+# What has not been measured takes as long as this.
+UNKNOWN = Share(10, "")
+
+SHARES = {
+    "bench": [Share(1, "{seed}")],
+    "bench-cost": [Share(1, "--only quick", "quick"), Share(6, "")],
+    "benchmarks": [Share(8, "--rounds 6", "6 rounds"), Share(10, "")],
+    "coverage": [Share(14, "")],
+    "docker": [Share(11, "")],
+    "documentation": [Share(1, "")],
+    "drivers": [Share(4, "--sample", "sample"), Share(24, "")],
+    "environments": [Share(1, "")],
+    "failover": [Share(2, "--sample --seed {seed}", "sample"), Share(10, "--seed {seed}")],
+    "fresh-machine": [Share(13, "--command scripts/demo", "demo"), Share(49, "")],
+    "fuzz": [Share(8, "--minutes 1", "1 minute each"), Share(25, "--minutes 4", "4 minutes each"),
+             Share(55, "--minutes 10", "10 minutes each"), Share(104, "")],
+    "hardware": [Share(2, "--sample --seed {seed}", "sample"), Share(6, "--seed {seed}")],
+    "hardware-cost": [Share(3, "")],
+    "hardware-endurance": [Share(1, "--sample", "sample"), Share(2, "")],
+    "instructions": [Share(1, "")],
+    "isolation": [Share(2, "--kills 40 --seed {seed}", "40 kills"), Share(8, "--seed {seed}")],
+    "isolation-cost": [Share(2, "--pairs 7", "7 pairs"), Share(8, "")],
+    "isolation-sessions": [Share(1, "")],
+    "limits": [Share(5, "")],
+    "odd-files": [Share(1, "--sample", "sample"), Share(2, "")],
+    "probe-exhaustive": [Share(5, "")],
+    "sanitizers": [Share(8, "address --part leaks", "leaks"), Share(18, "--part hardware --part leaks", "without suites"),
+                   Share(31, "")],
+    "session": [Share(3, "--length 5", "5 inputs"), Share(24, "")],
+    "setup": [Share(0.2, "")],
+    "soak": [Share(1, "--sample --seed {seed}", "sample"), Share(10, "--seed {seed}")],
+    "speed": [Share(5, "--pairs 7", "7 pairs"), Share(20, "")],
+    "switch-files": [Share(2, "--without-browser", "without browser"), Share(4, "")],
+}
+
+
+def plan(areas, minutes, pace=1.0, shares=None):
+    """The share of each area, so that all of them take at most `minutes`: first the smallest of each, then larger ones as
+    long as there is time, those that cost least first. Areas that are left out for want of time have no entry.
+
+    `pace` is how much longer this machine takes than the figures say."""
+    known = SHARES if shares is None else shares
+    rungs = {area: known.get(area, [UNKNOWN]) for area in areas}
+    chosen, left = {}, minutes / pace
+    for area in sorted(areas, key=lambda area: rungs[area][0].minutes):
+        if rungs[area][0].minutes <= left:
+            chosen[area] = 0
+            left -= rungs[area][0].minutes
+    while steps := [(cost, area) for area, rung in chosen.items() if rung + 1 < len(rungs[area])
+                    and (cost := rungs[area][rung + 1].minutes - rungs[area][rung].minutes) <= left]:
+        cost, area = min(steps)
+        chosen[area] += 1
+        left -= cost
+    return {area: rungs[area][chosen[area]] for area in areas if area in chosen}
+
+
+def smallest(areas, shares=None):
+    """The minutes that the smallest share of every area takes."""
+    known = SHARES if shares is None else shares
+    return sum(known.get(area, [UNKNOWN])[0].minutes for area in areas)
+
+
+def self_test():
+    shares = {"a": [Share(1, "-s", "part"), Share(4, "")], "b": [Share(2, "-s", "part"), Share(20, "")]}
+    cases = [
+        (0.5, {}), (1, {"a": 1}), (3, {"a": 1, "b": 2}), (6, {"a": 4, "b": 2}), (24, {"a": 4, "b": 20}),
+        # The cheaper step comes first, and leaves too little for the other one.
+        (23, {"a": 4, "b": 2}),
+    ]
+    for minutes, expected in cases:
+        given = {area: share.minutes for area, share in plan(["a", "b"], minutes, shares=shares).items()}
+        assert given == expected, f"{minutes} minutes: {given}, expected {expected}"
+    halved = {area: share.minutes for area, share in plan(["a", "b"], 6, pace=2, shares=shares).items()}
+    assert halved == {"a": 1, "b": 2}, halved
+    assert plan(["new"], 10, shares=shares) == {"new": UNKNOWN}
+    for area, rungs in SHARES.items():
+        assert [share.minutes for share in rungs] == sorted(share.minutes for share in rungs), area
+        assert rungs[-1].name == "whole", area
