@@ -207,7 +207,7 @@ let package = Package(
         ),
         .testTarget(
             name: "MediaIOTests",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", logging],
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", "TestSupport", logging],
             swiftSettings: strict
         ),
         .testTarget(

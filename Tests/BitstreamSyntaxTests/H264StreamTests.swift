@@ -25,8 +25,8 @@ import Testing
         "-x264-params cqm=jvt:transform-8x8=1",
         "-x264-params cqm4=16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,30:cqm8p=\(flat8x8)",
         "-x264-params open-gop=1:bframes=2:keyint=3",
-        "-color_primaries bt709 -color_trc bt709 -colorspace bt709 -color_range tv",
-        "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range pc",
+        "-vf format=yuv420p,setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709",
+        "-vf format=yuv420p,setparams=range=pc:colorspace=bt2020nc:color_primaries=bt2020:color_trc=smpte2084",
         "-x264-params overscan=show:videoformat=pal:chromaloc=2",
         "-aspect 40:11",
         "-vf setsar=117/113",
@@ -56,8 +56,8 @@ import Testing
     @Test func propertiesAreThoseOfFFprobe() throws {
         let folder = try TemporaryFolder()
         let options = """
-            -vf setsar=40/33 -level 3.1 -pix_fmt yuv422p10le -bf 2 -color_primaries bt2020 -color_trc smpte2084 \
-            -colorspace bt2020nc -color_range pc
+            -level 3.1 -bf 2 -vf setsar=40/33,format=yuv422p10le,\
+            setparams=range=pc:colorspace=bt2020nc:color_primaries=bt2020:color_trc=smpte2084
             """
         let stream = try EncodedStream(
             codec: .h264,

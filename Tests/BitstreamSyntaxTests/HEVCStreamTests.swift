@@ -26,7 +26,7 @@ import Testing
         "-pix_fmt yuv420p -x265-params sar=117\\:113:annexb=1:vui-timing-info=1:vui-hrd-info=1",
         "-pix_fmt yuv420p -x265-params ctu=16:min-cu-size=8:max-tu-size=16:deblock=-2,1:cbqpoffs=3:crqpoffs=-3",
         "-pix_fmt yuv420p -x265-params cu-lossless=1:constrained-intra=1:weightb=1",
-        "-pix_fmt yuv420p10le -color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range pc",
+        "-vf format=yuv420p10le,setparams=range=pc:colorspace=bt2020nc:color_primaries=bt2020:color_trc=smpte2084",
         "-pix_fmt yuv420p -x265-params level-idc=5.1:high-tier=1:opt-qp-pps=1:opt-ref-list-length-pps=1",
         "-pix_fmt yuv420p -x265-params multi-pass-opt-rps=1:pass=1:stats=FOLDER/x265.log:bframes=3",
     ]
@@ -44,8 +44,8 @@ import Testing
     @Test func propertiesAreThoseOfFFprobe() throws {
         let folder = try TemporaryFolder()
         let options = """
-            -vf setsar=40/33 -pix_fmt yuv422p10le -color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc \
-            -color_range pc -x265-params level-idc=4.1:bframes=2
+            -x265-params level-idc=4.1:bframes=2 -vf setsar=40/33,format=yuv422p10le,\
+            setparams=range=pc:colorspace=bt2020nc:color_primaries=bt2020:color_trc=smpte2084
             """
         let stream = try EncodedStream(
             codec: .hevc,

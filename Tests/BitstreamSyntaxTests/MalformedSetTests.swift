@@ -8,7 +8,7 @@ import Testing
 @Suite struct MalformedSetTests {
     @Test(arguments: [
         "-pix_fmt yuv444p -x264-params cqm=jvt:sps-id=3",
-        "-x264-params nal-hrd=cbr:vbv-maxrate=500:vbv-bufsize=500:bitrate=500 -color_primaries bt2020 -vf setsar=9/7",
+        "-vf setparams=color_primaries=bt2020,setsar=9/7 -b:v 500k -x264-params nal-hrd=cbr:vbv-maxrate=500:vbv-bufsize=500",
         "-flags +ildct+ilme -x264-params tff=1 -profile:v main",
     ]) func h264(options: String) throws {
         let stream = try EncodedStream(

@@ -43,8 +43,8 @@ import Testing
     func metadataOfHighDynamicRangeIsKept(name: String) throws {
         let path = try folder.ffmpeg(
             """
-            -f lavfi -i testsrc2=size=64x64:rate=25:duration=0.2 -pix_fmt yuv420p10le -c:v libx265 \
-            -color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range tv -x265-params \
+            -f lavfi -i testsrc2=size=64x64:rate=25:duration=0.2 -vf format=yuv420p10le,\
+            setparams=range=tv:colorspace=bt2020nc:color_primaries=bt2020:color_trc=smpte2084 -c:v libx265 -x265-params \
             log-level=none:pools=none:hdr10=1:max-cll=1000,400:\
             master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1) \(name)
             """

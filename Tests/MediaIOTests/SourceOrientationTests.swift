@@ -3,6 +3,7 @@
 import Foundation
 import MediaIO
 import MediaTypes
+import TestSupport
 import Testing
 
 @Suite struct SourceOrientationTests {
@@ -22,7 +23,7 @@ import Testing
     @Test(arguments: matrices)
     func picturesComeOutUpright(matrix: [Int32], orientation: Orientation, filter: String) throws {
         try folder.ffmpeg("-f lavfi -i testsrc2=size=96x64:rate=5:duration=1,setsar=4/3 -c:v mpeg4 -q:v 2 a.mp4")
-        let path = try folder.write("b.mp4", withMatrix(matrix, folder.contents("a.mp4")))
+        let path = try folder.write("b.mp4", #require(withDisplayMatrix(matrix, folder.contents("a.mp4"))))
         let source = try MediaSource(path: path)
         #expect(source.video.orientation == orientation)
         let isTurned = orientation.swapsAxes
@@ -43,22 +44,10 @@ import Testing
             "-f lavfi -i testsrc2=size=96x64:rate=5:duration=1 -vf setsar=1 -c:v libx264 -pix_fmt yuv420p a.mp4"
         )
         try folder.ffmpeg("-i a.mp4 -c copy -aspect 2:1 b.mp4")
-        let source = try MediaSource(path: folder.write("c.mp4", withMatrix(matrix, folder.contents("b.mp4"))))
+        let source = try MediaSource(
+            path: folder.write("c.mp4", #require(withDisplayMatrix(matrix, folder.contents("b.mp4"))))
+        )
         #expect(source.video.pixelAspectRatio == ratio)
         #expect(try Reading(source).frames.allSatisfy { $0.buffer.pixelAspectRatio == ratio })
-    }
-
-    /// Writes a display matrix into the track header (`tkhd`, ISO/IEC 14496-12 8.3.2) of the only track.
-    private func withMatrix(_ matrix: [Int32], _ file: [UInt8]) throws -> [UInt8] {
-        let name = try #require(file.firstRange(of: Array("tkhd".utf8)))
-        // Version 0: 4 bytes of version and flags, 20 of times and identifier, 8 reserved, 8 of layer, group, volume.
-        let start = name.upperBound + 40
-        let one: Int32 = 0x10000
-        let rows: [Int32] = [
-            matrix[0] * one, matrix[1] * one, 0, matrix[2] * one, matrix[3] * one, 0, 0, 0, 0x4000_0000,
-        ]
-        var file = file
-        file.replaceSubrange(start..<start + 36, with: rows.flatMap { withUnsafeBytes(of: $0.bigEndian, Array.init) })
-        return file
     }
 }

@@ -84,18 +84,18 @@ import Testing
     }
 
     @Test(arguments: [
-        ("-color_range tv -colorspace bt709 -color_primaries bt709 -color_trc bt709", ColorDescription.bt709),
+        ("range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709", ColorDescription.bt709),
         (
-            "-color_range pc -colorspace smpte170m -color_primaries smpte170m -color_trc smpte170m",
+            "range=pc:colorspace=smpte170m:color_primaries=smpte170m:color_trc=smpte170m",
             ColorDescription(primaries: .bt601Lines525, transfer: .bt601, matrix: .bt601Lines525, range: .full)
         ),
-        ("", ColorDescription.unspecified),
+        ("range=unspecified", ColorDescription.unspecified),
     ])
-    func colorIsWhatTheStreamSaysAndNothingElse(arguments: String, color: ColorDescription) throws {
+    func colorIsWhatTheStreamSaysAndNothingElse(parameters: String, color: ColorDescription) throws {
         let path = try folder.ffmpeg(
             """
-            -f lavfi -i testsrc2=size=64x48:rate=5:duration=0.4 -vf setparams=range=unspecified,format=yuv420p \
-            -c:v libx264 \(arguments) a.mp4
+            -f lavfi -i testsrc2=size=64x48:rate=5:duration=0.4 -vf format=yuv420p,setparams=\(parameters) \
+            -c:v libx264 a.mp4
             """
         )
         var found = try MediaSource(path: path).video.color

@@ -12,21 +12,25 @@ import Testing
     init() throws { folder = try ClipFolder() }
 
     /// Four seconds of pictures and sound in `clip`, as it should be.
-    private func makeClip(_ name: String, bFrames: Int) throws -> Reading {
-        let path = try folder.ffmpeg(
-            """
-            -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -f lavfi -i sine=sample_rate=48000:duration=4 \
-            -c:v libx264 -preset veryfast -bf \(bFrames) -g 50 -pix_fmt yuv420p -c:a aac \(name)
-            """
-        )
-        return try Reading(MediaSource(path: path))
+    private func makeClip(_ name: String, bFrames: Int, options: String = "") throws -> Reading {
+        try Reading(MediaSource(path: clip(name, bFrames: bFrames, options)))
     }
 
-    /// The same with one packet's time an hour later.
-    private func reading(_ name: String, stray: Int, stream: String) throws -> (Reading, SourceProblems) {
-        let path = try folder.ffmpeg(
-            "-i \(name) -c copy -bsf:\(stream) setts=pts='if(eq(N\\,\(stray))\\,PTS+3600/TB\\,PTS)':dts=DTS stray-\(name)"
+    private func clip(_ name: String, bFrames: Int, _ options: String) throws -> String {
+        try folder.ffmpeg(
+            """
+            -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -f lavfi -i sine=sample_rate=48000:duration=4 \
+            -c:v libx264 -preset veryfast -bf \(bFrames) -g 50 -pix_fmt yuv420p -c:a aac \(options) \(name)
+            """
         )
+    }
+
+    /// The option of ffmpeg that moves one packet's time an hour later.
+    private func moving(_ stray: Int, of stream: String) -> String {
+        "-bsf:\(stream) setts=pts='if(eq(N\\,\(stray))\\,PTS+3600/TB\\,PTS)':dts=DTS"
+    }
+
+    private func reading(_ path: String) throws -> (Reading, SourceProblems) {
         let source = try MediaSource(path: path)
         let reading = try Reading(source)
         return (reading, source.problems)
@@ -38,7 +42,8 @@ import Testing
     @Test(arguments: [("a.mkv", 0), ("a.mkv", 3), ("a.mp4", 0), ("a.mp4", 3)], [1, 30, 51])
     func strayPictureMovesNothingElse(clip: (name: String, bFrames: Int), stray: Int) throws {
         let whole = try makeClip(clip.name, bFrames: clip.bFrames)
-        let (reading, problems) = try reading(clip.name, stray: stray, stream: "v")
+        let path = try folder.ffmpeg("-i \(clip.name) -c copy \(moving(stray, of: "v")) stray-\(clip.name)")
+        let (reading, problems) = try reading(path)
         #expect(reading.frames.count == 100)
         let moved = zip(reading.seconds, whole.seconds).filter { abs($0 - $1) > 0.001 }
         #expect(moved.isEmpty, "\(moved.prefix(3))")
@@ -50,14 +55,15 @@ import Testing
     /// What follows the picture before the last one could only be shown before it if the file reordered pictures.
     @Test func strayPictureNearTheEndMovesNothing() throws {
         let whole = try makeClip("a.mkv", bFrames: 0)
-        let (reading, problems) = try reading("a.mkv", stray: 98, stream: "v")
+        let (reading, problems) = try reading(folder.ffmpeg("-i a.mkv -c copy \(moving(98, of: "v")) stray.mkv"))
         #expect(reading.seconds == whole.seconds)
         #expect(problems.repairedTimes == 1)
     }
 
     @Test func straySoundEndsNothing() throws {
         let whole = try makeClip("a.mkv", bFrames: 3)
-        let (reading, problems) = try reading("a.mkv", stray: 60, stream: "a")
+        // Not by a copy: ffmpeg 7 takes the times of sound that it copies from `dts` alone.
+        let (reading, problems) = try reading(clip("stray.mkv", bFrames: 3, moving(60, of: "a")))
         #expect(reading.seconds == whole.seconds)
         #expect(problems.repairedTimes == 1)
         let (found, wanted) = (packetTimes(reading), packetTimes(whole))
@@ -83,12 +89,14 @@ import Testing
 
     /// Pictures on both sides of the gap are coded in disorder.
     @Test(arguments: ["a.mkv", "a.mp4"], [0, 3]) func gapsStay(name: String, bFrames: Int) throws {
-        let path = try folder.ffmpeg(
+        try folder.ffmpeg(
             """
             -f lavfi -i testsrc2=size=64x48:rate=25:duration=4 -vf setpts=PTS+gte(N\\,41)*600/TB -fps_mode passthrough \
-            -c:v libx264 -preset veryfast -bf \(bFrames) -b_strategy 0 -g 200 -pix_fmt yuv420p \(name)
+            -c:v libx264 -preset veryfast -bf \(bFrames) -b_strategy 0 -g 200 -pix_fmt yuv420p coded.mkv
             """
         )
+        // Straight into MP4, ffmpeg 7 gives the last picture no duration, and an edit list that leaves it out.
+        let path = try folder.ffmpeg("-i coded.mkv -c copy \(name)")
         let source = try MediaSource(path: path)
         let reading = try Reading(source)
         #expect(source.problems.repairedTimes == 0)

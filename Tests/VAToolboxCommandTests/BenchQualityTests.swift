@@ -6,16 +6,15 @@ import Testing
 /// The qualities that `vatoolbox bench` states, against what ffmpeg's filters say of the streams that it keeps.
 @Suite struct BenchQualityTests {
     private let scratch: Scratch
-    private static let color = "-colorspace bt709 -color_primaries bt709 -color_trc bt709 -color_range tv"
-        .split(separator: " ").map(String.init)
+    private static let color = "setparams=colorspace=bt709:color_primaries=bt709:color_trc=bt709:range=tv"
 
     init() throws { scratch = try Scratch() }
 
     /// Writes pictures of a size and depth without loss, so that what is encoded is known outside of the benchmark.
     private func makeClip(depth: Int) throws -> String {
-        let source = "testsrc2=size=192x112:rate=30,noise=alls=20:allf=t,format=\(Self.format(depth))"
+        let source = "testsrc2=size=192x112:rate=30,noise=alls=20:allf=t,format=\(Self.format(depth)),\(Self.color)"
         let words = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", source, "-frames:v", "12", "-c:v", "ffv1"]
-        let result = try scratch.run(words + Self.color + ["clip.mkv"])
+        let result = try scratch.run(words + ["clip.mkv"])
         try #require(result.status == 0, "\(result.errors)")
         return "./clip.mkv"
     }

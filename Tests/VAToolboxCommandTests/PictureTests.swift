@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct PictureTests {
     @Test func rotatedVideoComesOutUpright() throws {
         let scratch = try Scratch()
         try scratch.makeClip("clip.mp4")
-        try scratch.ffmpeg([
-            "-i", scratch.path("clip.mp4"), "-c", "copy", "-metadata:s:v", "rotate=90", scratch.path("turned.mp4"),
-        ])
+        let turned = try #require(withDisplayMatrix([0, 1, -1, 0], Array(scratch.data("clip.mp4"))))
+        try Data(turned).write(to: URL(fileURLWithPath: scratch.path("turned.mp4")))
         let document = try scratch.document("encode", "turned.mp4", "-o", "out.mp4", "--crf", "12")
         let output = try #require(document["output"] as? [String: Any])
         #expect(output["width"] as? Int == 90 && output["height"] as? Int == 160)

@@ -61,24 +61,27 @@ final class CodedClip {
         ]
     }
 
-    static let bt709 = "-colorspace bt709 -color_primaries bt709 -color_trc bt709 -color_range tv"
-        .split(separator: " ").map(String.init)
+    /// What the filter `setparams` says of pictures. Encoders of ffmpeg 7 take primaries and transfer from pictures alone.
+    static let bt709 = "colorspace=bt709:color_primaries=bt709:color_trc=bt709:range=tv"
 
     /// Encodes the clip; with three B-frames, so that frames are not in the order in which they are shown.
     func encode(
         _ codec: String = "libx264",
         crf: Int = 30,
-        color: [String] = bt709,
+        color: String = bt709,
+        filter: String? = nil,
+        format: String? = nil,
         options: [String] = [],
         rate: String? = nil,
         name: String = "coded.mp4"
     ) throws -> String {
         let path = folder + "/" + name
-        let format = clip.bitDepth > 8 ? "yuv420p10le" : "yuv420p"
+        let format = format ?? (clip.bitDepth > 8 ? "yuv420p10le" : "yuv420p")
+        let filters = (filter.map { [$0] } ?? []) + ["format=\(format)", "setparams=\(color)"]
         _ = try Self.run(
             "ffmpeg",
             ["-v", "error"] + input(rate: rate) + ["-c:v", codec, "-preset", "veryfast", "-crf", "\(crf)", "-bf", "3"]
-                + ["-pix_fmt", format] + color + options + [path]
+                + ["-vf", filters.joined(separator: ",")] + options + [path]
         )
         return path
     }

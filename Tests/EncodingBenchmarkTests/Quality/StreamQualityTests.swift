@@ -77,12 +77,15 @@ import Testing
     }
 
     @Test(arguments: [
-        (["-colorspace", "bt709", "-color_primaries", "bt709"], "primaries 1, transfer 2, matrix 1"),
-        (["-colorspace", "smpte170m"] + CodedClip.bt709.dropFirst(2), "primaries 1, transfer 1, matrix 6"),
-        (CodedClip.bt709.dropLast() + ["pc"], "primaries 1, transfer 1, matrix 1, full range"),
-        (CodedClip.bt709 + ["-color_primaries", "bt2020"], "primaries 9, transfer 1, matrix 1"),
+        ("colorspace=bt709:color_primaries=bt709", "primaries 1, transfer 2, matrix 1"),
+        ("colorspace=smpte170m:color_primaries=bt709:color_trc=bt709:range=tv", "primaries 1, transfer 1, matrix 6"),
+        (
+            "colorspace=bt709:color_primaries=bt709:color_trc=bt709:range=pc",
+            "primaries 1, transfer 1, matrix 1, full range"
+        ),
+        ("colorspace=bt709:color_primaries=bt2020:color_trc=bt709:range=tv", "primaries 9, transfer 1, matrix 1"),
     ])
-    func refusesAnotherColour(color: [String], words: String) throws {
+    func refusesAnotherColour(color: String, words: String) throws {
         let coded = try CodedClip(frames: 2)
         let text = try refusal(coded, coded.encode(color: color))
         #expect(text.contains("colour") && text.contains("given \(words)"))
@@ -91,9 +94,9 @@ import Testing
 
     @Test func refusesAnotherSizeOrDepth() throws {
         let coded = try CodedClip(frames: 2)
-        let small = try refusal(coded, coded.encode(options: ["-vf", "crop=190:108:0:0"]))
+        let small = try refusal(coded, coded.encode(filter: "crop=190:108:0:0"))
         #expect(small.contains("given 190x108 with 8 bits, allowed 192x108 with 8 bits"))
-        let deep = try refusal(coded, coded.encode(options: ["-pix_fmt", "yuv420p10le"], name: "deep.mp4"))
+        let deep = try refusal(coded, coded.encode(format: "yuv420p10le", name: "deep.mp4"))
         #expect(deep.contains("given 192x108 with 10 bits, allowed 192x108 with 8 bits"))
     }
 
@@ -104,13 +107,16 @@ import Testing
     ])
     func refusesAnotherNumberOfFrames(filter: String, words: String) throws {
         let coded = try CodedClip()
-        let text = try refusal(coded, coded.encode(options: ["-vf", filter, "-vsync", "passthrough"]))
+        let text = try refusal(coded, coded.encode(filter: filter, options: ["-fps_mode", "passthrough"]))
         #expect(text.contains(words))
     }
 
     @Test func framesThatWereDroppedAreNotMissed() throws {
         let coded = try CodedClip()
-        let stream = try coded.encode(options: ["-vf", "select=not(eq(n\\,3)+eq(n\\,7))", "-vsync", "passthrough"])
+        let stream = try coded.encode(
+            filter: "select=not(eq(n\\,3)+eq(n\\,7))",
+            options: ["-fps_mode", "passthrough"]
+        )
         let kept = (0..<8).map { $0 != 3 && $0 != 7 }
         let quality = try coded.quality(stream, codedFrames: kept)
         let whole = try coded.quality(coded.encode(name: "whole.mp4"))
