@@ -14,12 +14,12 @@ import Testing
     }
 
     static let troubles = [
-        // A submission that the kernel refuses is the end of the process for this driver.
+        // A submission that the kernel refuses ends the process: Mesa 22 calls exit, Mesa 25 abort.
         Trouble(
             driver: "radeonsi",
             chip: "polaris10",
             setting: "RENDER_NODES_REFUSE=EIO",
-            said: ["ended with status 1", "The CS has been rejected", "failed frames in a row"]
+            said: ["ended with status 1|ended by SIGABRT", "The CS has been rejected", "failed frames in a row"]
         ),
         // Submissions that never complete: its wait has no end.
         Trouble(
@@ -34,7 +34,8 @@ import Testing
     @Test(arguments: troubles)
     func aTestEncodeFindsIt(_ trouble: Trouble) throws {
         guard FakeGPU.isInstalled(trouble.driver) else { return }
-        try encode(trouble, isProved: true, ["a test encode failed at submit", "did not|ended with status 1"])
+        let ends = "did not|ended with status 1|ended by SIGABRT"
+        try encode(trouble, isProved: true, ["a test encode failed at submit", ends])
     }
 
     /// What begins to fail after the test encode fails in the session.
