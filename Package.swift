@@ -15,7 +15,6 @@ let strict: [SwiftSetting] = [
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let yaml = Target.Dependency.product(name: "Yams", package: "Yams")
 let metricsForTests = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 
 let package = Package(
@@ -31,7 +30,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // Pure values: no C library, no device.
@@ -101,7 +99,7 @@ let package = Package(
             name: "EncodingBenchmark",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "PixelConversion", "RenderNodes",
-                "SoftwareEncoder", "VAToolbox", yaml,
+                "SoftwareEncoder", "VAToolbox",
             ],
             swiftSettings: strict
         ),

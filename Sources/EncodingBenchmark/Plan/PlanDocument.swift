@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import MediaTypes
-internal import Yams
 
 /// A plan as people write it, in YAML or JSON. Its keys are those of ``BenchmarkPlan``, so that the plan of a report is one;
 /// what is not there is the standard. A key or a value that means nothing is an error, which says what is allowed.
@@ -14,19 +13,13 @@ public struct PlanDocument: Sendable {
     /// Reads a plan.
     ///
     /// - Parameters:
-    ///   - text: The file's text. JSON is YAML, too.
+    ///   - text: The file's text. JSON is YAML, too; `PlanSyntax` says which parts of YAML are read.
     ///   - name: The file's name, for the plan and for errors.
     /// - Throws: `invalidArgument`.
     public init(text: String, name: String) throws(MediaError) {
         plan.name = name
-        let node: Node?
-        do {
-            node = try Yams.compose(yaml: text)
-        } catch {
-            throw MediaError(.invalidArgument, "\(name) is no YAML: \(error)")
-        }
         let reader = PlanReader(file: name)
-        guard let node, case .mapping(let mapping) = node else {
+        guard let node = try PlanSyntax.node(of: text, name: name), case .mapping(let mapping) = node.content else {
             throw MediaError(.invalidArgument, "\(name) is no plan", allowed: "keys with values")
         }
         try reader.read(mapping, key: nil, Self.keys, into: &self)
@@ -86,7 +79,7 @@ public struct PlanDocument: Sendable {
         (
             "density",
             { reader, node, document throws(MediaError) in
-                guard case .mapping(let mapping) = node else {
+                guard case .mapping(let mapping) = node.content else {
                     throw reader.wrong(node, nil, allowed: "keys with values")
                 }
                 var density = DensityPlan()
@@ -140,7 +133,7 @@ public struct PlanDocument: Sendable {
 
 /// Reads nodes of a plan's file, and says where one is wrong.
 struct PlanReader {
-    typealias Setter<Value> = @Sendable (PlanReader, Node, inout Value) throws(MediaError) -> Void
+    typealias Setter<Value> = @Sendable (PlanReader, PlanNode, inout Value) throws(MediaError) -> Void
 
     let file: String
     private var key = ""
@@ -149,48 +142,48 @@ struct PlanReader {
 
     /// Has each key of a mapping taken by the setter of that name.
     func read<Value>(
-        _ mapping: Node.Mapping,
+        _ mapping: [PlanNode.Pair],
         key outer: String?,
         _ setters: [(String, Setter<Value>)],
         into value: inout Value
     ) throws(MediaError) {
-        for (keyNode, node) in mapping {
+        for pair in mapping {
             var reader = self
-            reader.key = [outer, keyNode.scalar?.string].compactMap(\.self).joined(separator: ".")
-            guard let name = keyNode.scalar?.string, let setter = setters.first(where: { $0.0 == name }) else {
+            reader.key = [outer, pair.key.scalar].compactMap(\.self).joined(separator: ".")
+            guard let name = pair.key.scalar, let setter = setters.first(where: { $0.0 == name }) else {
                 throw MediaError(
                     .invalidArgument,
-                    "\(reader.place(keyNode)) has an unknown key",
+                    "\(reader.place(pair.key)) has an unknown key",
                     given: reader.key,
                     allowed: setters.map(\.0).joined(separator: ", ")
                 )
             }
-            try setter.1(reader, node, &value)
+            try setter.1(reader, pair.value, &value)
         }
     }
 
-    func list(_ node: Node) -> [Node] {
-        if case .sequence(let sequence) = node { Array(sequence) } else { [node] }
+    func list(_ node: PlanNode) -> [PlanNode] {
+        if case .sequence(let sequence) = node.content { sequence } else { [node] }
     }
 
-    func text(_ node: Node) throws(MediaError) -> String {
-        guard case .scalar(let scalar) = node else { throw wrong(node, nil, allowed: "a word") }
-        return scalar.string
+    func text(_ node: PlanNode) throws(MediaError) -> String {
+        guard let text = node.scalar else { throw wrong(node, nil, allowed: "a word") }
+        return text
     }
 
-    func word<Word: PlanText>(_ node: Node) throws(MediaError) -> Word {
+    func word<Word: PlanText>(_ node: PlanNode) throws(MediaError) -> Word {
         let text = try text(node)
         guard let word = Word(text: text) else { throw wrong(node, text, allowed: Word.allowedText) }
         return word
     }
 
-    func words<Word: PlanText>(_ node: Node, orNone: Bool = false) throws(MediaError) -> [Word] {
+    func words<Word: PlanText>(_ node: PlanNode, orNone: Bool = false) throws(MediaError) -> [Word] {
         let words = try list(node).map { (node) throws(MediaError) in try word(node) as Word }
         if words.isEmpty, !orNone { throw wrong(node, "nothing", allowed: Word.allowedText) }
         return words
     }
 
-    func whole(_ node: Node, _ allowed: ClosedRange<Int>) throws(MediaError) -> Int {
+    func whole(_ node: PlanNode, _ allowed: ClosedRange<Int>) throws(MediaError) -> Int {
         let text = try text(node)
         guard let number = DecimalNumber(text)?.wholeValue, allowed.contains(number) else {
             throw wrong(node, text, allowed: "a whole number from \(allowed.lowerBound) to \(allowed.upperBound)")
@@ -198,7 +191,7 @@ struct PlanReader {
         return number
     }
 
-    func number(_ node: Node, _ allowed: ClosedRange<Double>) throws(MediaError) -> Double {
+    func number(_ node: PlanNode, _ allowed: ClosedRange<Double>) throws(MediaError) -> Double {
         let text = try text(node)
         guard let number = DecimalNumber(text)?.doubleValue, allowed.contains(number) else {
             throw wrong(node, text, allowed: "a number from \(allowed.lowerBound) to \(allowed.upperBound)")
@@ -206,9 +199,9 @@ struct PlanReader {
         return number
     }
 
-    func wrong(_ node: Node, _ given: String?, allowed: String) -> MediaError {
+    func wrong(_ node: PlanNode, _ given: String?, allowed: String) -> MediaError {
         MediaError(.invalidArgument, "\(key) of \(place(node)) is not understood", given: given, allowed: allowed)
     }
 
-    private func place(_ node: Node) -> String { node.mark.map { "\(file), line \($0.line)," } ?? file }
+    private func place(_ node: PlanNode) -> String { "\(file), line \(node.line)," }
 }

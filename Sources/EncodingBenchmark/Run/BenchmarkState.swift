@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import Foundation
+internal import FoundationEssentials
 internal import MediaTypes
 
 /// What a benchmark knows while it works: its journal, and what is made of it anew after an interruption.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CLinux
-internal import Foundation
 internal import Glibc
 package import MediaTypes
 internal import Synchronization
