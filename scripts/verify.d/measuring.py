@@ -21,9 +21,9 @@ def interval(values):
     return statistics.median(values), values[low], values[count - 1 - low]
 
 
-def build(product, configuration="release"):
+def build(product, configuration="release", options=()):
     """Builds a product, for speed unless said otherwise; returns its path."""
-    command = ["swift", "build", "-c", configuration, "--product", product]
+    command = ["swift", "build", "-c", configuration, *options, "--product", product]
     subprocess.run(command, cwd=ROOT, check=True)
     folder = subprocess.run(command + ["--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
     return f"{folder.stdout.strip()}/{product}"
