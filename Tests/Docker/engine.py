@@ -25,7 +25,8 @@ path-exclude /usr/share/locale/*
 path-exclude /usr/share/man/*
 """
 # Of the official Swift image, what takes part in compiling; and of the toolchain, what does not.
-SWIFT_PACKAGES = "binutils gcc git libc6-dev libstdc++-12-dev tzdata".split()
+SWIFT_PACKAGES = "binutils gcc git libc6-dev tzdata".split()
+CPLUSPLUS = {"bookworm": "libstdc++-12-dev", "trixie": "libstdc++-14-dev"}
 LEFT_OUT = ["liblldb*", "lldb*", "*sourcekit*", "libclang.so*", "libLTO*", "embedded", "usr/share/doc"]
 TOOLS = {"buildah": "buildah", "debootstrap": "debootstrap", "podman": "podman", "runc": "runc",
          "ffmpeg": "ffmpeg", "objdump": "binutils"}
@@ -164,19 +165,19 @@ class Engine:
         shutil.rmtree(tree)
         return image
 
-    def swift(self):
-        """An image like swift:VERSION-bookworm, with this machine's compiler in /usr, by its name."""
-        image = "localhost/swift:bookworm"
+    def swift(self, release="bookworm"):
+        """An image like swift:VERSION-RELEASE, with this machine's compiler in /usr, by its name."""
+        image = f"localhost/swift:{release}"
         if self.has(image):
             return image
         compiler = shutil.which("swift")
         if not compiler:
             raise Problem("swift is not on PATH")
         toolchain = Path(compiler).resolve().parent.parent.parent
-        container = self.buildah("from", "--pull-never", self.debian("bookworm"))
+        container = self.buildah("from", "--pull-never", self.debian(release))
         self.buildah("run", "--isolation", "chroot", container, "--", "sh", "-c",
                      "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "
-                     + " ".join(SWIFT_PACKAGES))
+                     + " ".join([*SWIFT_PACKAGES, CPLUSPLUS[release]]))
         root = self.buildah("mount", container)
         left_out = [f"--exclude={pattern}" for pattern in LEFT_OUT]
         with subprocess.Popen(["tar", "-C", toolchain, *left_out, "-cf", "-", "usr"], stdout=subprocess.PIPE) as tar:

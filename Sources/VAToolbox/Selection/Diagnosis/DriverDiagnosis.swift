@@ -163,7 +163,7 @@ extension Diagnosis {
                     "see how old the driver is: strings \(file ?? "FILE") | grep 'iHD driver'",
                     "install \(family.release) or newer, of a newer release of the distribution or Intel's own: "
                         + "https://github.com/intel/media-driver/releases",
-                    "in a container, build it on a newer base: docker build --build-arg BASE=debian:trixie-slim ...",
+                    "in a container, build it on a newer Debian: docker build --build-arg BASE=debian:RELEASE-slim ...",
                     kernelLog,
                 ] + others
             )
