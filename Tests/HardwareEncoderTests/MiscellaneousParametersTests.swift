@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import CLibVA
 import MediaTypes
 import Testing
@@ -114,6 +115,25 @@ import Testing
         #expect(rate(macroblocks)?.rc_flags.bits.mb_rate_control == 2)
         let without = try list(.intel, .averageBitRate(1_000_000)) { $0.hardware.controlsMacroblocks = true }
         #expect(rate(without)?.rc_flags.bits.mb_rate_control == 0)
+    }
+
+    /// Mesa leaves out what is not a whole block; H.264 has blocks of 16, HEVC of 64.
+    @Test(arguments: [("one without quirks", 20, 40, 10), (DriverVersionTests.mesa25, 16, 48, 16)])
+    func regionsAreMadeOfWholeBlocks(vendor: String, start: Int, width: Int, height: Int) throws {
+        var setup = try parameters(.dg2).1
+        setup.device.quirks = Quirks(vendor: vendor, codec: .h264)
+        var parameters = MiscellaneousParameters(setup.device, setup.stream.configuration)
+        var list = ParameterList()
+        let region = RegionOfInterest(x: 20, y: 3, width: 40, height: 10, quantizerOffset: -4)
+        let last = RegionOfInterest(x: 1276, y: 719, width: 4, height: 1, quantizerOffset: -4)
+        parameters.append(to: &list, .init(isIDR: true))
+        list.removeAll()
+        parameters.append(to: &list, .init(isIDR: false, regions: [region, last]))
+        let sent = try #require(value(list, VAEncMiscParameterTypeROI, VAEncMiscParameterBufferROI.self))
+        let rectangles = try #require(sent.roi)
+        #expect(Int(rectangles[0].roi_rectangle.x) == start && Int(rectangles[0].roi_rectangle.width) == width)
+        #expect(Int(rectangles[0].roi_rectangle.height) == height)
+        #expect(Int(rectangles[1].roi_rectangle.width) == (height == 16 ? 16 : 4))
     }
 
     @Test func regionsAreCutToPictureAndNumber() throws {

@@ -109,19 +109,6 @@ import Testing
         #expect(usual > 0, "some lists are as long as the picture parameters say")
     }
 
-    @Test func versionsAreRead() {
-        #expect(Quirk.version(in: DriverNumbers.skylake.vendor) == [23, 1, 1])
-        #expect(Quirk.version(in: DriverNumbers.navi21.vendor) == [22, 3, 6])
-        #expect(Quirk.version(in: "Intel i965 driver for Intel(R) Kaby Lake - 2.4.1") == [2, 4, 1])
-        #expect(Quirk.version(in: "no number") == nil)
-        let old = Quirk("Gallium", before: [24], what: "", why: "", source: "") { _ in }
-        #expect(old.concerns(DriverNumbers.navi21.vendor, .h264) && old.concerns("Gallium of no version", .hevc))
-        #expect(!old.concerns("Mesa Gallium driver 24.0.1", .h264))
-        #expect(!old.concerns(DriverNumbers.skylake.vendor, .h264))
-        let one = Quirk("Gallium", .hevc, what: "", why: "", source: "") { _ in }
-        #expect(one.concerns("Gallium", .hevc) && !one.concerns("Gallium", .h264))
-    }
-
     /// Level 1 is the best preset, and what is beyond the presets becomes the fastest.
     @Test func qualityLevelsOfRadeonsiArePresets() throws {
         func value(_ level: Int) throws -> H264Setup {
@@ -184,6 +171,27 @@ import Testing
         #expect(try modes(true, .constantBitRate(1_000_000)) == [.cbr, .perMacroblock])
         #expect(try modes(false, .averageBitRate(1_000_000)) == .vbr && modes(nil, .averageBitRate(1_000_000)) == .vbr)
         #expect(try modes(true, .constantQuantizer(26)) == .cqp)
+    }
+
+    /// Mesa divides pictures itself where slices but the last are not equal, although it lists any macroblocks.
+    @Test func slicesOfMesaAreEqualButTheLast() throws {
+        func slices(_ vendor: String, _ height: Int) throws -> [Int] {
+            var configuration = EncoderConfiguration(width: 64, height: height)
+            configuration.slices = 4
+            let limits = DriverNumbers.capabilities(
+                VAProfileH264High,
+                VAEntrypointEncSlice,
+                [
+                    .rateControl: 0x416, .packedHeaders: 0x1F, .maximumReferences: 0x10001, .maximumSlices: 128,
+                    .sliceStructure: 0x26,
+                ]
+            )
+            let setup = try H264Setup(configuration, capabilities: [limits], vendor: vendor, maximumReorderDepth: nil)
+            return setup.device.slices.map(\.count)
+        }
+        #expect(try slices("one without quirks", 16 * 7) == [4, 8, 8, 8])
+        #expect(try slices(DriverVersionTests.mesa25, 16 * 7) == [8, 8, 8, 4])
+        #expect(try slices(DriverVersionTests.mesa25, 16 * 8) == [8, 8, 8, 8])
     }
 
     @Test func everyQuirkSaysWhatWhyAndWhence() {

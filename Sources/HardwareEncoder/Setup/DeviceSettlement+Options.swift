@@ -28,7 +28,7 @@ extension DeviceSettlement {
         add(.temporalLayers, if: references.list0 > 0 && !quirks.lacksTemporalLayers)
         add(.longTermReferences, if: references.list0 > 0 && !packedHeaders.isEmpty)
         add(.lossReports, if: references.list0 > 0)
-        add(.slices, if: capabilities.maximumSlices ?? 1 > 1 && capabilities.sliceStructures?.isEmpty == false)
+        add(.slices, if: capabilities.maximumSlices ?? 1 > 1 && sliceStructures?.isEmpty == false)
         let rolling: IntraRefreshKinds = [.rollingColumn, .rollingRow]
         add(.intraRefresh, if: !capabilities.intraRefresh.isDisjoint(with: rolling))
         add(.maximumFrameSize, if: capabilities.frameSizeLimit != nil)

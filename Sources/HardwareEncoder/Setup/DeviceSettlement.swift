@@ -123,6 +123,9 @@ extension DeviceSettlement {
 // MARK: - Choices
 
 extension DeviceSettlement {
+    /// The slice structures that the driver lists and keeps to; `nil` if it lists none.
+    var sliceStructures: SliceStructures? { capabilities.sliceStructures?.subtracting(quirks.unkeptSliceStructures) }
+
     /// - Parameters:
     ///   - columns: Blocks in a row.
     ///   - rows: Rows of blocks.
@@ -133,18 +136,18 @@ extension DeviceSettlement {
             columns: columns,
             rows: rows,
             maximum: min(ofDriver, codec.slices ?? .max),
-            structures: capabilities.sliceStructures
+            structures: sliceStructures
         )
         let reason: String
         switch layout.slices.count {
-        case _ where ofDriver < 2 || capabilities.sliceStructures?.isEmpty != false:
+        case _ where ofDriver < 2 || sliceStructures?.isEmpty != false:
             reason = "the driver does not divide pictures"
         case codec.slices:
             reason = "level \(codec.level ?? "") has no more for pictures of that size and rate"
         case ofDriver: reason = "the driver divides pictures into at most \(ofDriver) slices"
         case columns * rows: reason = "the picture has no more blocks"
         case rows: reason = "the picture has no more rows of blocks"
-        default: reason = "the driver divides pictures only in the way it calls \(capabilities.sliceStructures ?? [])"
+        default: reason = "the driver divides pictures only in the way it calls \(sliceStructures ?? [])"
         }
         report("slices", "\(configuration.slices)", "\(layout.slices.count)", reason)
         return layout.slices

@@ -137,15 +137,22 @@ struct MiscellaneousParameters: Sendable {
         let right = min(Self.end(region.x, region.width), width, Int(Int16.max))
         let bottom = min(Self.end(region.y, region.height), height, Int(Int16.max))
         guard left < right, top < bottom else { return nil }
+        let (columns, rows) = (wholeBlocks(left..<right), wholeBlocks(top..<bottom))
         let rectangle = VARectangle(
-            x: Int16(left),
-            y: Int16(top),
-            width: UInt16(right - left),
-            height: UInt16(bottom - top)
+            x: Int16(columns.lowerBound),
+            y: Int16(rows.lowerBound),
+            width: UInt16(columns.count),
+            height: UInt16(rows.count)
         )
         let offsets = device.regions.offsets
         let offset = min(max(region.quantizerOffset, offsets.lowerBound), offsets.upperBound)
         return VAEncROI(roi_rectangle: rectangle, roi_value: Int8(offset))
+    }
+
+    /// The blocks, as the driver counts regions, that have a part of a range. The last one may reach beyond the picture.
+    private func wholeBlocks(_ range: Range<Int>) -> Range<Int> {
+        let side = device.quirks.regionBlock
+        return range.lowerBound / side * side..<(range.upperBound + side - 1) / side * side
     }
 
     private static func end(_ start: Int, _ length: Int) -> Int {
