@@ -2,12 +2,14 @@
 
 import EncoderIPC
 import Glibc
+import HardwareEncoder
 import RenderNodes
 import VAAPI
 
 /// What decides what a device does, as far as it can be seen without asking its driver: which GPU it is, the files of the
-/// drivers that libva would take, the kernel, the firmware, and the encoder that was tried. Where one of them changes,
-/// what was found out before counts no more.
+/// drivers that libva would take with their builds, what this package knows of drivers, the kernel, the firmware, and the
+/// encoder that was tried. Where one of them changes, what was found out before counts no more. A driver's version is in
+/// its build, and in what it calls itself, which a proof keeps.
 struct DeviceFingerprint: Sendable, Hashable {
     /// A short name for the device, the same after a restart; can be part of a file's name.
     let device: String
@@ -16,7 +18,8 @@ struct DeviceFingerprint: Sendable, Hashable {
 
     /// - Parameters:
     ///   - helperPath: The program that makes encoders; `nil` for the usual one.
-    init(_ node: RenderNode, helperPath: String?) {
+    ///   - knownDrivers: What is known of drivers.
+    init(_ node: RenderNode, helperPath: String?, knownDrivers: String = KnownDrivers.text) {
         func hexadecimal(_ value: UInt16) -> String { String(value, radix: 16) }
         device =
             node.pci.map { "\($0.address)-\(hexadecimal($0.vendorID))-\(hexadecimal($0.deviceID))" }
@@ -25,8 +28,11 @@ struct DeviceFingerprint: Sendable, Hashable {
         parts.append("kernel driver \(node.kernelDriver ?? "unknown")")
         if let firmware = node.firmware { parts.append("firmware \(firmware)") }
         if let driver = node.kernelDriver {
-            parts += DriverSearch(kernelDriver: driver).files.map { "driver \(Self.file($0))" }
+            parts += DriverSearch(kernelDriver: driver).files.map {
+                "driver \(Self.file($0)) build \(ELFBuild.identifier(ofFile: $0) ?? "unknown")"
+            }
         }
+        parts.append("known drivers \(Fingerprint.of(knownDrivers))")
         parts.append("helper \((try? HelperLocation.find(helperPath)).map(Self.file) ?? "none")")
         text = parts.joined(separator: "\n")
     }
