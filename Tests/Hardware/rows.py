@@ -12,7 +12,7 @@ SMALL_SIZES = ((64, 64), (176, 144), (178, 102))
 LARGEST = (4096, 2304)
 
 VALUES = Row(
-    persona=("intel", "amd", "low-power"),
+    persona=("intel", "amd", "amd-25", "low-power"),
     low_power=("off", "on"),
     profile=("baseline", "main", "high"),
     control=("cqp", "cbr", "vbr", "icq", "qvbr", "avbr"),
@@ -37,6 +37,7 @@ CONTROLS = {
     ("intel", "off"): ("cqp", "cbr", "vbr", "icq", "qvbr", "avbr"),
     ("intel", "on"): ("cqp", "cbr", "vbr", "qvbr"),
     ("amd", "off"): ("cqp", "cbr", "vbr"),
+    ("amd-25", "off"): ("cqp", "cbr", "vbr", "qvbr"),
     ("low-power", "on"): ("cqp",),
 }
 
@@ -48,11 +49,17 @@ def why_impossible(row):
         return "low_power"
     if row.control not in CONTROLS[row.persona, row.low_power]:
         return "control"
-    if row.b_frames != "off" and (row.profile == "baseline" or (row.persona, row.low_power) != ("intel", "off")):
+    if row.b_frames != "off" and not has_b_frames(row):
         return "b_frames"
     if row.entropy == "cabac" and row.profile == "baseline":
         return "entropy"
     return None
+
+
+def has_b_frames(row):
+    """The AMD-like persona of today has them for H.264 alone."""
+    of_persona = {("intel", "off"): True, ("amd-25", "off"): codec_of(row) == "h264"}
+    return row.profile != "baseline" and of_persona.get((row.persona, row.low_power), False)
 
 
 def is_possible(row):
@@ -76,7 +83,11 @@ def bits_of(row):
 
 
 def slices_of(row):
-    """How many slices a picture has: as many as are asked for, or as there is room for with HEVC's large blocks."""
+    """How many slices a picture has: as many as are asked for, or as there is room for with HEVC's large blocks, or as
+    there are with equal numbers of rows in all but the last."""
+    if row.persona == "amd-25":
+        lines = -(-row.size[1] // (16 if codec_of(row) == "h264" else 64))
+        return min((-(-lines // height) for height in range(lines, 0, -1)), key=lambda count: abs(count - row.slices))
     if codec_of(row) == "h264":
         return row.slices
     columns, lines = ((side + 63) // 64 for side in row.size)

@@ -207,6 +207,11 @@ def all_wishes(full):
         refresh, HEVC, HEVC.columns, HEVC.columns, HEVC.rows, "--cbr", "--bitrate", "768k", "--profile", "main10")
     found["HEVC: a better region, 10 bits"] = (
         regions, HEVC, ["64,64,48,32,-8"], (-8, 0), "--qp", "30", "--profile", "main10")
+    amd = dict(persona="amd-25")
+    found["waves on AMD"] = (refresh, H264, H264.columns, H264.columns, H264.rows, "--qp", "28", amd)
+    found["HEVC: waves on AMD"] = (refresh, HEVC, HEVC.columns, HEVC.columns, HEVC.rows, "--qp", "28", amd)
+    found["a better region on AMD"] = (regions, H264, ["64,64,48,32,-8"], (-8, 0), "--qp", "30", amd)
+    found["HEVC: a better region on AMD"] = (regions, HEVC, ["64,64,48,32,-8"], (-8, 0), "--qp", "30", amd)
     if full:
         for name, codec in (("", H264), ("HEVC: ", HEVC)):
             stripes = codec.columns, codec.rows

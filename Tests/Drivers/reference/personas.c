@@ -72,6 +72,27 @@ static const struct persona personas[] = {
         .processes_video = true,
     },
     {
+        /* What radeonsi of Mesa 25.0 lists on VCN 4 (RDNA 3); smaller pictures are taken than by the real one. Of slice
+         * structures those that it keeps to: it lists arbitrary macroblocks, too. */
+        .name = "amd-25",
+        .full_entrypoint = true,
+        .full = {
+            .rate_controls = VA_RC_CQP | VA_RC_CBR | VA_RC_VBR | VA_RC_QVBR,
+            .packed_headers = ALL_PACKED_HEADERS,
+            .maximum_references = {1, 1},
+            .maximum_slices = 128,
+            .slice_structures = VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS | VA_ENC_SLICE_STRUCTURE_EQUAL_MULTI_ROWS,
+            .maximum_quality_level = 32,
+            .minimum_width = 16, .minimum_height = 16, .maximum_width = 4096, .maximum_height = 4096,
+            .maximum_roi_regions = 32,
+            .intra_refresh = ROLLING_REFRESH,
+            .maximum_frame_size = true,
+        },
+        .syncs_buffers = true,
+        .formats = ALL_FORMATS,
+        .processes_video = true,
+    },
+    {
         .name = "low-power",
         .low_power_entrypoint = true,
         .low_power = {
@@ -330,7 +351,7 @@ bool persona_read(struct persona *persona, char *problem, size_t size)
         if (strcmp(personas[i].name, name) == 0)
             found = &personas[i];
     if (!found) {
-        snprintf(problem, size, "REFERENCE_DRIVER_PERSONA is \"%s\"; known are intel, amd, low-power", name);
+        snprintf(problem, size, "REFERENCE_DRIVER_PERSONA is \"%s\"; known are intel, amd, amd-25, low-power", name);
         return false;
     }
     *persona = *found;

@@ -81,19 +81,31 @@ static void make_low_delay(struct persona_limits *limits)
     limits->hevc_block_sizes = fixed_sizes;
 }
 
+/* No B slices of any generation so far; the second one takes all headers, and skips transforms. */
+static void make_amd(struct persona *persona)
+{
+    struct persona_limits *limits = &persona->hevc_full;
+    bool takes_headers = limits->packed_headers != VA_ENC_PACKED_HEADER_NONE;
+    set_references(limits, 1, 0);
+    limits->hevc_features = amd_features;
+    limits->hevc_block_sizes = amd_sizes;
+    limits->width_alignment = 64;
+    limits->height_alignment = 16;
+    limits->minimum_width = limits->minimum_height = 64;
+    if (takes_headers)
+        limits->hevc_features.bits.transform_skip = VA_FEATURE_SUPPORTED;
+    else
+        limits->packed_headers = VA_ENC_PACKED_HEADER_SEQUENCE;
+    persona->hevc_low_power = *limits;
+}
+
 void persona_add_hevc(struct persona *persona)
 {
     persona->hevc_full = persona->full;
     persona->hevc_low_power = persona->low_power;
     persona->hevc_full.trellis = persona->hevc_low_power.trellis = false;
-    if (strcmp(persona->name, "amd") == 0) {
-        persona->hevc_full.packed_headers = VA_ENC_PACKED_HEADER_SEQUENCE;
-        persona->hevc_full.hevc_features = amd_features;
-        persona->hevc_full.hevc_block_sizes = amd_sizes;
-        persona->hevc_full.width_alignment = 64;
-        persona->hevc_full.height_alignment = 16;
-        persona->hevc_full.minimum_width = persona->hevc_full.minimum_height = 64;
-        persona->hevc_low_power = persona->hevc_full;
+    if (strncmp(persona->name, "amd", 3) == 0) {
+        make_amd(persona);
         return;
     }
     set_references(&persona->hevc_full, 4, 4);

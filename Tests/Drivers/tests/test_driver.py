@@ -21,7 +21,7 @@ from runner.journal import read_journal  # noqa: E402
 from runner.launch import run  # noqa: E402
 from runner.places import build, client_environment  # noqa: E402
 
-PERSONAS = ("intel", "amd", "low-power")
+PERSONAS = ("intel", "amd", "amd-25", "low-power")
 
 # What each scenario of driver_misuse makes the driver find, and the calls that it refuses.
 MISUSES = {
@@ -133,7 +133,7 @@ class ListingTest(DriverTest):
     @unittest.skipUnless(shutil.which("vainfo"), "vainfo is not installed")
     def test_vainfo_lists_what_the_persona_has(self):
         full, low_power = "VAEntrypointEncSlice\n", "VAEntrypointEncSliceLP\n"
-        expected = {"intel": (5, 5), "amd": (5, 0), "low-power": (0, 5)}  # profiles of H.264 and HEVC
+        expected = {"intel": (5, 5), "amd": (5, 0), "amd-25": (5, 0), "low-power": (0, 5)}  # profiles of H.264 and HEVC
         for persona in PERSONAS:
             with self.subTest(persona):
                 environment = client_environment(self.built, persona=persona)
