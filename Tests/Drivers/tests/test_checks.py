@@ -145,9 +145,11 @@ class DecodedPictureBufferTest(ProgramTest):
         return stream
 
     def coded_numbers_in_display_order(self, stream):
-        result = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "frame=coded_picture_number", "-of", "json",
-                                 stream], check=True, capture_output=True, text=True, timeout=60)
-        return [frame["coded_picture_number"] for frame in json.loads(result.stdout)["frames"]]
+        """By the places of the pictures in the file: ffprobe 7 does not number them any more."""
+        result = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "frame=pkt_pos", "-of", "json", stream],
+                                check=True, capture_output=True, text=True, timeout=60)
+        places = [int(frame["pkt_pos"]) for frame in json.loads(result.stdout)["frames"]]
+        return [sorted(places).index(place) for place in places]
 
     def test_streams_of_x264_keep_the_rules_and_display_in_order(self):
         program = build(self.folder.name, "dpb_stream")
