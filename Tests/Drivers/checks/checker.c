@@ -98,7 +98,19 @@ bool grow(void **elements, uint32_t *capacity, uint32_t count, size_t size)
 
 enum codec codec_of(VAProfile profile)
 {
-    return profile == VAProfileHEVCMain || profile == VAProfileHEVCMain10 ? CODEC_HEVC : CODEC_H264;
+    switch (profile) {
+    case VAProfileHEVCMain:
+    case VAProfileHEVCMain10:
+    case VAProfileHEVCMain12:
+    case VAProfileHEVCMain422_10:
+    case VAProfileHEVCMain422_12:
+    case VAProfileHEVCMain444:
+    case VAProfileHEVCMain444_10:
+    case VAProfileHEVCMain444_12:
+        return CODEC_HEVC;
+    default:
+        return CODEC_H264;
+    }
 }
 
 struct checker *checker_create(const struct submitted_config *config, struct journal_place place)

@@ -167,7 +167,8 @@ struct understood_picture {
     union picture_parameters picture;
     VASurfaceID reconstruction;
     VABufferID coded_buffer;
-    uint32_t bit_depth;      /* 8 or 10 */
+    uint32_t chroma_format;  /* chroma_format_idc: 1 to 3 */
+    uint32_t bit_depth;      /* 8, 10 or 12 */
     uint32_t block_size;     /* luma samples that a macroblock or coding tree block has in each direction */
     uint32_t columns, rows;  /* of the coded picture in blocks; those of HEVC may reach beyond it */
     uint32_t width, height;  /* of the coded picture in luma samples */

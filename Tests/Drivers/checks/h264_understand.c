@@ -104,6 +104,7 @@ static void understand_size(struct understood_picture *picture)
 {
     const struct h264_sps *sps = &picture->sps.h264;
     uint32_t fields = 2 - sps->frame_mbs_only_flag;
+    picture->chroma_format = 1;
     picture->bit_depth = 8;
     picture->block_size = 16;
     picture->columns = sps->pic_width_in_mbs_minus1 + 1;

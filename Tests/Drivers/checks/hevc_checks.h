@@ -32,7 +32,9 @@ void hevc_check_sequence_vui(struct checker *checker);     /* hevc_vui.c, from t
 void hevc_check_vps(struct checker *checker);              /* hevc_vps.c */
 void hevc_check_picture_pps(struct checker *checker);      /* hevc_picture.c */
 void hevc_check_features(struct checker *checker);         /* hevc_features.c */
-void hevc_check_profile(struct checker *checker);          /* hevc_profile.c */
+void hevc_check_profile(struct checker *checker);
+/* Table A.2: the flags from general_max_12bit_constraint_flag on that the profile states, as in constraint_bits[0]. */
+uint32_t hevc_profile_constraints(VAProfile profile);          /* hevc_profile.c */
 void hevc_check_levels(struct checker *checker);           /* hevc_levels.c */
 void hevc_check_hrd(struct checker *checker);              /* hevc_hrd.c */
 void hevc_check_window(struct checker *checker);           /* hevc_sequence.c */

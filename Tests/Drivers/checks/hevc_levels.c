@@ -2,8 +2,8 @@
 /* H.265 A.4: what the level and the tier allow. */
 #include "hevc_checks.h"
 
-/* Tables A.8 and A.9. Sizes and rates in units of 1000 bits by CpbVclFactor (or 1100 by CpbNalFactor); 0: the High tier
- * does not exist at the level. */
+/* Tables A.8 and A.9. Sizes and rates in units of CpbVclFactor or CpbNalFactor bits; 0: the High tier does not exist at
+ * the level. */
 struct level {
     uint32_t level_idc, luma_samples;
     uint32_t cpb_size[2]; /* Main, High tier */
@@ -29,8 +29,29 @@ static const struct level levels[] = {
     {186, 35651584, {240000, 800000}, 600, 4278190080, {240000, 800000}, {6, 4}},
 };
 
-#define VCL_FACTOR 1000
-#define NAL_FACTOR 1100
+/* CpbVclFactor and CpbNalFactor (Table A.10), by the config's profile. */
+struct factors {
+    uint64_t vcl, nal;
+};
+
+static struct factors factors_of(const struct checker *checker)
+{
+    switch (checker->config.profile) {
+    case VAProfileHEVCMain12:
+        return (struct factors){1500, 1650};
+    case VAProfileHEVCMain422_10:
+        return (struct factors){1667, 1833};
+    case VAProfileHEVCMain422_12:
+    case VAProfileHEVCMain444:
+        return (struct factors){2000, 2200};
+    case VAProfileHEVCMain444_10:
+        return (struct factors){2500, 2750};
+    case VAProfileHEVCMain444_12:
+        return (struct factors){3000, 3300};
+    default:
+        return (struct factors){1000, 1100};
+    }
+}
 
 static const struct level *level_of(const struct hevc_sps *sps)
 {
@@ -124,7 +145,8 @@ static void check_schedules(struct checker *checker, const struct level *level, 
     const struct hevc_sps *sps = &checker->picture.sps.hevc;
     const struct hevc_hrd *hrd = &sps->vui.hrd;
     uint32_t tier = sps->profile_tier_level.general.tier_flag, highest = sps->sps_max_sub_layers_minus1;
-    uint64_t factor = nal ? NAL_FACTOR : VCL_FACTOR, before = 0;
+    const struct factors factors = factors_of(checker);
+    uint64_t factor = nal ? factors.nal : factors.vcl, before = 0;
     if (!(nal ? hrd->nal_hrd_parameters_present_flag : hrd->vcl_hrd_parameters_present_flag))
         return;
     for (uint32_t i = 0; i <= hrd->sub_layers[highest].cpb_cnt_minus1 && i < 32; i++) {
@@ -145,7 +167,8 @@ static void check_schedules(struct checker *checker, const struct level *level, 
 
 static void check_rate_control(struct checker *checker, const struct level *level, uint32_t tier)
 {
-    uint64_t rate = (uint64_t)level->bit_rate[tier] * NAL_FACTOR, size = (uint64_t)level->cpb_size[tier] * NAL_FACTOR;
+    const uint64_t factor = factors_of(checker).nal;
+    uint64_t rate = level->bit_rate[tier] * factor, size = level->cpb_size[tier] * factor;
     if (!aims_at_bit_rate(checker))
         return;
     if (checker->rate.bits_per_second > rate)
@@ -165,7 +188,9 @@ void hevc_check_levels(struct checker *checker)
         finding(checker, "level-slice-segments", "H.265 A.4.1 MaxSliceSegmentsPerPicture",
                 "%u slice segments, level_idc %u allows %u", checker->picture.slice_count, level->level_idc,
                 level->slice_segments);
-    checker->picture.largest_access_unit = level ? largest_access_unit(checker, level, tier) : 0;
+    /* MinCr of range extensions profiles is scaled, and not judged here. */
+    bool scaled = sps->profile_tier_level.general.profile_idc == 4;
+    checker->picture.largest_access_unit = level && !scaled ? largest_access_unit(checker, level, tier) : 0;
     if (!hevc_sps_sent(checker) && !checker->rate.changed)
         return;
     if (!level) {

@@ -8,8 +8,9 @@
 
 #define ORDER_COUNT_BITS 8
 
-/* A.3.2, A.3.3 */
-static void set_profile(struct hevc_profile_tier_level *profile, const VAEncSequenceParameterBufferHEVC *sequence)
+/* A.3.2, A.3.3, A.3.5 */
+static void set_profile(const struct checker *checker, struct hevc_profile_tier_level *profile,
+                        const VAEncSequenceParameterBufferHEVC *sequence)
 {
     uint32_t idc = sequence->general_profile_idc;
     profile->general = (struct hevc_profile){
@@ -19,6 +20,7 @@ static void set_profile(struct hevc_profile_tier_level *profile, const VAEncSequ
         .progressive_source_flag = 1,
         .non_packed_constraint_flag = 1,
         .frame_only_constraint_flag = 1,
+        .constraint_bits = {hevc_profile_constraints(checker->config.profile), 0},
         .level_idc = sequence->general_level_idc,
     };
 }
@@ -43,7 +45,7 @@ bool hevc_make_vps(struct checker *checker, void *vps)
         .vps_temporal_id_nesting_flag = 1,
         .vps_sub_layer_ordering_info_present_flag = 1,
     };
-    set_profile(&made.profile_tier_level, &checker->picture.sequence.hevc);
+    set_profile(checker, &made.profile_tier_level, &checker->picture.sequence.hevc);
     made.ordering[0] = ordering(checker);
     return read_back_set(checker, SET_VPS, &made, vps);
 }
@@ -77,9 +79,9 @@ static void set_window(struct hevc_sps *sps, const struct submission *submission
 {
     uint32_t columns = sps->pic_width_in_luma_samples, rows = sps->pic_height_in_luma_samples;
     if (columns > submission->context_width)
-        sps->conf_win_right_offset = (columns - submission->context_width) / 2;
+        sps->conf_win_right_offset = (columns - submission->context_width) / hevc_crop_width(sps);
     if (rows > submission->context_height)
-        sps->conf_win_bottom_offset = (rows - submission->context_height) / 2;
+        sps->conf_win_bottom_offset = (rows - submission->context_height) / hevc_crop_height(sps);
     sps->conformance_window_flag = sps->conf_win_right_offset || sps->conf_win_bottom_offset;
 }
 
@@ -131,7 +133,7 @@ bool hevc_make_sps(struct checker *checker, void *sps)
         .sps_temporal_mvp_enabled_flag = sequence->seq_fields.bits.sps_temporal_mvp_enabled_flag,
         .strong_intra_smoothing_enabled_flag = sequence->seq_fields.bits.strong_intra_smoothing_enabled_flag,
     };
-    set_profile(&made.profile_tier_level, sequence);
+    set_profile(checker, &made.profile_tier_level, sequence);
     made.ordering[0] = ordering(checker);
     set_vui(&made, sequence);
     set_window(&made, checker->submission);

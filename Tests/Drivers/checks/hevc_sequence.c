@@ -199,10 +199,12 @@ void hevc_check_window(struct checker *checker)
     const struct hevc_sps *sps = &checker->picture.sps.hevc;
     const struct submission *submission = checker->submission;
     const struct persona_limits *limits = &checker->config.limits;
-    if (!hevc_sps_sent(checker) || sps->chroma_format_idc != 1)
+    if (!hevc_sps_sent(checker))
         return;
-    uint64_t columns = 2ull * ((uint64_t)sps->conf_win_left_offset + sps->conf_win_right_offset);
-    uint64_t rows = 2ull * ((uint64_t)sps->conf_win_top_offset + sps->conf_win_bottom_offset);
+    uint64_t columns = (uint64_t)sps->conf_win_left_offset + sps->conf_win_right_offset;
+    uint64_t rows = (uint64_t)sps->conf_win_top_offset + sps->conf_win_bottom_offset;
+    columns *= hevc_crop_width(sps);
+    rows *= hevc_crop_height(sps);
     uint32_t smallest = 1u << hevc_min_cb_log2(sps);
     check_window(checker, "width", sps->pic_width_in_luma_samples, columns, submission->context_width, smallest,
                  limits->width_alignment > 16 ? limits->width_alignment : 16);

@@ -112,18 +112,20 @@ static void understand_references(struct checker *checker, uint32_t index)
     }
 }
 
-/* H.265 7.4.3.2.1: size and conformance window of 4:2:0. */
+/* H.265 7.4.3.2.1: size and conformance window. */
 static void understand_size(struct understood_picture *picture)
 {
     const struct hevc_sps *sps = &picture->sps.hevc;
+    picture->chroma_format = sps->chroma_format_idc;
     picture->bit_depth = sps->bit_depth_luma_minus8 + 8;
     picture->block_size = 1u << hevc_ctb_log2(sps);
     picture->columns = hevc_width_in_ctbs(sps);
     picture->rows = hevc_height_in_ctbs(sps);
     picture->width = sps->pic_width_in_luma_samples;
     picture->height = sps->pic_height_in_luma_samples;
-    uint64_t left = 2 * (uint64_t)sps->conf_win_left_offset, right = 2 * (uint64_t)sps->conf_win_right_offset;
-    uint64_t top = 2 * (uint64_t)sps->conf_win_top_offset, bottom = 2 * (uint64_t)sps->conf_win_bottom_offset;
+    const uint64_t across = hevc_crop_width(sps), down = hevc_crop_height(sps);
+    uint64_t left = across * sps->conf_win_left_offset, right = across * sps->conf_win_right_offset;
+    uint64_t top = down * sps->conf_win_top_offset, bottom = down * sps->conf_win_bottom_offset;
     bool cropped = sps->conformance_window_flag && left + right < picture->width && top + bottom < picture->height;
     picture->left = cropped ? (uint32_t)left : 0;
     picture->top = cropped ? (uint32_t)top : 0;
@@ -150,8 +152,10 @@ static bool understand_sets(struct checker *checker)
 static void require_coded_here(struct checker *checker)
 {
     const struct hevc_sps *sps = &checker->picture.sps.hevc;
-    if (sps->chroma_format_idc != 1 || sps->bit_depth_luma_minus8 != sps->bit_depth_chroma_minus8 ||
-        (sps->bit_depth_luma_minus8 != 0 && sps->bit_depth_luma_minus8 != 2))
+    bool depth_coded = sps->bit_depth_luma_minus8 == 0 || sps->bit_depth_luma_minus8 == 2 ||
+                       sps->bit_depth_luma_minus8 == 4;
+    if (sps->chroma_format_idc < 1 || sps->chroma_format_idc > 3 || sps->separate_colour_plane_flag || !depth_coded ||
+        sps->bit_depth_luma_minus8 != sps->bit_depth_chroma_minus8)
         refuse_picture(checker, VA_STATUS_ERROR_INVALID_PARAMETER, "chroma format %u of %u and %u bits is not coded",
                        sps->chroma_format_idc, sps->bit_depth_luma_minus8 + 8, sps->bit_depth_chroma_minus8 + 8);
 }

@@ -29,7 +29,14 @@ static void check_coded_buffer(struct checker *checker)
 
 static uint32_t expected_format(const struct checker *checker)
 {
-    return checker->picture.bit_depth > 8 ? VA_RT_FORMAT_YUV420_10 : VA_RT_FORMAT_YUV420;
+    static const uint32_t formats[3][3] = {
+        {VA_RT_FORMAT_YUV420, VA_RT_FORMAT_YUV420_10, VA_RT_FORMAT_YUV420_12},
+        {VA_RT_FORMAT_YUV422, VA_RT_FORMAT_YUV422_10, VA_RT_FORMAT_YUV422_12},
+        {VA_RT_FORMAT_YUV444, VA_RT_FORMAT_YUV444_10, VA_RT_FORMAT_YUV444_12},
+    };
+    uint32_t chroma = checker->picture.chroma_format, depth = checker->picture.bit_depth;
+    bool known = chroma >= 1 && chroma <= 3 && depth >= 8 && depth <= 12;
+    return known ? formats[chroma - 1][(depth - 8) / 2] : VA_RT_FORMAT_YUV420;
 }
 
 static void check_reconstruction(struct checker *checker)

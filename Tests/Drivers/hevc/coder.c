@@ -98,11 +98,16 @@ static bool accept_sizes(struct hevc_coder *coder, const struct hevc_sps *sps)
 static bool accept_features(struct hevc_coder *coder, const struct hevc_sps *sps, const struct hevc_pps *pps)
 {
     uint32_t depth = sps->bit_depth_luma_minus8;
-    if (sps->chroma_format_idc != 1)
-        return fail(coder, "only 4:2:0 is coded (chroma_format_idc %u)", sps->chroma_format_idc);
-    if ((depth != 0 && depth != 2) || sps->bit_depth_chroma_minus8 != depth)
-        return fail(coder, "only 8 and 10 bits are coded (bit depths %u and %u)", 8 + depth,
+    if (sps->chroma_format_idc < 1 || sps->chroma_format_idc > 3 || sps->separate_colour_plane_flag)
+        return fail(coder, "only 4:2:0, 4:2:2 and 4:4:4 are coded (chroma_format_idc %u)", sps->chroma_format_idc);
+    if ((depth != 0 && depth != 2 && depth != 4) || sps->bit_depth_chroma_minus8 != depth)
+        return fail(coder, "only 8, 10 and 12 bits are coded (bit depths %u and %u)", 8 + depth,
                     8 + sps->bit_depth_chroma_minus8);
+    static const struct hevc_sps_range_extension none;
+    const struct hevc_pps_range_extension *range = &pps->range;
+    if (memcmp(&sps->range, &none, sizeof none) != 0 || range->log2_max_transform_skip_block_size_minus2 ||
+        range->cross_component_prediction_enabled_flag || range->chroma_qp_offset_list_enabled_flag)
+        return fail(coder, "tools of range extensions are not coded");
     if (sps->scaling_list_enabled_flag)
         return fail(coder, "scaling lists are not coded (scaling_list_enabled_flag 1)");
     if (pps->tiles_enabled_flag)
@@ -129,6 +134,9 @@ static void derive_sizes(struct hevc_coder *coder)
     const struct hevc_sps *sps = &coder->sps;
     coder->depth_bits = 8 + sps->bit_depth_luma_minus8;
     coder->qp_offset = 6 * (int)sps->bit_depth_luma_minus8;
+    coder->chroma_format = sps->chroma_format_idc;
+    coder->chroma_right = sps->chroma_format_idc < 3;
+    coder->chroma_down = sps->chroma_format_idc < 2;
     coder->ctb_log2 = hevc_ctb_log2(sps);
     coder->min_cb_log2 = hevc_min_cb_log2(sps);
     coder->min_tb_log2 = sps->log2_min_luma_transform_block_size_minus2 + 2;

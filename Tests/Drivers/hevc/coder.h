@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A small, truthful HEVC coder: Main and Main 10 (4:2:0, 8 or 10 bits). What it writes is what it reconstructs, bit for
- * bit, as any conforming decoder does (clauses 8 and 9), the deblocking filter included.
+/* A small, truthful HEVC coder: 4:2:0, 4:2:2 and 4:4:4 of 8, 10 or 12 bits, without tools of range extensions. What
+ * What it writes is what it reconstructs, bit for bit, as any conforming decoder does (clauses 8 and 9), the deblocking
+ * filter included.
  *
  * Block sizes are those that the SPS allows. A coding unit is the first that fits of: merge skip; prediction without
  * motion (list 0, list 1 or both), with or without residual; intra DC. Of a transform unit the 16 coefficients of
@@ -9,15 +10,14 @@
 #define DRIVERS_HEVC_CODER_H
 
 #include "../common/wish.h"
+#include "samples.h"
 #include "syntax.h"
 
-/* A frame in memory with what later pictures need of it: NV12 where the bit depth is 8, P010 (16-bit little-endian
- * words, the sample in the upper ten bits) where it is 10. It has pic_width_in_luma_samples columns and
- * pic_height_in_luma_samples rows. The samples belong to the caller, `motion` to the coder (hevc_frame_release). */
+/* A frame in memory with what later pictures need of it. Luma has pic_width_in_luma_samples columns and
+ * pic_height_in_luma_samples rows, chroma what chroma_format_idc makes of them. The samples belong to the caller,
+ * `motion` to the coder (hevc_frame_release). */
 struct hevc_frame {
-    uint8_t *luma;
-    uint8_t *chroma;                 /* interleaved Cb and Cr, half as many rows */
-    size_t luma_pitch, chroma_pitch; /* bytes; even where the bit depth is 10 */
+    struct hevc_samples samples[3];  /* Y, Cb, Cr; words of one byte for 8 bits, else larger ones */
     int32_t picture_order_count;     /* set by the caller before hevc_coder_begin */
     bool long_term;                  /* marked as such for the picture being coded, when it is a reference */
     struct hevc_motion *motion;      /* for temporal motion prediction; NULL: none yet */
@@ -63,9 +63,9 @@ void hevc_coder_destroy(struct hevc_coder *coder);
 
 /* Starts a picture. `source` is read, `reconstruction` is written; both stay valid until the end; they may have any
  * pitch. The parameter sets are copied. False: out of memory, or a feature that is not coded here, named by
- * hevc_coder_failure: chroma formats other than 4:2:0, bit depths other than 8 and 10, scaling lists, tiles, wavefronts
- * (entropy_coding_sync_enabled_flag). SAO, PCM, transform skip and lossless coding units are coded as not used where
- * parameter sets and headers allow them. */
+ * hevc_coder_failure: 4:0:0 and separate colour planes, bit depths other than 8, 10 and 12, or of chroma than of luma,
+ * scaling lists, tiles, wavefronts (entropy_coding_sync_enabled_flag), tools of range extensions. SAO, PCM, transform
+ * skip and lossless coding units are coded as not used where parameter sets and headers allow them. */
 bool hevc_coder_begin(struct hevc_coder *coder, const struct hevc_sps *sps, const struct hevc_pps *pps,
                       const struct hevc_frame *source, struct hevc_frame *reconstruction, enum hevc_effort effort);
 

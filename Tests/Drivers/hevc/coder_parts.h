@@ -54,17 +54,21 @@ struct hevc_motion {
     uint8_t blocks[];
 };
 
-/* The samples of a square block: `size` by `size` in luma, half in chroma; rows follow each other without gap. */
+/* The samples of a block that is square in luma, by component; rows follow each other without gap. */
 struct samples {
-    uint16_t luma[MOST_CTB * MOST_CTB], chroma[2][MOST_CTB * MOST_CTB / 4];
+    uint16_t of[3][MOST_CTB * MOST_CTB];
 };
 
 /* One node of a transform tree, in coding order: a node comes before its children. */
 struct node {
     bool split;
     uint8_t log2_size;
-    bool cbf[3];           /* of a node with children: whether one of them has it; luma of leaves only */
-    int16_t levels[3][16]; /* 4 * y + x; lowest frequencies of the transform. Chroma of 4x4 luma: in the parent */
+    /* Bit n: block n of the component has levels; chroma of 4:2:2 has two, one below the other. Bit 0 of a node with
+     * children: whether one of them has any; luma of leaves only. */
+    uint8_t cbf[3];
+    /* By component and block: 4 * y + x; lowest frequencies of the transform. Chroma of 4x4 luma is in the parent, but
+     * for 4:4:4. */
+    int16_t levels[3][2][16];
 };
 
 /* A coding unit as decided. */
@@ -115,7 +119,7 @@ struct quantization {
 
 /* What the data of a slice of HEVC_EFFORT_SKIP depend on. Compared byte by byte: all words, no gaps. */
 struct skipped_key {
-    uint32_t width, height, ctb_log2, min_cb_log2, min_tb_log2, max_tb_log2, intra_depth;
+    uint32_t width, height, chroma_format, ctb_log2, min_cb_log2, min_tb_log2, max_tb_log2, intra_depth;
     uint32_t address, ctb_count, slice_type, cabac_init_flag, candidate_count;
     uint32_t sao_luma, sao_chroma, transquant_bypass, pcm, pcm_least, pcm_difference;
     int32_t slice_qp;
@@ -140,6 +144,8 @@ struct hevc_coder {
     int qp_offset;                   /* QpBdOffset */
     unsigned ctb_log2, min_cb_log2, min_tb_log2, max_tb_log2, group_log2;
     uint32_t width, height;          /* luma samples */
+    unsigned chroma_format;          /* ChromaArrayType: 1 to 3 */
+    unsigned chroma_right, chroma_down; /* log2 of SubWidthC and SubHeightC */
     uint32_t ctb_columns, ctb_count; /* PicWidthInCtbsY, PicSizeInCtbsY */
     uint32_t next;                   /* first coding tree block that no segment has */
     uint32_t unit_columns, unit_count;
@@ -155,7 +161,7 @@ struct hevc_coder {
     struct quantization quantization;
     struct hevc_figures figures;
     bool ctb_intra;                  /* all coding units of the coding tree block so far */
-    struct samples ctb_source;       /* of the coding tree block, rows of MOST_CTB and MOST_CTB / 2 */
+    struct samples ctb_source;       /* of the coding tree block, rows as for one of MOST_CTB */
     struct coding coding, best;      /* the coding unit being tried, and the best so far */
     struct samples best_samples;
     struct node kept_nodes[6];       /* transform_tree.c, by depth */
@@ -171,14 +177,41 @@ static inline int clip3(int lowest, int highest, int value)
 }
 
 /* How many samples of a component lie beside each other where luma has `luma`. */
-static inline unsigned component_size(unsigned component, unsigned luma)
+static inline unsigned component_width(const struct hevc_coder *coder, unsigned component, unsigned luma)
 {
-    return component == LUMA ? luma : luma / 2;
+    return component == LUMA ? luma : luma >> coder->chroma_right;
 }
 
-static inline uint16_t *component_samples(struct samples *samples, unsigned component)
+/* And how many one below the other. */
+static inline unsigned component_height(const struct hevc_coder *coder, unsigned component, unsigned luma)
 {
-    return component == LUMA ? samples->luma : samples->chroma[component - 1];
+    return component == LUMA ? luma : luma >> coder->chroma_down;
+}
+
+/* A part of a picture in samples of a component. */
+struct area {
+    uint32_t x, y;
+    unsigned width, height;
+};
+
+/* What a component has of `size` by `size` luma samples. */
+static inline struct area component_area(const struct hevc_coder *coder, unsigned component, uint32_t x, uint32_t y,
+                                         unsigned size)
+{
+    return (struct area){component_width(coder, component, x), component_height(coder, component, y),
+                         component_width(coder, component, size), component_height(coder, component, size)};
+}
+
+/* How many samples two luma samples have with their chroma: 3, 4 or 6. */
+static inline unsigned samples_of_two(const struct hevc_coder *coder)
+{
+    return 2 + (4 >> coder->chroma_right >> coder->chroma_down);
+}
+
+/* 7.3.8.12: log2 of the size of chroma transform blocks where luma's is given. */
+static inline unsigned chroma_transform_log2(const struct hevc_coder *coder, unsigned luma_log2)
+{
+    return coder->chroma_format == 3 ? luma_log2 : luma_log2 > 2 ? luma_log2 - 1 : 2;
 }
 
 static inline struct unit *unit_at(const struct hevc_coder *coder, uint32_t x, uint32_t y)
@@ -229,15 +262,15 @@ int residual_qp(const struct hevc_coder *coder, const struct slice *slice, unsig
 uint64_t residual_squared_step(int qp);
 
 /* predict.c. A component's place is in its own samples. */
-void frame_load(const struct hevc_coder *coder, const struct hevc_frame *frame, unsigned component, uint32_t x,
-                uint32_t y, unsigned width, unsigned height, uint16_t *out, unsigned out_pitch);
-void frame_store(const struct hevc_coder *coder, struct hevc_frame *frame, unsigned component, uint32_t x, uint32_t y,
-                 unsigned size, const uint16_t *samples);
+void frame_load(const struct hevc_coder *coder, const struct hevc_frame *frame, unsigned component, struct area area,
+                uint16_t *out, unsigned out_pitch);
+void frame_store(const struct hevc_coder *coder, struct hevc_frame *frame, unsigned component, struct area area,
+                 const uint16_t *samples);
 /* 8.4.4.2: `size` by `size` samples of DC prediction, from the reconstruction. */
 void hevc_predict_intra(const struct hevc_coder *coder, const struct slice *slice, unsigned component, uint32_t x,
                         uint32_t y, unsigned size, uint16_t *out);
 void hevc_predict_inter(const struct hevc_coder *coder, const struct slice *slice, struct motion motion,
-                        unsigned component, uint32_t x, uint32_t y, unsigned size, uint16_t *out);
+                        unsigned component, struct area area, uint16_t *out);
 /* Notes that luma samples are reconstructed, or, with slice 0, that they are not. */
 void mark_reconstructed(struct hevc_coder *coder, uint32_t x, uint32_t y, unsigned size, uint32_t slice);
 

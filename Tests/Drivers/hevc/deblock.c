@@ -4,29 +4,25 @@
 
 #include <stdlib.h>
 
-/* Four samples along an edge in luma, two in chroma: what one boundary strength holds for. */
+/* Four luma samples along an edge, or the chroma beside them: what one boundary strength holds for. */
 struct edge {
+    const struct hevc_samples *samples;
     uint8_t *q0;             /* first sample on the side of the current unit */
     ptrdiff_t along, across; /* in bytes */
+    unsigned lines;
     int beta, tc;
+    unsigned depth;
     int most; /* largest sample */
-    bool wide;
 };
 
-/* P010 keeps its ten bits at the top of sixteen. */
 static inline int get(const struct edge *edge, const uint8_t *at)
 {
-    return edge->wide ? (at[0] | at[1] << 8) >> 6 : at[0];
+    return (int)hevc_sample_get(edge->samples, edge->depth, at);
 }
 
 static inline void put(const struct edge *edge, uint8_t *at, int value)
 {
-    if (edge->wide) {
-        at[0] = (uint8_t)(value << 6);
-        at[1] = (uint8_t)(value >> 2);
-    } else {
-        at[0] = (uint8_t)value;
-    }
+    hevc_sample_put(edge->samples, edge->depth, at, (unsigned)value);
 }
 
 /* The samples on both sides of a line across the edge: p[0] and q[0] touch it. */
@@ -121,7 +117,7 @@ static void filter_luma(const struct edge *edge)
 /* 8.7.2.5.8 */
 static void filter_chroma(const struct edge *edge)
 {
-    for (unsigned index = 0; index < 2; index++) {
+    for (unsigned index = 0; index < edge->lines; index++) {
         struct line line = load_line(edge, index, 2);
         int delta = clip3(-edge->tc, edge->tc, (((line.q[0] - line.p[0]) * 4) + line.p[1] - line.q[1] + 4) >> 3);
         line.p[0] = clip3(0, edge->most, line.p[0] + delta);
@@ -169,17 +165,17 @@ struct part {
 
 static struct edge edge_at(const struct hevc_coder *coder, const struct part *part, unsigned component)
 {
-    const struct hevc_frame *frame = coder->reconstruction;
-    ptrdiff_t bytes = coder->depth_bits > 8 ? 2 : 1, step = component == LUMA ? bytes : 2 * bytes;
-    ptrdiff_t pitch = (ptrdiff_t)(component == LUMA ? frame->luma_pitch : frame->chroma_pitch);
-    uint8_t *origin = component == LUMA ? frame->luma : frame->chroma + (ptrdiff_t)(component - 1) * bytes;
+    const struct hevc_samples *samples = &coder->reconstruction->samples[component];
+    ptrdiff_t step = samples->step, pitch = (ptrdiff_t)samples->pitch;
     return (struct edge){
-        .q0 = origin + (ptrdiff_t)component_size(component, part->y) * pitch +
-              (ptrdiff_t)component_size(component, part->x) * step,
+        .samples = samples,
+        .q0 = hevc_sample_at(samples, component_width(coder, component, part->x),
+                             component_height(coder, component, part->y)),
         .along = part->vertical ? pitch : step,
         .across = part->vertical ? step : pitch,
+        .lines = part->vertical ? component_height(coder, component, 4) : component_width(coder, component, 4),
+        .depth = coder->depth_bits,
         .most = (1 << coder->depth_bits) - 1,
-        .wide = coder->depth_bits > 8,
     };
 }
 
@@ -193,12 +189,13 @@ static void filter_part(const struct hevc_coder *coder, const struct part *part)
     edge.tc = hevc_tc[clip3(0, 53, part->qp + tc_index)] << scale;
     filter_luma(&edge);
     /* Chroma has edges on its own 8x8 grid, and only between intra units. */
-    if (part->strength < 2 || ((part->vertical ? part->x : part->y) & 15))
+    unsigned place = part->vertical ? component_width(coder, CB, part->x) : component_height(coder, CB, part->y);
+    if (part->strength < 2 || (place & 7))
         return;
     for (unsigned component = CB; component <= CR; component++) {
         int offset = component == CB ? coder->pps.pps_cb_qp_offset : coder->pps.pps_cr_qp_offset;
         edge = edge_at(coder, part, component);
-        edge.tc = hevc_tc[clip3(0, 53, hevc_chroma_qp(part->qp + offset) + tc_index)] << scale;
+        edge.tc = hevc_tc[clip3(0, 53, hevc_chroma_qp(coder->chroma_format, part->qp + offset) + tc_index)] << scale;
         filter_chroma(&edge);
     }
 }

@@ -101,28 +101,30 @@ static bool wishes_differ(const struct hevc_coder *coder, const struct slice *sl
     return differ;
 }
 
-/* What a squared error per sample of Qstep^2 / divisor comes to in a block with its chroma: 3 / 2 * size^2 samples. */
-static bool is_within(const struct block *block, uint64_t error, unsigned divisor)
+/* Whether an error is at most a squared one per sample of Qstep^2 / divisor, in a block with its chroma. */
+static bool is_within(const struct hevc_coder *coder, const struct block *block, uint64_t error, unsigned divisor)
 {
-    return error * 32 * divisor <= 3 * (block->squared_step << (2 * block->log2_size));
+    return error * 32 * divisor <= samples_of_two(coder) * (block->squared_step << (2 * block->log2_size));
 }
 
-static const uint16_t *source_at(const struct hevc_coder *coder, unsigned component, uint32_t x, uint32_t y)
+/* The block's source; `area` receives its place in the component. */
+static const uint16_t *source_of(const struct hevc_coder *coder, unsigned component, const struct block *block,
+                                 struct area *area)
 {
-    unsigned pitch = component_size(component, MOST_CTB), mask = component_size(component, 1u << coder->ctb_log2) - 1;
-    const uint16_t *samples = coder->ctb_source.luma;
-    if (component != LUMA)
-        samples = coder->ctb_source.chroma[component - 1];
-    return samples + (y & mask) * pitch + (x & mask);
+    uint32_t mask = (1u << coder->ctb_log2) - 1;
+    *area = component_area(coder, component, block->x, block->y, 1u << block->log2_size);
+    return coder->ctb_source.of[component] +
+           component_height(coder, component, block->y & mask) * component_width(coder, component, MOST_CTB) +
+           component_width(coder, component, block->x & mask);
 }
 
 static void predict_block(const struct hevc_coder *coder, const struct slice *slice, const struct block *block,
                           struct motion motion, struct samples *out)
 {
     for (unsigned component = LUMA; component <= CR; component++)
-        hevc_predict_inter(coder, slice, motion, component, component_size(component, block->x),
-                      component_size(component, block->y), component_size(component, 1u << block->log2_size),
-                      component_samples(out, component));
+        hevc_predict_inter(coder, slice, motion, component,
+                           component_area(coder, component, block->x, block->y, 1u << block->log2_size),
+                           out->of[component]);
 }
 
 /* Squared error of a prediction, over all components. */
@@ -130,13 +132,12 @@ static uint64_t error_of(const struct hevc_coder *coder, const struct block *blo
 {
     uint64_t sum = 0;
     for (unsigned component = LUMA; component <= CR; component++) {
-        unsigned size = component_size(component, 1u << block->log2_size), pitch = component_size(component, MOST_CTB);
-        const uint16_t *source = source_at(coder, component, component_size(component, block->x),
-                                           component_size(component, block->y));
-        const uint16_t *samples = component == LUMA ? prediction->luma : prediction->chroma[component - 1];
-        for (unsigned j = 0; j < size; j++)
-            for (unsigned i = 0; i < size; i++) {
-                int difference = source[j * pitch + i] - samples[j * size + i];
+        struct area area;
+        unsigned pitch = component_width(coder, component, MOST_CTB);
+        const uint16_t *source = source_of(coder, component, block, &area), *samples = prediction->of[component];
+        for (unsigned j = 0; j < area.height; j++)
+            for (unsigned i = 0; i < area.width; i++) {
+                int difference = source[j * pitch + i] - samples[j * area.width + i];
                 sum += (uint64_t)(difference * difference);
             }
     }
@@ -216,22 +217,21 @@ static bool is_smooth(const struct hevc_coder *coder, const struct block *block,
     unsigned luma_log2 = block->log2_size < coder->max_tb_log2 ? block->log2_size : coder->max_tb_log2;
     uint64_t lost = 0;
     for (unsigned component = LUMA; component <= CR; component++) {
-        unsigned size = component_size(component, 1u << block->log2_size), pitch = component_size(component, MOST_CTB);
-        unsigned log2_size = component == LUMA ? luma_log2 : luma_log2 - 1, part = 1u << log2_size;
-        const uint16_t *source = source_at(coder, component, component_size(component, block->x),
-                                           component_size(component, block->y));
-        const uint16_t *samples = !prediction          ? NULL
-                                  : component == LUMA ? prediction->luma
-                                                      : prediction->chroma[component - 1];
-        for (unsigned top = 0; top < size; top += part)
-            for (unsigned left = 0; left < size; left += part) {
+        struct area area;
+        unsigned pitch = component_width(coder, component, MOST_CTB);
+        unsigned log2_size = component == LUMA ? luma_log2 : chroma_transform_log2(coder, luma_log2);
+        unsigned part = 1u << log2_size;
+        const uint16_t *source = source_of(coder, component, block, &area);
+        const uint16_t *samples = prediction ? prediction->of[component] : NULL;
+        for (unsigned top = 0; top < area.height; top += part)
+            for (unsigned left = 0; left < area.width; left += part) {
                 int16_t difference[32 * 32];
                 for (unsigned i = 0; i < part * part; i++) {
                     unsigned y = top + (i >> log2_size), x = left + (i & (part - 1));
-                    difference[i] = (int16_t)(source[y * pitch + x] - (samples ? samples[y * size + x] : 0));
+                    difference[i] = (int16_t)(source[y * pitch + x] - (samples ? samples[y * area.width + x] : 0));
                 }
                 lost += residual_lost(difference, log2_size);
-                if (!is_within(block, lost, 6))
+                if (!is_within(coder, block, lost, 6))
                     return false;
             }
     }
@@ -270,19 +270,17 @@ static void end_candidate(struct hevc_coder *coder, const struct block *block, u
     memcpy(&coder->best, &coder->coding,
            offsetof(struct coding, nodes) + coder->coding.node_count * sizeof(struct node));
     for (unsigned component = LUMA; component <= CR; component++) {
-        unsigned size = component_size(component, 1u << block->log2_size);
-        frame_load(coder, coder->reconstruction, component, component_size(component, block->x),
-                   component_size(component, block->y), size, size, component_samples(&coder->best_samples, component),
-                   size);
+        struct area area = component_area(coder, component, block->x, block->y, 1u << block->log2_size);
+        frame_load(coder, coder->reconstruction, component, area, coder->best_samples.of[component], area.width);
     }
 }
 
 static void store_samples(struct hevc_coder *coder, const struct block *block, struct samples *samples)
 {
     for (unsigned component = LUMA; component <= CR; component++)
-        frame_store(coder, coder->reconstruction, component, component_size(component, block->x),
-                    component_size(component, block->y), component_size(component, 1u << block->log2_size),
-                    component_samples(samples, component));
+        frame_store(coder, coder->reconstruction, component,
+                    component_area(coder, component, block->x, block->y, 1u << block->log2_size),
+                    samples->of[component]);
 }
 
 static void try_skip(struct hevc_coder *coder, const struct slice *slice, const struct block *block,
@@ -401,7 +399,7 @@ static bool code_unit(struct hevc_coder *coder, struct slice *slice, const struc
     bool inter = slice->header->slice_type != HEVC_SLICE_I && !intra_only, intra = true;
     if (inter) {
         try_candidates(coder, slice, block, &found);
-        if (is_within(block, found.merge_error, 12)) {
+        if (is_within(coder, block, found.merge_error, 12)) {
             try_skip(coder, slice, block, &found, &choice);
             finish_unit(coder, slice, block);
             return true;
@@ -426,7 +424,7 @@ static bool code_unit(struct hevc_coder *coder, struct slice *slice, const struc
         try_intra(coder, slice, block, false, &choice);
     if (intra && block->log2_size == coder->min_cb_log2)
         try_intra(coder, slice, block, true, &choice);
-    if (block->may_split && !is_within(block, choice.error, 3)) {
+    if (block->may_split && !is_within(coder, block, choice.error, 3)) {
         mark_reconstructed(coder, block->x, block->y, 1u << block->log2_size, 0);
         return false;
     }
@@ -470,9 +468,11 @@ void code_ctb(struct hevc_coder *coder, struct slice *slice, uint32_t address)
     uint32_t width = coder->width - x < size ? coder->width - x : size;
     uint32_t height = coder->height - y < size ? coder->height - y : size;
     for (unsigned component = LUMA; component <= CR; component++)
-        frame_load(coder, coder->source, component, component_size(component, x), component_size(component, y),
-                   component_size(component, width), component_size(component, height),
-                   component_samples(&coder->ctb_source, component), component_size(component, MOST_CTB));
+        frame_load(coder, coder->source, component,
+                   (struct area){component_width(coder, component, x), component_height(coder, component, y),
+                                 component_width(coder, component, width),
+                                 component_height(coder, component, height)},
+                   coder->ctb_source.of[component], component_width(coder, component, MOST_CTB));
     coder->ctb_intra = true;
     write_sao(coder, slice, address);
     code_tree(coder, slice, x, y, coder->ctb_log2, 0);

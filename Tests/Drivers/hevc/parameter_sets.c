@@ -90,10 +90,8 @@ static void sps_picture(struct syntax *s, struct hevc_sps *v)
     ue_in(s, "pic_height_in_luma_samples", &v->pic_height_in_luma_samples, 1, MAXIMUM_SIDE);
     u(s, "conformance_window_flag", &v->conformance_window_flag, 1);
     if (v->conformance_window_flag && !s->failed) {
-        uint32_t unit_x = v->chroma_format_idc == 1 || v->chroma_format_idc == 2 ? 2 : 1;
-        uint32_t unit_y = v->chroma_format_idc == 1 ? 2 : 1;
-        uint32_t columns = (v->pic_width_in_luma_samples - 1) / unit_x;
-        uint32_t rows = (v->pic_height_in_luma_samples - 1) / unit_y;
+        uint32_t columns = (v->pic_width_in_luma_samples - 1) / hevc_crop_width(v);
+        uint32_t rows = (v->pic_height_in_luma_samples - 1) / hevc_crop_height(v);
         ue(s, "conf_win_left_offset", &v->conf_win_left_offset, columns);
         ue(s, "conf_win_right_offset", &v->conf_win_right_offset, columns - v->conf_win_left_offset);
         ue(s, "conf_win_top_offset", &v->conf_win_top_offset, rows);
@@ -171,20 +169,45 @@ static void sps_references(struct syntax *s, struct hevc_sps *v)
     }
 }
 
-/* Flags of extensions, which all must be off. */
-static void no_extensions(struct syntax *s, uint32_t *present, const char *prefix)
+/* Flags of extensions, which all must be off but range extensions. */
+static void extensions(struct syntax *s, uint32_t *present, uint32_t *range, const char *prefix)
 {
     uint32_t off = 0;
     s->scope = prefix;
     u(s, "extension_present_flag", present, 1);
     if (*present) {
-        u_in(s, "range_extension_flag", &off, 1, 0, 0);
+        u(s, "range_extension_flag", range, 1);
         u_in(s, "multilayer_extension_flag", &off, 1, 0, 0);
         u_in(s, "3d_extension_flag", &off, 1, 0, 0);
         u_in(s, "scc_extension_flag", &off, 1, 0, 0);
         u_in(s, "extension_4bits", &off, 4, 0, 0);
     }
     s->scope = "";
+}
+
+/* 7.3.2.2.2 */
+static void sps_range_extension(struct syntax *s, struct hevc_sps_range_extension *v)
+{
+    u(s, "transform_skip_rotation_enabled_flag", &v->transform_skip_rotation_enabled_flag, 1);
+    u(s, "transform_skip_context_enabled_flag", &v->transform_skip_context_enabled_flag, 1);
+    u(s, "implicit_rdpcm_enabled_flag", &v->implicit_rdpcm_enabled_flag, 1);
+    u(s, "explicit_rdpcm_enabled_flag", &v->explicit_rdpcm_enabled_flag, 1);
+    u(s, "extended_precision_processing_flag", &v->extended_precision_processing_flag, 1);
+    u(s, "intra_smoothing_disabled_flag", &v->intra_smoothing_disabled_flag, 1);
+    u(s, "high_precision_offsets_enabled_flag", &v->high_precision_offsets_enabled_flag, 1);
+    u(s, "persistent_rice_adaptation_enabled_flag", &v->persistent_rice_adaptation_enabled_flag, 1);
+    u(s, "cabac_bypass_alignment_enabled_flag", &v->cabac_bypass_alignment_enabled_flag, 1);
+}
+
+/* 7.3.2.3.2 */
+static void pps_range_extension(struct syntax *s, const struct hevc_pps *pps, struct hevc_pps_range_extension *v)
+{
+    if (pps->transform_skip_enabled_flag)
+        ue(s, "log2_max_transform_skip_block_size_minus2", &v->log2_max_transform_skip_block_size_minus2, 3);
+    u(s, "cross_component_prediction_enabled_flag", &v->cross_component_prediction_enabled_flag, 1);
+    u_in(s, "chroma_qp_offset_list_enabled_flag", &v->chroma_qp_offset_list_enabled_flag, 1, 0, 0);
+    ue(s, "log2_sao_offset_scale_luma", &v->log2_sao_offset_scale_luma, 6);
+    ue(s, "log2_sao_offset_scale_chroma", &v->log2_sao_offset_scale_chroma, 6);
 }
 
 /* 7.3.2.2.1 */
@@ -207,7 +230,9 @@ static void sps(struct syntax *s, struct hevc_sps *v)
     u(s, "vui_parameters_present_flag", &v->vui_parameters_present_flag, 1);
     if (v->vui_parameters_present_flag)
         hevc_vui_parameters(s, &v->vui, v->sps_max_sub_layers_minus1);
-    no_extensions(s, &v->sps_extension_present_flag, "sps_");
+    extensions(s, &v->sps_extension_present_flag, &v->sps_range_extension_flag, "sps_");
+    if (v->sps_range_extension_flag)
+        sps_range_extension(s, &v->range);
 }
 
 /* 7.3.2.3.1, tiles */
@@ -279,7 +304,9 @@ static void pps(struct syntax *s, struct hevc_pps *v)
     u(s, "lists_modification_present_flag", &v->lists_modification_present_flag, 1);
     ue(s, "log2_parallel_merge_level_minus2", &v->log2_parallel_merge_level_minus2, 4);
     u(s, "slice_segment_header_extension_present_flag", &v->slice_segment_header_extension_present_flag, 1);
-    no_extensions(s, &v->pps_extension_present_flag, "pps_");
+    extensions(s, &v->pps_extension_present_flag, &v->pps_range_extension_flag, "pps_");
+    if (v->pps_range_extension_flag)
+        pps_range_extension(s, v, &v->range);
 }
 
 /* Reads or writes the NAL unit header of a parameter set, whose type is given. */

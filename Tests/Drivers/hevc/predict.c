@@ -4,52 +4,24 @@
 
 #include <string.h>
 
-/* P010 keeps its ten bits at the top of sixteen. */
-#define P010_SHIFT 6
-
-static bool is_wide(const struct hevc_coder *coder)
+void frame_load(const struct hevc_coder *coder, const struct hevc_frame *frame, unsigned component, struct area area,
+                uint16_t *out, unsigned out_pitch)
 {
-    return coder->depth_bits > 8;
+    const struct hevc_samples *samples = &frame->samples[component];
+    const uint8_t *row = hevc_sample_at(samples, area.x, area.y);
+    for (unsigned j = 0; j < area.height; j++, row += samples->pitch, out += out_pitch)
+        for (unsigned i = 0; i < area.width; i++)
+            out[i] = (uint16_t)hevc_sample_get(samples, coder->depth_bits, row + i * samples->step);
 }
 
-/* Where a component's sample stands in a frame; `step` receives the bytes to the next one. */
-static uint8_t *sample_address(const struct hevc_coder *coder, const struct hevc_frame *frame, unsigned component,
-                               uint32_t x, uint32_t y, size_t *step)
+void frame_store(const struct hevc_coder *coder, struct hevc_frame *frame, unsigned component, struct area area,
+                 const uint16_t *samples)
 {
-    size_t bytes = is_wide(coder) ? 2 : 1;
-    if (component == LUMA) {
-        *step = bytes;
-        return frame->luma + y * frame->luma_pitch + x * bytes;
-    }
-    *step = 2 * bytes;
-    return frame->chroma + y * frame->chroma_pitch + (2 * (size_t)x + component - 1) * bytes;
-}
-
-void frame_load(const struct hevc_coder *coder, const struct hevc_frame *frame, unsigned component, uint32_t x,
-                uint32_t y, unsigned width, unsigned height, uint16_t *out, unsigned out_pitch)
-{
-    size_t step, pitch = component == LUMA ? frame->luma_pitch : frame->chroma_pitch;
-    const uint8_t *row = sample_address(coder, frame, component, x, y, &step);
-    for (unsigned j = 0; j < height; j++, row += pitch, out += out_pitch)
-        for (unsigned i = 0; i < width; i++)
-            out[i] = is_wide(coder) ? (uint16_t)((row[i * step] | row[i * step + 1] << 8) >> P010_SHIFT)
-                                    : row[i * step];
-}
-
-void frame_store(const struct hevc_coder *coder, struct hevc_frame *frame, unsigned component, uint32_t x, uint32_t y,
-                 unsigned size, const uint16_t *samples)
-{
-    size_t step, pitch = component == LUMA ? frame->luma_pitch : frame->chroma_pitch;
-    uint8_t *row = sample_address(coder, frame, component, x, y, &step);
-    for (unsigned j = 0; j < size; j++, row += pitch, samples += size)
-        for (unsigned i = 0; i < size; i++) {
-            if (is_wide(coder)) {
-                row[i * step] = (uint8_t)(samples[i] << P010_SHIFT);
-                row[i * step + 1] = (uint8_t)(samples[i] << P010_SHIFT >> 8);
-            } else {
-                row[i * step] = (uint8_t)samples[i];
-            }
-        }
+    const struct hevc_samples *to = &frame->samples[component];
+    uint8_t *row = hevc_sample_at(to, area.x, area.y);
+    for (unsigned j = 0; j < area.height; j++, row += to->pitch, samples += area.width)
+        for (unsigned i = 0; i < area.width; i++)
+            hevc_sample_put(to, coder->depth_bits, row + i * to->step, samples[i]);
 }
 
 void mark_reconstructed(struct hevc_coder *coder, uint32_t x, uint32_t y, unsigned size, uint32_t slice)
@@ -80,19 +52,22 @@ struct border {
 static bool load_border(const struct hevc_coder *coder, const struct slice *slice, unsigned component, uint32_t x,
                         uint32_t y, unsigned size, struct border *border)
 {
-    unsigned scale = component == LUMA ? 1 : 2, run = 4 / scale, count = 4 * size + 1;
+    unsigned right = component == LUMA ? 0 : coder->chroma_right, down = component == LUMA ? 0 : coder->chroma_down;
+    unsigned count = 4 * size + 1;
     bool any = false;
     for (unsigned index = 0; index < count;) {
         bool left = index < 2 * size, corner = index == 2 * size;
         int64_t column = left || corner ? (int64_t)x - 1 : (int64_t)x + index - 2 * size - 1;
         int64_t row = left ? (int64_t)y + 2 * size - 1 - index : (int64_t)y - 1;
-        unsigned length = corner ? 1 : run;
-        bool there = usable(coder, slice, column * scale, row * scale);
+        unsigned length = corner ? 1 : left ? 4 >> down : 4 >> right;
+        bool there = usable(coder, slice, column * (1 << right), row * (1 << down));
         for (unsigned i = 0; i < length; i++, index++) {
             border->usable[index] = there;
             if (there)
-                frame_load(coder, coder->reconstruction, component, (uint32_t)(left || corner ? column : column + i),
-                           (uint32_t)(left ? row - i : row), 1, 1, &border->samples[index], 1);
+                frame_load(coder, coder->reconstruction, component,
+                           (struct area){(uint32_t)(left || corner ? column : column + i),
+                                         (uint32_t)(left ? row - i : row), 1, 1},
+                           &border->samples[index], 1);
         }
         any |= there;
     }
@@ -141,14 +116,14 @@ void hevc_predict_intra(const struct hevc_coder *coder, const struct slice *slic
 
 /* 8.5.3.3 with zero vectors and default weights */
 void hevc_predict_inter(const struct hevc_coder *coder, const struct slice *slice, struct motion motion,
-                        unsigned component, uint32_t x, uint32_t y, unsigned size, uint16_t *out)
+                        unsigned component, struct area area, uint16_t *out)
 {
     uint16_t other[MOST_CTB * MOST_CTB];
     unsigned first = motion.ref_idx[0] >= 0 ? 0 : 1;
-    frame_load(coder, slice->request->references[first][motion.ref_idx[first]], component, x, y, size, size, out, size);
+    frame_load(coder, slice->request->references[first][motion.ref_idx[first]], component, area, out, area.width);
     if (first == 1 || motion.ref_idx[1] < 0)
         return;
-    frame_load(coder, slice->request->references[1][motion.ref_idx[1]], component, x, y, size, size, other, size);
-    for (unsigned i = 0; i < size * size; i++)
+    frame_load(coder, slice->request->references[1][motion.ref_idx[1]], component, area, other, area.width);
+    for (unsigned i = 0; i < area.width * area.height; i++)
         out[i] = (uint16_t)((out[i] + other[i] + 1) >> 1);
 }

@@ -180,7 +180,7 @@ int residual_qp(const struct hevc_coder *coder, const struct slice *slice, unsig
     if (component == LUMA)
         return qp + coder->qp_offset;
     int index = clip3(-coder->qp_offset, 57, qp + slice->chroma_offset[component - 1]);
-    return hevc_chroma_qp(index) + coder->qp_offset;
+    return hevc_chroma_qp(coder->chroma_format, index) + coder->qp_offset;
 }
 
 uint64_t residual_squared_step(int qp)

@@ -60,6 +60,7 @@ static struct skipped_key key_of(const struct hevc_coder *coder, const struct sl
     return (struct skipped_key){
         .width = coder->width,
         .height = coder->height,
+        .chroma_format = coder->chroma_format,
         .ctb_log2 = coder->ctb_log2,
         .min_cb_log2 = coder->min_cb_log2,
         .min_tb_log2 = coder->min_tb_log2,

@@ -146,6 +146,14 @@ struct hevc_rps {
     bool used_s0[HEVC_MAXIMUM_REFERENCES], used_s1[HEVC_MAXIMUM_REFERENCES];
 };
 
+/* 7.3.2.2.2 */
+struct hevc_sps_range_extension {
+    uint32_t transform_skip_rotation_enabled_flag, transform_skip_context_enabled_flag, implicit_rdpcm_enabled_flag;
+    uint32_t explicit_rdpcm_enabled_flag, extended_precision_processing_flag, intra_smoothing_disabled_flag;
+    uint32_t high_precision_offsets_enabled_flag, persistent_rice_adaptation_enabled_flag;
+    uint32_t cabac_bypass_alignment_enabled_flag;
+};
+
 /* 7.3.2.2 */
 struct hevc_sps {
     struct hevc_nal_header nal;
@@ -153,7 +161,7 @@ struct hevc_sps {
     struct hevc_profile_tier_level profile_tier_level;
     uint32_t sps_seq_parameter_set_id, chroma_format_idc, separate_colour_plane_flag;
     uint32_t pic_width_in_luma_samples, pic_height_in_luma_samples;
-    uint32_t conformance_window_flag; /* offsets in units of chroma samples: 2 luma samples with 4:2:0 */
+    uint32_t conformance_window_flag; /* offsets in units of chroma samples: hevc_crop_width, hevc_crop_height */
     uint32_t conf_win_left_offset, conf_win_right_offset, conf_win_top_offset, conf_win_bottom_offset;
     uint32_t bit_depth_luma_minus8, bit_depth_chroma_minus8, log2_max_pic_order_cnt_lsb_minus4;
     uint32_t sps_sub_layer_ordering_info_present_flag;
@@ -174,7 +182,15 @@ struct hevc_sps {
     uint32_t sps_temporal_mvp_enabled_flag, strong_intra_smoothing_enabled_flag;
     uint32_t vui_parameters_present_flag;
     struct hevc_vui vui;
-    uint32_t sps_extension_present_flag; /* with all extensions off; others are refused */
+    uint32_t sps_extension_present_flag; /* with all extensions off but range extensions; others are refused */
+    uint32_t sps_range_extension_flag;
+    struct hevc_sps_range_extension range;
+};
+
+/* 7.3.2.3.2. Lists of chroma QP offsets are refused. */
+struct hevc_pps_range_extension {
+    uint32_t log2_max_transform_skip_block_size_minus2, cross_component_prediction_enabled_flag;
+    uint32_t chroma_qp_offset_list_enabled_flag, log2_sao_offset_scale_luma, log2_sao_offset_scale_chroma;
 };
 
 /* 7.3.2.3 */
@@ -199,7 +215,9 @@ struct hevc_pps {
     struct hevc_scaling_lists scaling_lists;
     uint32_t lists_modification_present_flag, log2_parallel_merge_level_minus2;
     uint32_t slice_segment_header_extension_present_flag;
-    uint32_t pps_extension_present_flag; /* with all extensions off; others are refused */
+    uint32_t pps_extension_present_flag; /* with all extensions off but range extensions; others are refused */
+    uint32_t pps_range_extension_flag;
+    struct hevc_pps_range_extension range;
 };
 
 /* 7.3.6.1: a long-term picture: lt_idx_sps for those of the SPS, poc_lsb_lt and used_by_curr_pic_lt_flag for others. */
@@ -299,6 +317,17 @@ static inline bool hevc_is_idr(uint32_t nal_unit_type)
 static inline bool hevc_is_sub_layer_non_reference(uint32_t nal_unit_type)
 {
     return nal_unit_type <= 14 && nal_unit_type % 2 == 0;
+}
+
+/* SubWidthC and SubHeightC (table 6-1), the units of cropping. */
+static inline uint32_t hevc_crop_width(const struct hevc_sps *sps)
+{
+    return sps->chroma_format_idc == 1 || sps->chroma_format_idc == 2 ? 2 : 1;
+}
+
+static inline uint32_t hevc_crop_height(const struct hevc_sps *sps)
+{
+    return sps->chroma_format_idc == 1 ? 2 : 1;
 }
 
 /* Sizes that the SPS states, in luma samples (7.4.3.2.1). */

@@ -26,14 +26,14 @@ enum {
     CTX_SPLIT_TRANSFORM_FLAG = 25,
     CTX_CBF_LUMA = 28,
     CTX_CBF_CHROMA = 30,
-    CTX_CU_QP_DELTA_ABS = 34,
-    CTX_TRANSFORM_SKIP_FLAG = 36,
-    CTX_LAST_SIG_COEFF_X_PREFIX = 38,
-    CTX_LAST_SIG_COEFF_Y_PREFIX = 56,
-    CTX_SIG_COEFF_FLAG = 74,
-    CTX_COEFF_ABS_LEVEL_GREATER1_FLAG = 116,
-    CTX_COEFF_ABS_LEVEL_GREATER2_FLAG = 140,
-    HEVC_CONTEXTS = 146,
+    CTX_CU_QP_DELTA_ABS = 35,
+    CTX_TRANSFORM_SKIP_FLAG = 37,
+    CTX_LAST_SIG_COEFF_X_PREFIX = 39,
+    CTX_LAST_SIG_COEFF_Y_PREFIX = 57,
+    CTX_SIG_COEFF_FLAG = 75,
+    CTX_COEFF_ABS_LEVEL_GREATER1_FLAG = 117,
+    CTX_COEFF_ABS_LEVEL_GREATER2_FLAG = 141,
+    HEVC_CONTEXTS = 147,
 };
 
 extern const uint8_t hevc_context_initialisation[3][HEVC_CONTEXTS];
@@ -44,7 +44,7 @@ extern const uint8_t hevc_level_scale[6];
 extern const uint16_t hevc_quantiser_scale[6];
 extern const uint8_t hevc_tc[54];
 
-/* Table 8-10 with ChromaArrayType 1: QpC of qPi. */
-int hevc_chroma_qp(int qpi);
+/* Table 8-10: QpC of qPi, for a ChromaArrayType of 1 to 3. */
+int hevc_chroma_qp(unsigned chroma_format, int qpi);
 
 #endif

@@ -30,9 +30,11 @@ static uint64_t cost_of(const struct tree *tree, struct outcome outcome)
 static uint64_t subtract(const struct tree *tree, unsigned component, uint32_t x, uint32_t y, unsigned size,
                          const uint16_t *prediction, int16_t *difference)
 {
-    struct hevc_coder *coder = tree->coder;
-    unsigned pitch = component_size(component, MOST_CTB), mask = component_size(component, 1u << coder->ctb_log2) - 1;
-    const uint16_t *source = component_samples(&coder->ctb_source, component) + (y & mask) * pitch + (x & mask);
+    const struct hevc_coder *coder = tree->coder;
+    unsigned pitch = component_width(coder, component, MOST_CTB), ctb = 1u << coder->ctb_log2;
+    const uint16_t *source = coder->ctb_source.of[component] +
+                             (y & (component_height(coder, component, ctb) - 1)) * pitch +
+                             (x & (component_width(coder, component, ctb) - 1));
     uint64_t sum = 0;
     for (unsigned j = 0; j < size; j++, source += pitch)
         for (unsigned i = 0; i < size; i++) {
@@ -59,39 +61,54 @@ static uint64_t reconstruct(const struct tree *tree, const int16_t levels[16], u
     return error;
 }
 
-/* One component of a transform unit, whose place is given in its own samples. */
-static struct outcome code_component(const struct tree *tree, struct node *node, unsigned component, uint32_t x,
-                                     uint32_t y, unsigned log2_size)
+/* Where a transform block lies, in samples of its component. */
+struct place {
+    unsigned component, block; /* of the component's blocks in the node */
+    uint32_t x, y;
+    unsigned log2_size;
+};
+
+/* What the unit's prediction has of a block. */
+static void predict(const struct tree *tree, const struct place *place, uint16_t *predicted)
 {
+    const struct hevc_coder *coder = tree->coder;
+    unsigned component = place->component, size = 1u << place->log2_size;
+    if (!tree->prediction) {
+        hevc_predict_intra(coder, tree->slice, component, place->x, place->y, size, predicted);
+        return;
+    }
+    unsigned pitch = component_width(coder, component, 1u << tree->coding->log2_size);
+    uint32_t left = place->x - component_width(coder, component, tree->coding->x);
+    uint32_t top = place->y - component_height(coder, component, tree->coding->y);
+    const uint16_t *from = tree->prediction->of[component] + top * pitch + left;
+    for (unsigned j = 0; j < size; j++)
+        memcpy(predicted + j * size, from + j * pitch, size * sizeof *from);
+}
+
+static struct outcome code_block(const struct tree *tree, struct node *node, const struct place *place)
+{
+    const unsigned component = place->component, log2_size = place->log2_size;
     struct hevc_coder *coder = tree->coder;
     uint16_t predicted[32 * 32], samples[32 * 32];
     int16_t difference[32 * 32];
     unsigned size = 1u << log2_size;
     bool intra = !tree->prediction, sine = intra && component == LUMA && log2_size == 2;
     int qp = residual_qp(coder, tree->slice, component, tree->coding->qp);
-    if (intra) {
-        hevc_predict_intra(coder, tree->slice, component, x, y, size, predicted);
-    } else {
-        unsigned pitch = component_size(component, 1u << tree->coding->log2_size);
-        uint32_t left = component_size(component, tree->coding->x), top = component_size(component, tree->coding->y);
-        const uint16_t *from = tree->prediction->luma;
-        if (component != LUMA)
-            from = tree->prediction->chroma[component - 1];
-        for (unsigned j = 0; j < size; j++)
-            memcpy(predicted + j * size, from + (y - top + j) * pitch + (x - left), size * sizeof *from);
-    }
-    struct outcome outcome = {.error = subtract(tree, component, x, y, size, predicted, difference)};
-    int16_t *levels = node->levels[component];
-    node->cbf[component] = false;
+    predict(tree, place, predicted);
+    struct outcome outcome = {.error = subtract(tree, component, place->x, place->y, size, predicted, difference)};
+    int16_t *levels = node->levels[component][place->block];
+    bool has_levels = false;
     memcpy(samples, predicted, size * size * sizeof *samples);
     if (residual_quantise(difference, log2_size, qp, sine, intra, coder->pps.sign_data_hiding_enabled_flag, levels)) {
         struct outcome coded = {.bits = hevc_estimate_bits(levels)};
         coded.error = reconstruct(tree, levels, log2_size, qp, sine, difference, samples);
-        node->cbf[component] = cost_of(tree, coded) < cost_of(tree, outcome);
-        if (node->cbf[component])
+        has_levels = cost_of(tree, coded) < cost_of(tree, outcome);
+        if (has_levels)
             outcome = coded;
     }
-    frame_store(coder, coder->reconstruction, component, x, y, size, node->cbf[component] ? samples : predicted);
+    node->cbf[component] = (uint8_t)((node->cbf[component] & ~(1u << place->block)) | has_levels << place->block);
+    frame_store(coder, coder->reconstruction, component, (struct area){place->x, place->y, size, size},
+                has_levels ? samples : predicted);
     outcome.bits++;
     return outcome;
 }
@@ -102,20 +119,32 @@ static void accumulate(struct outcome *sum, struct outcome part)
     sum->bits += part.bits;
 }
 
-/* Both chroma components of a unit whose luma is `luma_log2`. */
+/* Both chroma components of a unit whose luma is `luma_log2`, or whose parts' luma is 4x4. */
 static void code_chroma(const struct tree *tree, struct node *node, uint32_t x, uint32_t y, unsigned luma_log2,
                         struct outcome *outcome)
 {
-    for (unsigned component = CB; component <= CR; component++)
-        accumulate(outcome, code_component(tree, node, component, x / 2, y / 2, luma_log2 - 1));
+    const struct hevc_coder *coder = tree->coder;
+    for (unsigned component = CB; component <= CR; component++) {
+        struct place place = {.component = component, .x = component_width(coder, component, x),
+                              .y = component_height(coder, component, y),
+                              .log2_size = chroma_transform_log2(coder, luma_log2)};
+        accumulate(outcome, code_block(tree, node, &place));
+        if (coder->chroma_format != 2)
+            continue;
+        place.block = 1;
+        place.y += 1u << place.log2_size;
+        accumulate(outcome, code_block(tree, node, &place));
+    }
 }
 
 static struct outcome code_leaf(const struct tree *tree, struct node *node, uint32_t x, uint32_t y, unsigned log2_size)
 {
-    struct outcome outcome = code_component(tree, node, LUMA, x, y, log2_size);
-    if (log2_size > 2)
-        code_chroma(tree, node, x, y, log2_size, &outcome);
+    const struct place luma = {.component = LUMA, .x = x, .y = y, .log2_size = log2_size};
+    struct outcome outcome = code_block(tree, node, &luma);
+    /* The lower chroma block of 4:2:2 is predicted from the upper one. */
     mark_reconstructed(tree->coder, x, y, 1u << log2_size, tree->slice->number);
+    if (log2_size > 2 || tree->coder->chroma_format == 3)
+        code_chroma(tree, node, x, y, log2_size, &outcome);
     return outcome;
 }
 
@@ -136,9 +165,9 @@ static struct outcome code_children(struct tree *tree, unsigned index, uint32_t 
         uint32_t left = x + (child & 1) * half, top = y + (child >> 1) * half;
         accumulate(&outcome, code_node(tree, left, top, log2_size - 1, depth + 1));
         for (unsigned component = CB; component <= CR; component++)
-            node->cbf[component] |= coding->nodes[first].cbf[component];
+            node->cbf[component] |= coding->nodes[first].cbf[component] != 0;
     }
-    if (log2_size == 3)
+    if (log2_size == 3 && tree->coder->chroma_format != 3)
         code_chroma(tree, node, x, y, log2_size, &outcome);
     return outcome;
 }
@@ -147,18 +176,16 @@ static struct outcome code_children(struct tree *tree, unsigned index, uint32_t 
 static void keep_samples(const struct tree *tree, struct samples *kept, uint32_t x, uint32_t y, unsigned log2_size)
 {
     for (unsigned component = LUMA; component <= CR; component++) {
-        unsigned size = component_size(component, 1u << log2_size);
-        frame_load(tree->coder, tree->coder->reconstruction, component, component_size(component, x),
-                   component_size(component, y), size, size, component_samples(kept, component), size);
+        struct area area = component_area(tree->coder, component, x, y, 1u << log2_size);
+        frame_load(tree->coder, tree->coder->reconstruction, component, area, kept->of[component], area.width);
     }
 }
 
 static void put_samples_back(const struct tree *tree, struct samples *kept, uint32_t x, uint32_t y, unsigned log2_size)
 {
     for (unsigned component = LUMA; component <= CR; component++)
-        frame_store(tree->coder, tree->coder->reconstruction, component, component_size(component, x),
-                    component_size(component, y), component_size(component, 1u << log2_size),
-                    component_samples(kept, component));
+        frame_store(tree->coder, tree->coder->reconstruction, component,
+                    component_area(tree->coder, component, x, y, 1u << log2_size), kept->of[component]);
     mark_reconstructed(tree->coder, x, y, 1u << log2_size, tree->slice->number);
 }
 
@@ -176,8 +203,8 @@ static struct outcome code_node(struct tree *tree, uint32_t x, uint32_t y, unsig
     if (!may_split)
         return leaf;
     leaf.bits++;
-    /* What the quantiser would leave anyway is good enough: Qstep^2 / 12 per sample, of 3 / 2 * size^2 samples. */
-    if (leaf.error * 16 * 8 <= tree->squared_step << (2 * log2_size))
+    /* What the quantiser would leave anyway is good enough: Qstep^2 / 12 per sample, chroma included. */
+    if (leaf.error * 16 * 24 <= samples_of_two(coder) * (tree->squared_step << (2 * log2_size)))
         return leaf;
     struct node kept = *node;
     keep_samples(tree, &coder->kept_samples[depth], x, y, log2_size);

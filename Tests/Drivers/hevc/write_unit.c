@@ -193,7 +193,8 @@ static void write_intra_modes(struct hevc_coder *coder, struct slice *slice, con
         write_bin(coder, slice, CTX_PREV_INTRA_LUMA_PRED_FLAG, 1);
     for (unsigned part = 0; part < parts; part++)
         write_bypass(coder, slice, 2, 2);
-    write_bin(coder, slice, CTX_INTRA_CHROMA_PRED_MODE, 0);
+    for (unsigned part = 0; part < (coder->chroma_format == 3 ? parts : 1); part++)
+        write_bin(coder, slice, CTX_INTRA_CHROMA_PRED_MODE, 0);
 }
 
 /* 7.3.8.14 and 9.3.3.10; the group's QpY is settled with it. */
@@ -237,19 +238,30 @@ static void write_transform_unit(struct tree *tree, const struct node *node, con
                                  unsigned blk_idx)
 {
     struct hevc_coder *coder = tree->coder;
-    const struct node *chroma = node->log2_size > 2 ? node : parent;
+    bool has_chroma = node->log2_size > 2 || coder->chroma_format == 3;
+    const struct node *chroma = has_chroma ? node : parent;
     if (!node->cbf[LUMA] && !chroma->cbf[CB] && !chroma->cbf[CR])
         return;
     if (coder->pps.cu_qp_delta_enabled_flag && !coder->quantization.delta_coded)
         write_qp_delta(coder, tree->slice, tree->coding->qp);
     if (node->cbf[LUMA])
-        write_residual(coder, tree->slice, LUMA, node->log2_size, node->levels[LUMA]);
-    if (node->log2_size == 2 && blk_idx != 3)
+        write_residual(coder, tree->slice, LUMA, node->log2_size, node->levels[LUMA][0]);
+    if (!has_chroma && blk_idx != 3)
         return;
-    unsigned log2_size = node->log2_size > 2 ? node->log2_size - 1u : 2;
+    unsigned log2_size = chroma_transform_log2(coder, node->log2_size);
     for (unsigned component = CB; component <= CR; component++)
-        if (chroma->cbf[component])
-            write_residual(coder, tree->slice, component, log2_size, chroma->levels[component]);
+        for (unsigned block = 0; block < 2; block++)
+            if (chroma->cbf[component] >> block & 1)
+                write_residual(coder, tree->slice, component, log2_size, chroma->levels[component][block]);
+}
+
+/* cbf_cb or cbf_cr of a node, one for each block that it has itself. */
+static void write_chroma_flags(struct tree *tree, const struct node *node, unsigned component, unsigned depth)
+{
+    struct hevc_coder *coder = tree->coder;
+    unsigned blocks = coder->chroma_format == 2 && (!node->split || node->log2_size == 3) ? 2 : 1;
+    for (unsigned block = 0; block < blocks; block++)
+        write_bin(coder, tree->slice, CTX_CBF_CHROMA + depth, node->cbf[component] >> block & 1);
 }
 
 /* 7.3.8.8 */
@@ -261,9 +273,9 @@ static void write_transform_tree(struct tree *tree, const struct node *parent, u
     if (node->log2_size <= coder->max_tb_log2 && node->log2_size > coder->min_tb_log2 && depth < tree->most_depth &&
         !(coding->nxn && depth == 0))
         write_bin(coder, tree->slice, CTX_SPLIT_TRANSFORM_FLAG + 5 - node->log2_size, node->split);
-    for (unsigned component = CB; component <= CR && node->log2_size > 2; component++)
+    for (unsigned component = CB; component <= CR && (node->log2_size > 2 || coder->chroma_format == 3); component++)
         if (!parent || parent->cbf[component])
-            write_bin(coder, tree->slice, CTX_CBF_CHROMA + depth, node->cbf[component]);
+            write_chroma_flags(tree, node, component, depth);
     if (node->split) {
         for (unsigned child = 0; child < 4; child++)
             write_transform_tree(tree, node, depth + 1, child);

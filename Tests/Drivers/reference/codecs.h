@@ -7,8 +7,9 @@
 
 /* The input: the surface itself, or a copy where its memory ends before the coded picture. */
 struct coding_source {
-    uint8_t *luma, *chroma;
-    size_t luma_pitch, chroma_pitch; /* bytes */
+    const struct pixel_format *format;
+    uint8_t *planes[2];
+    size_t pitches[2]; /* bytes */
     uint8_t *copy; /* owned, or NULL */
 };
 

@@ -29,26 +29,30 @@ static void copy_plane(uint8_t *to, size_t to_pitch, size_t to_rows, const struc
 static bool open_source(const struct driver *driver, const struct job *job, struct coding_source *source)
 {
     struct surface *surface = job->input;
-    *source = (struct coding_source){
-        .luma = memory_plane(&surface->memory, 0), .chroma = memory_plane(&surface->memory, 1),
-        .luma_pitch = surface->memory.plane_pitch[0], .chroma_pitch = surface->memory.plane_pitch[1],
-    };
+    const struct pixel_format *format = surface->memory.format;
+    *source = (struct coding_source){.format = format};
+    for (unsigned plane = 0; plane < format->plane_count; plane++) {
+        source->planes[plane] = memory_plane(&surface->memory, plane);
+        source->pitches[plane] = surface->memory.plane_pitch[plane];
+    }
     if (driver->effort == EFFORT_SKIP)
         return true;
     memory_poison_border(&surface->memory, surface->width, surface->height);
-    size_t columns = job->coded_width, rows = job->coded_height;
+    uint32_t columns = job->coded_width, rows = job->coded_height;
     if (surface->memory.columns >= columns && surface->memory.rows >= rows)
         return true;
-    size_t pitch = columns * (job->bit_depth > 8 ? 2 : 1);
-    source->copy = malloc(pitch * rows * 3 / 2);
-    if (!source->copy)
-        return false;
-    copy_plane(source->copy, pitch, rows, surface, 0);
-    copy_plane(source->copy + pitch * rows, pitch, rows / 2, surface, 1);
-    source->luma = source->copy;
-    source->chroma = source->copy + pitch * rows;
-    source->luma_pitch = source->chroma_pitch = pitch;
-    return true;
+    size_t size = 0;
+    for (unsigned plane = 0; plane < format->plane_count; plane++)
+        size += (size_t)pixel_bytes(&format->planes[plane], columns) * pixel_rows(&format->planes[plane], rows);
+    uint8_t *next = source->copy = malloc(size);
+    for (unsigned plane = 0; next && plane < format->plane_count; plane++) {
+        size_t pitch = pixel_bytes(&format->planes[plane], columns), count = pixel_rows(&format->planes[plane], rows);
+        copy_plane(next, pitch, count, surface, plane);
+        source->planes[plane] = next;
+        source->pitches[plane] = pitch;
+        next += pitch * count;
+    }
+    return source->copy;
 }
 
 static bool code_slice(struct context *context, const struct job *job, const struct job_slice *slice, int qp,
@@ -201,11 +205,16 @@ static void code_negative(const struct driver *driver, struct context *context, 
     }
     memcpy(copy, memory->maps[object], memory->sizes[object]);
     memory->maps[object] = copy;
-    const uint32_t unit = memory->format->planes[0].unit, bytes = memory->columns * unit;
+    const unsigned depth = memory->format->depth;
+    uint8_t *const planes[2] = {memory_plane(memory, 0), NULL};
+    const size_t pitches[2] = {memory->plane_pitch[0], 0};
+    struct hevc_samples luma[3];
+    pixel_lay_out(memory->format, planes, pitches, luma);
     for (uint32_t row = 0; row < memory->rows; row++)
-        for (uint32_t byte = 0; byte < bytes; byte++) /* the lower byte of 10 bits has two of them */
-            memory_plane(memory, 0)[(size_t)row * memory->plane_pitch[0] + byte] ^=
-                unit == 2 && byte % 2 == 0 ? 0xc0 : 0xff;
+        for (uint32_t column = 0; column < memory->columns; column++) {
+            uint8_t *at = hevc_sample_at(luma, column, row);
+            hevc_sample_put(luma, depth, at, ((1u << depth) - 1) - hevc_sample_get(luma, depth, at));
+        }
     changed.input = &negative;
     code_picture(driver, context, &changed, result);
     free(copy);

@@ -37,8 +37,8 @@ static bool begin(void *token, const struct job *job, const struct coding_source
 {
     struct coder *coder = token;
     coder->source = (struct h264_frame){
-        .luma = source->luma, .chroma = source->chroma,
-        .luma_pitch = source->luma_pitch, .chroma_pitch = source->chroma_pitch,
+        .luma = source->planes[0], .chroma = source->planes[1],
+        .luma_pitch = source->pitches[0], .chroma_pitch = source->pitches[1],
     };
     struct h264_frame *reconstruction = &job->reconstruction->h264_frame;
     reconstruction->picture_order_count = job->order_count;

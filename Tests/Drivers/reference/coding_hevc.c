@@ -38,10 +38,8 @@ static int header_qp(const struct job *job, const struct job_slice *slice)
 static bool begin(void *token, const struct job *job, const struct coding_source *source, enum effort effort)
 {
     struct coder *coder = token;
-    coder->source = (struct hevc_frame){
-        .luma = source->luma, .chroma = source->chroma,
-        .luma_pitch = source->luma_pitch, .chroma_pitch = source->chroma_pitch,
-    };
+    coder->source = (struct hevc_frame){.motion = NULL};
+    pixel_lay_out(source->format, source->planes, source->pitches, coder->source.samples);
     struct hevc_frame *reconstruction = &job->reconstruction->hevc_frame;
     reconstruction->picture_order_count = job->order_count;
     reconstruction->long_term = false;

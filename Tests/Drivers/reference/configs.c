@@ -32,7 +32,7 @@ VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile prof
         return VA_STATUS_SUCCESS;
     }
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (persona_has_entrypoint(persona, known[i]))
+        if (persona_has_entrypoint(persona, profile, known[i]))
             entrypoint_list[(*num_entrypoints)++] = known[i];
     return VA_STATUS_SUCCESS;
 }
@@ -43,7 +43,7 @@ static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntr
         return entrypoint == VAEntrypointVideoProc ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     if (!persona_has_profile(&driver->persona, profile) || profile == VAProfileMPEG2Main)
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (!persona_encodes(&driver->persona, profile) || !persona_has_entrypoint(&driver->persona, entrypoint))
+    if (!persona_encodes(&driver->persona, profile) || !persona_has_entrypoint(&driver->persona, profile, entrypoint))
         return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     return VA_STATUS_SUCCESS;
 }
@@ -233,7 +233,8 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
         attributes[count++] = surface_integer(ALIGNMENT_SIZE, get, width | height << 4);
     }
     for (uint32_t i = 0; i < persona->format_count; i++)
-        if (processing || pixel_format(persona->format_list[i])->rt_format == limits->rt_formats)
+        if (processing ? i < persona->convertible_count
+                       : (pixel_format(persona->format_list[i])->rt_format & limits->rt_formats) != 0)
             attributes[count++] = surface_integer(VASurfaceAttribPixelFormat, both, persona->format_list[i]);
     object_release(driver, config);
     unsigned room = *num_attribs;

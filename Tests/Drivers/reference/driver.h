@@ -75,6 +75,19 @@ struct surface_memory {
     bool writable;
 };
 
+/* Components of samples in memory, for the coder of HEVC; only of formats with `chroma`. */
+static inline void pixel_lay_out(const struct pixel_format *format, uint8_t *const planes[2], const size_t pitches[2],
+                                 struct hevc_samples samples[3])
+{
+    for (unsigned i = 0; i < 3; i++) {
+        const struct pixel_component *component = &format->components[i];
+        samples[i] = (struct hevc_samples){
+            .first = planes[component->plane] ? planes[component->plane] + component->first : NULL,
+             .pitch = pitches[component->plane],
+            .step = component->step, .bytes = component->bytes, .shift = component->shift};
+    }
+}
+
 struct surface {
     struct object object;
     uint32_t width, height;

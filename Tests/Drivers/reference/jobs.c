@@ -91,7 +91,8 @@ static bool can_hold_picture(const struct job *job, const struct surface *surfac
 
 static bool can_be_coded(const struct job *job, const struct surface *surface)
 {
-    return pixel_kind(surface->memory.format) == (job->bit_depth > 8 ? PIXEL_P010 : PIXEL_NV12);
+    const struct pixel_format *format = surface->memory.format;
+    return format->chroma == job->chroma_format && format->depth == job->bit_depth;
 }
 
 static VAStatus refuse(const struct job *job, const char *name, const char *clause, uint32_t id, const char *reason,
@@ -168,6 +169,7 @@ struct job *job_create(struct driver *driver, struct context *context, const str
         return NULL;
     job->place = (struct journal_place){context->object.id, context->pictures - 1, UINT32_MAX};
     job->codec = understood->codec;
+    job->chroma_format = understood->chroma_format;
     job->bit_depth = understood->bit_depth;
     copy_sets(job, understood);
     job->idr = understood->idr;

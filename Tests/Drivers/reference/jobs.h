@@ -26,7 +26,7 @@ struct job {
     struct job *next;
     struct journal_place place;
     enum codec codec;
-    uint32_t bit_depth;
+    uint32_t chroma_format, bit_depth; /* chroma_format_idc, bits of a sample */
     uint32_t coded_width, coded_height; /* luma samples */
     uint32_t width_in_mbs, height_in_mbs; /* likewise, in 16x16 luma samples, those cut by the border included */
     uint32_t left, top, width, height; /* what a decoder shows of the picture (cropping) */

@@ -9,12 +9,45 @@
 #include <string.h>
 #include <unistd.h>
 
+/* NV12 and P010 are kept as they lie in memory, the others in planes: no pixel format of ffmpeg has all of them. */
+static bool is_kept_planar(const struct pixel_format *format)
+{
+    return format->chroma && pixel_kind(format) != PIXEL_NV12 && pixel_kind(format) != PIXEL_P010;
+}
+
+/* Calls `use` with each row of Y, then Cb, then Cr of the part that the stream shows: samples of 8 bits, or 16-bit
+ * little-endian words of more in their lower bits. */
+static void for_shown_components(const struct job *job, const struct surface *surface,
+                                 void (*use)(void *token, const void *bytes, size_t size), void *token)
+{
+    const struct pixel_format *format = surface->memory.format;
+    const unsigned bytes = format->depth > 8 ? 2 : 1;
+    for (unsigned component = 0; component < 3; component++) {
+        const struct hevc_samples *samples = &surface->hevc_frame.samples[component];
+        const unsigned right = component > 0 && format->chroma < 3, down = component > 0 && format->chroma < 2;
+        const uint32_t width = job->width >> right, height = job->height >> down;
+        for (uint32_t row = 0; row < height; row++)
+            for (uint32_t column = 0; column < width; column++) {
+                const uint32_t x = (job->left >> right) + column, y = (job->top >> down) + row;
+                const bool present = x < surface->memory.columns >> right && y < surface->memory.rows >> down;
+                const unsigned value =
+                    present ? hevc_sample_get(samples, format->depth, hevc_sample_at(samples, x, y)) : 0;
+                const uint8_t little[2] = {(uint8_t)value, (uint8_t)(value >> 8)};
+                use(token, little, bytes);
+            }
+    }
+}
+
 /* Calls `use` with each row of the part of the surface that the stream shows: luma, then interleaved chroma. Rows and
  * columns that the surface does not have read as the poison that was coded for them. */
 static void for_shown_rows(const struct job *job, const struct surface *surface,
                            void (*use)(void *token, const void *bytes, size_t size), void *token)
 {
     const struct surface_memory *memory = &surface->memory;
+    if (is_kept_planar(memory->format)) {
+        for_shown_components(job, surface, use, token);
+        return;
+    }
     for (unsigned plane = 0; plane < memory->format->plane_count; plane++) {
         const struct pixel_plane *samples = &memory->format->planes[plane];
         size_t first = pixel_rows(samples, job->top), rows = pixel_rows(samples, job->height);
@@ -60,8 +93,13 @@ static void write_to_file(void *token, const void *bytes, size_t size)
 static void dump(const struct driver *driver, const struct job *job, const struct surface *surface, const char *what)
 {
     char path[4096];
-    snprintf(path, sizeof(path), "%s/%08x-%06u-%s-%ux%u.%s", driver->dump_folder, job->place.context,
-             job->place.picture, what, job->width, job->height, surface->memory.format->name);
+    static const char *const chroma[] = {"", "yuv420p", "yuv422p", "yuv444p"};
+    static const char *const depths[] = {[8] = "", [10] = "10le", [12] = "12le"};
+    const struct pixel_format *format = surface->memory.format;
+    const bool planar = is_kept_planar(format);
+    snprintf(path, sizeof(path), "%s/%08x-%06u-%s-%ux%u.%s%s", driver->dump_folder, job->place.context,
+             job->place.picture, what, job->width, job->height, planar ? chroma[format->chroma] : format->name,
+             planar ? depths[format->depth] : "");
     FILE *file = fopen(path, "wbe");
     if (!file) {
         fprintf(stderr, "reference driver: %s: %s\n", path, strerror(errno));
@@ -136,7 +174,7 @@ void job_report(const struct driver *driver, const struct job *job, const struct
         journal_event("coding-failure", "\"context\":%u,\"picture\":%u,\"reason\":\"%s\"", job->place.context,
                       job->place.picture, result->failure ? result->failure : "");
     journal_event("picture",
-                  "\"process\":%d,\"context\":%u,\"picture\":%u,\"codec\":\"%s\",\"bit_depth\":%u,"
+                  "\"process\":%d,\"context\":%u,\"picture\":%u,\"codec\":\"%s\",\"chroma_format\":%u,\"bit_depth\":%u,"
                   "\"nal_unit_type\":%u,\"type\":\"%s\",\"idr\":%s,\"reference\":%s,\"poc\":%d,"
                   "\"references\":[%s],\"frame_num\":%u,\"slices\":%u,\"width\":%u,\"height\":%u,\"qp\":%d,"
                   "\"qp_least\":%d,\"qp_most\":%d,\"intra_macroblocks\":%u,\"passes\":%u,"
@@ -144,7 +182,8 @@ void job_report(const struct driver *driver, const struct job *job, const struct
                   "\"input\":%u,\"reconstruction\":%u%s,"
                   "\"submitted_us\":%llu,\"started_us\":%llu,\"ended_us\":%llu",
                   (int)getpid(), job->place.context, job->place.picture,
-                  job->codec == CODEC_HEVC ? "HEVC" : "H.264", job->bit_depth, nal_unit_type(job), type_name(job),
+                  job->codec == CODEC_HEVC ? "HEVC" : "H.264", job->chroma_format, job->bit_depth, nal_unit_type(job),
+                  type_name(job),
                   job->idr ? "true" : "false", job->reference ? "true" : "false", job->order_count,
                   references, frame_num(job),
                   job->slice_count, job->width, job->height, result->qp, result->figures.least_qp,

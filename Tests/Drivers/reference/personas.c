@@ -13,9 +13,13 @@
 #define ROLLING_REFRESH (VA_ENC_INTRA_REFRESH_ROLLING_COLUMN | VA_ENC_INTRA_REFRESH_ROLLING_ROW)
 
 #define ALL_FORMATS ((1u << PIXEL_SURFACES) - 1)
+/* Without those that only range extensions of HEVC code. */
+#define COMMON_FORMATS ((1u << PIXEL_P012) - 1)
 
 const VAProfile persona_profiles[] = {VAProfileH264ConstrainedBaseline, VAProfileH264Main, VAProfileH264High,
-                                      VAProfileHEVCMain, VAProfileHEVCMain10, VAProfileMPEG2Main};
+                                      VAProfileHEVCMain, VAProfileHEVCMain10, VAProfileHEVCMain12,
+                                      VAProfileHEVCMain422_10, VAProfileHEVCMain422_12, VAProfileHEVCMain444, VAProfileHEVCMain444_10,
+                                      VAProfileHEVCMain444_12, VAProfileMPEG2Main};
 const unsigned persona_profile_count = sizeof(persona_profiles) / sizeof(persona_profiles[0]);
 
 static const struct persona personas[] = {
@@ -235,7 +239,8 @@ static bool read_h264(struct persona *persona, const char *text)
 static bool read_hevc(struct persona *persona, const char *text)
 {
     static const char *const names[] = {
-        [HEVC_NOT_LISTED] = "none", [HEVC_MAIN] = "main", [HEVC_MAIN_10] = "main10"};
+        [HEVC_NOT_LISTED] = "none", [HEVC_MAIN] = "main", [HEVC_MAIN_10] = "main10", [HEVC_MAIN_422] = "main422",
+        [HEVC_MAIN_444] = "main444", [HEVC_ALL] = "all"};
     for (unsigned i = HEVC_NOT_LISTED; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(text, names[i]) != 0)
             continue;
@@ -339,8 +344,10 @@ static void complete_entrypoints(struct persona *persona)
 static void list_formats(struct persona *persona)
 {
     for (unsigned i = 0; i < PIXEL_SURFACES; i++)
-        if (persona->formats & 1u << i)
+        if (persona->formats & 1u << i) {
             persona->format_list[persona->format_count++] = pixel_formats[i].image.fourcc;
+            persona->convertible_count += pixel_is_convertible(&pixel_formats[i]);
+        }
 }
 
 bool persona_read(struct persona *persona, char *problem, size_t size)
@@ -360,6 +367,8 @@ bool persona_read(struct persona *persona, char *problem, size_t size)
     const char *limits = environment_text("REFERENCE_DRIVER_LIMITS");
     if (limits && !read_settings(persona, limits, problem, size))
         return false;
+    if (persona->hevc < HEVC_MAIN_422)
+        persona->formats &= COMMON_FORMATS;
     list_formats(persona);
     const char *vendor = environment_text("REFERENCE_DRIVER_VENDOR");
     if (vendor)
@@ -382,7 +391,7 @@ bool persona_encodes(const struct persona *persona, VAProfile profile)
     case VAProfileHEVCMain10:
         return hevc && persona->hevc != HEVC_MAIN && persona->formats & 1u << PIXEL_P010;
     default:
-        return false;
+        return hevc && persona_encodes_extension(persona, profile);
     }
 }
 
@@ -395,10 +404,11 @@ bool persona_has_profile(const struct persona *persona, VAProfile profile)
     return persona_encodes(persona, profile) || (h264 && persona->h264 == H264_DECODED);
 }
 
-bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoint)
+bool persona_has_entrypoint(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint)
 {
     return (entrypoint == VAEntrypointEncSlice && persona->full_entrypoint) ||
-           (entrypoint == VAEntrypointEncSliceLP && persona->low_power_entrypoint);
+           (entrypoint == VAEntrypointEncSliceLP && persona->low_power_entrypoint &&
+            persona_has_low_power_extension(profile));
 }
 
 bool persona_has_format(const struct persona *persona, const struct pixel_format *format)
@@ -436,7 +446,7 @@ struct persona_limits persona_limits_for(const struct persona *persona, VAProfil
     struct persona_limits limits = low_power ? persona->low_power : persona->full;
     if (codec_of(profile) == CODEC_HEVC)
         limits = low_power ? persona->hevc_low_power : persona->hevc_full;
-    limits.rt_formats = profile == VAProfileHEVCMain10 ? VA_RT_FORMAT_YUV420_10 : VA_RT_FORMAT_YUV420;
+    limits.rt_formats = profile_rt_formats(profile) & persona_rt_formats(persona);
     if (profile == VAProfileH264ConstrainedBaseline)
         limits.maximum_references[1] = 0;
     if (limits.maximum_references[1] == 0)

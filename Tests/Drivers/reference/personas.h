@@ -9,8 +9,18 @@
 /* What is listed of H.264; without it the driver lists a decoder of MPEG-2 instead. */
 enum persona_h264 { H264_ENCODED, H264_DECODED, H264_NOT_LISTED };
 
-/* What is encoded of HEVC: as REFERENCE_DRIVER_LIMITS says, else both profiles where H.264 is encoded. */
-enum persona_hevc { HEVC_LIKE_H264, HEVC_NOT_LISTED, HEVC_MAIN, HEVC_MAIN_10 };
+/* What is encoded of HEVC: as REFERENCE_DRIVER_LIMITS says, else Main and Main 10 where H.264 is encoded.
+ * HEVC_MAIN_422: Main, Main 10 and 4:2:2 of up to 10 bits; HEVC_MAIN_444: these and 4:4:4 of up to 10 bits; HEVC_ALL:
+ * 12 bits as well. */
+enum persona_hevc {
+    HEVC_LIKE_H264,
+    HEVC_NOT_LISTED,
+    HEVC_MAIN,
+    HEVC_MAIN_10,
+    HEVC_MAIN_422,
+    HEVC_MAIN_444,
+    HEVC_ALL,
+};
 
 struct persona {
     const char *name;
@@ -24,7 +34,7 @@ struct persona {
     bool takes_pointers; /* surfaces can be made of the client's memory (VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR) */
     uint32_t formats;    /* of surfaces: 1 << enum pixel_kind; images have those, I420 and YV12 */
     uint32_t format_list[PIXEL_SURFACES]; /* the same as VA_FOURCC_* */
-    uint32_t format_count;
+    uint32_t format_count, convertible_count; /* the first ones are those that VideoProc takes */
     bool processes_video;      /* VAEntrypointVideoProc */
     bool processes_wide_gamut; /* with BT.2020 and colours that are stated by their numbers */
     bool reports_qp;     /* average QP and number of passes in the coded buffer's status */
@@ -36,7 +46,12 @@ bool persona_read(struct persona *persona, char *problem, size_t size);
 /* Whether the profile is listed, and whether it is for encoding. */
 bool persona_has_profile(const struct persona *persona, VAProfile profile);
 bool persona_encodes(const struct persona *persona, VAProfile profile);
-bool persona_has_entrypoint(const struct persona *persona, VAEntrypoint entrypoint);
+bool persona_has_entrypoint(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint);
+/* personas_hevc.c, likewise for profiles of range extensions alone. */
+bool persona_encodes_extension(const struct persona *persona, VAProfile profile);
+bool persona_has_low_power_extension(VAProfile profile);
+/* VA_RT_FORMAT_* bits of the surfaces that are coded. */
+uint32_t profile_rt_formats(VAProfile profile);
 
 bool persona_has_format(const struct persona *persona, const struct pixel_format *format);
 /* The format of surfaces that are created without naming one, or NULL. */

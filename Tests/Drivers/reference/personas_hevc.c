@@ -115,3 +115,55 @@ void persona_add_hevc(struct persona *persona)
     if (!persona->full_entrypoint)
         persona->hevc_full = persona->hevc_low_power;
 }
+
+/* What the limits must name at least for a profile of range extensions. */
+static enum persona_hevc least_for(VAProfile profile)
+{
+    switch (profile) {
+    case VAProfileHEVCMain422_10:
+        return HEVC_MAIN_422;
+    case VAProfileHEVCMain444:
+    case VAProfileHEVCMain444_10:
+        return HEVC_MAIN_444;
+    default:
+        return HEVC_ALL;
+    }
+}
+
+uint32_t profile_rt_formats(VAProfile profile)
+{
+    switch (profile) {
+    case VAProfileHEVCMain10:
+        return VA_RT_FORMAT_YUV420_10;
+    case VAProfileHEVCMain12:
+        return VA_RT_FORMAT_YUV420_12;
+    case VAProfileHEVCMain422_10:
+        return VA_RT_FORMAT_YUV422 | VA_RT_FORMAT_YUV422_10;
+    case VAProfileHEVCMain422_12:
+        return VA_RT_FORMAT_YUV422_12;
+    case VAProfileHEVCMain444:
+        return VA_RT_FORMAT_YUV444;
+    case VAProfileHEVCMain444_10:
+        return VA_RT_FORMAT_YUV444_10;
+    case VAProfileHEVCMain444_12:
+        return VA_RT_FORMAT_YUV444_12;
+    default:
+        return VA_RT_FORMAT_YUV420;
+    }
+}
+
+bool persona_encodes_extension(const struct persona *persona, VAProfile profile)
+{
+    bool known = profile == VAProfileHEVCMain12 || profile == VAProfileHEVCMain422_10 ||
+                 profile == VAProfileHEVCMain422_12 || profile == VAProfileHEVCMain444 ||
+                 profile == VAProfileHEVCMain444_10 || profile == VAProfileHEVCMain444_12;
+    bool entered = persona->full_entrypoint || persona_has_low_power_extension(profile);
+    return known && entered && persona->hevc >= least_for(profile) &&
+           persona_rt_formats(persona) & profile_rt_formats(profile);
+}
+
+/* As iHD has it from Tiger Lake on: 4:2:2 and 4:4:4 of up to 10 bits. */
+bool persona_has_low_power_extension(VAProfile profile)
+{
+    return profile != VAProfileHEVCMain12 && profile != VAProfileHEVCMain422_12 && profile != VAProfileHEVCMain444_12;
+}

@@ -19,6 +19,13 @@ enum pixel_kind {
     PIXEL_RGBA,
     PIXEL_RGBX,
     PIXEL_YUY2,
+    PIXEL_P012,
+    PIXEL_Y210,
+    PIXEL_Y212,
+    PIXEL_AYUV,
+    PIXEL_XYUV,
+    PIXEL_Y410,
+    PIXEL_Y412,
     PIXEL_SURFACES,
     PIXEL_I420 = PIXEL_SURFACES,
     PIXEL_YV12,
@@ -28,10 +35,16 @@ enum pixel_kind {
 /* A plane is made of units of equal size: a sample, a pair of chroma samples, four components. */
 struct pixel_plane {
     uint32_t layer;        /* drm_fourcc.h: the plane as a layer of its own */
-    uint8_t unit;          /* bytes, at most 4 */
+    uint8_t unit;          /* bytes, at most 8 */
     uint8_t column_shift;  /* a unit covers 1 << column_shift columns of the picture */
     uint8_t row_shift;     /* and 1 << row_shift rows */
-    uint8_t poison[4];     /* a unit that stands for undefined samples */
+    uint8_t poison[8];     /* a unit that stands for undefined samples */
+};
+
+/* Where the words of a component of YCbCr lie; see hevc/samples.h for `step`, `bytes` and `shift`. */
+struct pixel_component {
+    uint8_t plane, first; /* bytes from the plane's beginning */
+    uint8_t step, bytes, shift;
 };
 
 struct pixel_format {
@@ -39,6 +52,8 @@ struct pixel_format {
     uint32_t rt_format; /* VA_RT_FORMAT_*, of surfaces */
     uint32_t composed;  /* drm_fourcc.h: all planes in one layer */
     VAImageFormat image;
+    uint8_t chroma, depth; /* of surfaces that are coded: chroma_format_idc, and bits of a sample; 0: of no such ones */
+    struct pixel_component components[3]; /* of these: Y, Cb, Cr */
     uint32_t plane_count;
     struct pixel_plane planes[PIXEL_PLANES];
 };
@@ -51,6 +66,12 @@ const struct pixel_format *pixel_format(uint32_t fourcc);
 static inline enum pixel_kind pixel_kind(const struct pixel_format *format)
 {
     return (enum pixel_kind)(format - pixel_formats);
+}
+
+/* Whether VideoProc knows the format. */
+static inline bool pixel_is_convertible(const struct pixel_format *format)
+{
+    return pixel_kind(format) < PIXEL_P012;
 }
 
 /* Bytes of `columns` columns of the picture, and rows of the plane under `rows` of its rows, rounded up. */

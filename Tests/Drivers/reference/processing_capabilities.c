@@ -32,7 +32,10 @@ bool processing_writes_format(const struct pixel_format *format)
 
 uint32_t processing_attribute(const struct persona *persona, VAConfigAttribType type)
 {
-    return type == VAConfigAttribRTFormat ? persona_rt_formats(persona) : VA_ATTRIB_NOT_SUPPORTED;
+    uint32_t rt_formats = 0;
+    for (uint32_t i = 0; i < persona->convertible_count; i++)
+        rt_formats |= pixel_format(persona->format_list[i])->rt_format;
+    return type == VAConfigAttribRTFormat ? rt_formats : VA_ATTRIB_NOT_SUPPORTED;
 }
 
 /* The context, which must be one of VideoProc, with a reference more, or NULL. */
@@ -96,7 +99,7 @@ VAStatus entry_vaQueryVideoProcPipelineCaps(VADriverContextP driver_context, VAC
         .num_input_color_standards = standard_count(persona),
         .output_color_standards = standards_of_all,
         .num_output_color_standards = standard_count(persona),
-        .num_input_pixel_formats = persona->format_count,
+        .num_input_pixel_formats = persona->convertible_count,
         .input_pixel_format = driver->persona.format_list,
         .num_output_pixel_formats = persona->formats & 1u << PIXEL_P010 ? 2 : 1,
         .output_pixel_format = written_formats,

@@ -194,6 +194,9 @@ bool processing_read(const struct driver *driver, const struct context *context,
                   "va_vpp.h VAProcPipelineCaps.min_input_width");
     check_picture(&reading, &conversion->target, "processing-target-size",
                   "va_vpp.h VAProcPipelineCaps.min_output_width");
+    if (!pixel_is_convertible(conversion->source.format))
+        refuse(&reading, "processing-source-format", "va_vpp.h VAProcPipelineCaps.input_pixel_format",
+               VA_STATUS_ERROR_INVALID_SURFACE, "the source's format", conversion->source.format->image.fourcc);
     if (!processing_writes_format(conversion->target.format))
         refuse(&reading, "processing-target-format", "va_vpp.h VAProcPipelineCaps.output_pixel_format",
                VA_STATUS_ERROR_INVALID_SURFACE, "the target's format", conversion->target.format->image.fourcc);

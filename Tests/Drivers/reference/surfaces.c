@@ -123,12 +123,11 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
         .luma_pitch = memory.plane_pitch[0],
         .chroma_pitch = memory.plane_pitch[1],
     };
-    surface->hevc_frame = (struct hevc_frame){
-        .luma = surface->h264_frame.luma,
-        .chroma = surface->h264_frame.chroma,
-        .luma_pitch = memory.plane_pitch[0],
-        .chroma_pitch = memory.plane_pitch[1],
-    };
+    if (memory.format->chroma) {
+        uint8_t *const planes[2] = {surface->h264_frame.luma, surface->h264_frame.chroma};
+        const size_t pitches[2] = {memory.plane_pitch[0], memory.plane_pitch[1]};
+        pixel_lay_out(memory.format, planes, pitches, surface->hevc_frame.samples);
+    }
     *id = surface->object.id;
     return VA_STATUS_SUCCESS;
 }

@@ -39,8 +39,8 @@ def frame_md5s(text):
 
 
 def decode_with_ffmpeg(path, timeout=120):
-    """Decodes strictly: any line at level error counts, and nothing is concealed in silence. Frames are those of a
-    driver's surfaces: NV12, or P010 where the stream has 10 bits."""
+    """Decodes strictly: any line at level error counts, and nothing is concealed in silence. Frames are as in
+    the driver's journal: NV12 or P010, and planes of any other format."""
     with tempfile.TemporaryDirectory() as folder:
         sums = Path(folder) / "frames.md5"
         ended = run(["ffmpeg", "-nostdin", "-hide_banner", "-v", "error", "-threads", "1", "-err_detect", "explode",
@@ -152,8 +152,12 @@ def stream_size(path):
 
 
 def surface_format(path):
-    """The pixel format, in ffmpeg's words, of the surfaces that a stream was coded from."""
-    return "p010le" if re.search(r"^\d+,\d+,\w+10le", stream_description(path), re.M) else "nv12"
+    """The pixel format, in ffmpeg's words, that the driver's journal has the frames of a stream in."""
+    found = re.search(r"^\d+,\d+,yuvj?(4\d\d)p(10le|12le)?$", stream_description(path), re.M)
+    chroma, depth = (found[1], found[2] or "") if found else ("420", "")
+    if chroma == "420" and depth != "12le":
+        return "p010le" if depth else "nv12"
+    return f"yuv{chroma}p{depth}"
 
 
 def raw_md5s(path, width, height, stride=1):
@@ -172,8 +176,18 @@ def raw_md5s(path, width, height, stride=1):
 
 
 def planar_md5s(path, width, height, packing):
-    """MD5s of the frames of a raw planar 4:2:0 file, in the arrangement of surfaces: chroma interleaved, samples of 10
-    bits in the upper bits of 16 (of P010)."""
+    """MD5s of the frames of a raw planar file as the driver's journal has them: 4:2:0 of 8 or 10 bits with chroma
+    interleaved and samples in the upper bits of 16 (of P010), other formats as they are."""
+    if packing.startswith("yuv"):
+        area = width * height * (2 if packing.endswith("le") else 1)
+        if packing.startswith("yuv444"):
+            size = 3 * area
+        elif packing.startswith("yuv422"):
+            size = 2 * area
+        else:
+            size = area * 3 // 2
+        with open(path, "rb") as file:
+            return [hashlib.md5(frame).hexdigest() for frame in iter(lambda: file.read(size), b"")]
     kind, shift = ("H", 6) if packing == "p010le" else ("B", 0)
     bytes_each = 2 if shift else 1
     luma, chroma = width * height * bytes_each, (width + 1) // 2 * ((height + 1) // 2) * bytes_each

@@ -172,7 +172,7 @@ static void unadvertised_attributes(struct client *client)
     VAConfigID config;
     for (unsigned i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
         REPORT(vaCreateConfig, client->display, VAProfileH264Main, client->entrypoint, &attributes[i], 1, &config);
-    REPORT(vaCreateConfig, client->display, VAProfileHEVCMain12, client->entrypoint, NULL, 0, &config);
+    REPORT(vaCreateConfig, client->display, VAProfileHEVCSccMain, client->entrypoint, NULL, 0, &config);
     REPORT(vaCreateConfig, client->display, VAProfileH264Main, VAEntrypointVLD, NULL, 0, &config);
 }
 
@@ -183,7 +183,7 @@ static void unadvertised_sizes(struct client *client)
     REPORT(vaCreateContext, client->display, client->config, 8192, 8192, VA_PROGRESSIVE, NULL, 0, &context);
     REPORT(vaCreateContext, client->display, client->config, 0, 0, VA_PROGRESSIVE, NULL, 0, &context);
     REPORT(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV420, 8192, 64, &surface, 1, NULL, 0);
-    REPORT(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV444, 64, 64, &surface, 1, NULL, 0);
+    REPORT(vaCreateSurfaces, client->display, VA_RT_FORMAT_YUV411, 64, 64, &surface, 1, NULL, 0);
 }
 
 static void wrong_buffers(struct client *client)

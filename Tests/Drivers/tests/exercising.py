@@ -16,10 +16,16 @@ def run(*command, timeout=120):
                           timeout=timeout)
 
 
+def frame_size(info):
+    """Bytes of a planar frame; of 4:2:0 unless `chroma` (chroma_format_idc) says otherwise."""
+    luma = info["width"] * info["height"] * (2 if info.get("depth", 8) > 8 else 1)
+    return luma * (3, 4, 6)[info.get("chroma", 1) - 1] // 2
+
+
 def first_difference(wanted, decoded, info):
-    """Where two sequences of 4:2:0 frames begin to differ, for people; None where they do not."""
+    """Where two sequences of planar frames begin to differ, for people; None where they do not."""
     width, height, sample = info["width"], info["height"], 2 if info.get("depth", 8) > 8 else 1
-    size = width * height * 3 // 2 * sample
+    size = frame_size(info)
     if len(wanted) != len(decoded):
         return f"{len(decoded) / size:g} frames instead of {len(wanted) / size:g}"
     if wanted == decoded:

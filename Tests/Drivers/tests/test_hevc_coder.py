@@ -16,16 +16,19 @@ from pathlib import Path
 DRIVERS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DRIVERS))
 
-from exercising import ExerciseCase, decode_with_ffmpeg, run  # noqa: E402
+from exercising import ExerciseCase, decode_with_ffmpeg, frame_size, run  # noqa: E402
 
 FULL = "--full" in sys.argv
 FIRST, COUNT = 1, 400 if FULL else 16
 DEPTHS = (8, 10)
+# Range extensions: chroma format and bit depth.
+EXTENDED = ("420-12", "422-8", "422-10", "422-12", "444-8", "444-10", "444-12")
 LIBDE265 = shutil.which("libde265-dec265")
 
 
 def decode(stream, info):
-    return decode_with_ffmpeg(stream, "yuv420p" if info["depth"] == 8 else "yuv420p10le")
+    chroma, depth = ("420", "422", "444")[info["chroma"] - 1], info["depth"]
+    return decode_with_ffmpeg(stream, f"yuv{chroma}p" + ("" if depth == 8 else f"{depth}le"))
 
 
 def decode_with_libde265(stream, info):
@@ -48,7 +51,7 @@ def decode_with_both(stream, info):
 def count_frames(stream, info):
     """Decodes only for complaints: the frames of such streams mean nothing."""
     frames, complaint = decode(stream, info)
-    size = info["width"] * info["height"] * 3 // 2 * (2 if info["depth"] > 8 else 1)
+    size = frame_size(info)
     if not complaint and len(frames) != info["frames"] * size:
         complaint = f"{len(frames) / size:g} frames instead of {info['frames']}"
     return None, complaint
@@ -72,6 +75,19 @@ class HEVCCoderTest(ExerciseCase):
         summaries = self.exercise_all(cases, decode_with_libde265)
         self.check_variety(summaries)
 
+    @unittest.skipUnless(LIBDE265, "libde265 is not installed")
+    def test_libde265_gives_the_reconstruction_of_range_extensions(self):
+        # libde265 1.0.11 errs with chroma QP offsets of 4:2:2 and 4:4:4, and with deep transform trees of 4:4:4.
+        cases = [("neutral", seed, variant) for seed in range(FIRST, FIRST + COUNT // 2) for variant in EXTENDED]
+        self.check_variety(self.exercise_all(cases, decode_with_libde265))
+
+    @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
+    def test_ffmpeg_gives_the_reconstruction_of_range_extensions(self):
+        # Of some streams of 12 bits libavcodec (5.1 and 7.1) gives other samples than libde265, 4:2:0 included.
+        cases = [("plain", seed, variant) for seed in range(FIRST, FIRST + COUNT // 2) for variant in EXTENDED
+                 if not variant.endswith("12")]
+        self.check_variety(self.exercise_all(cases, decode))
+
     def check_variety(self, summaries):
         def total(key):
             return sum(summary[key] for summary in summaries)
@@ -86,7 +102,8 @@ class HEVCCoderTest(ExerciseCase):
 
     @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
     def test_streams_of_least_effort_decode(self):
-        cases = [("skip", seed, 0) for seed in range(FIRST, FIRST + COUNT // 2)]
+        cases = [("skip", seed, variant) for seed in range(FIRST, FIRST + COUNT // 2)
+                 for variant in (0, EXTENDED[seed % len(EXTENDED)])]
         for summary in self.exercise_all(cases, count_frames):
             self.assertEqual(summary["samples"] == 0, summary["p_slices"] + summary["b_slices"] == 0)
 
@@ -110,7 +127,9 @@ class HEVCCoderTest(ExerciseCase):
 
     @unittest.skipUnless(FULL and LIBDE265, "only with --full")
     def test_sanitizers_find_nothing(self):
-        self.check_with_sanitizers([("stream", seed, 0) for seed in range(10000, 10100)], decode_with_libde265)
+        self.check_with_sanitizers([("stream", seed, 0) for seed in range(10000, 10100)] +
+                                   [("stream", seed, variant) for seed in range(10100, 10110) for variant in EXTENDED],
+                                   decode_with_libde265)
 
     def test_same_seed_gives_the_same_stream(self):
         self.check_same_seed(8)

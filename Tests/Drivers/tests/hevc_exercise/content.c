@@ -7,30 +7,31 @@ enum content { CONTENT_COPY, CONTENT_BLEND, CONTENT_LIGHTER, CONTENT_FLAT, CONTE
 uint16_t exercise_get(const struct hevc_sps *sps, const struct hevc_frame *frame, unsigned component, uint32_t x,
                       uint32_t y)
 {
-    bool wide = sps->bit_depth_luma_minus8 > 0;
-    const uint8_t *row = component == 0 ? frame->luma + y * frame->luma_pitch : frame->chroma + y * frame->chroma_pitch;
-    size_t at = component == 0 ? x : 2 * (size_t)x + component - 1;
-    return wide ? (uint16_t)((row[2 * at] | row[2 * at + 1] << 8) >> 6) : row[at];
+    const struct hevc_samples *samples = &frame->samples[component];
+    return (uint16_t)hevc_sample_get(samples, 8 + sps->bit_depth_luma_minus8, hevc_sample_at(samples, x, y));
 }
 
 void exercise_put(const struct hevc_sps *sps, struct hevc_frame *frame, unsigned component, uint32_t x, uint32_t y,
                   unsigned value)
 {
-    bool wide = sps->bit_depth_luma_minus8 > 0;
-    uint8_t *row = component == 0 ? frame->luma + y * frame->luma_pitch : frame->chroma + y * frame->chroma_pitch;
-    size_t at = component == 0 ? x : 2 * (size_t)x + component - 1;
-    if (wide) {
-        row[2 * at] = (uint8_t)(value << 6);
-        row[2 * at + 1] = (uint8_t)(value >> 2);
-    } else {
-        row[at] = (uint8_t)value;
-    }
+    const struct hevc_samples *samples = &frame->samples[component];
+    hevc_sample_put(samples, 8 + sps->bit_depth_luma_minus8, hevc_sample_at(samples, x, y), value);
+}
+
+uint32_t exercise_width(const struct hevc_sps *sps, unsigned component, uint32_t luma)
+{
+    return component > 0 && sps->chroma_format_idc < 3 ? luma / 2 : luma;
+}
+
+uint32_t exercise_height(const struct hevc_sps *sps, unsigned component, uint32_t luma)
+{
+    return component > 0 && sps->chroma_format_idc < 2 ? luma / 2 : luma;
 }
 
 /* One block of one component: its place in it, its size, and pictures that it may be made of. */
 struct block {
     unsigned component;
-    uint32_t x, y, size;
+    uint32_t x, y, width, height;
     const struct hevc_frame *first, *second; /* or NULL */
 };
 
@@ -43,9 +44,10 @@ static void draw_block(struct exercise *exercise, struct hevc_frame *source, enu
     int base = random_between(random, 0, most), across = random_between(random, -3 * unit, 3 * unit);
     int down = random_between(random, -3 * unit, 3 * unit), amplitude = unit * random_between(random, 2, 40);
     int noise = content == CONTENT_COPY && random_chance(random, 30) ? 3 * unit : 0;
-    uint32_t scale = block->component == 0 ? 1 : 2;
-    for (uint32_t y = block->y; y < block->y + block->size && y < sps->pic_height_in_luma_samples / scale; y++)
-        for (uint32_t x = block->x; x < block->x + block->size && x < sps->pic_width_in_luma_samples / scale; x++) {
+    uint32_t right = exercise_width(sps, block->component, sps->pic_width_in_luma_samples);
+    uint32_t bottom = exercise_height(sps, block->component, sps->pic_height_in_luma_samples);
+    for (uint32_t y = block->y; y < block->y + block->height && y < bottom; y++)
+        for (uint32_t x = block->x; x < block->x + block->width && x < right; x++) {
             int value = base, first = 0, second = 0;
             if (block->first) {
                 first = exercise_get(sps, block->first, block->component, x, y);
@@ -73,14 +75,15 @@ void exercise_draw_source(struct exercise *exercise, struct hevc_frame *source)
 {
     struct random *random = &exercise->random;
     const struct hevc_dpb *dpb = &exercise->dpb;
+    const struct hevc_sps *sps = &exercise->sps;
     /* Large blocks of one kind make large coding units worthwhile. */
     uint32_t size = 8u << random_below(random, 4);
     unsigned changed = random_chance(random, 30) ? 100 : random_below(random, 60);
-    for (uint32_t y = 0; y < exercise->sps.pic_height_in_luma_samples; y += size)
-        for (uint32_t x = 0; x < exercise->sps.pic_width_in_luma_samples; x += size) {
+    for (uint32_t y = 0; y < sps->pic_height_in_luma_samples; y += size)
+        for (uint32_t x = 0; x < sps->pic_width_in_luma_samples; x += size) {
             enum content content = random_chance(random, changed) ? (enum content)random_below(random, CONTENTS)
                                                                   : CONTENT_COPY;
-            struct block block = {.x = x, .y = y, .size = size};
+            struct block block = {.x = x, .y = y, .width = size, .height = size};
             if (dpb->count > 0) {
                 block.first = &exercise->pictures[dpb->pictures[random_below(random, dpb->count)].surface].frame;
                 block.second = &exercise->pictures[dpb->pictures[random_below(random, dpb->count)].surface].frame;
@@ -89,7 +92,11 @@ void exercise_draw_source(struct exercise *exercise, struct hevc_frame *source)
             }
             draw_block(exercise, source, content, &block);
             for (unsigned component = 1; component <= 2; component++) {
-                struct block chroma = {.component = component, .x = x / 2, .y = y / 2, .size = size / 2,
+                struct block chroma = {.component = component,
+                                       .x = exercise_width(sps, component, x),
+                                       .y = exercise_height(sps, component, y),
+                                       .width = exercise_width(sps, component, size),
+                                       .height = exercise_height(sps, component, size),
                                        .first = block.first, .second = block.second};
                 draw_block(exercise, source, content, &chroma);
             }

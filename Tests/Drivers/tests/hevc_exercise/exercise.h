@@ -40,6 +40,7 @@ struct exercise {
     unsigned wish_percent;    /* pictures with wishes */
     bool plain;               /* without what libavcodec gets wrong: constrained intra prediction, slices of a picture
                                  that differ in how they are deblocked, and deblocking of chroma with a QP above 57 */
+    bool neutral;             /* plain, and without what libde265 gets wrong with 4:2:2 and 4:4:4 */
     bool skip;                /* coded without looking at the source: streams of which only the syntax is right */
     unsigned sequence;
     int32_t order_count, order_step; /* of the latest picture in output order; between neighbours */
@@ -48,15 +49,20 @@ struct exercise {
     unsigned types[3];        /* slices by type */
 };
 
-enum exercise_kind { EXERCISE_STREAM, EXERCISE_PLAIN, EXERCISE_SKIP };
+enum exercise_kind { EXERCISE_STREAM, EXERCISE_PLAIN, EXERCISE_SKIP, EXERCISE_NEUTRAL };
 
-/* Chooses all settings; `depth` is 8, 10 or 0 for any. */
-void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, unsigned depth,
+/* chroma_format_idc from 1 to 3; bits of a sample: 8, 10, 12, or 0 for any of these. */
+struct exercise_format {
+    unsigned chroma, depth;
+};
+
+/* Chooses all settings. */
+void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, struct exercise_format format,
                     unsigned pictures);
 void exercise_end(struct exercise *exercise);
 
 /* Draws the parameter sets. */
-void exercise_draw_parameter_sets(struct exercise *exercise, unsigned depth);
+void exercise_draw_parameter_sets(struct exercise *exercise, struct exercise_format format);
 
 /* Codes the whole stream. False with a message on standard error where the coder fails, or the model of the DPB finds
  * the stream wrong. */
@@ -68,7 +74,12 @@ void exercise_draw_reference_set(struct exercise *exercise, struct hevc_slice_he
 /* Draws the source of a picture from those coded before and from chance. */
 void exercise_draw_source(struct exercise *exercise, struct hevc_frame *source);
 
-/* A frame of the exercise's size with samples of its own, all of the byte `value`. Exits when out of memory. */
+/* How many samples of a component lie beside, or below, each other where luma has `luma`. */
+uint32_t exercise_width(const struct hevc_sps *sps, unsigned component, uint32_t luma);
+uint32_t exercise_height(const struct hevc_sps *sps, unsigned component, uint32_t luma);
+
+/* A frame of the exercise's size, laid out as the reference driver's surfaces of the format are, with samples
+ * of its own, all of the byte `value`. Exits when out of memory. */
 uint8_t *exercise_allocate_frame(const struct hevc_sps *sps, struct hevc_frame *frame, uint8_t value,
                                  size_t extra_pitch);
 

@@ -10,7 +10,7 @@
 #define HOSTILE_FRAMES 4
 #define WISHES 64 /* 8x8 blocks of a picture */
 
-/* What every request starts from: pictures of 64x64 that are coded already, with room for ten bits. */
+/* What every request starts from: pictures of 64x64 that are coded already, with room for every format. */
 struct victim {
     struct random random;
     struct hevc_coder *coder;
@@ -109,6 +109,20 @@ static bool code_picture(struct victim *victim, struct hevc_frame *picture)
            explained(victim, hevc_coder_end(victim->coder));
 }
 
+/* A frame of three planes of 64x64 words of two bytes: whatever the chroma format and the bit depth. */
+static uint8_t *allocate_spacious(struct hevc_frame *frame, uint8_t value)
+{
+    const size_t pitch = 64 * 2 + 16;
+    uint8_t *samples = malloc(3 * 64 * pitch);
+    if (!samples)
+        abort();
+    memset(samples, value, 3 * 64 * pitch);
+    for (unsigned component = 0; component < 3; component++)
+        frame->samples[component] = (struct hevc_samples){
+            .first = samples + component * 64 * pitch, .pitch = pitch, .step = 2, .bytes = 2, .shift = 8};
+    return samples;
+}
+
 /* Sane parameter sets, header and request: an I slice, or P or B slices with the frames given as references. */
 static void make_sane(struct victim *victim, enum hevc_slice_type type)
 {
@@ -116,7 +130,7 @@ static void make_sane(struct victim *victim, enum hevc_slice_type type)
     memset(&victim->sps, 0, sizeof victim->sps);
     memset(&victim->pps, 0, sizeof victim->pps);
     memset(&victim->header, 0, sizeof victim->header);
-    victim->sps.chroma_format_idc = 1;
+    victim->sps.chroma_format_idc = 1 + random_below(random, 3);
     victim->sps.log2_diff_max_min_luma_coding_block_size = 1 + random_below(random, 3);
     victim->sps.log2_diff_max_min_luma_transform_block_size = random_below(random, 3);
     victim->sps.max_transform_hierarchy_depth_inter = random_below(random, 3);
@@ -150,14 +164,12 @@ static void prepare(struct victim *victim, uint64_t seed)
     bits_put(&victim->request.nal, 0x0201, 16);
     bits_put(&victim->request.nal, 0x12345, 19);
     make_sane(victim, HEVC_SLICE_I);
-    victim->sps.bit_depth_luma_minus8 = 2; /* room for it */
-    victim->samples[0] = exercise_allocate_frame(&victim->sps, &victim->source, 50, 16);
-    victim->samples[1] = exercise_allocate_frame(&victim->sps, &victim->uncoded, 60, 0);
+    victim->samples[0] = allocate_spacious(&victim->source, 50);
+    victim->samples[1] = allocate_spacious(&victim->uncoded, 60);
     for (unsigned index = 0; index < HOSTILE_FRAMES; index++)
-        victim->samples[2 + index] = exercise_allocate_frame(&victim->sps, &victim->frames[index], 70, 8);
-    victim->sps.bit_depth_luma_minus8 = 0;
-    for (size_t i = 0; i < victim->source.luma_pitch * 64; i++)
-        victim->source.luma[i] = (uint8_t)(i * i >> 5);
+        victim->samples[2 + index] = allocate_spacious(&victim->frames[index], 70);
+    for (size_t i = 0; i < victim->source.samples[0].pitch * 64; i++)
+        victim->samples[0][i] = (uint8_t)(i * i >> 5);
     for (unsigned index = 0; index < HOSTILE_FRAMES; index++) {
         victim->frames[index].picture_order_count = 2 * (int32_t)index;
         if (!code_picture(victim, &victim->frames[index]))
@@ -227,8 +239,8 @@ unsigned exercise_memory(void)
     struct bits nal = {0};
     uint8_t *samples[2] = {exercise_allocate_frame(sps, &source, 0, 0),
                            exercise_allocate_frame(sps, &reconstruction, 0, 0)};
-    for (size_t index = 0; index < source.luma_pitch * 32; index++)
-        source.luma[index] = (uint8_t)(index * index >> 3);
+    for (size_t index = 0; index < source.samples[0].pitch * 32; index++)
+        samples[0][index] = (uint8_t)(index * index >> 3);
     bits_put(&nal, 0x651234, 24);
     unsigned failures = 0;
     for (bool coded = false; !coded; failures += !coded) {

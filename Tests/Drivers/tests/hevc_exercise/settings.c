@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "exercise.h"
 
-/* 7.3.3 of a Main or Main 10 stream without constraints worth naming */
-static void draw_profile(struct hevc_profile_tier_level *v, unsigned depth)
+/* Table A.2: the nine flags from general_max_12bit_constraint_flag on. */
+static uint32_t extension_constraints(struct exercise_format format)
 {
+    bool ten = format.depth <= 10, eight = format.depth == 8 && format.chroma == 3;
+    return 1u << 10 | ten << 9 | eight << 8 | (format.chroma < 3) << 7 | (format.chroma < 2) << 6 | 1u << 2;
+}
+
+/* 7.3.3 of a Main or Main 10 stream without constraints worth naming, or of a range extensions profile */
+static void draw_profile(struct hevc_profile_tier_level *v, struct exercise_format format)
+{
+    unsigned depth = format.depth;
     v->general.profile_idc = depth == 8 ? 1 : 2;
     v->general.profile_compatibility_flags = depth == 8 ? 3u << 29 : 1u << 29;
     v->general.progressive_source_flag = 1;
     v->general.frame_only_constraint_flag = 1;
     v->general.level_idc = 153;
+    if (format.chroma == 1 && depth <= 10)
+        return;
+    v->general.profile_idc = 4;
+    v->general.profile_compatibility_flags = 1u << 27;
+    v->general.constraint_bits[0] = extension_constraints(format);
 }
 
 static void draw_blocks(struct exercise *exercise)
@@ -26,6 +39,11 @@ static void draw_blocks(struct exercise *exercise)
         random_chance(random, 50) ? most_tb - min_tb : random_below(random, most_tb - min_tb + 1);
     sps->max_transform_hierarchy_depth_inter = random_below(random, ctb - min_tb + 1);
     sps->max_transform_hierarchy_depth_intra = random_below(random, ctb - min_tb + 1);
+    if (exercise->neutral) {
+        /* libde265 has no context variable for cbf_cb and cbf_cr at depth 4, which 4:4:4 reaches. */
+        sps->max_transform_hierarchy_depth_inter = random_below(random, most_tb - min_tb + 1) % 3;
+        sps->max_transform_hierarchy_depth_intra = random_below(random, most_tb - min_tb + 1) % 3;
+    }
     uint32_t most = (160u >> min_cb) - 1;
     sps->pic_width_in_luma_samples = (1 + random_below(random, most + 1)) << min_cb;
     sps->pic_height_in_luma_samples = (1 + random_below(random, most + 1)) << min_cb;
@@ -77,12 +95,13 @@ static uint32_t reordering(const struct exercise *exercise)
     return depth;
 }
 
-static void draw_sps(struct exercise *exercise, unsigned depth)
+static void draw_sps(struct exercise *exercise, struct exercise_format format)
 {
+    const unsigned depth = format.depth;
     struct random *random = &exercise->random;
     struct hevc_sps *sps = &exercise->sps;
-    *sps = (struct hevc_sps){.sps_temporal_id_nesting_flag = 1, .chroma_format_idc = 1};
-    draw_profile(&sps->profile_tier_level, depth);
+    *sps = (struct hevc_sps){.sps_temporal_id_nesting_flag = 1, .chroma_format_idc = format.chroma};
+    draw_profile(&sps->profile_tier_level, format);
     draw_blocks(exercise);
     sps->bit_depth_luma_minus8 = sps->bit_depth_chroma_minus8 = depth - 8;
     sps->log2_max_pic_order_cnt_lsb_minus4 = 2 + random_below(random, 3);
@@ -133,7 +152,9 @@ static void draw_pps(struct exercise *exercise)
     int most_offset = exercise->plain ? 6 : 8;
     pps->pps_cb_qp_offset = random_chance(random, 50) ? random_between(random, -8, most_offset) : 0;
     pps->pps_cr_qp_offset = random_chance(random, 50) ? random_between(random, -8, most_offset) : 0;
-    pps->pps_slice_chroma_qp_offsets_present_flag = random_chance(random, 30);
+    pps->pps_slice_chroma_qp_offsets_present_flag = random_chance(random, 30) && !exercise->neutral;
+    if (exercise->neutral)
+        pps->pps_cb_qp_offset = pps->pps_cr_qp_offset = 0;
     pps->transquant_bypass_enabled_flag = random_chance(random, 20);
     pps->pps_loop_filter_across_slices_enabled_flag = random_below(random, 2);
     pps->deblocking_filter_control_present_flag = random_chance(random, 70);
@@ -151,10 +172,10 @@ static void draw_pps(struct exercise *exercise)
     pps->slice_segment_header_extension_present_flag = random_chance(random, 20);
 }
 
-void exercise_draw_parameter_sets(struct exercise *exercise, unsigned depth)
+void exercise_draw_parameter_sets(struct exercise *exercise, struct exercise_format format)
 {
     struct hevc_vps *vps = &exercise->vps;
-    draw_sps(exercise, depth);
+    draw_sps(exercise, format);
     draw_pps(exercise);
     *vps = (struct hevc_vps){
         .vps_base_layer_internal_flag = 1,

@@ -5,29 +5,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where each component begins, and how far its next sample is, in words. */
+struct packing {
+    uint8_t first[3], step[3];
+};
+
+static void pack(struct hevc_frame *frame, uint8_t *samples, size_t pitch, unsigned depth,
+                 const struct packing *packing)
+{
+    const uint8_t bytes = depth > 8 ? 2 : 1;
+    for (unsigned component = 0; component < 3; component++)
+        frame->samples[component] = (struct hevc_samples){
+            .first = samples + packing->first[component] * bytes, .pitch = pitch, .bytes = bytes,
+            .step = (uint8_t)(packing->step[component] * bytes), .shift = depth > 8 ? (uint8_t)(16 - depth) : 0};
+}
+
+/* NV12, P010, P012: chroma in pairs below luma. */
+static void lay_out_pairs(struct hevc_frame *frame, uint8_t *samples, size_t pitch, size_t height, unsigned depth)
+{
+    static const struct packing pairs = {.first = {0, 0, 1}, .step = {1, 2, 2}};
+    pack(frame, samples, pitch, depth, &pairs);
+    for (unsigned component = 1; component < 3; component++)
+        frame->samples[component].first += pitch * height;
+}
+
+/* YUY2, Y210, Y212: Y, Cb, Y, Cr. AYUV: Cr, Cb, Y, unused. Y412: Cb, Y, Cr, unused. Y410: these in one word. */
+static void lay_out_packed(struct hevc_frame *frame, uint8_t *samples, size_t pitch, unsigned chroma, unsigned depth)
+{
+    static const struct packing yuyv = {.first = {0, 1, 3}, .step = {2, 4, 4}};
+    static const struct packing vuya = {.first = {2, 1, 0}, .step = {4, 4, 4}};
+    static const struct packing uyva = {.first = {1, 0, 2}, .step = {4, 4, 4}};
+    static const uint8_t shifts[3] = {10, 0, 20};
+    pack(frame, samples, pitch, depth, chroma == 2 ? &yuyv : depth == 8 ? &vuya : &uyva);
+    for (unsigned component = 0; component < 3 && chroma == 3 && depth == 10; component++)
+        frame->samples[component] = (struct hevc_samples){
+            .first = samples, .pitch = pitch, .step = 4, .bytes = 4, .shift = shifts[component]};
+}
+
 uint8_t *exercise_allocate_frame(const struct hevc_sps *sps, struct hevc_frame *frame, uint8_t value,
                                  size_t extra_pitch)
 {
-    size_t bytes = sps->bit_depth_luma_minus8 ? 2 : 1, width = sps->pic_width_in_luma_samples * bytes;
-    size_t height = sps->pic_height_in_luma_samples;
+    unsigned depth = 8 + sps->bit_depth_luma_minus8;
+    size_t bytes = depth > 8 ? 2 : 1, height = sps->pic_height_in_luma_samples;
+    size_t words = sps->chroma_format_idc == 1 ? 1 : sps->chroma_format_idc == 2 ? 2 : 4;
+    size_t pitch = (sps->pic_width_in_luma_samples + extra_pitch) * words * bytes;
+    size_t size = pitch * (sps->chroma_format_idc == 1 ? height + height / 2 : height);
     memset(frame, 0, sizeof *frame);
-    frame->luma_pitch = width + extra_pitch * bytes;
-    frame->chroma_pitch = width + extra_pitch / 2 * bytes;
-    size_t size = frame->luma_pitch * height + frame->chroma_pitch * height / 2;
     uint8_t *samples = malloc(size);
     if (!samples)
         abort();
     memset(samples, value, size);
-    frame->luma = samples;
-    frame->chroma = samples + frame->luma_pitch * height;
+    if (sps->chroma_format_idc == 1)
+        lay_out_pairs(frame, samples, pitch, height, depth);
+    else
+        lay_out_packed(frame, samples, pitch, sps->chroma_format_idc, depth);
     return samples;
 }
 
-void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, unsigned depth,
+void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, struct exercise_format format,
                     unsigned pictures)
 {
     memset(exercise, 0, sizeof *exercise);
-    exercise->plain = kind == EXERCISE_PLAIN;
+    exercise->neutral = kind == EXERCISE_NEUTRAL;
+    exercise->plain = kind == EXERCISE_PLAIN || exercise->neutral;
     exercise->skip = kind == EXERCISE_SKIP;
     struct random *random = &exercise->random;
     random->state = seed;
@@ -35,13 +75,15 @@ void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t
     exercise->pyramid = random_chance(random, 60);
     exercise->low_delay = random_chance(random, 50);
     exercise->most_references = 2 + random_below(random, 4) + (exercise->pyramid ? 3 : 0);
-    exercise->qp = random_between(random, depth == 10 ? -6 : 4, 46);
+    exercise->qp = random_between(random, format.depth >= 10 ? -6 : 4, 46);
     /* Slices of least effort are to repeat: the coder keeps their data. */
     exercise->qp_spread = random_chance(random, 50) && !exercise->skip ? random_below(random, 8) : 0;
     exercise->wish_percent = random_chance(random, 60) ? random_below(random, 101) : 0;
     exercise->order_step = random_between(random, 1, 3);
     exercise->picture_limit = pictures;
-    exercise_draw_parameter_sets(exercise, depth ? depth : 8 + 2 * random_below(random, 2));
+    if (format.depth == 0)
+        format.depth = 8 + 2 * random_below(random, format.chroma == 1 ? 2 : 3);
+    exercise_draw_parameter_sets(exercise, format);
     exercise->pictures = calloc(pictures + 1, sizeof *exercise->pictures);
     exercise->outputs = calloc(pictures + 1, sizeof *exercise->outputs);
     exercise->coder = hevc_coder_create();
