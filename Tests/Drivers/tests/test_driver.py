@@ -348,15 +348,15 @@ class ResubmissionTest(DriverTest):
 @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
 class FfmpegTest(DriverTest):
     def encode(self, persona, size, *options, effort="", frames=6, codec="h264", source="testsrc=size={}:rate=25",
-               extra=None):
+               pixels="nv12", limits="", extra=None):
         stream = self.folder / f"stream.{codec}"
         command = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-init_hw_device", "vaapi=gpu:/dev/dri/renderD128", "-f",
                    "lavfi", "-i", source.format(size), "-frames:v", str(frames), "-vf",
-                   "format=nv12,hwupload", "-c:v", f"{codec}_vaapi", *options, str(stream)]
+                   f"format={pixels},hwupload", "-c:v", f"{codec}_vaapi", *options, str(stream)]
         if self.journal.exists():
             self.journal.unlink()
         ended = run(command, client_environment(self.built, persona=persona, journal=self.journal,
-                                                effort=effort, extra=extra), 60)
+                                                effort=effort, limits=limits, extra=extra), 60)
         self.assertEqual(ended.status, 0, ended.output)
         return stream
 
@@ -368,6 +368,21 @@ class FfmpegTest(DriverTest):
                     stream = self.encode(persona, size, "-bf", "0", *low_power)
                     self.assertEqual(len(kinds(self.journal, "picture")), 6)
                     self.assert_exact(stream)
+
+    def test_range_extensions_of_hevc_equal_the_reconstruction(self):
+        """4:2:2, 4:4:4 and 12 bits, as far as the installed ffmpeg uploads their formats: 5.1 has 4:2:2 of 8 bits only."""
+        formats = {"yuyv422": "yuv422p", "y210le": "yuv422p10le", "vuyx": "yuv444p", "xv30le": "yuv444p10le"}
+        known = run(["ffmpeg", "-v", "error", "-pix_fmts"], media.tool_environment()).output
+        able = ["yuyv422"] if "xv36le" not in known else list(formats)
+        for pixels in able:
+            with self.subTest(pixels):
+                stream = self.encode("intel", "322x178", "-bf", "0", "-profile:v", "rext", codec="hevc", pixels=pixels,
+                                     limits="hevc=all")
+                shown = run(["ffprobe", "-v", "error", "-show_entries", "stream=pix_fmt", "-of", "csv=p=0", str(stream)],
+                            media.tool_environment()).output.split()
+                self.assertEqual(shown[0], formats[pixels])
+                self.assertEqual(len(kinds(self.journal, "picture")), 6)
+                self.assert_exact(stream)
 
     def test_segments_are_pieces_of_one_stream(self):
         """ffmpeg puts all segments behind each other, as va.h has it."""
