@@ -5,7 +5,8 @@ of ffmpeg and GStreamer, and what programs see when a node refuses, vanishes, ha
 
     tests/test_vendor_drivers.py [--update] [TEST...]
 
---update writes node/vendor-drivers.txt anew, the table that the lists are compared with."""
+--update writes the table of the installed release anew, which the lists are compared with: node/vendor-drivers.txt for
+Debian 12, node/vendor-drivers-debian-13.txt for Debian 13."""
 
 import os
 import re
@@ -22,7 +23,9 @@ sys.path.insert(0, str(DRIVERS))
 from runner.places import build  # noqa: E402
 from runner.waiting import wait_until  # noqa: E402
 
-TABLE = DRIVERS / "node" / "vendor-drivers.txt"
+# By the first numbers of the drivers' versions.
+TABLES = {("23", "22"): DRIVERS / "node" / "vendor-drivers.txt",
+          ("25",): DRIVERS / "node" / "vendor-drivers-debian-13.txt"}
 NODE = "/dev/dri/renderD128"
 INTEL = ("skl", "kbl", "icl", "tgl", "adlp", "dg2")
 AMD = ("polaris10", "raven", "renoir", "navi21")
@@ -157,27 +160,35 @@ def version_of(first_line):
     return f"{match[1]} {match[2]}" if match else first_line
 
 
-def read_table():
-    """The committed lists: by chip, the driver's version and the lines."""
-    table, chip = {}, None
-    for line in TABLE.read_text().splitlines():
-        if match := re.fullmatch(r"\[(\S+)\] (.+)", line):
-            chip = match[1]
-            table[chip] = (match[2], [])
-        elif line and not line.startswith("#"):
-            table[chip][1].append(line)
-    return table
+def read_tables():
+    """The committed lists: by chip and driver's version, the lines."""
+    tables, place = {}, None
+    for path in TABLES.values():
+        for line in path.read_text().splitlines():
+            if match := re.fullmatch(r"\[(\S+)\] (.+)", line):
+                place = match[1], match[2]
+                tables[place] = []
+            elif line and not line.startswith("#"):
+                tables[place].append(line)
+    return tables
+
+
+def table_of(version):
+    """The file that has the lists of that version of a driver."""
+    number = version.split()[-1].split(".")[0]
+    return next((path for numbers, path in TABLES.items() if number in numbers), None)
 
 
 class Lists(VendorDriverTest):
     def check(self, chip):
         first, *lines = self.list_capabilities(chip)
-        version, expected = read_table()[chip]
         self.assertTrue(lines, "the driver lists no encoder")
-        if version_of(first) != version:
-            self.skipTest(f"{chip}: the table is of {version}, installed is {version_of(first)}; "
+        tables, version = read_tables(), version_of(first)
+        if (chip, version) not in tables:
+            known = ", ".join(known for name, known in tables if name == chip)
+            self.skipTest(f"{chip}: the tables are of {known}, installed is {version}; "
                           f"only looked whether something is listed ({len(lines)} lines)")
-        self.assertEqual(lines, expected, "node/vendor-drivers.txt differs; --update writes it anew")
+        self.assertEqual(lines, tables[chip, version], f"{table_of(version).name} differs; --update writes it anew")
 
     def test_vainfo_lists_the_same(self):
         self.require_program("vainfo", "vainfo")
@@ -448,7 +459,10 @@ def update():
     for chip in INTEL + AMD:
         first, *lines = lists.list_capabilities(chip)
         text += ["", f"[{chip}] {version_of(first)}", *lines]
-    TABLE.write_text("\n".join(text) + "\n")
+    path = table_of(version_of(first))
+    if path is None:
+        sys.exit(f"no table is kept for {version_of(first)}; add its number to TABLES")
+    path.write_text("\n".join(text) + "\n")
     Lists.doClassCleanups()
 
 
