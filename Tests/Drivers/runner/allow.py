@@ -3,14 +3,34 @@
 
     NAME | CLIENT | CLAUSE | OBSERVED | WHY
 
-NAME is the finding's; CLIENT a pattern (fnmatch) on the client's name, "ffmpeg" or "gstreamer-va"; OBSERVED a regular
-expression that the finding's whole detail must match, so that another mistake of the same kind is not excused."""
+NAME is the finding's. CLIENT is a pattern (fnmatch) on the client's name, "ffmpeg" or "gstreamer-va"; "ffmpeg>=6" is
+for ffmpeg from version 6 on. OBSERVED is a regular expression that the finding's whole detail must match, so that
+another mistake of the same kind is not excused."""
 
 import fnmatch
+import functools
 import re
+import subprocess
 from dataclasses import dataclass, field
 
 from .places import Problem
+
+
+@functools.cache
+def ffmpeg_version():
+    """The main number of the version of the ffmpeg command; 0 if there is none or it does not say one."""
+    try:
+        said = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True).stdout
+    except OSError:
+        return 0
+    found = re.match(r"ffmpeg version n?(\d+)", said)
+    return int(found[1]) if found else 0
+
+
+def is_client(pattern, client):
+    """Whether a pattern of the list is about that client in the version that is installed."""
+    name, _, least = pattern.partition(">=")
+    return fnmatch.fnmatchcase(client, name) and (not least or ffmpeg_version() >= int(least))
 
 
 @dataclass
@@ -24,7 +44,7 @@ class Allowed:
     uses: int = field(default=0, compare=False)
 
     def excuses(self, client, finding):
-        return (self.name == finding.name and fnmatch.fnmatchcase(client, self.client)
+        return (self.name == finding.name and is_client(self.client, client)
                 and self.clause == finding.clause and self.observed.fullmatch(finding.detail) is not None)
 
 

@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 DRIVERS = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
@@ -218,6 +219,14 @@ class PartsTest(unittest.TestCase):
             rows = [data[i:i + 66] + b"??" for i in range(0, len(data), 66)]
             padded.write_bytes(b"".join(rows))
             self.assertEqual(source_md5s(source), raw_md5s(padded, 66, 34, stride=4))
+
+    def test_entries_of_a_version_are_for_that_version_only(self):
+        with mock.patch.object(allow, "ffmpeg_version", return_value=5):
+            self.assertTrue(allow.is_client("ffmpeg", "ffmpeg"))
+            self.assertFalse(allow.is_client("ffmpeg>=6", "ffmpeg"))
+        with mock.patch.object(allow, "ffmpeg_version", return_value=7):
+            self.assertTrue(allow.is_client("ffmpeg>=6", "ffmpeg"))
+            self.assertFalse(allow.is_client("ffmpeg>=6", "gstreamer-va"))
 
     def test_displays_that_are_never_terminated(self):
         def problems(text, **ended):
