@@ -38,7 +38,7 @@ extension MediaError {
                 remedies: refusal?.remedies ?? []
             )
         case .notADRMDevice:
-            self.init(.unavailable, "\(error.path) is no device of the kernel's graphics drivers", cause: .notAGPU)
+            self.init(.unavailable, "\(error.path) does not belong to a graphics driver of the kernel", cause: .notAGPU)
         }
     }
 }

@@ -53,7 +53,7 @@ struct LandlockRights: Sendable, Hashable {
     /// What a version cannot deny, in words.
     static func missing(inVersion version: Int32) -> [String] {
         [
-            (3, "truncating files"), (4, "TCP connections"), (5, "requests to devices"),
+            (3, "truncating files"), (4, "TCP connections"), (5, "device requests (ioctl)"),
             (6, "signals and abstract sockets"),
         ].filter { version < $0.0 }.map(\.1)
     }

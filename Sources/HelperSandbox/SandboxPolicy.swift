@@ -101,7 +101,7 @@ public struct SandboxPolicy: Sendable, Hashable {
         case let mode:
             throw MediaError(
                 .invalidArgument,
-                "the sandbox is on or off (\(modeVariable))",
+                "\(modeVariable) is not valid",
                 given: mode,
                 allowed: "on, off"
             )

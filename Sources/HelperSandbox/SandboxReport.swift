@@ -25,7 +25,7 @@ public struct SandboxReport: Sendable, Hashable {
     /// Lines for a log, at the level of warnings.
     public var warnings: [String] {
         degradations.map { "the sandbox lacks \($0)" }
-            + unreachable.map { "\(SandboxPolicy.writableVariable) names what cannot be reached: \($0)" }
+            + unreachable.map { "a folder in \(SandboxPolicy.writableVariable) cannot be accessed: \($0)" }
     }
 
     mutating func add(_ what: String, _ why: String, _ meaning: String) {

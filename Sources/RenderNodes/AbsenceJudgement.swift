@@ -38,18 +38,18 @@ struct AbsenceJudgement {
             remedies = process.passingTheDevice
         } else if cause == .displayNodeOnly {
             explanation =
-                "\(found), and the kernel knows of no render node: that device drives displays, or its driver has none for "
-                + "rendering, and nothing encodes on it."
+                "\(found), and the kernel has no render node: the device is a display only, or its driver does not support "
+                + "rendering. It cannot encode."
             remedies = [
-                "see which driver the device has: lspci -nnk -d ::03xx",
-                "in a virtual machine: have the hypervisor pass a GPU through",
+                "find the device's kernel driver: lspci -nnk -d ::03xx",
+                "in a virtual machine: pass a GPU through to it",
             ]
         } else {
             let place = process.container == nil ? "this machine" : "the container's host"
-            explanation = "\(found), and the kernel knows of no render node: \(place) has no GPU, or no driver for it."
+            explanation = "\(found), and the kernel has no render node: \(place) has no GPU, or no driver for it."
             remedies = [
-                "see whether there is a GPU and which driver it has: lspci -nnk -d ::03xx",
-                "in a virtual machine: have the hypervisor pass a GPU through",
+                "check for a GPU and its kernel driver: lspci -nnk -d ::03xx",
+                "in a virtual machine: pass a GPU through to it",
             ]
         }
         return NodeRefusal(cause: cause, path: folder, code: code, explanation: explanation, remedies: remedies)

@@ -20,7 +20,7 @@ extension EncoderFrame {
         guard formats.contains(buffer.format) else {
             throw MediaError(
                 .invalidArgument,
-                "\(library) does not take this pixel format with \(configuration.bitDepth) bits",
+                "\(library) does not support this pixel format with \(configuration.bitDepth) bits",
                 given: buffer.format.rawValue,
                 allowed: formats.map(\.rawValue).joined(separator: ", ")
             )
@@ -28,7 +28,7 @@ extension EncoderFrame {
         guard buffer.width == configuration.width, buffer.height == configuration.height else {
             throw MediaError(
                 .invalidArgument,
-                "the picture has not the size of the video",
+                "the picture's size differs from the video's",
                 given: "\(buffer.width)x\(buffer.height)",
                 allowed: "\(configuration.width)x\(configuration.height)"
             )

@@ -6,7 +6,7 @@ public import VAToolbox
 
 /// How far a transcode has come.
 public struct TranscodeProgress: Sendable, Hashable {
-    /// Frames that were read and given to the session.
+    /// Frames that were read and passed to the session.
     public var framesIn = 0
     /// Samples that were written.
     public var framesOut = 0
@@ -14,9 +14,9 @@ public struct TranscodeProgress: Sendable, Hashable {
     public var bytesOut = 0
     /// The end of the newest frame that was read, on the output's time line.
     public var time = MediaTime.zero
-    /// How long the output will be, if the input says so.
+    /// The expected duration of the output, if the input states it.
     public var expectedDuration: MediaTime?
-    /// How many frames there will be, if the input says so.
+    /// The expected number of frames, if the input states it.
     public var expectedFrames: Int?
 
     /// Nothing done yet.
@@ -27,23 +27,23 @@ public struct TranscodeProgress: Sendable, Hashable {
 public struct TranscodeReport: Sendable {
     /// What was read.
     public var video: VideoTrack
-    /// What was asked of the encoder, with everything resolved.
+    /// The configuration of the encoder, with all defaults resolved.
     public var configuration: EncoderConfiguration
-    /// Which encoder did the work last, and why.
+    /// The last encoder, and why it was selected.
     public var encoder: EncoderDescription
     /// What was written.
     public var output: MediaSink.Summary
     /// Bytes of coded video, without container and other tracks.
     public var videoByteCount: Int
-    /// What the session counted.
+    /// The counters of the session.
     public var statistics: SessionStatistics
-    /// Every time that another encoder took over, in order.
+    /// All encoder switches, in order.
     public var switches: [EncoderSwitch]
-    /// What went wrong in the input.
+    /// Problems of the input.
     public var problems: SourceProblems
-    /// What was asked for and done differently.
+    /// Settings that differ from the request.
     public var adjustments: [Adjustment]
-    /// Tracks and other things that the output does not have.
+    /// Tracks and other things that the output lacks.
     public var omissions: [String]
     /// Whether ``Transcoder/stop()`` ended it before the end of the input.
     public var wasStopped: Bool

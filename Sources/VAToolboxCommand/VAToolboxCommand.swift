@@ -14,7 +14,7 @@ import VAToolbox
 struct VAToolboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vatoolbox",
-        abstract: "Encode video to H.264 and HEVC, on the GPU where that is possible and on the CPU where it is not.",
+        abstract: "Encode video to H.264 and HEVC on Intel and AMD GPUs, and on the CPU where no GPU can.",
         version: version,
         subcommands: [EncodeCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self]
     )
@@ -27,15 +27,15 @@ struct VAToolboxCommand: ParsableCommand {
         giveBackPictures()
         guard hasDescriptorsToStart else {
             Console(detail: .errors).error(
-                "too few descriptors are left for the program to start (given \(Self.descriptorLimit) at all; allowed: a "
-                    + "limit of some 32 and more, as by ulimit -n)"
+                "the limit of open files is too low to start (given \(Self.descriptorLimit); allowed: about 32 or more, see "
+                    + "ulimit -n)"
             )
             leave(.failed)
         }
         if let number = unreadableArgument {
             Console(detail: .errors).error(
-                "an argument is not understood (given argument \(number), which is not UTF-8; allowed: names in UTF-8, as of a "
-                    + "link to the file)"
+                "an argument is not valid UTF-8 (given argument \(number); allowed: names in UTF-8, such as that of a link "
+                    + "to the file)"
             )
             leave(.usage)
         }
@@ -179,8 +179,8 @@ struct VAToolboxCommand: ParsableCommand {
         let names = configuration.subcommands.filter { $0.configuration.shouldDisplay }
             .compactMap { $0.configuration.commandName }
         throw ValidationError(
-            "the first word is no command (given \(Readable.oneLine(first)); allowed: \(names.joined(separator: ", "))"
-                + (isFile ? ", as in vatoolbox encode \(Readable.oneLine(first)) -o out.mp4)" : ")")
+            "unknown subcommand (given \(Readable.oneLine(first)); allowed: \(names.joined(separator: ", "))"
+                + (isFile ? ", for example vatoolbox encode \(Readable.oneLine(first)) -o out.mp4)" : ")")
         )
     }
 

@@ -18,7 +18,7 @@ import Synchronization
 
     static func main() {
         guard let parent = parent(CommandLine.arguments), isSocket(socket) else {
-            say("vatoolbox-helper is started by VAToolbox, which gives it a socket")
+            say("vatoolbox-helper is not meant to be run by hand: VAToolbox starts it with a socket")
             exit(64)
         }
         // The first belt is the end of the socket. A parent that died before the second one was on is seen by its id.

@@ -56,7 +56,7 @@ extension ProcessTests {
         }
 
         @Test func waitingHasALimit() throws {
-            #expect(throws: MediaError(.deadlineExceeded, "the client sends no message", call: "recvmsg")) {
+            #expect(throws: MediaError(.deadlineExceeded, "the client sent no message", call: "recvmsg")) {
                 try kind(helper, within: .milliseconds(20))
             }
             let error = #expect(throws: MediaError.self) {

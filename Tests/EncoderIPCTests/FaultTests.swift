@@ -51,12 +51,12 @@ extension ProcessTests {
         @Test(arguments: ["creating", "encoding", "updating", "draining"])
         func crashesNameTheSignalAndTheLastLines(moment: String) {
             let crash = #expect(throws: MediaError.self) { try play(factory("crash-\(moment)")) }
-            #expect(crash?.message.contains("was ended by SIGSEGV; it said: the driver is about to crash") == true)
+            #expect(crash?.message.contains("was killed by SIGSEGV; it said: the driver is about to crash") == true)
             #expect(crash?.status == Int(SIGSEGV) && crash?.isPermanent == false)
             let abort = #expect(throws: MediaError.self) { try play(factory("abort-\(moment)")) }
             #expect(abort?.message.contains("SIGABRT; it said: amdgpu: The CS has been rejected | and no line") == true)
             let exit = #expect(throws: MediaError.self) { try play(factory("exit-\(moment)")) }
-            #expect(exit?.message.contains("ended with status 7") == true)
+            #expect(exit?.message.contains("exited with status 7") == true)
             Traces.expectNone()
         }
 
@@ -101,7 +101,7 @@ extension ProcessTests {
                     }
                 }
                 if signal == SIGKILL {
-                    #expect(error?.message.contains("was ended by SIGKILL") == true)
+                    #expect(error?.message.contains("was killed by SIGKILL") == true)
                 } else {
                     #expect(error?.code == .deadlineExceeded)
                 }
@@ -116,7 +116,7 @@ extension ProcessTests {
             let take = try Take(factory("none-encoding"), .small())
             kill(try #require(take.remote?.processID), SIGKILL)
             take.outputs.waitForError()
-            #expect(take.outputs.errors.first?.message.contains("was ended by SIGKILL") == true)
+            #expect(take.outputs.errors.first?.message.contains("was killed by SIGKILL") == true)
             #expect(throws: MediaError.self) { try take.encoder.drain() }
         }
     }

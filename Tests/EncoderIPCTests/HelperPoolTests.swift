@@ -111,9 +111,9 @@ extension ProcessTests {
                     try use(bad)
                     try use(bad)
                 }
-                #expect(crash?.message.contains("was ended by SIGSEGV") == true)
+                #expect(crash?.message.contains("was killed by SIGSEGV") == true)
                 waitUntil { !good.outputs.errors.isEmpty }
-                #expect(good.outputs.errors.first?.message.contains("was ended by SIGSEGV") == true)
+                #expect(good.outputs.errors.first?.message.contains("was killed by SIGSEGV") == true)
                 #expect(good.outputs.errors.first?.isPermanent == false)
                 let next = try take(pool)
                 #expect(try process(next) != id)
@@ -138,7 +138,7 @@ extension ProcessTests {
                 }
                 #expect(hang?.code == .deadlineExceeded)
                 waitUntil { !good.outputs.errors.isEmpty }
-                #expect(good.outputs.errors.first?.message.contains("since another encoder in it failed") == true)
+                #expect(good.outputs.errors.first?.message.contains("because another encoder in it failed") == true)
             }
             Traces.expectNone()
         }

@@ -231,7 +231,7 @@ extension ProcessTests {
                 Issue.record("\(inspection)")
                 return
             }
-            #expect(error.message.hasSuffix("closed its connection and did not end"), "\(error)")
+            #expect(error.message.hasSuffix("closed its connection but did not exit"), "\(error)")
             Traces.expectNone()
         }
 

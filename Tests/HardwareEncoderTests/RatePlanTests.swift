@@ -87,7 +87,7 @@ import VAAPI
         #expect(plan.mode == .cbr && plan.target?.peak == 1_000_000)
         #expect(
             plan.adjustments.map(\.description) == [
-                "rate control average becomes constant: the driver has no variable rate"
+                "rate control average becomes constant: the driver has no variable bitrate mode"
             ]
         )
     }

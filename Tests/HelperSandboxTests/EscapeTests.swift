@@ -193,7 +193,7 @@ import Testing
         let (errors, warnings) = try attemptRefused(error, "seccomp,capset")
         #expect(warnings.count == 2)
         #expect(warnings.contains { $0.contains("lacks seccomp: seccomp failed") })
-        #expect(warnings.contains { $0.contains("lacks the loss of capabilities: capset failed") })
+        #expect(warnings.contains { $0.contains("lacks dropped capabilities: capset failed") })
         #expect(errors["read-secret"] == EACCES && errors["new-process"] == 0 && errors["run-thread"] == 0)
         // Landlock confines these as well.
         #expect(errors["trace"] == EPERM && errors["signal-victim"] == EPERM && errors["abstract-socket"] == EPERM)

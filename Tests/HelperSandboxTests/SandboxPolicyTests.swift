@@ -114,7 +114,7 @@ import Testing
 
     @Test func whatAVersionLacksIsSaid() {
         #expect(LandlockRights.missing(inVersion: 7).isEmpty && LandlockRights.missing(inVersion: 6).isEmpty)
-        #expect(LandlockRights.missing(inVersion: 4) == ["requests to devices", "signals and abstract sockets"])
+        #expect(LandlockRights.missing(inVersion: 4) == ["device requests (ioctl)", "signals and abstract sockets"])
         #expect(LandlockRights.missing(inVersion: 1).count == 4)
     }
 }

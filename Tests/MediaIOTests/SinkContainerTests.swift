@@ -251,8 +251,8 @@ import Testing
         let folder = try SinkFolder()
         let chapters = [Chapter(start: .zero, end: MediaTime(value: 1, timescale: 1), title: nil)]
         let stream = try MediaSink(path: folder.path("a.h264"))
-        #expect(try stream.setChapters(chapters) == .refused(reason: "h264 takes no chapters"))
-        #expect(try stream.setMetadata(["title": "a"]) == .refused(reason: "h264 takes no metadata"))
+        #expect(try stream.setChapters(chapters) == .refused(reason: "h264 does not support chapters"))
+        #expect(try stream.setMetadata(["title": "a"]) == .refused(reason: "h264 does not support metadata"))
     }
 
     @Test func nullCountsAndWritesNothing() throws {

@@ -112,14 +112,14 @@ import Testing
     @Test(arguments: [
         ("a.mkv", "-map 2 -c:s srt", "x.mkv", nil), ("a.mkv", "-map 2 -c:s ass", "x.mkv", nil),
         ("a.mp4", "-map 2 -c:s mov_text", "x.mp4", nil), ("a.mp4", "-map 2 -c:s mov_text", "x.mov", nil),
-        ("a.mkv", "-map 2 -c:s srt", "x.mp4", "mp4 takes no subrip subtitles"),
-        ("a.mkv", "-map 2 -c:s ass", "x.mov", "mov takes no ass subtitles"),
-        ("a.mp4", "-map 2 -c:s mov_text", "x.mkv", "mkv takes no mov_text subtitles"),
-        ("a.mkv", "-map 2 -c:s srt", "x.ts", "ts takes no subrip subtitles"),
-        ("a.mkv", "-map 2 -c:s srt", "x.h264", "h264 takes no subtitles"),
-        ("a.mp4", "-map 1 -c:a aac", "x.h264", "h264 takes no audio"),
-        ("a.mov", "-map 1 -c:a pcm_s16le", "x.ts", "ts takes no pcm_s16le audio"),
-        ("a.mkv", "-map 1 -c:a flac", "x.ts", "ts takes no flac audio"),
+        ("a.mkv", "-map 2 -c:s srt", "x.mp4", "mp4 does not support subrip subtitles"),
+        ("a.mkv", "-map 2 -c:s ass", "x.mov", "mov does not support ass subtitles"),
+        ("a.mp4", "-map 2 -c:s mov_text", "x.mkv", "mkv does not support mov_text subtitles"),
+        ("a.mkv", "-map 2 -c:s srt", "x.ts", "ts does not support subrip subtitles"),
+        ("a.mkv", "-map 2 -c:s srt", "x.h264", "h264 does not support subtitles"),
+        ("a.mp4", "-map 1 -c:a aac", "x.h264", "h264 does not support audio"),
+        ("a.mov", "-map 1 -c:a pcm_s16le", "x.ts", "ts does not support pcm_s16le audio"),
+        ("a.mkv", "-map 1 -c:a flac", "x.ts", "ts does not support flac audio"),
     ])
     func whatDoesNotFitIsNamed(input: String, arguments: String, output: String, reason: String?) throws {
         let video = try EncodedVideo.standard.get()
@@ -144,8 +144,8 @@ import Testing
 
     /// What became part of MP4 in libavformat 61, and what the command `ffmpeg` copies into it, is taken.
     @Test(arguments: [
-        ("a.mov", "-map 1 -c:a pcm_s16le", "mp4 takes no pcm_s16le audio"),
-        ("a.mkv", "-map 1 -c:a flac", "mp4 takes no flac audio: Experimental feature"),
+        ("a.mov", "-map 1 -c:a pcm_s16le", "mp4 does not support pcm_s16le audio"),
+        ("a.mkv", "-map 1 -c:a flac", "mp4 does not support flac audio: Experimental feature"),
     ])
     func mp4TakesWhatTheLibraryKnows(input: String, arguments: String, reason: String) throws {
         let video = try EncodedVideo.standard.get()

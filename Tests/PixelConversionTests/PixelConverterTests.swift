@@ -74,7 +74,7 @@ import Testing
             }
             #expect(error?.code == .unsupported)
             #expect(error?.given == format.rawValue)
-            #expect(error?.allowed == "nv12, i420, p010")
+            #expect(error?.allowed == "nv12, i420, p010, i012, i422, i210, i212, i444, i410, i412")
         }
         for (width, height) in [(15, 16), (16, 15), (0, 16), (16, 0), (-2, 16), (16, 32770), (Int.max, Int.min)] {
             let error = #expect(throws: MediaError.self) {

@@ -70,7 +70,7 @@ import Testing
         #expect(slices(recording) == [23])
         #expect(adjustments(recording) == ["slices: 64 -> 23"])
         let reason = recording.properties.adjustments.first?.reason
-        #expect(reason == "the level has no more for pictures of that size and rate")
+        #expect(reason == "the level allows no more for this size and frame rate")
         try expectToDecode(recording, clip)
     }
 

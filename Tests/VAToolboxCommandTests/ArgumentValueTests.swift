@@ -89,7 +89,7 @@ import Testing
         #expect(
             throws: MediaError(
                 .invalidArgument,
-                "--bitrate is not understood",
+                "--bitrate is not valid",
                 given: "fast",
                 allowed: BitRate.allowedText
             )

@@ -80,7 +80,7 @@ import Testing
             let before = journal
             let other = try scratch.bench(arguments)
             #expect(other.status == 1, "\(arguments): \(other)")
-            #expect(other.errors.contains("another benchmark is at work in the folder"), "\(other.errors)")
+            #expect(other.errors.contains("another benchmark is running in the folder"), "\(other.errors)")
             #expect(journal == before)
         }
         program.signal(SIGCONT)
@@ -107,7 +107,7 @@ import Testing
         }
         program.signal(SIGINT)
         #expect(program.end() == 130)
-        let told = "to go on: vatoolbox bench --resume --output '\(folder)' --keep-streams"
+        let told = "to continue: vatoolbox bench --resume --output '\(folder)' --keep-streams"
         #expect(program.errors.contains(told), "\(program.errors)")
         #expect(try scratch.bench(["--resume", "--output", folder, "--keep-streams", "--quiet"]).status == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(folder)/streams")).count == 4)
@@ -123,7 +123,7 @@ import Testing
         let report = try scratch.benchReport(in: "out")
         #expect((report["clips"] as? [[String: Any]])?.first?["pictureCount"] as? Int == 9)
         let page = scratch.text("out/report.html")
-        #expect(page.contains("9 pictures, shown forwards and backwards in turn, stand for 24 frames"))
+        #expect(page.contains("9 pictures, played forwards and backwards in turn, make up its 24 frames"))
         for name in ["report.json", "report.html", "report.csv"] {
             try FileManager.default.removeItem(atPath: scratch.path("out/" + name))
         }
@@ -149,7 +149,7 @@ import Testing
     @Test func whatIsNoBenchmarkIsNotGoneOnWith() throws {
         for arguments in [Self.resume, Self.small + ["--resume"]] {
             let none = try scratch.bench(arguments)
-            #expect(none.status == 1 && none.errors.contains("no benchmark to go on with"), "\(none.errors)")
+            #expect(none.status == 1 && none.errors.contains("contains no benchmark to continue"), "\(none.errors)")
         }
         #expect(scratch.names.isEmpty)
         try FileManager.default.createDirectory(atPath: scratch.path("out"), withIntermediateDirectories: true)
@@ -186,7 +186,7 @@ import Testing
         #expect(version.contains("another version") && version.contains("vatoolbox 0.0.0"), "\(version)")
         let kernel = try #require(interrupted.range(of: #""kernel":"[^"]*""#, options: .regularExpression))
         let machine = try refusal { $0.replacingCharacters(in: kernel, with: #""kernel":"9.9.9""#) }
-        #expect(machine.contains("kernel: 9.9.9, then") && machine.contains("begin anew in another"), "\(machine)")
+        #expect(machine.contains("kernel: 9.9.9, then") && machine.contains("start again in another"), "\(machine)")
 
         // Where nothing is left to do the machine may be any; the report is of that on which it was done.
         try write(whole.replacingCharacters(in: kernel, with: #""kernel":"9.9.9""#), to: "out/journal.jsonl")

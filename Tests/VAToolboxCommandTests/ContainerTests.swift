@@ -33,7 +33,7 @@ import Testing
         let scratch = try Scratch()
         try scratch.makeClip()
         let result = try scratch.encode("clip.mkv", "-o", "out.h264", "--crf", "12")
-        #expect(result.errorLines.contains { $0.hasPrefix("vatoolbox: warning: left out: audio track 1") })
+        #expect(result.errorLines.contains { $0.hasPrefix("vatoolbox: warning: omitted: audio track 1") })
         #expect(try scratch.decodedFrameCount("out.h264") == 25)
         #expect(try scratch.data("out.h264").prefix(4) == Data([0, 0, 0, 1]))
     }
@@ -92,7 +92,7 @@ import Testing
         #expect(tags.contains("A title"))
 
         let result = try scratch.encode("full.mkv", "-o", "out.ts")
-        #expect(result.errors.contains("warning: left out: subtitles track 2"))
+        #expect(result.errors.contains("warning: omitted: subtitles track 2"))
     }
 
     /// A timecode track of the input is one of the output, which begins with the same picture or has none.
@@ -104,13 +104,13 @@ import Testing
             "-metadata:s:v", "handler_name=Angle", scratch.path("full.mp4"),
         ])
         let whole = try scratch.encode("full.mp4", "-o", "out.mp4")
-        #expect(!whole.errors.contains("left out"), "\(whole.errors)")
+        #expect(!whole.errors.contains("omitted"), "\(whole.errors)")
         let entries = ["-v", "error", "-show_entries", "stream_tags=language,timecode"]
         let tags = try scratch.tool(["ffprobe"] + entries + [scratch.path("out.mp4")])
         #expect(tags.contains("TAG:language=jpn") && tags.contains("TAG:timecode=01:02:03:04"), "\(tags)")
 
         let part = try scratch.encode("full.mp4", "-o", "part.mp4", "--start", "0.4")
-        #expect(part.errors.contains("warning: left out: the timecode"), "\(part.errors)")
+        #expect(part.errors.contains("warning: omitted: the timecode"), "\(part.errors)")
         let tagsOfPart = try scratch.tool(["ffprobe"] + entries + [scratch.path("part.mp4")])
         #expect(tagsOfPart.contains("TAG:language=jpn") && !tagsOfPart.contains("timecode"), "\(tagsOfPart)")
     }

@@ -35,25 +35,25 @@ import Testing
         let machine = try Scratch.machine([])
         let hardware = try scratch.run(machine + command + options + ["--require-hardware"])
         #expect(hardware.status == 0)
-        #expect(hardware.errors.contains("note: --preset, --tune: for encoders of the CPU only"))
+        #expect(hardware.errors.contains("note: --preset, --tune: no effect on a GPU encoder"))
         let software = try scratch.run(command + options + ["--device", "software"])
         #expect(software.status == 0)
-        #expect(software.errors.contains("note: --quality-level, --async-depth: for encoders of GPUs only"))
+        #expect(software.errors.contains("note: --quality-level, --async-depth: no effect on a software encoder"))
         let plain = try scratch.run(command + ["--preset", "fast", "--device", "software"])
         #expect(plain.status == 0 && !plain.errors.contains("note: "), "\(plain.errors)")
     }
 
     /// The limit that holds is the one that is named: the level's, the driver's, or the picture's.
     @Test(arguments: [
-        ("hevc", "64", "3", "", "64 -> 30, level 3 has no more for pictures of that size and rate"),
+        ("hevc", "64", "3", "", "64 -> 30, level 3 allows no more for this size and frame rate"),
         // Table A-4: a slice for each 22 of the first picture's 920 macroblocks.
-        ("h264", "200", "3", "", "200 -> 41, level 3 has no more for pictures of that size and rate"),
+        ("h264", "200", "3", "", "200 -> 41, level 3 allows no more for this size and frame rate"),
         ("hevc", "64", "", "slices=12", "64 -> 12, the driver divides pictures into at most 12 slices"),
         ("h264", "64", "3", "slices=12", "64 -> 12, the driver divides pictures into at most 12 slices"),
-        ("hevc", "64", "", "", "64 -> 60, the picture has no more blocks"),
+        ("hevc", "64", "", "", "64 -> 60, the picture has only that many blocks"),
         // Rows only: VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS.
-        ("hevc", "64", "3", "slice-structures=0x10", "64 -> 6, the picture has no more rows of blocks"),
-        ("h264", "64", "3", "slice-structures=0x10", "64 -> 23, the picture has no more rows of blocks"),
+        ("hevc", "64", "3", "slice-structures=0x10", "64 -> 6, the picture has only that many rows of blocks"),
+        ("h264", "64", "3", "slice-structures=0x10", "64 -> 23, the picture has only that many rows of blocks"),
         ("h264", "4", "", "slices=1", "4 -> 1, the driver does not divide pictures"),
     ])
     func slicesAreAsManyAsThereMayBe(codec: String, asked: String, level: String, limits: String, told: String) throws {

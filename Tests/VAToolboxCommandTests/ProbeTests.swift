@@ -187,7 +187,7 @@ import Testing
         let remedies = (probed.refusal["remedies"] as? [String] ?? []).joined(separator: "\n")
         #expect(remedies.contains("unset LIBVA_DRIVER_NAME") == (bad == .missing))
         let explanation = try #require(probed.named("explanation").first)
-        let absence = "there is no driver file: libva looked for \(path)"
+        let absence = "no driver file was found: libva looked for \(path)"
         #expect(explanation.hasPrefix(absence) == (bad == .missing), "\(explanation)")
     }
 

@@ -163,9 +163,9 @@ import Testing
         let reason = try #require(encoder["reason"] as? String)
         switch name {
         case "vaapi-hevc":
-            #expect(reason == "a GPU comes before the CPU, and HEVC before H.264" && encode.rejected.isEmpty)
+            #expect(reason == "GPUs are preferred to the CPU, and HEVC to H.264" && encode.rejected.isEmpty)
         case "vaapi-h264":
-            #expect(reason.hasPrefix("a GPU comes before the CPU; before it: "), "\(reason)")
+            #expect(reason.hasPrefix("GPUs are preferred to the CPU; previous candidate: "), "\(reason)")
             #expect(encode.rejected.map { $0["name"] as? String } == ["vaapi-hevc on \(Machine.path(128))"])
             #expect(encode.reasons.contains("HEVC"), "\(encode.reasons)")
         default:
@@ -237,7 +237,7 @@ import Testing
         // It is known now: no driver is asked.
         let contexts = machine.contexts
         let again = try machine.encode(["--device", Machine.path(128)])
-        #expect(again.device == 0 && again.reasons.contains("tried again in") && machine.contexts == contexts)
+        #expect(again.device == 0 && again.reasons.contains("the next attempt is in") && machine.contexts == contexts)
         // Another size is another question, and another device is as well.
         _ = try machine.encode(["--device", Machine.path(128), "--size", "96x96"])
         #expect(machine.contexts > contexts)
@@ -326,7 +326,7 @@ import Testing
     @Test func aDriverThatHangsIsTriedForOneCodec() throws {
         let machine = try Machine(nodes: "128=generic", ["REFERENCE_DRIVER_FAULTS=vaCreateContext:*=hang"])
         let hung = "the driver does not answer: a test encode failed at config: "
-        let other = "the driver does not answer: it was not tried for H.264, since it hung just now when it was tried "
+        let other = "the driver does not answer: not tried for H.264, because it has just hung in the test encode "
         for (tries, reason) in [(1, other + "for HEVC"), (2, hung), (2, hung)] {
             let encode = try machine.encode(["--codec", "auto"], output: "\(UUID().uuidString).mp4")
             #expect(encode.device == 0 && encode.frames == 5, "\(encode.result)")
@@ -357,7 +357,7 @@ import Testing
         let contexts = machine.contexts
         let left = try failing("96x96")
         #expect(left.causes == ["suspended"] && left.device == 0 && left.frames == 5, "\(left.result)")
-        #expect(machine.contexts == contexts && left.reasons.contains("left alone"))
+        #expect(machine.contexts == contexts && left.reasons.contains("is suspended"))
         #expect(try machine.encode(arguments + ["--require-hardware"], [long]).errorCode == "suspended")
         // The other device is not concerned.
         #expect(try machine.encode(["--size", "112x112"], [long]).device == 129)

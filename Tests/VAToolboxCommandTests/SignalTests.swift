@@ -21,7 +21,7 @@ import Testing
         #expect(scratch.names == ["clip.mkv", output])
         let count = try scratch.decodedFrameCount(output)
         #expect(count > 0 && count < 1500)
-        #expect(program.errors.contains("finishing what was read"))
+        #expect(program.errors.contains("finishing the frames that were read"))
         #expect(program.errors.contains("stopped   by a signal"))
     }
 
@@ -70,7 +70,7 @@ import Testing
         )
         try program.wait(until: "it takes signals") { program.isWaiting(for: SIGINT) }
         program.signal(SIGINT)
-        try program.wait(untilErrorsContain: "finishing what was read")
+        try program.wait(untilErrorsContain: "finishing the frames that were read")
         program.signal(SIGINT)
         #expect(program.end() == 130)
     }
@@ -117,7 +117,7 @@ import Testing
         // Nothing is written before the lookahead is full.
         try program.wait(until: "the output has begun") { scratch.unfinishedSizes.contains { $0 > 0 } }
         program.signal(SIGINT)
-        try program.wait(untilErrorsContain: "finishing what was read")
+        try program.wait(untilErrorsContain: "finishing the frames that were read")
         program.signal(SIGINT)
         #expect(program.end() == 130)
         _ = source.end()

@@ -19,7 +19,7 @@ import Testing
             driver: "radeonsi",
             chip: "polaris10",
             setting: "RENDER_NODES_REFUSE=EIO",
-            said: ["ended with status 1|ended by SIGABRT", "The CS has been rejected", "failed frames in a row"]
+            said: ["exited with status 1|killed by SIGABRT", "The CS has been rejected", "failed frames in a row"]
         ),
         // Submissions that never complete: its wait has no end.
         Trouble(
@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: troubles)
     func aTestEncodeFindsIt(_ trouble: Trouble) throws {
         guard FakeGPU.isInstalled(trouble.driver) else { return }
-        let ends = "did not|ended with status 1|ended by SIGABRT"
+        let ends = "did not|exited with status 1|killed by SIGABRT"
         try encode(trouble, isProved: true, ["a test encode failed at submit", ends])
     }
 

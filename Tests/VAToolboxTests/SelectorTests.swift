@@ -83,7 +83,7 @@ import Testing
         #expect(hardware.candidates.map(\.identity.device) == [Self.path(128)])
         let software = try selector.select(for: configuration(), policy: .requireSoftware)
         #expect(software.candidates.map(\.identity.name) == ["cpu"] && software.rejected.isEmpty)
-        #expect(software.candidates[0].reason == "software was asked for")
+        #expect(software.candidates[0].reason == "a software encoder was requested")
     }
 
     @Test func devicesInTheOrderThatWasAskedFor() throws {
@@ -124,8 +124,8 @@ import Testing
         let selection = try selector.select(for: configuration(), policy: .preferHardware)
         #expect(order(selection) == ["hevc 128", "hevc 129", "h264 128", "h264 129", "h264 0", "(hevc 0)"])
         #expect(selection.rejected.map(\.name) == [Self.path(130)])
-        #expect(selection.candidates[0].reason == "a GPU comes before the CPU, and HEVC before H.264")
-        #expect(selection.candidates[2].reason == "a GPU comes before the CPU")
+        #expect(selection.candidates[0].reason == "GPUs are preferred to the CPU, and HEVC to H.264")
+        #expect(selection.candidates[2].reason == "GPUs are preferred to the CPU")
         #expect(order(try selector.select(for: configuration(), policy: .requireSoftware)) == ["h264 0"])
         let required = try selector.select(for: configuration(), policy: .requireHardware)
         #expect(order(required) == ["hevc 128", "hevc 129", "h264 128", "h264 129"])

@@ -86,7 +86,7 @@ import Testing
         #expect(run.asked == ["hevc 128", "hevc 129", "cpu hevc"] && run.error == nil)
         #expect(run.consumed.samples.count == 20)
         #expect(run.encoder.identity.codec == .hevc)
-        let passedOver = run.encoder.rejected.filter { $0.reason == "the stream is HEVC, and keeps its codec" }
+        let passedOver = run.encoder.rejected.filter { $0.reason == "the stream is HEVC and cannot change its codec" }
         #expect(passedOver.map(\.name) == ["h264 128 on 128", "cpu h264"])
     }
 

@@ -38,7 +38,7 @@ import VAToolbox
             }
             try await session.finish()
         } catch {
-            // Perhaps since nobody takes the samples any more: why not, the writer knows.
+            // The consumer of the samples may have failed: the error of the writer says why.
             _ = try await writing.value
             throw error
         }

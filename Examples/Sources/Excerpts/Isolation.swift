@@ -16,7 +16,7 @@ func isolate(_ configuration: EncoderConfiguration) async throws -> CompressionS
     return try await CompressionSession(configuration: configuration, options: options)
 }
 
-/// What happens to a session, for a log.
+/// Logs the events of a session.
 func log(_ session: CompressionSession) -> Task<Void, Never> {
     Task { [events = session.events] in
         for await event in events {
@@ -26,7 +26,7 @@ func log(_ session: CompressionSession) -> Task<Void, Never> {
             case .encoderFailed(let encoder, let error, let framesToRepeat):
                 print("\(encoder) failed: \(error); \(framesToRepeat) frames are encoded again")
             case .encoderSwitched(let change):
-                print("\(change.to) goes on at frame \(change.frame)")
+                print("\(change.to) continues at frame \(change.frame)")
             case .frameDropped(let presentationTime, _):
                 print("dropped the frame of \(presentationTime)")
             case .adjusted(let adjustment):

@@ -5,7 +5,7 @@ import MediaTypes
 import Transcoding
 import VAToolbox
 
-/// Encodes the video of a file anew and copies its other tracks: `FileToFile INPUT OUTPUT`.
+/// Encodes the video of a file again and copies its other tracks: `FileToFile INPUT OUTPUT`.
 @main struct FileToFile {
     static func main() async throws {
         guard CommandLine.arguments.count == 3 else {
@@ -26,7 +26,7 @@ import VAToolbox
             case .session:
                 break
             case .omission(let what):
-                print("left out: \(what)")
+                print("omitted: \(what)")
             }
         }
         let watching = Task {

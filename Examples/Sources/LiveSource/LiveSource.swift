@@ -7,7 +7,7 @@ import VAToolbox
 
 /// Encodes pictures as they come from a camera, over a line whose capacity changes: `LiveSource OUTPUT.h264`.
 ///
-/// The camera paints 25 pictures a second; each second or two the line tells what it carries.
+/// The camera paints 25 pictures per second. Every second or two, the line reports its capacity.
 @main struct LiveSource {
     static func main() async throws {
         let path = CommandLine.arguments.dropFirst().first ?? "live.h264"

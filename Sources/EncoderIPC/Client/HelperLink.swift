@@ -162,7 +162,7 @@ final class HelperLink: Sendable {
             defer { state.answer = nil }
             return state.answer
         }
-        guard let answer else { throw MediaError(.invalidState, "an answer was taken twice") }
+        guard let answer else { throw MediaError(.invalidState, "a reply was taken twice") }
         return answer
     }
 
@@ -260,7 +260,7 @@ final class HelperLink: Sendable {
                 return true
             }
             guard isExpected else {
-                throw MediaError(.malformedData, "\(Self.peer) answered what nobody had asked")
+                throw MediaError(.malformedData, "\(Self.peer) sent a reply without a request")
             }
             change.signal()
         case .coded, .released, .failed, .roomWanted, .stage, .report, .encoder:

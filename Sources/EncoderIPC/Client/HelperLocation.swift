@@ -54,7 +54,7 @@ public enum HelperLocation {
         if let found = places.first(where: isProgram) { return found }
         throw MediaError(
             .unavailable,
-            "the helper program \(programName) was not found; \(environmentVariable) can name it",
+            "the helper program \(programName) was not found; set \(environmentVariable) to its path",
             allowed: places.joined(separator: ", "),
             cause: .helperMissing,
             remedies: remedies
@@ -64,12 +64,12 @@ public enum HelperLocation {
     /// What to do when another program, or one of another version, is in its place.
     public static let remediesForAnother = [
         "build the helper from the same version as the program: swift build -c release --product \(programName)",
-        "see whether \(environmentVariable) or PATH leads to another one: unset \(environmentVariable)",
+        "check whether \(environmentVariable) or PATH points to another one: unset \(environmentVariable)",
     ]
 
     /// What to do when it is not where it is looked for.
     static let remedies = [
-        "say where it is: export \(environmentVariable)=/path/to/\(programName)",
-        "build it beside the program: swift build -c release --product \(programName)",
+        "set its path: export \(environmentVariable)=/path/to/\(programName)",
+        "build it next to the program: swift build -c release --product \(programName)",
     ]
 }

@@ -15,9 +15,9 @@ final class HelperProcess: Sendable {
 
         var description: String {
             switch self {
-            case .exited(let status): "ended with status \(status)"
-            case .killed(let signal): "was ended by \(Self.name(of: signal))"
-            case .unknown: "ended, nobody knows how"
+            case .exited(let status): "exited with status \(status)"
+            case .killed(let signal): "was killed by \(Self.name(of: signal))"
+            case .unknown: "ended for an unknown reason"
             }
         }
 

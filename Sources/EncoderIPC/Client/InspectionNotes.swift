@@ -38,12 +38,12 @@ final class InspectionNotes: Sendable {
                 return true
             }
             guard isListed else {
-                throw MediaError(.malformedData, "\(HelperLink.peer) told of an encoder that was not to come")
+                throw MediaError(.malformedData, "\(HelperLink.peer) described an encoder that it did not announce")
             }
         default:
             throw MediaError(
                 .malformedData,
-                "\(HelperLink.peer) sent what does not belong here",
+                "\(HelperLink.peer) sent an unexpected message",
                 given: "\(message.kind)"
             )
         }

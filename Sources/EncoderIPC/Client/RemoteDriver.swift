@@ -68,7 +68,7 @@ package enum RemoteDriver {
         case .inspected where notes.hasReport: return nil
         case .callFailed(let error): return .refused(error)
         default:
-            let error = MediaError(.malformedData, "\(HelperLink.peer) answered another order")
+            let error = MediaError(.malformedData, "\(HelperLink.peer) replied to another request")
             link.abandon(error)
             throw error
         }

@@ -70,7 +70,7 @@ final class RemoteEncoder: EncoderBackend {
             within: deadlines.creation,
             to: "create the encoder"
         )
-        guard case .created(var properties) = answer else { throw refuse(link, "answered another order") }
+        guard case .created(var properties) = answer else { throw refuse(link, "replied to another request") }
         if let reason = properties.reasonAgainst(identity, request) { throw refuse(link, reason) }
         // A new process may succeed where this one failed.
         properties.isFailureFinal = false
@@ -129,7 +129,7 @@ final class RemoteEncoder: EncoderBackend {
     private func giveAndWait(_ order: FrameOrder) throws(MediaError) {
         let answer = try call(.frame(order), to: "encode a frame")
         guard case .accepted(order.number, let released, let copies) = answer else {
-            throw refuse("answered another order")
+            throw refuse("replied to another request")
         }
         copiedPictures += Int(copies)
         do {
@@ -143,16 +143,16 @@ final class RemoteEncoder: EncoderBackend {
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         let answer = try call(.update(configuration), to: "change its settings")
-        guard case .updated(let outcome) = answer else { throw refuse("answered another order") }
+        guard case .updated(let outcome) = answer else { throw refuse("replied to another request") }
         return outcome
     }
 
     func drain() throws(MediaError) {
         let answer = try call(.drain, to: "finish its frames")
-        guard case .drained = answer else { throw refuse("answered another order") }
+        guard case .drained = answer else { throw refuse("replied to another request") }
         if let failure = ledger.failure { throw failure }
         if let number = framesNotOut.min() {
-            throw refuse("says that it has finished, and has not given frame \(number)")
+            throw refuse("reports that it has finished, but did not return frame \(number)")
         }
     }
 
@@ -225,7 +225,7 @@ final class RemoteEncoder: EncoderBackend {
             }
             place = .dmaBuf(slots: slots, planes: buffer.planes, modifier: buffer.modifier)
         case .owned, .external, .deviceSurface:
-            throw MediaError(.unsupported, "the helper cannot reach this picture", given: shared.storage.name)
+            throw MediaError(.unsupported, "the helper cannot access this picture", given: shared.storage.name)
         }
         return FrameOrder(
             number: frame.number,
@@ -257,7 +257,7 @@ extension EncoderProperties {
         // More than was asked for is no lie, but an encoder that does not fit: the session turns it down.
         guard (0...16).contains(reorderDepth) else { return "claims a reorder depth of \(reorderDepth)" }
         guard (0...1000).contains(maximumDelay) else { return "claims a delay of \(maximumDelay) frames" }
-        guard !pixelFormats.isEmpty else { return "takes no pixel format" }
+        guard !pixelFormats.isEmpty else { return "supports no pixel format" }
         return formatDescription.reasonAgainst(
             codec: identity.codec,
             width: request.configuration.width,

@@ -77,7 +77,7 @@ final class EncoderServer: Sendable {
         if case .inspect(let path) = order { return try inspect(path) }
         if case .frame = order {} else { try outbox.hold(false) }
         guard let encoder = work.encoder else {
-            throw MediaError(.malformedData, "the client gave an order before there was an encoder")
+            throw MediaError(.malformedData, "the client sent a request before it created an encoder")
         }
         let answer: HelperMessage
         do throws(MediaError) {
@@ -135,7 +135,7 @@ final class EncoderServer: Sendable {
     private func inspect(_ path: String) throws(MediaError) {
         let answer: HelperMessage
         do throws(MediaError) {
-            guard let inspector else { throw MediaError(.unsupported, "this helper asks no drivers") }
+            guard let inspector else { throw MediaError(.unsupported, "this helper cannot query drivers") }
             let channel = channel
             try inspector(path) { (news) throws(MediaError) in
                 switch news {

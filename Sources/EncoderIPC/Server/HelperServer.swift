@@ -81,7 +81,7 @@ package final class HelperServer: Sendable {
             case .hello: try control.send(ControlNotice.hello(Greeting(build: build, limitations: limitations)))
             case .attach:
                 guard let socket = descriptor.take() else {
-                    throw MediaError(.malformedData, "a connection came without its socket")
+                    throw MediaError(.malformedData, "a connection request arrived without its socket")
                 }
                 serve(Channel(socket, peer: "the client"), encoders)
             case .close:
@@ -89,7 +89,7 @@ package final class HelperServer: Sendable {
                 return
             }
         }
-        throw MediaError(.inputOutput, "the client is gone")
+        throw MediaError(.inputOutput, "the client has closed its connection")
     }
 
     /// Whatever goes wrong with a connection is told to its client, and the others go on.

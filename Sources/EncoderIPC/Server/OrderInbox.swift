@@ -67,7 +67,7 @@ final class OrderInbox: @unchecked Sendable {
             switch try wait(for: { ring.attempt(data) }) {
             case .written(let offset): return offset
             case .answered: continue
-            case nil: throw MediaError(.inputOutput, "the client takes no more coded frames")
+            case nil: throw MediaError(.inputOutput, "the client no longer reads coded frames")
             }
         }
     }
@@ -133,13 +133,13 @@ final class OrderInbox: @unchecked Sendable {
         case .taken(let count): try ring?.release(total: count)
         case .inspect(let path): try add(.inspect(path: path))
         case .close: end = .success(())
-        case nil: throw MediaError(.inputOutput, "the client is gone")
+        case nil: throw MediaError(.inputOutput, "the client has closed its connection")
         }
     }
 
     private func add(_ order: Order) throws(MediaError) {
         guard orders.count < Self.mostOrders else {
-            throw MediaError(.malformedData, "the client gives orders without waiting for answers")
+            throw MediaError(.malformedData, "the client sends requests without waiting for replies")
         }
         orders.append(order)
     }
@@ -164,7 +164,7 @@ final class OrderInbox: @unchecked Sendable {
         if let byteCount = offer.byteCount { return .memory(try map(descriptor, byteCount, .read)) }
         switch consume descriptor {
         case .some(let descriptor): return .descriptor(PictureMemory.SharedDescriptor(descriptor))
-        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
+        case .none: throw MediaError(.malformedData, "a message arrived without its descriptor")
         }
     }
 
@@ -175,7 +175,7 @@ final class OrderInbox: @unchecked Sendable {
     ) throws(MediaError) -> SharedMapping {
         switch descriptor {
         case .some(let descriptor): try SharedMapping(descriptor, byteCount: byteCount, access: access)
-        case .none: throw MediaError(.malformedData, "a message came without its descriptor")
+        case .none: throw MediaError(.malformedData, "a message arrived without its descriptor")
         }
     }
 }

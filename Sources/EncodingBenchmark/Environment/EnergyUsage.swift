@@ -91,6 +91,6 @@ struct EnergyUsage: Sendable, Hashable {
                 joules[name] = Double(range - before.microjoules + now.microjoules) / 1e6
             }
         }
-        return joules.isEmpty ? .absent(earlier.absence ?? "the counters began anew") : .value(joules)
+        return joules.isEmpty ? .absent(earlier.absence ?? "the counters were reset") : .value(joules)
     }
 }

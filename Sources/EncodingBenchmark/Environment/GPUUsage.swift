@@ -57,8 +57,8 @@ struct GPUUsage: Sendable, Hashable {
         if work.isEmpty, absence == nil {
             absence =
                 hasClients
-                ? "the kernel's driver does not tell how long engines were busy"
-                : "no GPU is open in the processes that encode"
+                ? "the kernel driver does not report the busy time of engines"
+                : "the encoding processes do not use a GPU"
         }
     }
 

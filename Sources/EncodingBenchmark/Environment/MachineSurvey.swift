@@ -44,7 +44,7 @@ struct MachineSurvey {
         if let kibibytes = lines["MemTotal"]?.split(separator: " ").first.flatMap({ Int($0) }) {
             return kibibytes * 1024
         }
-        gaps.append("main memory: /proc/meminfo does not tell it")
+        gaps.append("main memory: not in /proc/meminfo")
         return 0
     }
 

@@ -26,7 +26,7 @@ struct ProcessorSurvey {
         // x86 has the first, some ARM kernels the second; others tell of the board only.
         if let name = lines["model name"] ?? lines["Model"], !name.isEmpty { return String(name) }
         if let board = files.word("/proc/device-tree/model") { return String(board.prefix { $0 != "\0" }) }
-        gaps.append("the name of the processor: /proc/cpuinfo does not tell it")
+        gaps.append("the name of the processor: not in /proc/cpuinfo")
         return "unknown"
     }
 

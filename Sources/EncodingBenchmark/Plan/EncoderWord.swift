@@ -65,9 +65,9 @@ public struct EncoderWord: Sendable, Hashable {
         }
     }
 
-    /// What may be written.
+    /// The accepted values.
     public static var allowedText: String {
-        "\(BenchmarkEncoder.allowedText); x264:ultrafast...slow for several presets, a render node for all that it has, or "
-            + "hardware for all of every GPU"
+        "\(BenchmarkEncoder.allowedText); x264:ultrafast...slow for a range of presets, a render node for all of its encoders, or "
+            + "hardware for all encoders of all GPUs"
     }
 }

@@ -93,25 +93,25 @@ struct PlanCursor {
         try skipBlanks()
         guard !isAtEnd else { return }
         if bytes[lineStart..<index].contains(UInt8(ascii: "\t")) {
-            throw wrong("a tab stands before a key or an item", allowed: "spaces")
+            throw wrong("a tab before a key or an item", allowed: "spaces")
         }
     }
 
     /// Passes the rest of a line that has to be empty.
     mutating func endLine() throws(MediaError) {
         skipSpaces()
-        guard isAtEndOfLine else { throw wrong("a value has no end", allowed: "one value in a line") }
+        guard isAtEndOfLine else { throw wrong("a value is not terminated", allowed: "one value per line") }
     }
 
     // MARK: - Scalars
 
     /// Takes a scalar without quotes, up to what ends it.
     mutating func plain(inFlow: Bool) throws(MediaError) -> String {
-        guard let first = next else { throw wrong("the text ends within a collection", allowed: "] or }") }
+        guard let first = next else { throw wrong("the text ends inside a collection", allowed: "] or }") }
         let isIndicator = "-?:".unicodeScalars.contains { isAtIndicator($0) }
         guard !isIndicator, !",[]{}#&*!|>%@`".utf8.contains(first) else {
             throw wrong(
-                "a value begins with a character that means something else",
+                "a value begins with a reserved character",
                 given: String(decoding: [first], as: UTF8.self),
                 allowed: "words, \"quoted text\", lists and keys with values; no other parts of YAML"
             )
@@ -161,7 +161,7 @@ struct PlanCursor {
 
     private mutating func quotedByte() throws(MediaError) -> UInt8 {
         guard let next, next != newline else {
-            throw wrong("a quoted text has no end", allowed: "its quote in its line")
+            throw wrong("a quoted string is not terminated", allowed: "the closing quote on the same line")
         }
         advance()
         return next
@@ -179,7 +179,7 @@ struct PlanCursor {
         case UInt8(ascii: "u"): return try escapedScalar()
         default:
             throw wrong(
-                "an escape is not known",
+                "unknown escape sequence",
                 given: "\\" + String(decoding: [letter], as: UTF8.self),
                 allowed: #"\" \\ \/ \b \f \n \r \t \uXXXX"#
             )
@@ -197,7 +197,7 @@ struct PlanCursor {
         var decoder = UTF16()
         var source = units.makeIterator()
         guard case .scalarValue(let scalar) = decoder.decode(&source), case .emptyInput = decoder.decode(&source) else {
-            throw wrong("an escape is half a character", allowed: "a pair of surrogates")
+            throw wrong("an escape sequence is an unpaired surrogate", allowed: "a pair of surrogates")
         }
         return scalar
     }
@@ -206,7 +206,7 @@ struct PlanCursor {
         var value: UInt16 = 0
         for _ in 0..<4 {
             guard let digit = Character(UnicodeScalar(try quotedByte())).hexDigitValue else {
-                throw wrong("an escape is not complete", allowed: "four hexadecimal digits")
+                throw wrong("an escape sequence is incomplete", allowed: "four hexadecimal digits")
             }
             value = value << 4 | UInt16(digit)
         }

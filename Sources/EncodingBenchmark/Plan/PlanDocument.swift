@@ -20,7 +20,7 @@ public struct PlanDocument: Sendable {
         plan.name = name
         let reader = PlanReader(file: name)
         guard let node = try PlanSyntax.node(of: text, name: name), case .mapping(let mapping) = node.content else {
-            throw MediaError(.invalidArgument, "\(name) is no plan", allowed: "keys with values")
+            throw MediaError(.invalidArgument, "\(name) is not a plan", allowed: "keys with values")
         }
         try reader.read(mapping, key: nil, Self.keys, into: &self)
         guard !encoders.isEmpty else {
@@ -200,7 +200,7 @@ struct PlanReader {
     }
 
     func wrong(_ node: PlanNode, _ given: String?, allowed: String) -> MediaError {
-        MediaError(.invalidArgument, "\(key) of \(place(node)) is not understood", given: given, allowed: allowed)
+        MediaError(.invalidArgument, "\(key) of \(place(node)) is not valid", given: given, allowed: allowed)
     }
 
     private func place(_ node: PlanNode) -> String { "\(file), line \(node.line)," }

@@ -27,7 +27,7 @@ struct PlanSyntax {
         try syntax.cursor.skipBlankLines()
         if syntax.cursor.skipMarker("...") { try syntax.cursor.skipBlankLines() }
         guard syntax.cursor.isAtEnd else {
-            throw syntax.cursor.wrong("something follows the plan", allowed: "one document, indented evenly")
+            throw syntax.cursor.wrong("unexpected text after the plan", allowed: "one document, indented evenly")
         }
         return node
     }
@@ -155,7 +155,7 @@ struct PlanSyntax {
             cursor.advance()
             try cursor.skipBlanks()
         } else if cursor.next != end {
-            throw cursor.wrong("a collection has no end", allowed: ", or \(Character(UnicodeScalar(end)))")
+            throw cursor.wrong("a collection is not terminated", allowed: ", or \(Character(UnicodeScalar(end)))")
         }
     }
 
@@ -188,7 +188,7 @@ private struct MappingBuilder {
 
     mutating func check(_ key: PlanNode, _ cursor: PlanCursor) throws(MediaError) {
         guard known.insert(key.scalar ?? "").inserted else {
-            throw cursor.wrong("a key is there twice", given: key.scalar, allowed: "each key once")
+            throw cursor.wrong("duplicate key", given: key.scalar, allowed: "each key once")
         }
     }
 

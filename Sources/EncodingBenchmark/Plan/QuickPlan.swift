@@ -29,7 +29,7 @@ extension BenchmarkPlan {
             }
         )
         if kinds.count > 1 {
-            found.append("points of different kinds make no curve: \(kinds.sorted().joined(separator: ", "))")
+            found.append("points must be of one kind, not \(kinds.sorted().joined(separator: ", "))")
         }
         for (name, count, distinct) in [
             ("clips", clips.count, Set(clips).count), ("sizes", sizes.count, Set(sizes).count),
@@ -50,8 +50,8 @@ extension BenchmarkPlan {
     public var weaknesses: [String] {
         var found: [String] = []
         if (1..<4).contains(points.count) { found.append("a curve needs four points; there are \(points.count)") }
-        if repeats < 3 { found.append("intervals need at least three repeats; there are \(repeats)") }
-        if warmups == 0 { found.append("nothing warms up before the first repeat") }
+        if repeats < 3 { found.append("confidence intervals need at least three repeats; there are \(repeats)") }
+        if warmups == 0 { found.append("there are no warm-up runs") }
         return found
     }
 }

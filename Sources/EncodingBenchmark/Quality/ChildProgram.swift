@@ -63,7 +63,7 @@ final class ChildProgram {
             }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw systemFailure("send", "a program reads no more", name)
+                throw systemFailure("send", "a program no longer reads its input", name)
             }
             offset += count
         }

@@ -130,7 +130,7 @@ struct ExternalQuality {
     static func vmaf(_ log: String) -> Measured<VMAF> {
         guard let log = try? JSONDecoder().decode(Log.self, from: Data(log.utf8)),
             let pooled = log.pooled_metrics["vmaf"]
-        else { return .absent("the log of libvmaf is not understood") }
+        else { return .absent("the log of libvmaf cannot be parsed") }
         return .value(
             VMAF(mean: pooled.mean, harmonicMean: pooled.harmonic_mean, minimum: pooled.min, model: Self.model)
         )
@@ -144,10 +144,10 @@ struct ExternalQuality {
             words.firstIndex(of: key).flatMap { $0 + 1 < words.count ? Double(words[$0 + 1]) : nil }
         }
         guard let y = number("y:"), let u = number("u:"), let v = number("v:") else {
-            return .absent("what the filter xpsnr says is not understood")
+            return .absent("the output of the filter xpsnr cannot be parsed")
         }
         guard y.isFinite, u.isFinite, v.isFinite else {
-            return .absent("a plane of the decoded pictures equals the source, so it is infinite")
+            return .absent("infinite, because a plane of the decoded pictures is identical to the source")
         }
         // As the mean of squared errors of all samples: luma has four of six.
         let error = (4 * pow(10, -y / 10) + pow(10, -u / 10) + pow(10, -v / 10)) / 6

@@ -39,7 +39,7 @@ package struct QualityProgram: Sendable, Hashable {
         do throws(MediaError) {
             return .found(try QualityProgram(asking: program))
         } catch {
-            return .missing("\(program) cannot be asked for its filters: \(error.message)")
+            return .missing("the filters of \(program) cannot be listed: \(error.message)")
         }
     }
 

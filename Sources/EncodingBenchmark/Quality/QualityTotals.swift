@@ -42,7 +42,7 @@ struct QualityTotals {
         let samples = planes.reduce(0) { $0 + $1.sampleCount }
         let errors = planes.reduce(0) { $0 + $1.squaredError }
         guard samples > 0 else { return .absent("no picture was compared") }
-        guard errors > 0 else { return .absent("the decoded pictures equal the source, so it is infinite") }
+        guard errors > 0 else { return .absent("infinite, because the decoded pictures are identical to the source") }
         func decibels(_ error: UInt64, _ count: Int) -> Double {
             10 * log10(peak * peak * Double(count) / Double(max(error, 1)))
         }
@@ -55,7 +55,7 @@ struct QualityTotals {
         guard frames > 0 else { return .absent("no picture was compared") }
         let means = planes.compactMap { plane in plane.similarity.map { $0 / Double(frames) } }
         guard means.count == planes.count else {
-            return .absent("the pictures are smaller than the windows of 8x8 samples that it is made of")
+            return .absent("the pictures are smaller than its windows of 8x8 samples")
         }
         let samples = planes.reduce(0) { $0 + $1.sampleCount }
         let all = zip(means, planes).reduce(0) { $0 + $1.0 * Double($1.1.sampleCount) } / Double(samples)

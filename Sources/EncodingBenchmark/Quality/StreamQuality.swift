@@ -64,7 +64,7 @@ package struct StreamQuality: Sendable {
         guard shape == expected else {
             throw MediaError(
                 .malformedData,
-                "decoded frame \(number) is of another size or depth than the source",
+                "decoded frame \(number) differs from the source in size or depth",
                 given: shape,
                 allowed: expected
             )
@@ -72,7 +72,7 @@ package struct StreamQuality: Sendable {
         guard !picture.color.meansTheSame(as: clip.color.description) else { return }
         throw MediaError(
             .malformedData,
-            "decoded frame \(number) is of another colour than the source",
+            "decoded frame \(number) differs from the source in colour description",
             given: picture.color.codes,
             allowed: clip.color.description.codes
         )
@@ -106,15 +106,15 @@ struct FramePairing {
         guard place.isFinite, abs(place - place.rounded()) / rate.doubleValue <= Self.tolerance else {
             throw MediaError(
                 .malformedData,
-                "a decoded frame is shown when no frame of the source is",
+                "a decoded frame has a presentation time that no source frame has",
                 given: "\(time.seconds) s",
                 allowed: "multiples of \(rate.denominator)/\(rate.numerator) s"
             )
         }
         let number = Int(place.rounded())
         guard number >= next, codedFrames.indices.contains(number), codedFrames[number] else {
-            let reason = number < next ? "twice, or in the wrong order" : "which was not coded"
-            throw MediaError(.malformedData, "frame \(number) was decoded, \(reason)", given: "\(time.seconds) s")
+            let reason = number < next ? "twice or out of order" : "but was not encoded"
+            throw MediaError(.malformedData, "frame \(number) was decoded \(reason)", given: "\(time.seconds) s")
         }
         firstMissing = firstMissing ?? codedFrames[next..<number].firstIndex(of: true)
         count += 1
@@ -127,7 +127,7 @@ struct FramePairing {
         guard let missing = firstMissing ?? codedFrames[next...].firstIndex(of: true) else { return }
         throw MediaError(
             .malformedData,
-            "not every frame was decoded, the first that is missing is \(missing)",
+            "not all frames were decoded; the first missing one is \(missing)",
             given: "\(count) frames",
             allowed: "\(codedFrames.count { $0 })"
         )

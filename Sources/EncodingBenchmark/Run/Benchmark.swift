@@ -92,7 +92,7 @@ package final class Benchmark: Sendable {
             guard let stranger = found.min() else { continue }
             throw MediaError(
                 .invalidArgument,
-                "the folder has files that are not of a benchmark, where this one would put its own",
+                "the folder contains files of another origin where the benchmark would write its own",
                 given: "\(folder)/\(name)/\(stranger)",
                 allowed: "a new folder, or one without files in \(folders.joined(separator: ", "))"
             )
@@ -151,7 +151,7 @@ package final class Benchmark: Sendable {
             let taken = try process.run(request, record: "\(options.folder)/raw/\(stem).json")
             record = taken
             let rate = clip.frameRate.value.doubleValue
-            let quality = run.isWarmUp ? .absent("it only warms up") : state.quality(of: stream, taken, clip)
+            let quality = run.isWarmUp ? .absent("it is a warm-up run") : state.quality(of: stream, taken, clip)
             result = .value(try taken.measurement(frameRate: rate, quality: quality))
         } catch  where error.code == .cancelled {
             throw error
@@ -183,7 +183,7 @@ package final class Benchmark: Sendable {
     ) throws(MediaError) -> PreparedClip {
         if let prepared = state.prepared.first(where: { $0.clip == clip && $0.size == size }) { return prepared }
         let title = PreparedClip.title(clip, size)
-        tell(BenchmarkProgress(activity: "making the pictures of \(title)", done: 0, total: 0, remaining: nil))
+        tell(BenchmarkProgress(activity: "preparing the pictures of \(title)", done: 0, total: 0, remaining: nil))
         let path = "\(options.folder)/clips/\(title).yuv"
         note(temporary: path)
         let prepared = try PreparedClip.prepare(clip, size, options.plan, path: path) {
@@ -222,7 +222,7 @@ package final class Benchmark: Sendable {
             try checkForStop()
             tell(
                 BenchmarkProgress(
-                    activity: "\(run.encoder.title): \(streams) streams at the same time",
+                    activity: "\(run.encoder.title): \(streams) simultaneous streams",
                     done: options.plan.runs().count + number,
                     total: options.plan.runs().count + state.searches.count,
                     remaining: nil

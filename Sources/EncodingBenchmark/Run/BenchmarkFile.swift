@@ -85,7 +85,7 @@ package enum BenchmarkFile {
         do {
             return try JSONDecoder().decode(Value.self, from: Data(line.utf8))
         } catch {
-            throw MediaError(.malformedData, "a file of the benchmark is not understood: \(error)", given: path)
+            throw MediaError(.malformedData, "a file of the benchmark cannot be parsed: \(error)", given: path)
         }
     }
 }

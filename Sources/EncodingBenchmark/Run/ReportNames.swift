@@ -32,7 +32,7 @@ extension BenchmarkEncoder {
         switch self {
         case .software(_, let name):
             preset = name.rawValue
-            settings["threads"] = "as suits the machine"
+            settings["threads"] = "automatic"
             settings["options"] = facts.options
         case .hardware(let choice):
             entrypoint = choice.isLowPower ? "EncSliceLP" : "EncSlice"

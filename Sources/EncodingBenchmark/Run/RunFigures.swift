@@ -16,7 +16,7 @@ extension StreamRecord {
         let stream = streams[0]
         if let failure = stream.failure { throw MediaError(.frameFailed, failure) }
         guard stream.codedFrames > 0, let first = stream.arrived.filter({ $0 >= 0 }).min() else {
-            throw MediaError(.frameFailed, "the encoder gave no sample")
+            throw MediaError(.frameFailed, "the encoder returned no sample")
         }
         let begin = stream.handedOver.first ?? 0
         let last = stream.arrived.max() ?? 0
@@ -28,7 +28,7 @@ extension StreamRecord {
             timeToFirstSample: stream.creationTime + first - begin,
             latency: try BenchmarkReport.Latency(stream.latencies),
             processorTime: processorTime,
-            peakMemory: peakMemory.map { .value($0) } ?? .absent("the kernel does not tell"),
+            peakMemory: peakMemory.map { .value($0) } ?? .absent("the kernel does not report it"),
             copiedPictures: stream.copiedPictures,
             bytes: stream.sizes.reduce(0, +),
             largestFrame: stream.sizes.max() ?? 0,
@@ -98,7 +98,7 @@ extension StreamRecord {
             wallTime: wallTime,
             results: results,
             processorTime: processorTime,
-            peakMemory: peakMemory.map { .value($0) } ?? .absent("the kernel does not tell"),
+            peakMemory: peakMemory.map { .value($0) } ?? .absent("the kernel does not report it"),
             gpuBusy: gpuBusy,
             energy: energy,
             failure: failure
@@ -111,7 +111,7 @@ extension BenchmarkReport.DensityTrial {
     func limit(_ plan: DensityPlan) -> String? {
         if let failure { return failure }
         let share = results.map(\.share).min() ?? 1
-        if share < plan.rateShare { return "a stream kept \((share * 1000).rounded() / 10) % of the rate" }
+        if share < plan.rateShare { return "a stream reached \((share * 1000).rounded() / 10) % of the rate" }
         let latency = results.map(\.latencyP99).max() ?? 0
         if latency > plan.latencyBound { return "latency rose to \((latency * 1000).rounded() / 1000) s" }
         return nil

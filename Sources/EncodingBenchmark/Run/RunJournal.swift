@@ -74,18 +74,18 @@ package struct RunJournal {
         guard try file.lock() else {
             throw MediaError(
                 .unavailable,
-                "another benchmark is at work in the folder",
+                "another benchmark is running in the folder",
                 given: path,
-                remedies: ["wait for its end, or choose another folder with --output"]
+                remedies: ["wait until it ends, or choose another folder with --output"]
             )
         }
         let (lines, byteCount) = try Self.lines(path)
         guard lines.isEmpty || continues else {
             throw MediaError(
                 .invalidArgument,
-                "the folder has a benchmark already",
+                "the folder already contains a benchmark",
                 given: path,
-                allowed: "--resume to go on with it, or another folder"
+                allowed: "--resume to continue it, or another folder"
             )
         }
         guard ftruncate(file.descriptor, off_t(byteCount)) == 0 else {
@@ -99,7 +99,7 @@ package struct RunJournal {
         self.header = try Self.header(lines, path)
         for line in lines.dropFirst() {
             switch try BenchmarkFile.value(line, path) as Line {
-            case .header: throw MediaError(.malformedData, "the journal has two beginnings", given: path)
+            case .header: throw MediaError(.malformedData, "the journal has two headers", given: path)
             case .clip(let value): clips.append(value)
             case .run(let value): runs.append(value)
             case .density(let value): densities.append(value)
@@ -112,14 +112,14 @@ package struct RunJournal {
     /// - Throws: `unavailable` if there is none; `inputOutput`, `malformedData`.
     package static func header(path: String) throws(MediaError) -> Header {
         guard access(path, F_OK) == 0 else {
-            throw MediaError(.unavailable, "the folder has no benchmark to go on with", given: path)
+            throw MediaError(.unavailable, "the folder contains no benchmark to continue", given: path)
         }
         return try header(try lines(path).lines, path)
     }
 
     private static func header(_ lines: [String], _ path: String) throws(MediaError) -> Header {
         guard let first = lines.first, case .header(let header) = try BenchmarkFile.value(first, path) as Line else {
-            throw MediaError(.malformedData, "the journal has no beginning", given: path)
+            throw MediaError(.malformedData, "the journal has no header", given: path)
         }
         return header
     }

@@ -38,7 +38,7 @@ package final class RunProcess: Sendable {
         case nil:
             let signal = status & 0x7F
             let ending = signal == 0 ? "exit status \(status >> 8 & 0xFF)" : "signal \(signal)"
-            throw MediaError(.frameFailed, "the process that encodes ended with \(ending) and no result")
+            throw MediaError(.frameFailed, "the encoding process ended with \(ending) and without a result")
         }
     }
 
@@ -53,7 +53,7 @@ package final class RunProcess: Sendable {
     private func start(_ words: [String]) throws(MediaError) -> pid_t {
         try state.withLock { state throws(MediaError) in
             if state.isEnded { throw MediaError(.cancelled, "the benchmark was interrupted") }
-            let process = try startProgram(words, "the process that encodes cannot be started")
+            let process = try startProgram(words, "the encoding process cannot be started")
             state.process = process
             return process
         }

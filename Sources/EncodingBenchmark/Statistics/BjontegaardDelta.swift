@@ -149,7 +149,7 @@ private struct Curve {
         if let bad = points.first(where: { !($0.rate > 0 && $0.rate.isFinite && $0.quality.isFinite) }) {
             throw MediaError(
                 .invalidArgument,
-                "a point of \(name) lies on no curve",
+                "\(name) has an invalid point",
                 given: bad.text,
                 allowed: "rates above 0 and finite qualities"
             )
@@ -159,9 +159,9 @@ private struct Curve {
         guard falls.isEmpty else {
             throw MediaError(
                 .invalidArgument,
-                "quality does not rise with rate in \(name)",
+                "quality does not rise with the bitrate in \(name)",
                 given: falls.map { "\($0.text), then \($1.text)" }.joined(separator: "; "),
-                allowed: "more quality at every higher rate"
+                allowed: "higher quality at every higher bitrate"
             )
         }
         logarithms = sorted.map { log10($0.rate) }

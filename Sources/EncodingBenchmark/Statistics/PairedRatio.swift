@@ -21,7 +21,7 @@ public struct PairedRatio: Sendable, Hashable {
             for value in [pair.first, pair.second] where !(value > 0 && value.isFinite) {
                 throw MediaError(
                     .invalidArgument,
-                    "values of pair \(index + 1) have no ratio",
+                    "the values of pair \(index + 1) have no ratio",
                     given: "\(pair.first) and \(pair.second)",
                     allowed: "positive ones"
                 )

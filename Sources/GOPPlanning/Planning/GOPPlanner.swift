@@ -138,7 +138,7 @@ public struct GOPPlanner: Sendable {
         if let lastNumber, input.number <= lastNumber {
             throw MediaError(
                 .invalidArgument,
-                "numbers of pictures have to rise",
+                "picture numbers must increase",
                 given: "\(input.number)",
                 allowed: "above \(lastNumber)"
             )

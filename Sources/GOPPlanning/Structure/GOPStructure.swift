@@ -85,7 +85,7 @@ public struct GOPStructure: Sendable, Hashable {
     }
 
     private func validateCombination() throws(MediaError) {
-        if isLowLatency { try refuseBFrames("low latency has no B-frames, which delay pictures") }
+        if isLowLatency { try refuseBFrames("low latency excludes B-frames, which delay pictures") }
         if temporalLayers > 1 && pyramidDepth > 0 {
             throw MediaError(
                 .invalidArgument,
@@ -95,7 +95,7 @@ public struct GOPStructure: Sendable, Hashable {
             )
         }
         guard case .intraRefresh = randomAccess else { return }
-        try refuseBFrames("intra refresh has no B-frames, which refer across the wave")
+        try refuseBFrames("intra refresh excludes B-frames, which refer across the wave")
         if temporalLayers > 1 {
             throw MediaError(
                 .invalidArgument,

@@ -17,7 +17,7 @@ extension VideoSignal {
                         property: "pixel aspect ratio",
                         requested: "\(ratio)",
                         used: "\(limited)",
-                        reason: "its terms have 16 bits"
+                        reason: "numerator and denominator have 16 bits"
                     )
                 )
             }

@@ -40,9 +40,9 @@ final class Collector<Coder: PictureCoder>: Sendable {
         guard unit.isIDR == job.picture.isIDR else {
             throw MediaError(
                 .malformedData,
-                "the driver has coded a picture of another kind",
-                given: unit.isIDR ? "an IDR picture" : "no IDR picture",
-                allowed: job.picture.isIDR ? "an IDR picture" : "no IDR picture"
+                "the driver coded a picture of the wrong type",
+                given: unit.isIDR ? "an IDR picture" : "not an IDR picture",
+                allowed: job.picture.isIDR ? "an IDR picture" : "not an IDR picture"
             )
         }
         let frame = try state.withLock { (state) throws(MediaError) in

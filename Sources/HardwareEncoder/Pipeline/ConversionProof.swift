@@ -52,7 +52,7 @@ struct ConversionProof {
             _ = try target.wait()
             return try target.withReadablePlanes { difference($0) }
         }
-        if let wrong { throw MediaError(.conversionFailed, "the device converts pictures wrongly", given: wrong) }
+        if let wrong { throw MediaError(.conversionFailed, "the GPU converts pictures incorrectly", given: wrong) }
     }
 
     // MARK: - The card
@@ -141,12 +141,12 @@ struct ConversionProof {
     }
 
     private func difference(_ planes: WritablePlanes, _ x: Int, _ y: Int, _ expected: [Double]) -> String? {
-        guard let found = planes.codes(x: x, y: y) else { return "an image that is too small" }
+        guard let found = planes.codes(x: x, y: y) else { return "the image is too small" }
         let scale = conversion.result.format.bitDepth > 8 ? 4.0 : 1
         let isRight = zip(found, expected).allSatisfy { abs($0 - $1) <= Self.tolerance * scale }
         if isRight { return nil }
         let wanted = expected.map { "\(Int($0.rounded()))" }.joined(separator: " ")
-        return found.map { "\(Int($0))" }.joined(separator: " ") + " at \(x),\(y), where \(wanted) was to be"
+        return found.map { "\(Int($0))" }.joined(separator: " ") + " at \(x),\(y) instead of \(wanted)"
     }
 
     private func space(of picture: PixelBuffer.Description) -> CodeSpace {

@@ -246,8 +246,8 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         }
         throw MediaError(
             .frameFailed,
-            "the picture did not fit its coded buffer",
-            given: "\(output.buffer.capacity) bytes at last"
+            "the coded picture did not fit its buffer",
+            given: "\(output.buffer.capacity) bytes in the last attempt"
         )
     }
 

@@ -74,7 +74,7 @@ extension DeviceSettlement {
             return 1
         }
         if quirks.lacksTemporalLayers {
-            report("temporal layers", "\(asked)", "1", "the driver puts all slices into the lowest one")
+            report("temporal layers", "\(asked)", "1", "the driver puts all slices into the lowest layer")
             return 1
         }
         return min(max(asked, 1), 3)
@@ -116,7 +116,7 @@ extension DeviceSettlement {
     private mutating func randomAccess(_ refresh: IntraRefreshWave?, hasBFrames: Bool) -> GOPStructure.RandomAccess {
         if references.list0 == 0 {
             let asked = keyFrameDistance.map { "\($0) frames" } ?? "none"
-            report("key-frame interval", asked, "1 frames", "the driver has intra pictures only as \(encoder)")
+            report("key-frame interval", asked, "1 frames", "the driver codes only intra pictures as \(encoder)")
             return .closed(interval: 1)
         }
         if let refresh { return .intraRefresh(period: refresh.period) }
@@ -135,19 +135,19 @@ extension DeviceSettlement {
         if case .maximum(let count) = configuration.bFrames {
             let reason =
                 if !hasBFrames(codec) {
-                    "the driver has none as \(encoder)"
+                    "the driver has no B-frames as \(encoder)"
                 } else if wanted.temporalLayers > 1, limited.consecutiveBFrames == wanted.consecutiveBFrames {
                     "\(wanted.temporalLayers) temporal layers, each of which doubles the rate, have "
                         + "\(GOPStructure.bFrames(fillingLayers: wanted.temporalLayers)) in a row or none"
                 } else {
-                    "no more reordering, or no larger buffer of decoded pictures, is allowed"
+                    "the reorder depth or the decoded picture buffer allows no more"
                 }
             report("B-frames", "\(count)", "\(limited.consecutiveBFrames)", reason)
         }
         let reason =
             wanted.longTermReferences == 0
-            ? "the driver writes slice headers by itself, or has no P-frames"
-            : "the buffer of decoded pictures has no room for more"
+            ? "the driver writes its own slice headers, or has no P-frames"
+            : "the decoded picture buffer has no room for more"
         let (asked, used) = (configuration.longTermReferences, limited.longTermReferences)
         report("long-term references", "\(asked)", "\(used)", reason)
     }

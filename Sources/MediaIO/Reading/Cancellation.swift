@@ -4,8 +4,8 @@ internal import CFFmpeg
 internal import MediaTypes
 internal import Synchronization
 
-/// Ends blocking reads from another thread, and the wait for somebody who reads from a FIFO. Writes are not ended by it: a
-/// ``MediaSink`` waits for its reader.
+/// Ends blocking reads from another thread, and the waits of a ``MediaSink`` for somebody who reads its output: which ones,
+/// its initializer says.
 ///
 /// Give one to a ``MediaSource`` when it is made: opening a pipe blocks until somebody writes to it, and this is what
 /// ends the wait. Once cancelled it stays so.
@@ -26,7 +26,7 @@ public final class Cancellation: Sendable {
         if isCancelled { throw Self.error }
     }
 
-    static var error: MediaError { MediaError(.cancelled, "reading was cancelled") }
+    static var error: MediaError { MediaError(.cancelled, "the reading was cancelled") }
 
     /// What libavformat's network protocols ask while they wait. The object must outlive the context that asks.
     var interruptCallback: AVIOInterruptCB {

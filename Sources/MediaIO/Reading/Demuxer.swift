@@ -69,7 +69,7 @@ final class Demuxer {
         if options.rawVideo != nil, name != "rawvideo" {
             throw MediaError(
                 .invalidArgument,
-                "pixel format, size and frame rate are given, but the format is not raw video",
+                "pixel format, size and frame rate are for raw video only",
                 given: name,
                 allowed: "rawvideo"
             )
@@ -86,9 +86,9 @@ final class Demuxer {
     private static func rawVideoError(given: String) -> MediaError {
         MediaError(
             .invalidArgument,
-            "raw video does not say what it holds",
+            "raw video needs its pixel format, size and frame rate",
             given: given,
-            allowed: "raw video with its pixel format, size and frame rate stated"
+            allowed: "all three of them"
         )
     }
 

@@ -69,10 +69,10 @@ final class InputFile: @unchecked Sendable {
         }
         let file = "the path of a media file, or - for standard input"
         switch code {
-        case ENOENT, ENOTDIR: return error(.unavailable, "there is no such input", allowed: file)
+        case ENOENT, ENOTDIR: return error(.unavailable, "the input does not exist", allowed: file)
         case EISDIR: return error(.invalidArgument, "the input is a directory", allowed: file)
         case EACCES, EPERM:
-            return error(.unavailable, "the input may not be read", allowed: "a file readable by this user")
+            return error(.unavailable, "no permission to read the input", allowed: "a file readable by this user")
         default:
             return error(.inputOutput, "the input cannot be opened: \(describe(ffmpeg_error(code)))", allowed: file)
         }

@@ -55,7 +55,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         guard let format = Self.pathExtension(path).flatMap({ Self.byExtension[$0] }) else {
             throw MediaError(
                 .invalidArgument,
-                "the output's extension names no known format",
+                "the output format cannot be derived from the file extension",
                 given: path,
                 allowed: Self.allowedExtensions
             )
@@ -126,7 +126,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         guard let requiredCodec, requiredCodec != codec else { return }
         throw MediaError(
             .invalidArgument,
-            "the output format \(rawValue) does not take this codec",
+            "the output format \(rawValue) does not support this codec",
             given: codec.rawValue,
             allowed: requiredCodec.rawValue
         )

@@ -40,7 +40,7 @@ final class Muxer {
         guard let allocated else {
             throw MediaError(
                 status == ffmpeg_error_no_memory ? .outOfMemory : .unavailable,
-                "this libavformat cannot write the format",
+                "this build of libavformat cannot write the format",
                 given: name,
                 call: "avformat_alloc_output_context2",
                 status: Int(status)

@@ -43,7 +43,7 @@ enum OutputTarget: Equatable {
             guard isatty(STDOUT_FILENO) == 0 else {
                 throw MediaError(
                     .invalidArgument,
-                    "video is not written to a terminal",
+                    "the output is a terminal",
                     given: path,
                     allowed: "a pipe or a file as standard output"
                 )
@@ -89,7 +89,7 @@ enum OutputTarget: Equatable {
         guard lstat(path, &status) != 0 else {
             throw MediaError(
                 .invalidArgument,
-                "the output is a symbolic link to nothing",
+                "the output is a symbolic link to a file that does not exist",
                 given: path,
                 allowed: "the path of a file"
             )
@@ -101,7 +101,7 @@ enum OutputTarget: Equatable {
         guard overwrite else {
             throw MediaError(
                 .invalidArgument,
-                "the output exists",
+                "the output already exists",
                 given: path,
                 allowed: "a new name, or the option overwrite"
             )

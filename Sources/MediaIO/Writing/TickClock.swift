@@ -45,7 +45,7 @@ struct TickClock {
         guard dts - exactDTS <= largestShift else {
             throw MediaError(
                 .malformedData,
-                "decode times go back, or stand still, in units of 1/\(timescale) s",
+                "decode times do not increase in units of 1/\(timescale) s",
                 given: decode.description,
                 allowed: last.map { "above \($0)/\(timescale)" }
             )
@@ -54,7 +54,7 @@ struct TickClock {
         guard step <= largestStep else {
             throw MediaError(
                 .unsupported,
-                "the gap between two times is too long for the container",
+                "the gap between two timestamps is too long for the container",
                 given: "\(step)/\(timescale) s",
                 allowed: "at most \(largestStep)/\(timescale) s"
             )
@@ -74,7 +74,7 @@ struct TickClock {
         guard converted.isValid, (-Self.farthest...Self.farthest).contains(converted.value) else {
             throw MediaError(
                 .unsupported,
-                "a time is beyond what the container can store",
+                "a timestamp exceeds what the container can store",
                 given: time.description,
                 allowed: "at most \(Self.farthest)/\(timescale) s from zero"
             )

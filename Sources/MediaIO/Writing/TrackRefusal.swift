@@ -11,10 +11,10 @@ extension ContainerFormat {
     /// there a list of ours decides.
     func refusal(of track: MediaTrack, isSeekable: Bool) -> String? {
         if self == .null { return nil }
-        let refusal = "\(rawValue) takes no \(track.codecName) \(track.kind.rawValue)"
+        let refusal = "\(rawValue) does not support \(track.codecName) \(track.kind.rawValue)"
         switch track.kind {
-        case .audio: if !takesAudio { return "\(rawValue) takes no audio" }
-        case .subtitles: if !takesSubtitles { return "\(rawValue) takes no subtitles" }
+        case .audio: if !takesAudio { return "\(rawValue) does not support audio" }
+        case .subtitles: if !takesSubtitles { return "\(rawValue) does not support subtitles" }
         case .data: return refusal
         }
         guard let muxerName else { return refusal }

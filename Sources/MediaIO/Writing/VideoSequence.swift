@@ -72,7 +72,7 @@ struct VideoSequence {
         guard !lastDecodeTime.isValid || decode > lastDecodeTime else {
             throw MediaError(
                 .invalidArgument,
-                "the sample's decode time is not after the one before",
+                "the sample's decode time is not after that of the previous sample",
                 given: decode.description,
                 allowed: "above \(lastDecodeTime)"
             )
@@ -91,14 +91,14 @@ struct VideoSequence {
         guard format.codec == firstFormat.codec else {
             throw MediaError(
                 .unsupported,
-                "the codec changes within an output; another codec needs a new file",
+                "the codec changed within an output; another codec needs a new file",
                 given: format.codec.rawValue,
                 allowed: firstFormat.codec.rawValue
             )
         }
         guard format.parameterSets != lastFormat.parameterSets else { return parameterSetsHaveChanged }
         guard sample.isKeyFrame else {
-            throw MediaError(.invalidArgument, "parameter sets change at a sample that is not a key frame")
+            throw MediaError(.invalidArgument, "the parameter sets changed at a sample that is not a key frame")
         }
         return parameterSetsHaveChanged || format.parameterSets != firstFormat.parameterSets
     }

@@ -124,7 +124,7 @@ final class WaitingPackets {
         guard let file, let stored = entry.stored else { return entry.packet }
         let bytes = try file.read(stored.count, at: stored.lowerBound)
         guard bytes.count == stored.count else {
-            throw MediaError(.inputOutput, "the temporary file has become shorter", given: file.path)
+            throw MediaError(.inputOutput, "the temporary file was truncated", given: file.path)
         }
         return try entry.packet.withData(bytes)
     }
@@ -143,7 +143,7 @@ final class WaitingPackets {
     private func openFile() throws(MediaError) -> OutputFile {
         if let file { return file }
         let place = OutputTarget.RegularFile(
-            givenPath: "\(folder) (tracks that wait for the first video sample)",
+            givenPath: "\(folder) (packets that wait for the first video sample)",
             folder: folder,
             name: "",
             overwrite: false,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A change of settings while an encoder runs; what is `nil` stays as it is.
+/// A change of settings while an encoder runs; `nil` leaves a setting unchanged.
 public struct EncoderUpdate: Sendable, Hashable {
-    /// The new rate in bits per second, for average and constant bit rate. A limit on peaks is scaled along unless
+    /// The new rate in bits per second, for average and constant bit rate. A peak limit is scaled with it unless
     /// ``peak`` is given.
     public var bitRate: Int?
     /// The new limit on peaks.

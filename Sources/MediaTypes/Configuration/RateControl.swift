@@ -2,15 +2,16 @@
 
 public import BitstreamSyntax
 
-/// How bits are spent.
+/// Rate control.
 public enum RateControl: Sendable, Hashable {
-    /// An average over the whole stream, in bits per second (VBR, ABR), with a limit on peaks.
+    /// Average bitrate of the whole stream, in bits per second (VBR, ABR), with a peak limit.
     case averageBitRate(Int, peak: PeakBitRate = .automatic)
-    /// The same rate all the time, in bits per second, over windows of that many seconds; padded where needed (CBR).
+    /// Constant bitrate, in bits per second, over windows of the given number of seconds, with padding where needed
+    /// (CBR).
     case constantBitRate(Int, window: Double = 1)
-    /// The same visible quality all the time: x264's and x265's CRF, 0...51, lower is better.
+    /// Constant visual quality: the CRF of x264 and x265, 0...51, lower is better.
     case constantQuality(Double, peak: PeakBitRate = .unlimited)
-    /// The same quantizer all the time, 0...51, lower is better (CQP).
+    /// Constant quantizer, 0...51, lower is better (CQP).
     case constantQuantizer(Int)
 
     /// The rate asked for, in bits per second, if there is one.
@@ -27,11 +28,10 @@ public enum RateControl: Sendable, Hashable {
     public static let allowedWindows = 0.01...60.0
 }
 
-/// A limit on how far the rate may rise above its average for a while: the VBV of encoders, `DataRateLimits` of
-/// VideoToolbox.
+/// A limit on temporary increases of the bitrate: the VBV of encoders, `DataRateLimits` in VideoToolbox.
 public enum PeakBitRate: Sendable, Hashable {
     /// 1.5 times the average over one second for H.264 that is not reordered
-    /// (``EncoderConfiguration/allowsReordering``), as far as the level that was asked for takes it; else none.
+    /// (``EncoderConfiguration/allowsReordering``), as far as the requested level allows; otherwise none.
     case automatic
     /// No limit.
     case unlimited

@@ -33,7 +33,7 @@ final class FetchedSamples: @unchecked Sendable {
                 }
             }
         case .owned, .external, .sharedMemory, .deviceSurface:
-            throw MediaError(.unsupported, "these samples are not fetched", given: buffer.storage.name)
+            throw MediaError(.unsupported, "these samples cannot be fetched", given: buffer.storage.name)
         }
     }
 
@@ -165,7 +165,7 @@ extension FilePicture {
             guard count > 0 else {
                 throw MediaError(
                     .inputOutput,
-                    count == 0 ? "the file of a picture has become shorter" : "the file of a picture cannot be read",
+                    count == 0 ? "the file of a picture was truncated" : "the file of a picture cannot be read",
                     given: "byte \(offset + done)",
                     call: "pread",
                     status: count == 0 ? 0 : Int(errno),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What travels with a picture beside its samples.
+/// Data that belongs to a picture besides its samples.
 public struct PixelAttachments: Sendable, Hashable {
     /// The display on which HDR content was mastered.
     public var masteringDisplay: MasteringDisplay?
@@ -8,8 +8,8 @@ public struct PixelAttachments: Sendable, Hashable {
     public var contentLight: ContentLightLevel?
     /// CEA-708 caption packets of this picture: triplets `cc_data` of ATSC A/53 part 4.
     public var captions: [UInt8]
-    /// Areas that deserve more, or fewer, bits than the rest. Where they overlap, the first one counts; what lies outside
-    /// of the picture is left out.
+    /// Areas that get more or fewer bits than the rest. Where they overlap, the first one applies; parts outside the
+    /// picture are ignored.
     public var regionsOfInterest: [RegionOfInterest]
 
     /// The most bytes of ``captions``; ATSC A/53 allows 31 triplets for a picture.
@@ -32,7 +32,7 @@ public struct PixelAttachments: Sendable, Hashable {
 }
 
 extension PixelAttachments {
-    /// - Throws: `invalidArgument` if there is more of something than any encoder takes.
+    /// - Throws: `invalidArgument` if there are more entries than any encoder supports.
     package func validate() throws(MediaError) {
         let counts = [
             ("caption bytes", captions.count, Self.maximumCaptionBytes),
@@ -115,7 +115,7 @@ public struct RegionOfInterest: Sendable, Hashable {
     public var width: Int
     /// Height in luma samples.
     public var height: Int
-    /// What is added to the quantizer, -51...51; below zero is better quality.
+    /// The value added to the quantizer, -51...51; negative values improve quality.
     public var quantizerOffset: Int
 
     /// Describes an area.

@@ -2,12 +2,12 @@
 
 internal import Synchronization
 
-/// One uncompressed picture: samples, what they mean, and what travels with them.
+/// One uncompressed picture: its samples, their colour description, and its attachments.
 ///
-/// The samples may lie in this buffer's memory, in the caller's, in a memfd, in a DMA-BUF or in a surface of a GPU;
-/// see ``PixelStorage``. A buffer is written before it is given to a session and not changed after: the session and
-/// its encoder read it on their own threads, and may read it again when an encoder fails. It goes back to its pool,
-/// or to its owner, when the last reference is gone.
+/// The samples are in this buffer's memory, the caller's memory, a memfd, a file, a DMA-BUF or a GPU surface; see
+/// ``PixelStorage``. Write a buffer before passing it to a session and do not change it afterwards: the session and its
+/// encoder read it on their own threads, and may read it again if an encoder fails. The memory returns to its pool or
+/// owner when the last reference is released.
 public final class PixelBuffer: Sendable {
     /// The largest width and height, in luma samples; beyond what any level of H.264 or HEVC allows.
     public static let maximumDimension = 32768
@@ -38,7 +38,7 @@ public final class PixelBuffer: Sendable {
     private let lockedAttachments: Mutex<PixelAttachments>
     private let onRelease: @Sendable () -> Void
 
-    /// What travels with the picture: HDR metadata, captions, regions of interest.
+    /// The attachments: HDR metadata, captions, regions of interest.
     public var attachments: PixelAttachments {
         get { lockedAttachments.withLock { $0 } }
         set { lockedAttachments.withLock { $0 = newValue } }
@@ -69,7 +69,7 @@ public final class PixelBuffer: Sendable {
 // MARK: - Making buffers
 
 extension PixelBuffer {
-    /// What a picture is, apart from where its samples lie.
+    /// The properties of a picture, without the location of its samples.
     public struct Description: Sendable, Hashable {
         /// How the samples lie in memory.
         public var format: PixelFormat
@@ -81,7 +81,7 @@ extension PixelBuffer {
         public var color: ColorDescription
         /// Width to height of one pixel.
         public var pixelAspectRatio: Rational
-        /// What travels with the picture.
+        /// The attachments.
         public var attachments: PixelAttachments
 
         /// Describes a picture.
@@ -134,7 +134,7 @@ extension PixelBuffer {
         if let odd = planes.first(where: { Int(bitPattern: $0.baseAddress) % bytesPerSample != 0 }) {
             throw MediaError(
                 .invalidArgument,
-                "a plane of \(description.format.rawValue) begins between two samples",
+                "a plane of \(description.format.rawValue) does not begin at a sample",
                 given: "\(odd.baseAddress)",
                 allowed: "a multiple of \(bytesPerSample)"
             )
@@ -142,12 +142,12 @@ extension PixelBuffer {
         self.init(description, storage: .external, planes: planes, onRelease: release)
     }
 
-    /// Makes a picture that lies in a file. It is read when somebody wants its samples.
+    /// Makes a picture whose samples are in a file. The file is read when the samples are needed.
     ///
     /// - Parameters:
     ///   - description: What the file holds.
     ///   - file: The file, and where in it the planes are.
-    ///   - release: Called exactly once, on any thread, when nothing reads the file any more for this picture. It is not
+    ///   - release: Called exactly once, on any thread, when the file is no longer read for this picture. It is not
     ///     called if this initialiser throws.
     /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset.
     public convenience init(
@@ -174,8 +174,8 @@ extension PixelBuffer {
     ///   - dmaBuf: The memory, and where in it the planes are.
     ///   - release: Called exactly once, on any thread, when nothing reads the memory any more. It is not called if this
     ///     initialiser throws.
-    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset, or a plane in an object that
-    ///   is not there.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset, or a plane in an object
+    ///   that does not exist.
     public convenience init(
         _ description: Description,
         dmaBuf: DMABuffer,
@@ -247,7 +247,7 @@ extension PixelBuffer {
             guard (shortest...maximumBytesPerRow).contains(bytesPerRow), bytesPerRow % format.bytesPerSample == 0 else {
                 throw MediaError(
                     .invalidArgument,
-                    "rows of plane \(plane) have a wrong length",
+                    "the rows of plane \(plane) have a wrong length",
                     given: "\(bytesPerRow) bytes",
                     allowed: "multiples of \(format.bytesPerSample) from \(shortest) to \(maximumBytesPerRow)"
                 )
@@ -271,7 +271,7 @@ extension PixelBuffer {
 // MARK: - Access
 
 extension PixelBuffer {
-    /// What the picture is, apart from where its samples lie.
+    /// The properties of the picture, without the location of its samples.
     public var pictureDescription: Description {
         Description(
             format: format,
@@ -288,7 +288,7 @@ extension PixelBuffer {
         (0..<format.planeCount).compactMap { format.planeExtent($0, width: width, height: height) }
     }
 
-    /// Whether the CPU can reach the samples: all but those of device surfaces and of DMA-BUFs that are not linear.
+    /// Whether the CPU can access the samples, which is not possible for device surfaces and non-linear DMA-BUFs.
     public var isMapped: Bool {
         switch storage {
         case .owned, .external, .sharedMemory, .file: true
@@ -297,17 +297,18 @@ extension PixelBuffer {
         }
     }
 
-    /// Calls `body` with the planes of the picture; the pointers are valid inside of it only.
+    /// Calls `body` with the planes of the picture; the pointers are valid only inside `body`.
     ///
-    /// A picture in a file is read into memory of the buffer the first time, a DMA-BUF is mapped: these are for reading.
+    /// A picture in a file is read into the buffer's memory the first time; a DMA-BUF is mapped. Both are for reading
+    /// only.
     ///
-    /// - Throws: `unsupported` unless ``isMapped``; `inputOutput` or `outOfMemory` if file or DMA-BUF cannot be read; what
-    ///   `body` throws.
+    /// - Throws: `unsupported` unless ``isMapped``; `inputOutput` or `outOfMemory` if the file or DMA-BUF cannot be
+    ///   read; any error of `body`.
     public func withPlanes<Result>(
         _ body: ([PixelPlane]) throws(MediaError) -> Result
     ) throws(MediaError) -> Result {
         guard isMapped else {
-            throw MediaError(.unsupported, "the CPU cannot reach the samples of this picture", given: storage.name)
+            throw MediaError(.unsupported, "the CPU cannot access the samples of this picture", given: storage.name)
         }
         if !planes.isEmpty { return try body(planes) }
         let samples = try fetched.withLock { (fetched) throws(MediaError) -> FetchedSamples in

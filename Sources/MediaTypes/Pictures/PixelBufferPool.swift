@@ -2,19 +2,19 @@
 
 internal import Synchronization
 
-/// Makes pixel buffers of one format and size, and uses the memory of released ones again.
+/// Makes pixel buffers of one format and size, and reuses the memory of released ones.
 ///
-/// Safe to use from several threads. A buffer's memory comes back when its last reference goes; buffers may outlive
+/// Safe to use from several threads. A buffer's memory returns when its last reference is released; buffers may outlive
 /// their pool.
 public final class PixelBufferPool: Sendable {
-    /// What kind of memory a pool hands out.
+    /// The type of memory of a pool's buffers.
     public enum Memory: Sendable, Hashable {
         /// Private memory.
         ///
-        /// Planes have room for whole macroblocks, so that an encoder of a GPU may read them where they lie.
+        /// Planes have room for whole macroblocks, so that a GPU encoder can read them in place.
         case owned
-        /// A sealed memfd for each buffer. Others can map it for reading only: its size never changes, and nobody but the
-        /// buffer writes to it (Linux 5.1 or newer; before that, whoever is given the descriptor can).
+        /// A sealed memfd for each buffer. Other processes can map it for reading only: its size never changes, and
+        /// only the buffer can write to it (Linux 5.1 or newer; before that, every holder of the descriptor can).
         case shared
     }
 

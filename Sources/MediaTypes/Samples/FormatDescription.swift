@@ -2,7 +2,7 @@
 
 public import BitstreamSyntax
 
-/// What a decoder must know before the first sample: codec, size, parameter sets, colour.
+/// Everything that a decoder needs before the first sample: codec, size, parameter sets, colour.
 ///
 /// The counterpart of `CMVideoFormatDescription`. It is immutable and shared by the samples that it describes.
 public final class FormatDescription: Sendable {
@@ -15,11 +15,11 @@ public final class FormatDescription: Sendable {
     /// Parameter sets in decoding order, each a NAL unit with its header and emulation prevention, without start code
     /// or length: SPS, PPS for H.264; VPS, SPS, PPS for HEVC.
     public let parameterSets: [[UInt8]]
-    /// What the sample values mean, as the parameter sets tell it.
+    /// The colour description in the parameter sets.
     public let color: ColorDescription
     /// Width to height of one pixel.
     public let pixelAspectRatio: Rational
-    /// HDR metadata that the container may want as well.
+    /// HDR metadata that a container can also store.
     public let attachments: PixelAttachments
 
     /// Describes coded video.

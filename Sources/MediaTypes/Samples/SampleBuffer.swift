@@ -2,26 +2,26 @@
 
 /// One coded picture with its times, as it leaves a session: the counterpart of `CMSampleBuffer`.
 public struct SampleBuffer: Sendable {
-    /// The NAL units of the access unit, each behind its length as a 32-bit big-endian number. Parameter sets are not
-    /// among them; they are in ``formatDescription``. Empty if ``isDropped``.
+    /// The NAL units of the access unit, each with a 32-bit big-endian length prefix. Parameter sets are in
+    /// ``formatDescription`` instead. Empty if ``isDropped``.
     public var data: CodedData
-    /// When the picture is shown.
+    /// The presentation time.
     public var presentationTime: MediaTime
-    /// When the picture is decoded: strictly increasing from sample to sample, never after ``presentationTime``.
+    /// The decode time: strictly increasing from sample to sample, never after ``presentationTime``.
     public var decodeTime: MediaTime
-    /// How long the picture is shown; ``MediaTime/invalid`` if the caller did not say.
+    /// The display duration; ``MediaTime/invalid`` if the caller did not specify it.
     public var duration: MediaTime
     /// Whether decoding can start here: an IDR picture.
     public var isKeyFrame: Bool
-    /// Whether other pictures refer to this one; if not, a player in a hurry may skip it.
+    /// Whether other pictures refer to this one; if not, a player that is behind may skip it.
     public var isReference: Bool
-    /// Whether the encoder left this picture out, for example to hold its rate. Then there are no data.
+    /// Whether the encoder dropped this picture, for example to keep its bitrate. ``data`` is then empty.
     public var isDropped: Bool
     /// Codec, size and parameter sets that apply to this sample.
     public var formatDescription: FormatDescription
     /// Whether ``formatDescription`` differs from that of the sample before; also true for the first sample.
     public var formatDescriptionChanged: Bool
-    /// What the caller gave along with the frame.
+    /// The token that the caller passed with the frame.
     public var token: (any Sendable)?
 
     /// Makes a sample.

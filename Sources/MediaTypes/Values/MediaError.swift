@@ -4,9 +4,9 @@
 ///
 /// One type serves every layer, so that an error raised in a driver call reaches the user of a session unchanged.
 public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of error it is. New codes may be added, so a `switch` over codes needs a default.
+    /// The kind of an error. New codes may be added, so a `switch` over codes needs a default.
     public struct Code: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
-        /// The stable name of the code, as it stands in logs and in JSON.
+        /// The stable name of the code, as in logs and JSON.
         public let rawValue: String
 
         /// Makes a code of that stable name.
@@ -15,21 +15,21 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The stable name.
         public var description: String { rawValue }
 
-        /// A value is outside of what is allowed.
+        /// A value is not allowed.
         public static let invalidArgument = Code(rawValue: "invalid-argument")
-        /// The value is valid, but this encoder, driver, library or container cannot do it.
+        /// The value is valid, but this encoder, driver, library or container does not support it.
         public static let unsupported = Code(rawValue: "unsupported")
-        /// A device, library, file or encoder that was asked for is not there.
+        /// A requested device, library, file or encoder does not exist.
         public static let unavailable = Code(rawValue: "unavailable")
         /// An encoder could not be created.
         public static let creationFailed = Code(rawValue: "creation-failed")
         /// A frame could not be encoded.
         public static let frameFailed = Code(rawValue: "frame-failed")
-        /// An encoder could not convert a picture by itself; it goes on.
+        /// An encoder could not convert a picture; it can still encode others.
         public static let conversionFailed = Code(rawValue: "conversion-failed")
-        /// A call did not return, or a frame did not come back, in the time allowed.
+        /// A call did not return, or a frame was not coded, before its deadline.
         public static let deadlineExceeded = Code(rawValue: "deadline-exceeded")
-        /// Memory, or a descriptor, could not be had.
+        /// Memory or a descriptor could not be allocated.
         public static let outOfMemory = Code(rawValue: "out-of-memory")
         /// The call is not allowed in the present state, for example `encode` after `finish`.
         public static let invalidState = Code(rawValue: "invalid-state")
@@ -37,13 +37,13 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let cancelled = Code(rawValue: "cancelled")
         /// Media data is malformed, truncated or empty.
         public static let malformedData = Code(rawValue: "malformed-data")
-        /// A device is at its limit of sessions, or its driver has no room for one more just now. It is not broken: later,
-        /// or on another device, the same may do.
+        /// A device is at its session limit, or its driver has no free resources at the moment. The device works: try
+        /// later or use another one.
         public static let busy = Code(rawValue: "busy")
-        /// A test encode on the device, with the real size and settings, did not come out right; the message says at which
-        /// stage and how.
+        /// A test encode on the device, with the real size and settings, gave a wrong result; the message has the stage
+        /// and the reason.
         public static let proofFailed = Code(rawValue: "proof-failed")
-        /// The device has failed again and again, and is left alone for a while.
+        /// The device failed repeatedly and is suspended for a while.
         public static let suspended = Code(rawValue: "suspended")
         /// Reading or writing failed.
         public static let inputOutput = Code(rawValue: "input-output")
@@ -59,19 +59,19 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
     public var allowed: String?
     /// The C function or system call that failed, for example `x264_encoder_open`.
     public var call: String?
-    /// The status which that call returned, or its `errno`.
+    /// The status that the call returned, or its `errno`.
     public var status: Int?
-    /// Whether trying the same again cannot help. A session does not retry a permanent refusal.
+    /// Whether a retry cannot succeed. A session does not retry after a permanent error.
     public var isPermanent: Bool
-    /// What stands behind the error, where whoever raised it knows; a session adds it to the errors of GPUs.
+    /// The cause of the error, if known; a session adds it to the errors of GPUs.
     public var cause: Cause?
-    /// What a person can do about it, the likeliest remedy first; commands stand alone after a colon.
+    /// What a person can do about it, the most likely remedy first; commands follow a colon.
     public var remedies: [String]
 
     /// Makes an error.
     ///
-    /// Errors about values and missing features are permanent unless stated otherwise, as is what was found out about a
-    /// device; failures of calls are not, nor is a device that is busy.
+    /// By default, errors about values, missing features and the capabilities of a device are permanent; failed calls
+    /// and busy devices are not.
     public init(
         _ code: Code,
         _ message: String,
@@ -112,7 +112,7 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// The line for people: without the negative numbers of libraries, whose meaning the message has in words.
+    /// The line for people: without the negative status numbers of libraries, which the message explains.
     package var readable: String {
         var error = self
         if let status, status < 0 { error.status = nil }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension MediaError {
-    /// What stands behind an error or a refusal, as a stable name for programs; `docs/causes.md` has what to do about
-    /// each. An error's code says what kind of error it is, its cause what has to change.
+    /// The cause of an error, as a stable name for programs; `docs/causes.md` lists the remedies. An error's code is
+    /// its kind, and its cause is what has to change.
     ///
     /// Names may be added, so a `switch` over causes needs a default. Those of render nodes (`permission-denied`,
     /// `device-not-allowed` and others) are `NodeRefusal.Cause`'s.
@@ -21,34 +21,34 @@ extension MediaError {
 // MARK: - Drivers that do not start
 
 extension MediaError.Cause {
-    /// The GPU's kernel driver is one for which no VA-API driver encodes.
+    /// No VA-API driver can encode with the GPU's kernel driver.
     public static let noVAAPIEncoder = Self(rawValue: "no-va-api-encoder")
-    /// The kernel's driver does not answer libva: the GPU was taken away, or is lost.
+    /// The kernel driver does not answer libva: the GPU was removed or is lost.
     public static let kernelDriverSilent = Self(rawValue: "kernel-driver-silent")
-    /// There is no file of a driver for the GPU.
+    /// There is no driver file for the GPU.
     public static let driverFileMissing = Self(rawValue: "driver-file-missing")
-    /// `LIBVA_DRIVER_NAME` names a driver of which there is no file.
+    /// `LIBVA_DRIVER_NAME` names a driver without a file.
     public static let driverNameWrong = Self(rawValue: "driver-name-wrong")
-    /// `LIBVA_DRIVERS_PATH` names folders that hold no driver of the GPU.
+    /// `LIBVA_DRIVERS_PATH` names folders without a driver for the GPU.
     public static let driverPathWrong = Self(rawValue: "driver-path-wrong")
     /// `LIBVA_DRIVER_NAME` names a driver of another GPU.
     public static let driverForOtherGPU = Self(rawValue: "driver-for-other-gpu")
-    /// The file cannot be loaded: it is damaged, for another machine, or lacks a library.
+    /// The file cannot be loaded: it is damaged, built for another machine, or a library that it needs is missing.
     public static let driverUnloadable = Self(rawValue: "driver-unloadable")
-    /// The file can be loaded, and is no driver for this version of libva.
+    /// The file can be loaded but is not a driver for this version of libva.
     public static let driverVersionMismatch = Self(rawValue: "driver-version-mismatch")
-    /// The driver was loaded and refused to start.
+    /// The driver was loaded but failed to initialize.
     public static let driverInitializationFailed = Self(rawValue: "driver-initialization-failed")
-    /// The driver refused to start on a GPU that came out after the first versions of it: it may be too old.
+    /// The driver failed to initialize on a GPU that only its newer releases support: it may be too old.
     public static let gpuNewerThanDriver = Self(rawValue: "gpu-newer-than-driver")
-    /// The node is no device of the kernel's graphics drivers.
+    /// The node does not belong to a graphics driver of the kernel.
     public static let notAGPU = Self(rawValue: "not-a-gpu")
 }
 
 // MARK: - Drivers that misbehave
 
 extension MediaError.Cause {
-    /// The driver ended its process by a signal, or by leaving it.
+    /// The driver ended its process, by a signal or by exiting.
     public static let driverCrashed = Self(rawValue: "driver-crashed")
     /// The driver did not answer in time.
     public static let driverHung = Self(rawValue: "driver-hung")
@@ -59,19 +59,19 @@ extension MediaError.Cause {
 // MARK: - What a driver does not have
 
 extension MediaError.Cause {
-    /// The driver lists nothing of the codec: it was built without it, though the GPU may have it.
+    /// The driver lists no profile of the codec: it was built without it, although the GPU may support it.
     public static let driverWithoutCodec = Self(rawValue: "driver-without-codec")
-    /// The driver lists the codec for decoding only: the GPU has no encoder of it.
+    /// The driver lists the codec for decoding only: the GPU has no encoder for it.
     public static let gpuWithoutEncoder = Self(rawValue: "gpu-without-encoder")
-    /// The entrypoint that was asked for is not listed.
+    /// The requested entrypoint is not listed.
     public static let entrypointMissing = Self(rawValue: "entrypoint-missing")
-    /// The profile that was asked for is not listed.
+    /// The requested profile is not listed.
     public static let profileMissing = Self(rawValue: "profile-missing")
-    /// The rate control that was asked for is not listed.
+    /// The requested rate control mode is not listed.
     public static let rateControlMissing = Self(rawValue: "rate-control-missing")
-    /// Only constant quantizers are listed for Intel's low-power encoder, which mostly lacks its HuC firmware then.
+    /// Only constant quantizers are listed for Intel's low-power encoder, usually because its HuC firmware is missing.
     public static let firmwareMissing = Self(rawValue: "huc-suspected")
-    /// The size is beyond what the driver encodes.
+    /// The size is outside the driver's limits.
     public static let sizeOutOfRange = Self(rawValue: "size-out-of-range")
     /// The driver does not encode the format of the pictures.
     public static let formatMissing = Self(rawValue: "format-missing")
@@ -82,29 +82,29 @@ extension MediaError.Cause {
 // MARK: - Helper processes
 
 extension MediaError.Cause {
-    /// The program of helper processes is not there, or cannot be run.
+    /// The helper program was not found or cannot be run.
     public static let helperMissing = Self(rawValue: "helper-missing")
-    /// The program of helper processes is of another version, or is another program.
+    /// The helper program has another version, or is another program.
     public static let helperMismatch = Self(rawValue: "helper-mismatch")
-    /// The helper process ended by itself, by a signal or with a status, and what worked in it with it.
+    /// The helper process ended, by a signal or with a status, together with the encoders in it.
     public static let helperEnded = Self(rawValue: "helper-ended")
     /// The process or the system has no descriptor left.
     public static let outOfDescriptors = Self(rawValue: "out-of-descriptors")
-    /// The helper process did not do what it is for.
+    /// The helper process did not work.
     public static let helperFailed = Self(rawValue: "helper-failed")
 }
 
 // MARK: - Selection
 
 extension MediaError.Cause {
-    /// A render node that was asked for is not there.
+    /// A requested render node does not exist.
     public static let unknownDevice = Self(rawValue: "unknown-device")
-    /// The device works for as many sessions as it may.
+    /// The device has reached its limit of sessions.
     public static let deviceBusy = Self(rawValue: "busy")
-    /// The device failed repeatedly, and is left alone for a time.
+    /// The device failed repeatedly and is suspended for a while.
     public static let suspended = Self(rawValue: "suspended")
-    /// A short test encode on the device failed, or did not come out right.
+    /// A short test encode on the device failed or gave a wrong result.
     public static let proofFailed = Self(rawValue: "proof-failed")
-    /// Anything else; the message says what.
+    /// Another cause, which the message explains.
     public static let other = Self(rawValue: "other")
 }

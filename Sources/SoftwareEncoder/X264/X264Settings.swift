@@ -20,7 +20,7 @@ struct X264Settings: SoftwareSettings {
     /// - Throws: `invalidArgument` or `unsupported`, with the value given and the values allowed.
     init(_ configuration: EncoderConfiguration, maximumReorderDepth: Int?) throws(MediaError) {
         guard configuration.codec != .hevc else {
-            throw MediaError(.invalidArgument, "x264 encodes no HEVC", given: "hevc", allowed: "auto, h264")
+            throw MediaError(.invalidArgument, "x264 does not encode HEVC", given: "hevc", allowed: "auto, h264")
         }
         (self.configuration, adjustments) = try configuration.validated(for: .h264)
         try checkLibraryLimits()
@@ -65,7 +65,7 @@ struct X264Settings: SoftwareSettings {
         if isLossless, let profile = configuration.profile {
             throw MediaError(
                 .invalidArgument,
-                "x264 codes quantizer 0 without loss, which profile \(profile.rawValue) has not",
+                "quantizer 0 is lossless in x264, which profile \(profile.rawValue) does not support",
                 given: "\(configuration.rateControl)",
                 allowed: "a quantizer or quality from 1, or profile automatic"
             )
@@ -101,7 +101,7 @@ extension X264Settings {
         guard status == 0 else {
             throw MediaError(
                 .unsupported,
-                "x264 does not know these instructions on this processor",
+                "x264 does not support these instructions on this processor",
                 given: limit.rawValue,
                 allowed: SoftwareEncoderOptions.InstructionSet.automatic.rawValue,
                 call: "x264_param_parse",
@@ -137,7 +137,7 @@ extension X264Settings {
         parameters.i_timebase_den =
             usesPresentationTimes ? UInt32(PresentationClock.variableTimescale) : parameters.i_fps_num
         if configuration.isFrameRateVariable, !usesPresentationTimes {
-            adjust("frame rate", from: "variable", to: "nominal", "x264 delays a frame whose duration it has to know")
+            adjust("frame rate", from: "variable", to: "nominal", "x264 would delay each frame to learn its duration")
         }
     }
 }
@@ -221,7 +221,7 @@ extension X264Settings {
         guard status >= 0 else {
             throw MediaError(
                 .unsupported,
-                "x264 refuses the profile",
+                "x264 rejects the profile",
                 given: profile.rawValue,
                 call: "x264_param_apply_profile",
                 status: Int(status)

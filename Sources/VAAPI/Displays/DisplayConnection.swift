@@ -87,7 +87,7 @@ extension DisplayConnection {
         try check("vaMapBuffer", vaMapBuffer(handle, buffer, &address))
         if let address { return address }
         report { () throws(VAError) in try unmap(buffer) }
-        throw VAError(call: "vaMapBuffer", status: .init(rawValue: VA_STATUS_SUCCESS), text: "gave no address")
+        throw VAError(call: "vaMapBuffer", status: .init(rawValue: VA_STATUS_SUCCESS), text: "returned no address")
     }
 
     func unmap(_ buffer: VABufferID) throws(VAError) {

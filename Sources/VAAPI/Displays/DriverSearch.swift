@@ -113,22 +113,22 @@ extension DriverSearch {
             remedies.append("let libva choose the driver instead of \(name): unset LIBVA_DRIVER_NAME")
         }
         if let path = settings.driversPath {
-            remedies.append("let libva look in its own folder instead of \(path): unset LIBVA_DRIVERS_PATH")
+            remedies.append("let libva use its own folder instead of \(path): unset LIBVA_DRIVERS_PATH")
         }
         if kernelDriver == "xe", names == ["xe"] {
             let version = "libva 2.\(settings.minorVersion)"
             remedies.append(
-                "\(version) does not know the kernel driver xe, name the driver: export LIBVA_DRIVER_NAME=iHD"
+                "\(version) does not know the kernel driver xe; select the driver: export LIBVA_DRIVER_NAME=iHD"
             )
         }
         if let package {
             remedies.append("install the driver: sudo apt-get install \(package)")
         }
         if fitting.contains("iHD") {
-            remedies.append("for every encoder of the GPU (Debian's non-free): intel-media-va-driver-non-free")
+            remedies.append("for all encoders of the GPU (Debian's non-free): intel-media-va-driver-non-free")
         }
         if kernelDriver.hasPrefix("nvidia") {
-            remedies.append("encode in software: no VA-API driver encodes on NVIDIA's GPUs")
+            remedies.append("encode in software: no VA-API driver can encode on NVIDIA GPUs")
         }
         return remedies
     }

@@ -4,13 +4,13 @@ import BitstreamSyntax
 public import MediaTypes
 import RenderNodes
 
-/// The encoders that a session may use, in order, and those that it may not, with reasons.
+/// The encoders that a session may use, in order, and the rejected ones with reasons.
 public struct EncoderSelection: Sendable {
     /// An encoder that may be used.
     public struct Candidate: Sendable {
         /// Makes the encoder.
         public var factory: any EncoderFactory
-        /// Why it stands where it stands, in words for a person.
+        /// Why it has this rank, in words for a person.
         public var reason: String
         /// Whether it only goes on with a stream of its codec, which another encoder has begun.
         var onlyContinues = false
@@ -66,7 +66,7 @@ public struct EncoderSelection: Sendable {
         self.rejected = rejected
     }
 
-    /// What to tell if there is no candidate.
+    /// The error if there is no candidate.
     var emptyError: MediaError {
         let reasons = rejected.map(\.description).joined(separator: "; ")
         return MediaError(

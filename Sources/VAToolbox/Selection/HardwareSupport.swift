@@ -73,7 +73,7 @@ public enum HardwareSupport {
                     refusal = error.diagnosed(on: DeviceFacts(node), of: codec)
                 }
             }
-            return Answer(node, refusal ?? MediaError(.unsupported, "no codec was asked for"))
+            return Answer(node, refusal ?? MediaError(.unsupported, "no codec was requested"))
         }
     }
 
@@ -94,7 +94,7 @@ public enum HardwareSupport {
                 if report.decodes(codec) {
                     return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
                 }
-                return Answer(node, Diagnosis(.driverWithoutCodec, "its driver lists no decoder of \(codec.rawValue)"))
+                return Answer(node, Diagnosis(.driverWithoutCodec, "its driver lists no decoder for \(codec.rawValue)"))
             }
         }
     }
@@ -116,7 +116,7 @@ public enum HardwareSupport {
         guard let factory = EncoderSelector.hardwareFactory(node.path, codec) else {
             throw MediaError(
                 .unsupported,
-                "this version has no encoder of that codec for GPUs",
+                "this version has no GPU encoder for the codec",
                 given: codec.rawValue,
                 cause: .codecNotInThisVersion
             )

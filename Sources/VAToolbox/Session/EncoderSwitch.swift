@@ -2,25 +2,25 @@
 
 public import MediaTypes
 
-/// From which frame on a new encoder works in a session, and why.
+/// The replacement of a session's encoder: from which frame on, and why.
 ///
-/// The new one may be of the same kind on the same device. It begins with an IDR picture, and every frame that had not
-/// come out of the one before is encoded again.
+/// The new one may be of the same kind on the same device. It begins with an IDR picture, and every frame that the
+/// previous encoder had not returned is encoded again.
 public struct EncoderSwitch: Sendable {
-    /// Which encoder worked before.
+    /// The previous encoder.
     public var from: EncoderIdentity
-    /// Which encoder works from here on.
+    /// The new encoder.
     public var to: EncoderIdentity
-    /// Why the encoder before was replaced on purpose; `nil` if it was not.
+    /// Why the previous encoder was replaced on purpose; `nil` if it failed.
     public var refresh: RefreshReason?
-    /// What failed since the encoder before had its last frame: that encoder, and attempts to make another one; in order.
-    /// Empty for a refresh in which all went well.
+    /// Failures since the last frame of the previous encoder, in order: of that encoder, and of attempts to create
+    /// another one. Empty for a refresh without failures.
     public var failures: [EncoderFailure]
-    /// The number of the first frame that the new encoder codes: frames count from 0, in the order in which they are shown.
+    /// The number of the new encoder's first frame, counted from 0 in presentation order.
     public var frame: Int
-    /// When that frame is shown.
+    /// The presentation time of that frame.
     public var presentationTime: MediaTime
-    /// How many frames are encoded again, that one included; 0 if all had come out.
+    /// How many frames are encoded again, including that one; 0 if the previous encoder had returned all of them.
     public var repeatedFrames: Int
 
     /// Describes a switch.
@@ -43,25 +43,25 @@ public struct EncoderSwitch: Sendable {
     }
 }
 
-/// Why an encoder that works is replaced. The names are stable.
+/// Why a working encoder is replaced. The names are stable.
 public enum RefreshReason: String, Sendable, Hashable, CaseIterable {
     /// ``CompressionSession/refresh()`` was called.
     case requested
     /// The system was suspended and has resumed.
     case resume
-    /// A setting has changed that the encoder cannot change while it works.
+    /// The encoder cannot apply a changed setting while it runs.
     case update
-    /// The first picture told what the configuration had left open, such as its colour.
+    /// The first picture determined properties that the configuration had left open, such as the colour.
     case firstPicture = "first-picture"
 }
 
 /// An encoder that failed in a session.
 public struct EncoderFailure: Sendable, Hashable {
-    /// Which encoder.
+    /// The encoder that failed.
     public var encoder: EncoderIdentity
-    /// How: with code, call and status.
+    /// The error, with code, call and status.
     public var error: MediaError
-    /// Whether it could not be made; else it failed at work.
+    /// Whether its creation failed; otherwise it failed at work.
     public var isInCreation: Bool
 
     /// Describes a failure.

@@ -2,34 +2,34 @@
 
 public import MediaTypes
 
-/// Which encoder a session uses, and why.
+/// The encoder that a session uses, and why.
 public struct EncoderDescription: Sendable {
-    /// Which encoder it is.
+    /// The encoder's identity.
     public var identity: EncoderIdentity
     /// Whether it works in a helper process.
     public var isInHelper: Bool
-    /// What it turned out to be: profile, level, pixel formats, supported options.
+    /// The actual properties: profile, level, pixel formats, supported options.
     public var properties: EncoderProperties
     /// Why this one was chosen, in words for a person.
     public var reason: String
-    /// Those that would have come first, and why they were not taken or, in this session, given up.
+    /// Candidates before it, and why they were not used or, in this session, given up.
     public var rejected: [Rejection]
-    /// How far its device has proved that it does what the session wants of it.
+    /// The result of its device's test encode for the settings of the session.
     public var proof: Proof
 
-    /// What a device has proved by a short encode, before a session used it or in another session.
+    /// The result of a short test encode on a device, before a session used it or in another session.
     public enum Proof: Sendable, Hashable {
-        /// Nothing: the encoder works on the CPU, or ``DeviceOptions/proof`` is off.
+        /// No test: the encoder runs on the CPU, or ``DeviceOptions/proof`` is off.
         case notWanted
-        /// The stream was whole, and showed the pictures that went in when it was decoded.
+        /// The stream was complete and decoded to the source pictures.
         case decoded
-        /// The stream was whole, but nothing decoded it: the session has no ``DeviceOptions/verifier``.
+        /// The stream was complete but was not decoded, because the session has no ``DeviceOptions/verifier``.
         case read
-        /// Nothing: it could not be tried, for lack of a helper program.
+        /// No test was possible, because there is no helper program.
         case impossible(MediaError)
     }
 
-    /// An encoder that was not taken.
+    /// A candidate that was not used.
     public struct Rejection: Sendable, Hashable, CustomStringConvertible {
         /// Which encoder, for example `VA-API H.264`.
         public var name: String
@@ -37,7 +37,7 @@ public struct EncoderDescription: Sendable {
         public var reason: String
         /// What has to change, as a stable name; `nil` if that is not known.
         public var cause: MediaError.Cause?
-        /// What a person can do about it, the likeliest remedy first; commands stand alone after a colon.
+        /// What a person can do about it, the most likely remedy first; commands follow a colon.
         public var remedies: [String]
 
         /// Describes a rejection.
@@ -64,12 +64,12 @@ public struct EncoderDescription: Sendable {
 }
 
 extension EncoderDescription.Proof {
-    /// What a person should know who relies on it; `nil` if it is as wanted.
+    /// A note about a missing or incomplete test; `nil` if there is nothing to report.
     var warning: String? {
         switch self {
         case .notWanted, .decoded: nil
-        case .read: "its test encode was not decoded, since the session has no verifier"
-        case .impossible(let error): "it was not tried before: \(error.readable)"
+        case .read: "its test encode was not decoded, because the session has no verifier"
+        case .impossible(let error): "no test encode was possible: \(error.readable)"
         }
     }
 }
@@ -78,19 +78,19 @@ extension EncoderDescription.Proof {
 public enum SessionEvent: Sendable {
     /// An encoder was created and is used from here on.
     case encoderCreated(EncoderDescription)
-    /// An encoder could not be created or failed; the session tries again with the same one or with the next.
+    /// An encoder could not be created or failed; the session retries with the same candidate or the next one.
     case encoderFailed(EncoderIdentity, MediaError, framesToRepeat: Int)
-    /// A new encoder, of the same kind or another, has taken over and is given its first frame.
+    /// A new encoder, of the same kind or another, has taken over and gets its first frame.
     case encoderSwitched(EncoderSwitch)
-    /// Real-time mode dropped a frame before it was accepted; the token is what its caller gave along.
+    /// Real-time mode dropped a frame before it was accepted; the token is the caller's.
     case frameDropped(presentationTime: MediaTime, token: (any Sendable)?)
-    /// A setting is honoured differently from what was asked for.
+    /// A setting differs from the request.
     case adjusted(Adjustment)
 }
 
 /// What a session has done so far.
 public struct SessionStatistics: Sendable, Hashable {
-    /// Frames that were handed to an encoder.
+    /// Frames passed to an encoder.
     public var acceptedFrames = 0
     /// Samples that were queued for the consumer.
     public var codedFrames = 0
@@ -100,23 +100,22 @@ public struct SessionStatistics: Sendable, Hashable {
     public var droppedFrames = 0
     /// Frames that were encoded again because an encoder failed.
     public var repeatedFrames = 0
-    /// How often a picture was copied as a whole on its way from the memory, or the file, that it lay in to where its encoder
-    /// reads it: into a surface of a GPU (twice where a driver takes an image and copies that), into memory that a helper
-    /// process can reach. There is none for x264 in this process, for DMA-BUFs that a driver imports, and on the way to a
-    /// helper for buffers of ``CompressionSession/pixelBufferPool``; a picture that is encoded again is copied again.
-    /// Conversions do not count.
+    /// Copies of whole pictures from their memory or file to where the encoder reads them: into a GPU surface (two
+    /// copies if the driver needs an intermediate image) or into memory that a helper process can access. x264 in this
+    /// process, DMA-BUFs that a driver imports, and the transfer of buffers of ``CompressionSession/pixelBufferPool``
+    /// to a helper need none. A picture that is encoded again is copied again. Conversions do not count.
     public var copiedPictures = 0
-    /// Pictures that an encoder has brought to its size, format and colour by itself, as on a GPU, and not the processor.
+    /// Pictures whose size, format or colour the encoder converted, as on a GPU, instead of the CPU.
     public var convertedByEncoder = 0
     /// Encoders that were created.
     public var createdEncoders = 0
     /// Encoders that failed, in creation or later.
     public var failedEncoders = 0
-    /// How often a new encoder took over from another one, as ``SessionEvent/encoderSwitched(_:)`` tells.
+    /// Encoder switches, as ``SessionEvent/encoderSwitched(_:)`` reports them.
     public var encoderSwitches = 0
     /// Those of ``encoderSwitches`` that were made on purpose.
     public var refreshes = 0
 
-    /// Makes statistics of a session that has done nothing.
+    /// Creates statistics with all counters at zero.
     public init() {}
 }

@@ -34,18 +34,18 @@ final class BenchJob: Sendable {
             let plan = try plan()
             if command.list { return Terminal.write(Self.list(plan), to: STDOUT_FILENO) ? .done : .failed }
             for weakness in plan.weaknesses { console.note(weakness) }
-            if plan.encoders.allSatisfy({ $0.node == nil }) { console.note("there is no encoder of a GPU in the plan") }
+            if plan.encoders.allSatisfy({ $0.node == nil }) { console.note("there is no GPU encoder in the plan") }
             let report = try measure(plan, in: folder)
             try deliver(report, to: folder)
             if report.runs.allSatisfy({ $0.result.value == nil }) {
-                throw MediaError(.unavailable, "no encoder of the benchmark came to a result")
+                throw MediaError(.unavailable, "no encoder of the benchmark produced a result")
             }
             return .done
         } catch {
             console.showProgress("")
             if wasInterrupted {
                 let streams = command.keepStreams ? " --keep-streams" : ""
-                console.note("interrupted; to go on: vatoolbox bench --resume --output '\(folder)'\(streams)")
+                console.note("interrupted; to continue: vatoolbox bench --resume --output '\(folder)'\(streams)")
                 return .interrupted
             }
             console.error(error.readable)

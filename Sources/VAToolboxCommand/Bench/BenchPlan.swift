@@ -39,12 +39,12 @@ extension BenchPlanArguments {
         for word in words {
             let encoders = word.encoders(hardware: found)
             if let node = word.node, encoders.isEmpty {
-                throw MediaError(.unavailable, "the GPU does not encode", given: node, remedies: [Self.probeRemedy])
+                throw MediaError(.unavailable, "the GPU cannot encode", given: node, remedies: [Self.probeRemedy])
             }
             result.encoders += encoders.filter { !result.encoders.contains($0) }
         }
         guard !result.encoders.isEmpty else {
-            throw MediaError(.unavailable, "no GPU of this machine encodes", remedies: [Self.probeRemedy])
+            throw MediaError(.unavailable, "no GPU of this machine can encode", remedies: [Self.probeRemedy])
         }
         if let contradiction = result.contradictions.first {
             throw MediaError(.invalidArgument, "the plan contradicts itself: \(contradiction)")
@@ -52,7 +52,7 @@ extension BenchPlanArguments {
         return result
     }
 
-    private static let probeRemedy = "see why: vatoolbox probe"
+    private static let probeRemedy = "find the reason: vatoolbox probe"
 
     private func apply(to plan: inout BenchmarkPlan) throws(MediaError) {
         if let clips { plan.clips = try Self.list(clips, "--clips") }
@@ -89,7 +89,7 @@ extension BenchPlanArguments {
         var words: [Word] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let word = read(String(part)) else {
-                throw MediaError(.invalidArgument, "\(option) is not understood", given: String(part), allowed: allowed)
+                throw MediaError(.invalidArgument, "\(option) is not valid", given: String(part), allowed: allowed)
             }
             words.append(word)
         }

@@ -70,7 +70,7 @@ final class EncodeJob: Sendable {
         guard command.report.json else { return true }
         let descriptor = command.usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
         if Terminal.write(document().text + "\n", to: descriptor) { return true }
-        if !command.usesStandardOutput { console.error("the document cannot be written to standard output") }
+        if !command.usesStandardOutput { console.error("the JSON document cannot be written to standard output") }
         return false
     }
 
@@ -89,7 +89,7 @@ final class EncodeJob: Sendable {
         // Whoever reads standard error may have stopped to, and the next signal must not wait for that.
         let isTold = DispatchSemaphore(value: 0)
         DispatchQueue.global().async { [console] in
-            console.note("finishing what was read; once more to leave at once")
+            console.note("interrupted: finishing the frames that were read; interrupt again to exit at once")
             isTold.signal()
         }
         _ = isTold.wait(timeout: .now() + 1)

@@ -38,7 +38,7 @@ final class EncodeNarrator: Sendable {
         case .started(_, let encoder):
             tellUnusedDevices(encoder)
             tellUnusedOptions(encoder.identity)
-        case .omission(let text): console.warning("left out: \(text)")
+        case .omission(let text): console.warning("omitted: \(text)")
         case .session(let event): tell(event)
         }
     }
@@ -52,8 +52,8 @@ final class EncodeNarrator: Sendable {
         let isOnGPU = encoder.device != nil
         let names = isOnGPU ? arguments.softwareOptions : arguments.hardwareOptions
         if names.isEmpty { return }
-        let (own, other) = isOnGPU ? ("a GPU's", "the CPU") : ("the CPU's", "GPUs")
-        console.note("\(names.joined(separator: ", ")): for encoders of \(other) only, and this one is \(own)")
+        let (own, other) = isOnGPU ? ("GPU", "software") : ("software", "GPU")
+        console.note("\(names.joined(separator: ", ")): no effect on a \(own) encoder, only on \(other) encoders")
     }
 
     private func tell(_ event: SessionEvent) {

@@ -49,7 +49,7 @@ extension EncodeOutcome {
             "speed",
             "\(factor)x, \(Readable.number(rate, places: 1)) fps, \(Readable.number(elapsed, places: 2)) s"
         )
-        if wasInterrupted { page.entry("stopped", "by a signal; the output holds what was read until then") }
+        if wasInterrupted { page.entry("stopped", "by a signal; the output holds everything that was read until then") }
         return page.text
     }
 
@@ -108,10 +108,10 @@ extension EncodeOutcome {
     private var bitRates: String {
         let asked =
             switch report.configuration.rateControl {
-            case .averageBitRate(let rate, _): "\(Readable.bitRate(Double(rate))) asked"
-            case .constantBitRate(let rate, _): "\(Readable.bitRate(Double(rate))) constant asked"
-            case .constantQuality(let quality, _): "quality \(Readable.number(quality, places: 1)) asked"
-            case .constantQuantizer(let quantizer): "quantizer \(quantizer) asked"
+            case .averageBitRate(let rate, _): "\(Readable.bitRate(Double(rate))) requested"
+            case .constantBitRate(let rate, _): "\(Readable.bitRate(Double(rate))) constant requested"
+            case .constantQuality(let quality, _): "quality \(Readable.number(quality, places: 1)) requested"
+            case .constantQuantizer(let quantizer): "quantizer \(quantizer) requested"
             }
         let isConstant = if case .constantBitRate = report.configuration.rateControl { true } else { false }
         let peak = isConstant ? nil : peakBitRate.map { "peak \(Readable.bitRate(Double($0)))" }

@@ -97,7 +97,7 @@ extension RateControlArguments {
         } else if let window = text("--peak-window"), !cbr {
             throw MediaError(
                 .invalidArgument,
-                "there is no peak to measure",
+                "--peak-window needs a peak or constant bitrate",
                 given: window,
                 allowed: "with --peak-bitrate or --cbr"
             )
@@ -114,7 +114,7 @@ extension RateControlArguments {
         guard lower <= upper else {
             throw MediaError(
                 .invalidArgument,
-                "there is no quantizer between --min-qp and --max-qp",
+                "the quantizer range is empty",
                 given: "\(lower) and \(upper)",
                 allowed: "--min-qp up to --max-qp, within \(all)"
             )

@@ -21,10 +21,10 @@ extension EncoderSwitch {
 extension RefreshReason {
     var readable: String {
         switch self {
-        case .requested: "a new encoder was asked for"
+        case .requested: "the application requested a new encoder"
         case .resume: "the system was suspended and has resumed"
-        case .update: "a setting has changed that the encoder cannot change while it works"
-        case .firstPicture: "the first picture told what was left open"
+        case .update: "the encoder cannot change this setting while it runs"
+        case .firstPicture: "the first picture determined settings that were open"
         }
     }
 }

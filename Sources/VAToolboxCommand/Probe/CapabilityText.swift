@@ -48,7 +48,7 @@ extension ProbedDriver.Answer {
     /// Everything that is known, a name and words for each.
     fileprivate var details: [(name: String, words: String)] {
         let known = capabilities?.details ?? []
-        return known + (shortcoming.map { [("not all is known", Readable.shortened($0))] } ?? [])
+        return known + (shortcoming.map { [("incomplete", Readable.shortened($0))] } ?? [])
     }
 }
 
@@ -87,7 +87,7 @@ extension EncodeCapabilities {
         var words = [modes.isEmpty ? "none" : modes.joined(separator: " ")]
         if rateControlModes.contains(.perMacroblock) { words.append("by macroblock") }
         if rateControlModes.contains(.parallel) { words.append("in parallel") }
-        if knowsOfDroppedFrames { words.append("knows of dropped frames") }
+        if knowsOfDroppedFrames { words.append("supports dropped frames") }
         return words.joined(separator: ", ")
     }
 
@@ -111,7 +111,7 @@ extension EncodeCapabilities {
     private var regionWords: String {
         guard let regions = regionsOfInterest else { return "none" }
         let ways = [
-            regions.takesQPDifferences ? "differences of QP" : nil, regions.takesPriorities ? "priorities" : nil,
+            regions.takesQPDifferences ? "QP offsets" : nil, regions.takesPriorities ? "priorities" : nil,
         ].compactMap { $0 }
         return "up to \(regions.count)" + (ways.isEmpty ? "" : ", by " + ways.joined(separator: " or "))
     }
@@ -126,7 +126,7 @@ extension EncodeCapabilities {
     private var surfaceWords: String {
         let formats = surfaces.formats.map(\.description)
         var words = [formats.isEmpty ? "formats not stated" : formats.joined(separator: " ")]
-        words.append(surfaces.takesModifiers ? "modifiers can be asked for" : "no list of modifiers")
+        words.append(surfaces.takesModifiers ? "modifiers can be requested" : "no modifiers")
         if surfaces.takesUsage { words.append("usage hints") }
         return words.joined(separator: "; ")
     }

@@ -19,7 +19,7 @@ struct DriverTrouble {
         var diagnosis = Diagnosis(failure, on: device).readable
         if case .deadline(let duration) = failure.cause {
             let seconds = Int((duration / .seconds(1) * 6).rounded(.up))
-            diagnosis.remedies.insert("give it more time: vatoolbox probe --timeout \(seconds)", at: 0)
+            diagnosis.remedies.insert("allow more time: vatoolbox probe --timeout \(seconds)", at: 0)
         }
         self.diagnosis = diagnosis
     }

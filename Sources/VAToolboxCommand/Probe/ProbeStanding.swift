@@ -63,11 +63,11 @@ extension ProofRecord {
 
 extension DeviceStanding.Breaker {
     fileprivate var text: String? {
-        let last = reason.isEmpty ? "" : "; the last failure: \(Readable.shortened(Readable.oneLine(reason)))"
+        let last = reason.isEmpty ? "" : "; last failure: \(Readable.shortened(Readable.oneLine(reason)))"
         switch state {
         case .closed(let failures):
             return failures == 0 ? nil : "\(Readable.count(failures, "failure")) lately\(last)"
-        case .open(let seconds): return "left alone for \(Int(seconds.rounded(.up))) s more\(last)"
+        case .open(let seconds): return "suspended for another \(Int(seconds.rounded(.up))) s\(last)"
         case .halfOpen(let isTried): return (isTried ? "is being tried again" : "may be tried again") + last
         }
     }

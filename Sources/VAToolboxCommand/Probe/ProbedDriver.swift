@@ -75,7 +75,7 @@ extension ProbedDriver.Answer {
         switch self {
         case .capabilities: nil
         case .refused(_, let reason): reason
-        case .missing: "not asked: the driver had failed"
+        case .missing: "not queried: the driver had failed"
         }
     }
 }

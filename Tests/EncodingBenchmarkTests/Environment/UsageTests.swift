@@ -90,12 +90,12 @@ import Testing
     @Test func saysWhyThereIsNothing() throws {
         let machine = try PretendedMachine(["/proc/self/fdinfo/0": "pos:\t0\n", "/proc/77/stat": ""])
         let none = usage(machine, of: ["self"])
-        #expect(none.spent(since: none).absence == "no GPU is open in the processes that encode")
+        #expect(none.spent(since: none).absence == "the encoding processes do not use a GPU")
         let hidden = usage(machine)
         #expect(hidden.spent(since: hidden).absence == "/proc/77/fdinfo: No such file or directory")
         try machine.write("/proc/self/fdinfo/3", "drm-driver:\tvirtio_gpu\ndrm-client-id:\t3\n")
         let silent = usage(machine, of: ["self", "99"])
-        #expect(silent.spent(since: silent).absence == "the kernel's driver does not tell how long engines were busy")
+        #expect(silent.spent(since: silent).absence == "the kernel driver does not report the busy time of engines")
     }
 }
 

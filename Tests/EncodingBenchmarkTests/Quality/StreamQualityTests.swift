@@ -101,9 +101,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("select=not(eq(n\\,3))", "the first that is missing is 3: given 7 frames, allowed 8"),
-        ("trim=end_frame=5", "the first that is missing is 5: given 5 frames, allowed 8"),
-        ("tpad=stop=1", "frame 8 was decoded, which was not coded"),
+        ("select=not(eq(n\\,3))", "the first missing one is 3: given 7 frames, allowed 8"),
+        ("trim=end_frame=5", "the first missing one is 5: given 5 frames, allowed 8"),
+        ("tpad=stop=1", "frame 8 was decoded but was not encoded"),
     ])
     func refusesAnotherNumberOfFrames(filter: String, words: String) throws {
         let coded = try CodedClip()
@@ -126,13 +126,13 @@ import Testing
         let error = #expect(throws: MediaError.self) {
             try coded.quality(stream, codedFrames: (0..<8).map { $0 != 2 && $0 != 7 })
         }
-        #expect(error?.message == "frame 2 was decoded, which was not coded")
+        #expect(error?.message == "frame 2 was decoded but was not encoded")
     }
 
     @Test func refusesFramesAtOtherTimes() throws {
         let coded = try CodedClip()
         let text = try refusal(coded, coded.encode(rate: "24"))
-        #expect(text.contains("no frame of the source is") && text.contains("multiples of 1/25 s"))
+        #expect(text.contains("no source frame has") && text.contains("multiples of 1/25 s"))
     }
 
     @Test func timesOfCoarseContainersArePaired() throws {

@@ -75,7 +75,7 @@ private let capable = ProcessInfo.processInfo.environment["VATOOLBOX_TEST_FFMPEG
     @Test(arguments: [
         ("cat > /dev/null; echo 'nothing of that'; exit 3", "nothing of that"),
         ("echo 'cannot begin' >&2; exit 1", "cannot begin"),
-        ("cat > /dev/null", "is not understood"),
+        ("cat > /dev/null", "cannot be parsed"),
     ])
     func aProgramThatFailsCostsNoOtherFigure(work: String, words: String) throws {
         let coded = try CodedClip(frames: 8)

@@ -41,7 +41,7 @@ import Testing
         let clip = try section("clip-0", SampleReport.make([SampleReport.medium, Self.far, Self.near]))
         let figure = try #require(clip.components(separatedBy: "<figure>").first { $0.contains(title) })
         #expect(figure.contains("A point for each of 2 encoders"))
-        #expect(figure.contains("Left out, for their curves share too little: x264 slow."))
+        #expect(figure.contains("Omitted because their curves hardly overlap: x264 slow."))
     }
 
     @Test(arguments: [(-5.4, "share 1 %"), (-8, "share no range")])

@@ -61,7 +61,7 @@ import Testing
         #expect(zeroCopy.refusal(against: hybrid) != nil)
         #expect(hybrid.refusal(against: SampleReport.medium.encoder) == nil)
         let report = SampleReport.make([.init(encoder: hybrid), .init(encoder: zeroCopy)])
-        #expect(DerivedFigures(report).warnings.contains { $0.message.contains("not compared") })
+        #expect(DerivedFigures(report).warnings.contains { $0.message.contains("does not compare them") })
     }
 
     @Test func whatIsNoHardwareIsSaidFirst() throws {

@@ -50,15 +50,15 @@ import Testing
 
     @Test func qualityThatIsGoneIsWorse() throws {
         let blind = usual.changing { $0.quality = .absent("the stream cannot be decoded") }
-        let lost = rows(usual, blind, "points with a quality")
+        let lost = rows(usual, blind, "points with a quality figure")
         #expect(lost.count == 2)
         let first = try #require(lost.first)
         #expect(first.verdict == .worse && first.before == "4" && first.after == "0")
         #expect(first.remark.contains("cannot be decoded"))
-        #expect(rows(blind, usual, "points with a quality").isEmpty)
-        #expect(rows(usual, usual, "points with a quality").isEmpty)
+        #expect(rows(blind, usual, "points with a quality figure").isEmpty)
+        #expect(rows(usual, usual, "points with a quality figure").isEmpty)
         let partly = usual.changing(where: { $0.point == .bitRate(4_000_000) }) { $0.quality.frames = 99 }
-        let one = try #require(rows(usual, partly, "points with a quality").first)
+        let one = try #require(rows(usual, partly, "points with a quality figure").first)
         #expect(one.verdict == .worse && one.after == "3" && one.remark.contains("99 of 100 frames"))
     }
 
@@ -70,9 +70,9 @@ import Testing
                 run.quality = .absent("frames are missing")
             }
         }
-        let some = rows(usual, dropped { $0.point == .bitRate(4_000_000) }, "points with a quality")
+        let some = rows(usual, dropped { $0.point == .bitRate(4_000_000) }, "points with a quality figure")
         #expect(some.map(\.verdict) == [.unclear, .unclear])
-        let all = rows(usual, dropped { _ in true }, "points with a quality")
+        let all = rows(usual, dropped { _ in true }, "points with a quality figure")
         #expect(all.map(\.verdict) == [.worse, .worse])
     }
 

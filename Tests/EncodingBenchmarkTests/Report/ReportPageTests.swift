@@ -98,7 +98,7 @@ import Testing
         var report = SampleReport.make()
         report.runs = []
         report.isComplete = false
-        #expect(report.html.contains("stopped before its plan was done"))
+        #expect(report.html.contains("stopped before its plan was complete"))
         report.clips = []
         report.encoders = []
         #expect(report.html.hasSuffix("</html>\n"))

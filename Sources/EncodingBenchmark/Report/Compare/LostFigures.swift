@@ -36,7 +36,7 @@ extension ReportComparison {
         guard let example = lost.first(where: { !$0.dropsFrames }) ?? lost.first else { return nil }
         return Row(
             subject: key.title,
-            figure: "points with a quality",
+            figure: "points with a quality figure",
             before: "\(known.count)",
             after: "\(known.count - lost.count)",
             ratio: nil,
@@ -64,7 +64,7 @@ extension ReportComparison {
     }
 
     private static func judge(_ old: Int, _ new: Int?) -> (Verdict, String) {
-        guard let new else { return (.worse, "they were not counted any more") }
+        guard let new else { return (.worse, "not measured any more") }
         return switch new - old {
         case 0: (.same, "")
         case _ where new == 0: (.worse, "no stream in real time any more")

@@ -65,7 +65,7 @@ extension ReportComparison {
             after: Readable.signed(delta.value, places: quality.places),
             ratio: nil,
             verdict: judge(delta.value, .higher, within: rule.tolerance * (most - least)),
-            remark: "the tolerance is a share of the range of quality"
+            remark: "the tolerance is a share of the quality range"
         )
     }
 

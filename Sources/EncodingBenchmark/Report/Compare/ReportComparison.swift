@@ -169,7 +169,7 @@ public struct ReportComparison: Sendable {
         guard interval.confidence >= rule.confidence else {
             let confidence = Readable.number(interval.confidence * 100, places: 0)
             let pairs = Readable.count(interval.count, "pair")
-            return (.unclear, "\(pairs) of repeats tell with \(confidence) % confidence only")
+            return (.unclear, "\(pairs) of repeats allow only \(confidence) % confidence")
         }
         guard abs(interval.median - 1) > rule.tolerance else { return (.same, "less than the tolerance") }
         return switch better {

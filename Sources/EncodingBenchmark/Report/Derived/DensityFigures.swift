@@ -21,17 +21,17 @@ struct DensityFigures: Sendable {
         case .value(let counters) where !counters.isEmpty && best.map({ $0.wallTime > 0 }) == true:
             let watts = counters.values.reduce(0, +) / (best?.wallTime ?? 1)
             power = .value(watts)
-            streamsPerWatt = watts > 0 ? .value(streams / watts) : .absent("no energy was counted")
+            streamsPerWatt = watts > 0 ? .value(streams / watts) : .absent("no energy was measured")
         case .absent(let reason):
             (power, streamsPerWatt) = (.absent(reason), .absent(reason))
         default:
-            let reason = density.streams == 0 ? "not even one stream was kept" : "no energy was counted"
+            let reason = density.streams == 0 ? "not even one stream was sustained" : "no energy was measured"
             (power, streamsPerWatt) = (.absent(reason), .absent(reason))
         }
         costPerStreamHour =
             switch price {
             case let price? where density.streams > 0: .value(price / streams)
-            case .some: .absent("not even one stream was kept")
+            case .some: .absent("not even one stream was sustained")
             case nil: .absent("no price was given")
             }
     }

@@ -18,12 +18,12 @@ extension BenchmarkReport {
             var warnings: [Warning] = []
             if encoder.isReferenceDriver {
                 let message =
-                    "Reference driver: this encoder runs on the CPU and stands in for a GPU in tests. Its figures "
+                    "Reference driver: this encoder runs on the CPU and replaces a GPU in tests. Its figures "
                     + "say nothing about any hardware."
                 warnings.append(Warning(.banner, message, subject: encoder.id))
             }
             if encoder.isFakeNode {
-                let message = "Fake render node: there is no such device. Its figures say nothing about any hardware."
+                let message = "Fake render node: the device is simulated. Its figures say nothing about any hardware."
                 warnings.append(Warning(.banner, message, subject: encoder.id))
             }
             return warnings
@@ -36,30 +36,30 @@ extension BenchmarkReport {
 
     private var machineWarnings: [Warning] {
         var warnings: [Warning] = []
-        if !isComplete { warnings.append(Warning(.caution, "The benchmark was stopped before its plan was done.")) }
+        if !isComplete { warnings.append(Warning(.caution, "The benchmark was stopped before its plan was complete.")) }
         if let governor = environment.processor.governor, governor != "performance" {
             let message =
-                "The CPU's frequency governor is \(governor): speeds depend on what ran before. Choose performance."
+                "The CPU's frequency governor is \(governor): speeds depend on the previous load. Set it to performance."
             warnings.append(Warning(.caution, message))
         }
         if let load = environment.loadAverage, load > 0.25 * environment.processor.usableProcessors {
-            let message = "The machine was not idle before it began: load \(Readable.number(load, places: 2))."
+            let message = "The machine was not idle at the start: load \(Readable.number(load, places: 2))."
             warnings.append(Warning(.caution, message))
         }
         if !environment.containment.isEmpty {
             let message =
-                "It ran inside of \(environment.containment.joined(separator: ", ")): others may have used the "
+                "It ran inside \(environment.containment.joined(separator: ", ")): others may have used the "
                 + "machine meanwhile."
             warnings.append(Warning(.note, message))
         }
         if Set(encoders.map(\.transfer)).isSuperset(of: [.upload, .zeroCopy]) {
-            let message = "Hybrid and zero-copy encoders stand beside each other here, but are not compared."
+            let message = "The report contains hybrid and zero-copy encoders, but does not compare them."
             warnings.append(Warning(.caution, message))
         }
         if plan.repeats < 6 {
             let message =
-                "With \(Readable.count(plan.repeats, "repeat")) of each point, its interval reaches from the least "
-                + "to the most that was measured; 6 repeats make it one of 95 % confidence."
+                "With \(Readable.count(plan.repeats, "repeat")) per point, confidence intervals span all measured "
+                + "values; 95 % confidence needs 6 repeats."
             warnings.append(Warning(.note, message))
         }
         return warnings
@@ -69,7 +69,7 @@ extension BenchmarkReport {
         clips.compactMap { clip in
             clip.pictureCount.map { count in
                 let message =
-                    "\(count) pictures, shown forwards and backwards in turn, stand for \(clip.frameCount) frames."
+                    "\(count) pictures, played forwards and backwards in turn, make up its \(clip.frameCount) frames."
                 return Warning(.note, message, subject: clip.id)
             }
         }
@@ -88,8 +88,8 @@ extension BenchmarkReport {
                 for deviation in run.deviations { add(Warning(.caution, deviation, subject: encoder)) }
                 if run.quality.frames != 0, run.quality.frames != point.context.clip.frameCount {
                     let message =
-                        "Of \(point.series.clip) \(run.quality.frames) frames were compared instead of "
-                        + "\(point.context.clip.frameCount): no quality is given."
+                        "\(point.series.clip): \(run.quality.frames) frames were compared instead of "
+                        + "\(point.context.clip.frameCount), so no quality is reported."
                     add(Warning(.caution, message, subject: encoder))
                 }
             }

@@ -35,7 +35,7 @@ extension BenchmarkReport {
             guard format == Self.currentFormat else {
                 throw MediaError(
                     .malformedData,
-                    "\(name) is a report of another format",
+                    "\(name) is a report in another format version",
                     given: "format \(format)",
                     allowed: "format \(Self.currentFormat)"
                 )
@@ -44,7 +44,7 @@ extension BenchmarkReport {
         } catch let error as MediaError {
             throw error
         } catch {
-            throw MediaError(.malformedData, "\(name) is no report of a benchmark", given: Self.text(of: error))
+            throw MediaError(.malformedData, "\(name) is not a benchmark report", given: Self.text(of: error))
         }
         try check(name: name)
     }

@@ -9,9 +9,9 @@ extension BenchmarkReport {
             MediaError(.malformedData, "\(name): \(what)", given: given)
         }
         let (clipIDs, encoderIDs) = (Set(clips.map(\.id)), Set(encoders.map(\.id)))
-        guard clipIDs.count == clips.count else { throw refuse("two clips have one id", "\(clips.map(\.id))") }
+        guard clipIDs.count == clips.count else { throw refuse("two clips have the same id", "\(clips.map(\.id))") }
         guard encoderIDs.count == encoders.count else {
-            throw refuse("two encoders have one id", "\(encoders.map(\.id))")
+            throw refuse("two encoders have the same id", "\(encoders.map(\.id))")
         }
         for subject in runs.map(\.clip) + density.map(\.clip) where !clipIDs.contains(subject) {
             throw refuse("there is no such clip", subject)

@@ -61,7 +61,7 @@ extension ReportPage {
                         return LineChart.Point(
                             x: position.rate / 1e3,
                             y: position.quality,
-                            note: "\(value) \(quality.unit) at \(rate) kbit/s (asked: \(point.point.text))"
+                            note: "\(value) \(quality.unit) at \(rate) kbit/s (requested: \(point.point.text))"
                         )
                     }
                 }
@@ -70,7 +70,7 @@ extension ReportPage {
         let chart = LineChart(
             id: "q-\(index)-\(quality.id)",
             title: "\(quality.title) over bit rate",
-            summary: "A curve for each of \(Readable.count(drawn.count, "encoder")); the table below has its values.",
+            summary: "A curve for each of \(Readable.count(drawn.count, "encoder")); the table below has the values.",
             x: ChartAxis("kbit/s delivered", drawn.flatMap { $0.points.map(\.x) }, scale: .logarithmic),
             y: ChartAxis(quality.heading, drawn.flatMap { $0.points.map(\.y) }),
             series: drawn
@@ -144,7 +144,7 @@ extension ReportPage {
         let chart = LineChart(
             id: "s-\(index)",
             title: "Speed against bit rate for the same quality",
-            summary: "A point for each of \(Readable.count(drawn.count, "encoder")); the table below has its values.",
+            summary: "A point for each of \(Readable.count(drawn.count, "encoder")); the table below has the values.",
             x: ChartAxis("frames per second", speeds, scale: .logarithmic),
             y: ChartAxis("% rate against \(anchor)", places.map(\.rate), includes: 0),
             series: drawn,
@@ -165,9 +165,9 @@ extension ReportPage {
             }
         )
         let omitted =
-            apart.isEmpty ? "" : " Left out, for their curves share too little: \(apart.joined(separator: ", "))."
+            apart.isEmpty ? "" : " Omitted because their curves hardly overlap: \(apart.joined(separator: ", "))."
         let words =
-            "Geometric mean of the speeds at all points; the bar is from the slowest to the fastest point.\(omitted)"
+            "Geometric mean of the speeds at all points; the bar spans the slowest to the fastest point.\(omitted)"
         return figure(chart.title, words, chart.svg, series: places.map(\.0.encoder), table: table)
     }
 }

@@ -28,7 +28,7 @@ extension ReportPage {
         let chart = BarChart(
             id: "d-\(index)",
             title: clip,
-            summary: "A bar for each of \(Readable.count(measured.count, "encoder")); the table below has its values.",
+            summary: "A bar for each of \(Readable.count(measured.count, "encoder")); the table below has the values.",
             bars: measured.map { figures in
                 BarChart.Bar(
                     style: style(of: figures.density.encoder),
@@ -41,7 +41,7 @@ extension ReportPage {
         let columns =
             [PageTable.Column("Encoder", isNumber: false), PageTable.Column("Point", isNumber: false)]
             + ["Streams", "CPU, %", "Power, W", "Streams per watt", "Cost per stream-hour"].map { PageTable.Column($0) }
-            + [PageTable.Column("What one more broke", isNumber: false)]
+            + [PageTable.Column("Limited by", isNumber: false)]
         let rows = measured.map { figures -> [PageTable.Cell] in
             [
                 PageTable.Cell(tag(figures.density.encoder)),
@@ -79,7 +79,7 @@ extension ReportPage {
         }
         let words: Markup =
             tables.isEmpty
-            ? "<p>No encoder was measured beside x264 medium or veryfast, or x265 medium, on the same clip.</p>"
+            ? "<p>No clip was measured with x264 medium, x264 veryfast or x265 medium and with another encoder.</p>"
             : """
             <p>How much more rate the same quality takes (BD-rate: below 0 is better), how much more quality the same rate \
             gives (above 0 is better), and how much faster it is.</p>

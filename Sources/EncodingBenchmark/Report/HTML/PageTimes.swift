@@ -56,8 +56,8 @@ extension ReportPage {
         let chart = LineChart(
             id: "l-\(index)-\(mode.text)",
             title: "Latency, \(mode.title)",
-            summary: "How many of the frames are done within a time; the table below has percentiles.",
-            x: ChartAxis("ms from frame in to sample out", drawn.flatMap { $0.points.map(\.x) }, scale: .logarithmic),
+            summary: "The share of frames that are done within a time; the table below has percentiles.",
+            x: ChartAxis("ms from submission to sample", drawn.flatMap { $0.points.map(\.x) }, scale: .logarithmic),
             y: .percent("% of frames"),
             series: drawn,
             hint: "at \(point.text)"
@@ -67,7 +67,7 @@ extension ReportPage {
         let table = encoderTable("\(chart.title), \(clip.id), \(point.text)", measured.map(\.0), metrics)
         return figure(
             chart.title,
-            "Further left is better. Markers stand at 50, 90 and 99 of 100 frames.",
+            "Further left is better. Markers show 50, 90 and 99 % of the frames.",
             chart.svg,
             series: measured.map(\.0.series.encoder),
             table: table
@@ -97,18 +97,18 @@ extension ReportPage {
         var chart = LineChart(
             id: "b-\(index)",
             title: "Bit rate over time",
-            summary: "The bit rate of each second; the table below has averages and deviations.",
+            summary: "The bitrate of each second; the table below has averages and deviations.",
             x: ChartAxis("seconds of the clip", drawn.flatMap { $0.points.map(\.x) } + [0], includes: 0),
             y: ChartAxis("kbit/s in each second", drawn.flatMap { $0.points.map(\.y) } + [asked ?? 0], includes: 0),
             series: drawn
         )
-        chart.rule = asked.map { ($0, "asked: \(point.text)") }
+        chart.rule = asked.map { ($0, "requested: \(point.text)") }
         let metrics: [Metric] = [.bitRate, .rateError, .windowDeviation, .largestFrame]
         let shown = metrics.filter { metric in measured.contains { $0.0[metric] != nil } }
         let table = encoderTable("\(chart.title), \(clip.id), \(point.text)", measured.map(\.0), shown)
         return figure(
             chart.title,
-            "Of the first repeat at \(point.text), in windows of one second.",
+            "The first repeat at \(point.text), in windows of one second.",
             chart.svg,
             series: measured.map(\.0.series.encoder),
             table: table

@@ -93,7 +93,7 @@ final class DeviceGate: Sendable {
         throw Self.abandonment
     }
 
-    private static let abandonment = MediaError(.cancelled, "the session has left the device while it came in")
+    private static let abandonment = MediaError(.cancelled, "the session closed while the device was being opened")
 
     /// What the device had proved when the session came in.
     var proof: EncoderDescription.Proof { state.withLock { $0.proof } }
@@ -105,10 +105,10 @@ final class DeviceGate: Sendable {
         switch breaker.admission(at: now, times) {
         case .allowed: return
         case .refused(let end):
-            throw refusal("for \(Int((end - now).rounded(.up))) seconds more", breaker)
+            throw refusal("for another \(Int((end - now).rounded(.up))) seconds", breaker)
         case .trial:
             guard let trial = board.trial(fingerprint.device, identity.codec) else {
-                throw refusal("until another session that tries it knows whether it works again", breaker)
+                throw refusal("while another session tries it", breaker)
             }
             try hold(trial, as: \.trial)
         }
@@ -117,9 +117,9 @@ final class DeviceGate: Sendable {
     private func refusal(_ time: String, _ breaker: CircuitBreaker) -> MediaError {
         MediaError(
             .suspended,
-            "the device is left alone \(time), since it has failed repeatedly; the last failure: \(breaker.reason)",
+            "the device is suspended \(time) because it failed repeatedly; last failure: \(breaker.reason)",
             cause: .suspended,
-            remedies: ["look at its state: vatoolbox probe", "try it again at once: vatoolbox probe --reset"]
+            remedies: ["see its state: vatoolbox probe", "try it again now: vatoolbox probe --reset"]
         )
     }
 
@@ -131,7 +131,7 @@ final class DeviceGate: Sendable {
         }
         throw MediaError(
             .busy,
-            "the device works for as many sessions as it may",
+            "the device has reached its limit of sessions",
             given: "\(board.load(of: fingerprint.device).sessions)",
             allowed: "\(limit ?? SelectionState.places)",
             isPermanent: true,

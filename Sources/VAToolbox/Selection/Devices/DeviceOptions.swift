@@ -3,55 +3,56 @@
 import CLinux
 package import MediaTypes
 
-/// How a session chooses among GPUs, and what it has to know of one before it uses it.
+/// How a session selects a GPU, and which test it must pass first.
 public struct DeviceOptions: Sendable {
-    /// In which order GPUs come that the policy allows alike.
+    /// The order of GPUs that the policy ranks equally.
     public enum Placement: String, Sendable, Hashable, CaseIterable {
-        /// As the policy lists them, else by the numbers of their nodes.
+        /// In the order of the policy, otherwise by node number.
         case inOrder = "in-order"
-        /// The one with the fewest sessions first, and of those the one that has the fewest samples to code each second:
-        /// sessions of all processes that share ``DeviceOptions/state`` count.
+        /// By the number of sessions, then by the samples to encode per second, lowest first. Sessions of all processes
+        /// that share ``DeviceOptions/state`` count.
         case spread
     }
 
-    /// Whether a GPU has to prove that it encodes what is wanted before a session uses it.
+    /// Whether a GPU must pass a test encode before a session uses it.
     public enum Proof: String, Sendable, Hashable, CaseIterable {
-        /// By a short encode in a helper process, with the size and settings of the session, which has to come out whole and
-        /// to be what was encoded. What came of it is remembered.
+        /// A short encode in a helper process, with the size and settings of the session, must be complete and decode
+        /// to the source pictures. The result is stored.
         case required = "on"
-        /// It is used without: a session sees by itself what fails, and loses no frame, but may begin on a GPU that does not
-        /// do, and takes what is no picture for one.
+        /// No test. The session detects failures and loses no frame, but it may start on a GPU that does not work and
+        /// cannot detect wrong pictures.
         case skipped = "off"
     }
 
-    /// In which order GPUs come.
+    /// The order of GPUs.
     public var placement = Placement.inOrder
-    /// The most sessions that a GPU works for at a time, 1...1000, counting those of all processes that share ``state``;
-    /// `nil` for no limit. A GPU at its limit is `busy`, which is no failure of it.
+    /// Maximum number of simultaneous sessions per GPU, 1...1000, including those of all processes that share
+    /// ``state``; `nil` for no limit. A GPU at its limit is `busy`, which does not count as a failure.
     public var sessionsPerDevice: Int?
-    /// Whether a GPU has to prove what it does. The variable `VATOOLBOX_PROOF` (`on`, `off`) is the default.
+    /// Whether a GPU must pass a test encode. The variable `VATOOLBOX_PROOF` (`on`, `off`) is the default.
     public var proof = Self.environment("VATOOLBOX_PROOF").flatMap(Proof.init(rawValue:)) ?? .required
-    /// How long a test encode may take, above 0.
+    /// Deadline of a test encode, above 0.
     public var proofDeadline = Duration.seconds(15)
-    /// Decodes what comes of test encodes; without one they are only read.
+    /// Decodes the output of test encodes; without a verifier, it is only parsed.
     public var verifier: (any SampleVerifier)?
-    /// When a GPU that fails again and again is left alone. The variable `VATOOLBOX_BREAKER` is the default: four numbers
-    /// divided by commas, which are the members of ``BreakerTimes`` in their order, times in seconds, or `off`.
+    /// When a GPU that fails repeatedly is suspended. The variable `VATOOLBOX_BREAKER` sets the default: the four
+    /// members of ``BreakerTimes`` in order, separated by commas, with times in seconds; or `off`.
     public var breaker: BreakerTimes? = Self.defaultBreaker
-    /// Where proofs, failures and sessions in use are kept.
+    /// Where results of test encodes, failures and active sessions are stored.
     public var state = SelectionState.standard
 
-    /// Makes the defaults: GPUs in order, no limit, proofs of 15 seconds at most, in the user's state.
+    /// Creates the defaults: GPUs in order, no limit, test encodes of at most 15 seconds, stored in the user's state.
     public init() {}
 
-    /// Finds what a program should refuse at its start, and the library takes for not set: variables whose values are none.
+    /// Reports environment variables with invalid values, which the library ignores and a program should reject at its
+    /// start.
     ///
     /// - Throws: `invalidArgument` with the variable, its value and the values that are allowed.
     package static func checkEnvironment() throws(MediaError) {
         for (name, allowed, isUnderstood) in variables {
             // Empty is as good as not set.
             guard let text = environment(name), !text.isEmpty, !isUnderstood(text) else { continue }
-            throw MediaError(.invalidArgument, "\(name) is not understood", given: text, allowed: allowed)
+            throw MediaError(.invalidArgument, "\(name) is not valid", given: text, allowed: allowed)
         }
     }
 

@@ -116,6 +116,6 @@ package struct DeviceStanding: Sendable, Hashable {
         if failure == nil || failure?.code == .proofFailed, let proof = cache.proof(key, at: WallClock.now) {
             return .tried(proof, isFresh: proof.time >= start)
         }
-        return .untried(failure ?? MediaError(.unavailable, "what came of it was forgotten at once"))
+        return .untried(failure ?? MediaError(.unavailable, "its result was discarded immediately"))
     }
 }

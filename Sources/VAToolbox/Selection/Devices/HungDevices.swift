@@ -17,7 +17,7 @@ final class HungDevices: Sendable {
         guard let other = codecs.withLock({ $0[device] }), other != codec else { return nil }
         return MediaError(
             .proofFailed,
-            "it was not tried for \(codec.name), since it hung just now when it was tried for \(other.name)",
+            "not tried for \(codec.name), because it has just hung in the test encode for \(other.name)",
             isPermanent: true,
             cause: .driverHung
         )

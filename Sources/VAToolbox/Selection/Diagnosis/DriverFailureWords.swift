@@ -22,7 +22,7 @@ extension DriverFailure {
         return switch cause {
         case .killed(_, "SIGABRT"): "aborted"
         case .killed: "crashed"
-        case .exited: "ended its process"
+        case .exited: "exited"
         case .deadline: "did not answer"
         case .refused, .helper: "failed"
         }
@@ -43,9 +43,9 @@ extension DriverFailure {
             "it was asked about \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
                 + "(vaGetConfigAttributes)"
         case .askingSurfaces(let profile, let entrypoint):
-            "it was asked for surfaces of \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
+            "it was asked about surfaces for \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
                 + "(vaCreateConfig, vaQuerySurfaceAttributes)"
-        case .closing: "it was let go of (vaTerminate)"
+        case .closing: "it was closed (vaTerminate)"
         case nil: nil
         }
     }
@@ -54,10 +54,10 @@ extension DriverFailure {
     package var reason: String {
         switch cause {
         case .refused(let error): error.saying
-        case .killed(_, let name): "its helper process was ended by \(name)"
-        case .exited(let status): "its helper process ended with status \(status)"
+        case .killed(_, let name): "its helper process was killed by \(name)"
+        case .exited(let status): "its helper process exited with status \(status)"
         case .deadline(let duration):
-            "no answer in \((duration / .seconds(1)).formattedSeconds); its helper process was ended"
+            "no answer within \((duration / .seconds(1)).formattedSeconds); its helper process was killed"
         case .helper(let error): error.description
         }
     }

@@ -15,7 +15,7 @@ public protocol SampleVerifier: Sendable {
     /// - Parameters:
     ///   - samples: The samples in decoding order, from a key frame on.
     ///   - codec: What they are coded by.
-    ///   - show: Takes the pictures in the order in which they are shown, NV12, P010 or I420, each with its time.
+    ///   - show: Takes the pictures in the order in which they are shown, as luma and chroma of any format, each with its time.
     /// - Throws: `malformedData` if the stream is damaged; what `show` throws.
     func decode(
         _ samples: [SampleBuffer],

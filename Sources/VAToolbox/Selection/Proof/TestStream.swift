@@ -55,9 +55,9 @@ package struct TestStream {
 
     private var emptiness: String? {
         let empty = samples.count { $0.isDropped || $0.data.count == 0 }
-        if empty > 0 { return "\(Self.pictures(empty)) of \(samples.count) came out empty" }
+        if empty > 0 { return "\(Self.pictures(empty)) of \(samples.count) are empty" }
         let missing = frameCount - samples.count
-        return missing > 0 ? "\(Self.pictures(missing)) did not come out" : nil
+        return missing > 0 ? "\(Self.pictures(missing)) missing" : nil
     }
 
     private static func pictures(_ count: Int) -> String { "\(count) picture\(count == 1 ? "" : "s")" }
@@ -78,7 +78,7 @@ package struct TestStream {
             if let expected = expectation.slices, slices.count != expected {
                 throw MediaError(
                     .malformedData,
-                    "sample \(index) has another number of slices",
+                    "sample \(index) has a wrong number of slices",
                     given: "\(slices.count)",
                     allowed: "\(expected)"
                 )
@@ -156,7 +156,7 @@ package struct TestStream {
         guard count == samples.count else {
             throw MediaError(
                 .malformedData,
-                "another number of pictures was decoded",
+                "a wrong number of pictures was decoded",
                 given: "\(count)",
                 allowed: "\(samples.count)"
             )
@@ -167,20 +167,20 @@ package struct TestStream {
         guard (picture.width, picture.height) == (width, height) else {
             throw MediaError(
                 .malformedData,
-                "the pictures have another size",
+                "the decoded pictures have a wrong size",
                 given: "\(picture.width)x\(picture.height)",
                 allowed: "\(width)x\(height)"
             )
         }
         guard time.value == Int64(number) else {
-            throw MediaError(.malformedData, "the pictures are shown in another order than they were given in")
+            throw MediaError(.malformedData, "the decoded pictures are out of order")
         }
         let deviation = try TestPattern.deviation(of: picture, from: number)
         guard deviation <= TestPattern.tolerance else {
             throw MediaError(
                 .malformedData,
-                "picture \(number) decodes to something else than was encoded",
-                given: "samples that are off by \(Int(deviation)) of 255 in the mean",
+                "picture \(number) does not decode to the source picture",
+                given: "a mean difference of \(Int(deviation)) of 255",
                 allowed: "at most \(Int(TestPattern.tolerance))"
             )
         }

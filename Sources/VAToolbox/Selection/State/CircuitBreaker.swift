@@ -13,7 +13,7 @@ struct CircuitBreaker: Sendable, Hashable {
     enum Admission: Sendable, Hashable {
         /// As any other.
         case allowed
-        /// As the one who tries it. Exactly one user at a time may; who asks sees to that.
+        /// For a trial. Only one user at a time may run it; the caller ensures this.
         case trial
         /// Not before that time.
         case refused(until: Time)
@@ -110,22 +110,23 @@ struct CircuitBreaker: Sendable, Hashable {
     }
 }
 
-/// When a device that fails is left alone, and for how long.
+/// When a failing device is suspended, and for how long.
 public struct BreakerTimes: Sendable, Hashable {
-    /// How many failures within ``window`` it takes, 1...1000. What counts is that an encoder could not be created or failed
-    /// at its work, that a driver hung or its process ended; not that a driver lacks what was asked for, nor that it is busy.
+    /// The number of failures within ``window`` that suspend the device, 1...1000. Failures are encoders that could not
+    /// be created or failed at work, drivers that hung, and processes that ended; unsupported requests and busy devices
+    /// do not count.
     public var failures = 3
-    /// How long a failure counts, 1 ms to 365 days, as all of these times.
+    /// How long a failure counts, 1 ms to 365 days, like the other durations.
     public var window = Duration.seconds(600)
-    /// How long the device is left alone at first: long enough for a kernel to reset a GPU.
+    /// The first pause, long enough for the kernel to reset a GPU.
     public var pause = Duration.seconds(30)
-    /// The pause doubles each time that the trial after it fails, up to this.
+    /// The longest pause. The pause doubles each time that the following trial fails.
     public var longestPause = Duration.seconds(3600)
 
     /// Times that are accepted.
     static let allowedTimes = Duration.milliseconds(1)...Duration.seconds(365 * 86400)
 
-    /// Makes the defaults: 3 failures in 10 minutes, 30 seconds up to an hour.
+    /// Creates the defaults: 3 failures in 10 minutes, pauses of 30 seconds up to an hour.
     public init() {}
 
     /// Makes times.

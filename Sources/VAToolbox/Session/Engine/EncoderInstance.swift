@@ -174,7 +174,7 @@ final class EncoderInstance: Sendable {
         if isSuspect {
             properties.conversions = nil
             properties.adjustments.append(
-                FrameAdapter.givenUp(properties, because: "an encoder has failed that was given pictures to convert")
+                FrameAdapter.givenUp(properties, because: "an encoder failed while it converted pictures")
             )
         }
         let adapter = FrameAdapter(request.configuration, properties, memory: memory)

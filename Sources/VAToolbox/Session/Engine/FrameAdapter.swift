@@ -111,7 +111,7 @@ final class FrameAdapter {
         Adjustment(
             property: "conversion of pictures",
             requested: "by \(properties.name)",
-            used: "by the processor",
+            used: "by the CPU",
             reason: reason
         )
     }

@@ -6,14 +6,14 @@ import Synchronization
 /// The coded samples of a session in decoding order.
 ///
 /// There is one consumer: iterating a second time, or from two tasks at once, throws `invalidState`. Iteration ends
-/// after ``CompressionSession/finish()``. When the session fails, the samples that were queued come first and then its
-/// error; when it is cancelled, `cancelled` comes at once. If the consuming task is cancelled, the iteration throws
-/// `cancelled`, and samples that were not taken stay queued for as long as the iterator is there.
+/// after ``CompressionSession/finish()``. If the session fails, the iteration returns the queued samples and then
+/// throws its error; if it is cancelled, the iteration throws `cancelled` immediately. If the consuming task is
+/// cancelled, the iteration throws `cancelled`, and the remaining samples stay queued as long as the iterator exists.
 ///
-/// A loop that is left before the samples end, by `break` or by an error, gives its iterator up. From then on nobody can take
-/// samples: if some are queued, or come later, the session is cancelled, and its calls throw `cancelled`.
+/// A loop that ends before the samples do, by `break` or by an error, releases its iterator. The samples can then no
+/// longer be consumed: if any are queued, or arrive later, the session is cancelled, and its calls throw `cancelled`.
 public struct SampleSequence: AsyncSequence, Sendable {
-    /// What the sequence consists of.
+    /// The element type.
     public typealias Element = SampleBuffer
 
     let queue: SampleQueue
@@ -23,7 +23,7 @@ public struct SampleSequence: AsyncSequence, Sendable {
         Iterator(consumer: queue.claim() ? Consumer(queue: queue) : nil)
     }
 
-    /// Takes samples one after the other.
+    /// Returns the samples one after the other.
     public struct Iterator: AsyncIteratorProtocol {
         /// Shared by all copies of the iterator; `nil` for one that is not the first.
         fileprivate let consumer: Consumer?

@@ -63,7 +63,7 @@ struct CandidateAttempts {
         let count =
             if isStuck {
                 missedDeadlines == 1
-                    ? "a missed deadline" : "\(missedDeadlines) missed deadlines with few frames or none between them"
+                    ? "a missed deadline" : "\(missedDeadlines) missed deadlines with few or no frames in between"
             } else if whileCreating {
                 "\(failedCreations) attempts to create it"
             } else {
@@ -72,7 +72,7 @@ struct CandidateAttempts {
         skip()
         if isPermanent { return error }
         var verdict = error
-        verdict.message = "\(identity) is given up after \(count); the last: \(error.message)"
+        verdict.message = "\(identity) is given up after \(count); last error: \(error.message)"
         verdict.isPermanent = true
         return verdict
     }

@@ -89,7 +89,7 @@ struct FrameWindow {
         guard (firstNumber..<nextNumber).contains(frame.number), !entries[index(of: frame.number)].isCoded else {
             throw MediaError(
                 .frameFailed,
-                "the encoder returned a frame that it was not given, or returned it before",
+                "the encoder returned a frame that it was not given, or returned it twice",
                 given: "frame \(frame.number)",
                 allowed: "\(firstNumber)..<\(nextNumber), each once"
             )
@@ -97,7 +97,7 @@ struct FrameWindow {
         guard !frame.isKeyFrame || (coded.isEmpty && frame.number == firstNumber) else {
             throw MediaError(
                 .frameFailed,
-                "the encoder returned a key frame before a frame that is shown before it",
+                "the encoder returned a key frame before a frame with an earlier presentation time",
                 given: "frame \(frame.number)",
                 allowed: "no key frame before frame \(firstNumber)"
             )
@@ -115,8 +115,8 @@ struct FrameWindow {
         guard ahead > reorderDepth else { return }
         throw MediaError(
             .frameFailed,
-            "the encoder passed over a frame, or reordered more frames than it said",
-            given: "\(ahead) frames that are shown after frame \(firstNumber + Int64(inOrder)), and not that one",
+            "the encoder skipped a frame, or reordered more frames than it announced",
+            given: "\(ahead) frames after frame \(firstNumber + Int64(inOrder)) without that frame",
             allowed: "at most \(reorderDepth)"
         )
     }

@@ -49,7 +49,7 @@ struct SampleAssembler {
         guard decodeTime <= entry.presentationTime else {
             throw MediaError(
                 .frameFailed,
-                "the encoder reordered more frames than it said",
+                "the encoder reordered more frames than it announced",
                 given: "frame \(entry.number) at \(entry.presentationTime)",
                 allowed: "at or after \(decodeTime)"
             )

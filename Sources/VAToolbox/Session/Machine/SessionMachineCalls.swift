@@ -82,7 +82,7 @@ extension SessionMachine {
 
     private var lateness: MediaError? { finishRequested ? Self.finishedError : nil }
 
-    private static let finishedError = stateError("finished; it takes no more frames")
+    private static let finishedError = stateError("finished and accepts no more frames")
 
     private static func stateError(_ state: String) -> MediaError {
         MediaError(.invalidState, "the session is \(state)")

@@ -23,7 +23,7 @@ extension SessionMachine {
             let candidate = selection.candidates[attempts.candidate]
             if isAllowed(candidate) { return }
             if let streamCodec, candidate.codec != streamCodec {
-                let reason = "the stream is \(streamCodec.name), and keeps its codec"
+                let reason = "the stream is \(streamCodec.name) and cannot change its codec"
                 givenUp.append(
                     EncoderDescription.Rejection(name: candidate.identity.description, reason: reason)
                 )

@@ -78,7 +78,7 @@ extension SessionMachine {
             return fail(
                 MediaError(
                     .unsupported,
-                    "the encoder reorders more frames than the session's decode times allow",
+                    "the encoder reorders more frames than the session's decode timestamps allow",
                     given: "\(properties.reorderDepth)",
                     allowed: "at most \(depth)"
                 )
@@ -110,7 +110,7 @@ extension SessionMachine {
         var reason = chosen.reason
         let proof = chosen.proof()
         if let words = proof.warning { reason += "; \(words)" }
-        if let lastVerdict { reason += "; before it: \(lastVerdict)" }
+        if let lastVerdict { reason += "; previous candidate: \(lastVerdict)" }
         let description = EncoderDescription(
             identity: chosen.identity,
             isInHelper: chosen.isInHelper,

@@ -37,7 +37,7 @@ extension SessionMachine {
             property: "color",
             requested: "\(picture)",
             used: "\(stream)",
-            reason: "a stream has one colour, and primaries and transfer characteristics are not converted"
+            reason: "a stream has one colour description; primaries and transfer characteristics are not converted"
         )
         actions.append(.report(.adjusted(adjustment)))
     }
@@ -53,7 +53,7 @@ extension SessionMachine {
             property: property,
             requested: "those of the \(source)",
             used: "none",
-            reason: "\(encoder.identity) does not take them"
+            reason: "\(encoder.identity) does not support them"
         )
         actions.append(.report(.adjusted(adjustment)))
     }

@@ -41,7 +41,7 @@ extension SessionMachine {
             .invalidArgument,
             "index of a long-term reference is out of range",
             given: "\(index)",
-            allowed: count > 0 ? "0...\(count - 1)" : "none, as the configuration has no long-term references"
+            allowed: count > 0 ? "0...\(count - 1)" : "none, because the configuration has no long-term references"
         )
     }
 
@@ -50,7 +50,7 @@ extension SessionMachine {
         guard let time = times.compactMap(\.self).first(where: { !$0.isValid }) else { return nil }
         return MediaError(
             .invalidArgument,
-            "the presentation time of a frame that was lost or decoded is out of range",
+            "the presentation time in a report of a lost or decoded frame is out of range",
             given: "\(time)",
             allowed: "valid times"
         )
@@ -60,7 +60,7 @@ extension SessionMachine {
         guard buffer.isMapped else {
             return MediaError(
                 .unsupported,
-                "the encoder needs pictures that the CPU can reach",
+                "the encoder needs pictures in memory that the CPU can access",
                 given: buffer.storage.name,
                 allowed: "owned, caller's or shared memory, a file, or a linear DMA-BUF"
             )
@@ -86,7 +86,7 @@ private struct FrameWish: Sendable {
     static let all = [
         FrameWish(
             option: .frameQuantizer,
-            name: "quantizer for single frames",
+            name: "quantizers per frame",
             value: { options in options.quantizer.map { "\($0)" } },
             remove: { $0.quantizer = nil }
         ),
@@ -98,7 +98,7 @@ private struct FrameWish: Sendable {
         ),
         FrameWish(
             option: .lossReports,
-            name: "reports of frames that were lost or decoded",
+            name: "reports of lost or decoded frames",
             value: { options in
                 options.lostFrames.map { "lost \($0)" } ?? options.decodedFrame.map { "decoded \($0)" }
             },
@@ -118,7 +118,7 @@ extension SessionMachine {
     private func refusalByTheEncoder(of options: FrameOptions) -> MediaError? {
         for wish in FrameWish.all where !isHonoured(wish.option) {
             guard let given = wish.value(options) else { continue }
-            return MediaError(.unsupported, "the encoder takes no \(wish.name)", given: given, allowed: "none")
+            return MediaError(.unsupported, "the encoder does not support \(wish.name)", given: given, allowed: "none")
         }
         return nil
     }

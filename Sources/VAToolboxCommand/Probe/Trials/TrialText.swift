@@ -53,16 +53,16 @@ extension NodeTrials {
 
     /// One sentence for all.
     var summary: String {
-        if listed.isEmpty { return "The driver lists nothing for H.264 that could be tried." }
+        if listed.isEmpty { return "The driver lists no H.264 or HEVC combination that can be tried." }
         var parts = ["\(count(.passed)) passed"]
-        if count(.altered) > 0 { parts.append("\(count(.altered)) encoded otherwise than asked") }
+        if count(.altered) > 0 { parts.append("\(count(.altered)) altered") }
         for stage in TrialStage.allCases {
             let failed = results.count { if case .failed(stage, _) = $0.ending { true } else { false } }
             if failed > 0 { parts.append("\(failed) failed at \(stage.rawValue)") }
         }
         if count(.refused) > 0 { parts.append("\(count(.refused)) refused by the encoder") }
         if results.count < listed.count { parts.append("\(listed.count - results.count) not tried") }
-        return "Of \(Readable.count(listed.count, "combination")) \(parts.joined(separator: ", "))."
+        return "Of \(Readable.count(listed.count, "combination")): \(parts.joined(separator: ", "))."
     }
 }
 
@@ -78,7 +78,7 @@ extension TrialResult {
     fileprivate var explanation: String? {
         guard let reason else { return nil }
         return switch ending {
-        case .passed: "encoded otherwise: \(Readable.shortened(reason))"
+        case .passed: "altered: \(Readable.shortened(reason))"
         case .failed(let stage, _): "failed at \(stage.rawValue): \(Readable.shortened(reason))"
         case .refused: "refused: \(Readable.shortened(reason))"
         }

@@ -99,12 +99,12 @@ package struct Attachments: Sendable {
         func memory(_ byteCount: Int, isSealed: Bool = true) -> Int32 {
             let number = linux_memfd_create("fuzz")
             guard number >= 0, ftruncate(number, byteCount) == 0, !isSealed || linux_seal_size(number) == 0 else {
-                fatalError("no shared memory can be made")
+                fatalError("shared memory cannot be created")
             }
             return number
         }
         var pipe: [Int32] = [-1, -1]
-        guard linux_pipe(&pipe) == 0 else { fatalError("no pipe can be made") }
+        guard linux_pipe(&pipe) == 0 else { fatalError("a pipe cannot be created") }
         let (small, large) = (memory(4096), memory(65536))
         sets = [
             [], [small], [large], [memory(100)], [memory(65536, isSealed: false)], [pipe[0]], [small, large],
