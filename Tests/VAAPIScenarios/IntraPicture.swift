@@ -119,10 +119,12 @@ struct SmallEncoder: ~Copyable {
     let input: Surface
     let reconstructions: [Surface]
 
-    /// The entrypoint that is listed first is taken.
+    /// The entrypoint that is listed first is taken. Mesa's encoders begin at 128x128, since 24 they say so.
     init(_ display: borrowing Display, width: Int, height: Int, namesTargets: Bool = true) throws(VAError) {
         let main = Profile(rawValue: VAProfileH264Main.rawValue)
-        let entrypoints = try display.describe().profiles.first { $0.profile == main }?.entrypoints ?? []
+        let driver = try display.describe()
+        let entrypoints = driver.profiles.first { $0.profile == main }?.entrypoints ?? []
+        let least = driver.vendor.hasPrefix("Mesa") ? 128 : 0
         let config = try display.makeConfig(
             profile: main,
             entrypoint: entrypoints.first { $0.description.hasPrefix("EncSlice") } ?? Entrypoint(rawValue: 0),
@@ -131,7 +133,7 @@ struct SmallEncoder: ~Copyable {
                 ConfigAttributeValue(.rateControl, RateControlModes.cqp.rawValue),
             ]
         )
-        let picture = IntraPicture(width: width, height: height)
+        let picture = IntraPicture(width: max(width, least), height: max(height, least))
         let request = SurfaceRequest(width: picture.codedWidth, height: picture.codedHeight, format: .nv12)
         let input = try display.makeSurfaces(1, request)[0]
         let reconstructions = try display.makeSurfaces(2, request)

@@ -70,13 +70,13 @@ enum LooseEnds {
 
     /// The surfaces that the context was told of are let go of when this returns.
     private static func context(_ display: borrowing Display) throws -> Context {
-        let surfaces = try display.makeSurfaces(3, request)
-        let description = try display.describe()
-        guard let profile = description.profiles.first, let entrypoint = profile.entrypoints.first else {
-            throw Wrong("no profile")
+        let surfaces = try display.makeSurfaces(3, SurfaceRequest(width: 128, height: 128, format: .nv12))
+        for profile in try display.describe().profiles {
+            guard let entrypoint = profile.entrypoints.first(where: \.isEncoder) else { continue }
+            let config = try display.makeConfig(profile: profile.profile, entrypoint: entrypoint)
+            return try Context(config: config, width: 128, height: 128, renderTargets: surfaces)
         }
-        let config = try display.makeConfig(profile: profile.profile, entrypoint: entrypoint)
-        return try Context(config: config, width: 64, height: 64, renderTargets: surfaces)
+        throw Wrong("no encoder")
     }
 
     private static func pictureUnderWay() throws {

@@ -5,6 +5,7 @@
 #include "drm_core.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #define GIB (1ull << 30)
@@ -49,13 +50,28 @@ static bool has_block(const struct chip *chip, uint32_t type)
     case AMDGPU_HW_IP_UVD_ENC:
     case AMDGPU_HW_IP_VCE:
         return !has_vcn;
-    case AMDGPU_HW_IP_VCN_DEC:
+    case AMDGPU_HW_IP_VCN_DEC: /* from version 4 on the encoder's ring takes commands for the decoder, too */
+        return has_vcn && chip->amd.video_major < 4;
     case AMDGPU_HW_IP_VCN_ENC:
+        return has_vcn && (!chip->amd.decodes_only || chip->amd.video_major >= 4);
     case AMDGPU_HW_IP_VCN_JPEG:
         return has_vcn;
     default:
         return false;
     }
+}
+
+/* The whole version of a block, by which Mesa tells chips of graphics version 11 and later apart. Older headers call
+ * the field padding, so it is written by its place. */
+static void put_version(const struct chip *chip, bool is_video, struct drm_amdgpu_info_hw_ip *block)
+{
+    const struct amd_traits *amd = &chip->amd;
+    uint32_t version = is_video ? amd->video_major << 16 | amd->video_minor << 8 | amd->video_revision
+                                : amd->graphics_major << 16 | amd->graphics_minor << 8;
+    size_t place = offsetof(struct drm_amdgpu_info_hw_ip, available_rings) + sizeof block->available_rings;
+
+    if (amd->graphics_major >= 11)
+        memcpy((uint8_t *)block + place, &version, sizeof version);
 }
 
 static int give_block(const struct chip *chip, const struct drm_amdgpu_info *query)
@@ -69,10 +85,11 @@ static int give_block(const struct chip *chip, const struct drm_amdgpu_info *que
         bool is_video = type >= AMDGPU_HW_IP_UVD;
 
         block.hw_ip_version_major = is_video ? chip->amd.video_major : chip->amd.graphics_major;
-        block.hw_ip_version_minor = is_video ? chip->amd.video_minor : 0;
+        block.hw_ip_version_minor = is_video ? chip->amd.video_minor : chip->amd.graphics_minor;
         block.available_rings = 1;
         block.ib_start_alignment = 256;
         block.ib_size_alignment = 64;
+        put_version(chip, is_video, &block);
     }
     give(query, &block, sizeof block);
     return 0;
@@ -98,8 +115,7 @@ static int give_firmware(const struct chip *chip, const struct drm_amdgpu_info *
         firmware.ver = VCE_FIRMWARE;
         break;
     case AMDGPU_INFO_FW_VCN:
-        firmware.ver = 1u << VCN_ENCODER_MAJOR_SHIFT | (chip->amd.video_major == 1 ? 9u : 20u)
-                                                           << VCN_ENCODER_MINOR_SHIFT;
+        firmware.ver = 1u << VCN_ENCODER_MAJOR_SHIFT | chip->amd.video_firmware << VCN_ENCODER_MINOR_SHIFT;
         break;
     }
     give(query, &firmware, sizeof firmware);
@@ -173,9 +189,52 @@ static int give_device(const struct chip *chip, const struct drm_amdgpu_info *qu
     device.num_cu_per_sh = (amd->compute_units + arrays - 1) / arrays;
     for (uint32_t engine = 0; engine < device.num_shader_engines; engine++)
         for (uint32_t array = 0; array < device.num_shader_arrays_per_engine; array++)
-            device.cu_bitmap[engine][array] = device.cu_ao_bitmap[engine][array] = (1u << device.num_cu_per_sh) - 1;
+            /* The engines from the fifth on have the columns that the first four do not use. */
+            device.cu_bitmap[engine % 4][engine / 4 * 2 + array] = (1u << device.num_cu_per_sh) - 1;
+    memcpy(device.cu_ao_bitmap, device.cu_bitmap, sizeof device.cu_ao_bitmap);
     give(query, &device, sizeof device);
     return 0;
+}
+
+/* Codecs, as bits. */
+enum {
+    H264 = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_MPEG4_AVC,
+    HEVC = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_HEVC,
+    JPEG = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_JPEG,
+    VP9 = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VP9,
+    AV1 = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_AV1,
+    OLD = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_MPEG2 | 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VC1,
+};
+
+static uint32_t codecs_of(const struct amd_traits *amd, bool encodes)
+{
+    bool has_vcn = amd->video == VIDEO_VCN;
+    uint32_t codecs = H264 | HEVC;
+
+    if (encodes && amd->decodes_only)
+        return 0;
+    if (encodes)
+        return has_vcn && amd->video_major >= 4 ? codecs | AV1 : codecs;
+    codecs |= JPEG;
+    if (!has_vcn || amd->video_major < 3)
+        codecs |= OLD;
+    if (has_vcn)
+        codecs |= VP9;
+    if (has_vcn && amd->video_major >= 3)
+        codecs |= AV1;
+    return codecs;
+}
+
+static void put_size(const struct amd_traits *amd, bool encodes, bool is_new_codec,
+                     struct drm_amdgpu_info_video_codec_info *information)
+{
+    bool is_large = amd->video == VIDEO_VCN && amd->video_major >= 2 && is_new_codec;
+    bool is_recent = amd->video == VIDEO_VCN && amd->video_major >= 4;
+
+    information->max_width = !is_large ? 4096 : encodes && !is_recent ? 7680 : 8192;
+    information->max_height = is_large ? 4352 : encodes && !is_recent ? 2304 : 4096;
+    information->max_pixels_per_frame = information->max_width * information->max_height;
+    information->max_level = encodes ? 0 : 186;
 }
 
 /* What the video block decodes and encodes. */
@@ -183,30 +242,15 @@ static int give_video(const struct chip *chip, const struct drm_amdgpu_info *que
 {
     struct drm_amdgpu_info_video_caps video = {0};
     bool encodes = query->video_cap.type == AMDGPU_INFO_VIDEO_CAPS_ENCODE;
-    bool is_large = chip->amd.video == VIDEO_VCN && chip->amd.video_major >= 2;
-    uint32_t codecs = 1u << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_MPEG4_AVC | 1u << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_HEVC;
+    uint32_t codecs = codecs_of(&chip->amd, encodes);
 
-    if (!encodes) {
-        codecs |= 1u << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_JPEG;
-        if (chip->amd.video_major != 3)
-            codecs |= 1u << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_MPEG2 | 1u << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VC1;
-        if (chip->amd.video == VIDEO_VCN)
-            codecs |= 1u << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VP9;
-        if (chip->amd.video == VIDEO_VCN && chip->amd.video_major == 3)
-            codecs |= 1u << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_AV1;
-    }
-    for (uint32_t codec = 0; codec < AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_COUNT; codec++) {
-        bool is_new = codec == AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_HEVC || codec >= AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VP9;
-        struct drm_amdgpu_info_video_codec_info *information = &video.codec_info[codec];
+    for (uint32_t codec = 0; codec < AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_COUNT; codec++)
+        if (codecs & 1u << codec) {
+            bool is_new = (HEVC | VP9 | AV1) & 1u << codec;
 
-        if (!(codecs & 1u << codec))
-            continue;
-        information->valid = 1;
-        information->max_width = is_new && is_large ? (encodes ? 7680 : 8192) : 4096;
-        information->max_height = is_new && is_large ? 4352 : encodes ? 2304 : 4096;
-        information->max_pixels_per_frame = information->max_width * information->max_height;
-        information->max_level = encodes ? 0 : 186;
-    }
+            video.codec_info[codec].valid = 1;
+            put_size(&chip->amd, encodes, is_new, &video.codec_info[codec]);
+        }
     give(query, &video, sizeof video);
     return 0;
 }

@@ -10,15 +10,17 @@
 enum kernel_interface {
     INTERFACE_GENERIC, /* only the requests that every DRM driver has */
     INTERFACE_I915,
+    INTERFACE_XE,
     INTERFACE_AMDGPU,
 };
 
-/* What the i915 kernel driver tells of a chip. */
+/* What the i915 and xe kernel drivers tell of a chip. */
 struct intel_traits {
     uint32_t video_engines;      /* bit per engine instance (VCS0, VCS1, ...) that exists */
     uint32_t enhancement_engines; /* bit per video enhancement engine instance */
     uint32_t slices, subslices, units_per_subslice; /* of the execution units */
-    uint32_t graphics_version;   /* generation: 9, 11, 12 */
+    uint32_t graphics_version, graphics_release; /* of the generation: 9, 11, 12; xe tells 20.4 and the like */
+    uint32_t media_version, media_release;       /* of the video engines, which xe tells apart from graphics */
     uint64_t local_memory;       /* bytes of memory on the card, 0 when there is none */
 };
 
@@ -32,9 +34,11 @@ enum video_block {
 struct amd_traits {
     uint32_t family;            /* AMDGPU_FAMILY_... */
     uint32_t external_revision; /* tells the chips of one family apart */
-    uint32_t graphics_major;    /* version of the graphics block */
+    uint32_t graphics_major, graphics_minor; /* version of the graphics block */
     enum video_block video;
-    uint32_t video_major, video_minor; /* version of UVD or VCN */
+    uint32_t video_major, video_minor, video_revision; /* version of UVD or VCN */
+    uint32_t video_firmware;    /* of VCN: the minor version of its encoder, of which the major one is 1 */
+    bool decodes_only;          /* has no encoder */
     bool integrated;            /* shares the processor's memory */
     uint32_t shader_engines, compute_units, render_backends; /* units and backends of all engines */
     uint32_t address_config;    /* register GB_ADDR_CONFIG */

@@ -4,6 +4,7 @@
 #include "amdgpu.h"
 #include "i915.h"
 #include "trace.h"
+#include "xe.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static int request_capability(struct drm_file *file, struct drm_get_cap *capabil
         capability->value = 1;
         return 0;
     case DRM_CAP_ADDFB2_MODIFIERS: /* asked for whether surfaces have format modifiers at all */
-        capability->value = chip->interface == INTERFACE_I915 || chip->amd.graphics_major >= 9;
+        capability->value = chip->interface != INTERFACE_AMDGPU || chip->amd.graphics_major >= 9;
         return has_memory ? 0 : EOPNOTSUPP;
     default: /* of displays */
         capability->value = 0;
@@ -117,11 +118,19 @@ static int answer(struct drm_file *file, unsigned command, void *argument)
     switch (file->node->chip->interface) {
     case INTERFACE_I915:
         return i915_request(file, command - DRM_COMMAND_BASE, argument);
+    case INTERFACE_XE:
+        return xe_request(file, command - DRM_COMMAND_BASE, argument);
     case INTERFACE_AMDGPU:
         return amdgpu_request(file, command - DRM_COMMAND_BASE, argument);
     default:
         return ENOTTY;
     }
+}
+
+void drm_trace_wait(const struct drm_file *file, int64_t deadline)
+{
+    if (deadline == INT64_MAX)
+        trace("renderD%u waits without end", file->node->number);
 }
 
 int drm_wait_until(struct drm_file *file, int64_t deadline)
@@ -130,8 +139,7 @@ int drm_wait_until(struct drm_file *file, int64_t deadline)
     const struct timespec step = {.tv_nsec = 10000000};
     bool is_gone;
 
-    if (deadline == INT64_MAX)
-        trace("renderD%u waits without end", node->number);
+    drm_trace_wait(file, deadline);
     nodes_unlock();
     while (!(is_gone = node_is_gone(node)) && monotonic_nanoseconds() < deadline)
         nanosleep(&step, NULL);

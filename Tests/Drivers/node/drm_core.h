@@ -19,6 +19,9 @@ int drm_syncobj_request(struct drm_file *file, unsigned command, void *argument)
  * monotonic_nanoseconds, or ENODEV when the node vanishes. */
 int drm_wait_until(struct drm_file *file, int64_t deadline);
 
+/* Notes a wait in the trace if its deadline never comes. */
+void drm_trace_wait(const struct drm_file *file, int64_t deadline);
+
 /* A descriptor that stands for a fence (sync file), readable when it is signalled; -1 and errno. */
 int drm_fence_descriptor(bool hangs);
 

@@ -147,9 +147,11 @@ static int wait_for(struct drm_file *file, const struct waiting *waiting, uint32
 {
     const struct timespec step = {.tv_nsec = 2000000};
     const struct node_settings *node = file->node;
-    int error;
+    int error = look(file, waiting, first);
 
-    while ((error = look(file, waiting, first)) == EAGAIN) {
+    if (error == EAGAIN)
+        drm_trace_wait(file, waiting->deadline);
+    for (; error == EAGAIN; error = look(file, waiting, first)) {
         if (monotonic_nanoseconds() >= waiting->deadline)
             return ETIME;
         nodes_unlock();

@@ -15,10 +15,21 @@
 
 #include <libdrm/drm.h>
 
-/* A DMA-BUF of a node, or of a driver that needs none, is a memfd: always coherent. */
-static bool is_synchronisation_of_memory(int descriptor, unsigned long request)
+/* A DMA-BUF of a node, or of a driver that needs none, is a memfd: always coherent. Its fences are those of the last
+ * submission that used it. Returns whether the request is one about a DMA-BUF; `result` is what ioctl returns. */
+static bool answer_about_memory(int descriptor, unsigned long request, void *argument, int *result)
 {
-    return request == DMA_BUF_IOCTL_SYNC && shim_is_active() && is_memfd(descriptor);
+    if (_IOC_TYPE(request) != DMA_BUF_BASE || !shim_is_active() || !is_memfd(descriptor))
+        return false;
+    *result = 0;
+    if (request == DMA_BUF_IOCTL_EXPORT_SYNC_FILE) {
+        struct dma_buf_export_sync_file *fence = argument;
+
+        fence->fd = drm_fence_descriptor(object_completion_of_descriptor(descriptor) == COMPLETION_NEVER);
+        *result = fence->fd < 0 ? -1 : 0;
+    }
+    return request == DMA_BUF_IOCTL_SYNC || request == DMA_BUF_IOCTL_EXPORT_SYNC_FILE ||
+           request == DMA_BUF_IOCTL_IMPORT_SYNC_FILE;
 }
 
 HOOK int ioctl(int descriptor, unsigned long request, ...)
@@ -36,8 +47,9 @@ HOOK int ioctl(int descriptor, unsigned long request, ...)
         errno = error;
         return -1;
     }
-    if (is_synchronisation_of_memory(descriptor, request))
-        return 0;
+    int result;
+    if (answer_about_memory(descriptor, request, argument, &result))
+        return result;
     return REAL(int (*)(int, unsigned long, ...), "ioctl")(descriptor, request, argument);
 }
 

@@ -56,6 +56,7 @@ unsigned i915_memory_regions(const struct chip *chip, struct drm_i915_memory_reg
 struct i915_binding {
     uint64_t address, size;
     struct object *object;
+    uint64_t offset; /* in the object */
 };
 
 struct i915_batch {

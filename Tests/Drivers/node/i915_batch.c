@@ -32,16 +32,17 @@ enum {
 /* Where the streamer is. */
 struct streamer {
     const struct i915_batch *batch;
-    uint64_t returns[LEVELS]; /* addresses behind the starts of nested batches */
+    uint64_t returns[LEVELS];  /* addresses behind the starts of nested batches */
+    uint64_t ends[LEVELS + 1]; /* of the objects that the batches of each level are in */
     unsigned level;
-    uint64_t next;            /* address of the next command; 0 at the end */
+    uint64_t next;             /* address of the next command; 0 at the end */
 };
 
-static uint8_t *memory_at(const struct i915_batch *batch, uint64_t address, size_t size)
+/* The binding that has an address, or else NULL. */
+static const struct i915_binding *binding_at(const struct i915_batch *batch, uint64_t address)
 {
     unsigned low = 0, high = batch->binding_count;
 
-    address &= (1ull << 48) - 1;
     while (low < high) {
         unsigned middle = (low + high) / 2;
 
@@ -50,13 +51,24 @@ static uint8_t *memory_at(const struct i915_batch *batch, uint64_t address, size
         else
             high = middle;
     }
-    if (low == 0)
+    if (low == 0 || address - batch->bindings[low - 1].address >= batch->bindings[low - 1].size)
         return NULL;
-    const struct i915_binding *binding = &batch->bindings[low - 1];
-    uint64_t offset = address - binding->address;
-    if (offset >= binding->size || size > binding->size - offset || object_bytes(binding->object) == NULL)
+    return &batch->bindings[low - 1];
+}
+
+static uint64_t canonical(uint64_t address)
+{
+    return address & ((1ull << 48) - 1);
+}
+
+static uint8_t *memory_at(const struct i915_batch *batch, uint64_t address, size_t size)
+{
+    const struct i915_binding *binding = binding_at(batch, canonical(address));
+    uint64_t offset = binding != NULL ? canonical(address) - binding->address : 0;
+
+    if (binding == NULL || size > binding->size - offset || object_bytes(binding->object) == NULL)
         return NULL;
-    return binding->object->bytes + offset;
+    return binding->object->bytes + binding->offset + offset;
 }
 
 static void write_memory(const struct i915_batch *batch, uint64_t address, uint64_t value, size_t size)
@@ -195,13 +207,23 @@ static void leave_batch(struct streamer *streamer)
     streamer->next = streamer->level > 0 ? streamer->returns[--streamer->level] : 0;
 }
 
+/* Goes on at an address. A batch that firmware was to write is empty here, and would run on into whatever follows it in
+ * the address space; so it ends with its object. */
+static void go_to(struct streamer *streamer, uint64_t address)
+{
+    const struct i915_binding *binding = binding_at(streamer->batch, canonical(address));
+
+    streamer->next = address;
+    streamer->ends[streamer->level] = binding != NULL ? binding->address + binding->size : UINT64_MAX;
+}
+
 static void start_batch(struct streamer *streamer, const uint32_t *command)
 {
     bool is_nested = command[0] & 1u << 22;
 
     if (is_nested && streamer->level < LEVELS)
         streamer->returns[streamer->level++] = streamer->next;
-    streamer->next = address_in(command + 1) & ~3ull;
+    go_to(streamer, address_in(command + 1) & ~3ull);
 }
 
 static void flush(const struct i915_batch *batch, const uint32_t *command)
@@ -294,9 +316,14 @@ static unsigned length_of(uint32_t header)
 
 void i915_run_batch(const struct i915_batch *batch)
 {
-    struct streamer streamer = {.batch = batch, .next = batch->start};
+    struct streamer streamer = {.batch = batch};
 
+    go_to(&streamer, batch->start);
     for (unsigned count = 0; streamer.next != 0 && count < MAXIMUM_COMMANDS; count++) {
+        if (canonical(streamer.next) >= streamer.ends[streamer.level]) {
+            leave_batch(&streamer);
+            continue;
+        }
         const uint32_t *command = (const void *)memory_at(batch, streamer.next, 4);
         unsigned length = command != NULL ? length_of(command[0]) : 0;
 

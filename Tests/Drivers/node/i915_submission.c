@@ -106,7 +106,8 @@ static int run(const struct submission *submission)
         return ENOMEM;
     for (uint32_t index = 0; index < submission->count; index++)
         bindings[index] = (struct i915_binding){
-            submission->objects[index]->address, submission->objects[index]->size, submission->objects[index],
+            .address = submission->objects[index]->address, .size = submission->objects[index]->size,
+            .object = submission->objects[index],
         };
     struct i915_batch batch = {
         .node = submission->file->node,

@@ -6,6 +6,7 @@
 #include "i915.h"
 #include "paths.h"
 #include "tree.h"
+#include "xe.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -198,6 +199,7 @@ static void free_file(struct drm_file *file)
 {
     file_release_objects(file);
     i915_file_free(file->i915);
+    xe_file_free(file->xe);
     amdgpu_file_free(file->amdgpu);
     *file = (struct drm_file){0};
 }

@@ -49,6 +49,7 @@ struct drm_file;
 
 /* What an open file adds for its kernel interface. */
 struct i915_file;
+struct xe_file;
 struct amdgpu_file;
 
 /* One opening of a node. */
@@ -62,6 +63,7 @@ struct drm_file {
     struct syncobj *syncobjs;    /* by handle, likewise */
     uint32_t syncobj_capacity;
     struct i915_file *i915;      /* owned; NULL until needed */
+    struct xe_file *xe;
     struct amdgpu_file *amdgpu;
 };
 
@@ -111,6 +113,8 @@ int object_import(struct drm_file *file, int descriptor, uint32_t *handle);
 int object_export(struct drm_file *file, uint32_t handle, int flags, int *descriptor);
 int object_close(struct drm_file *file, uint32_t handle);
 struct object *object_of_handle(struct drm_file *file, uint32_t handle);
+/* When the work on an exported object is done; COMPLETION_DONE for any other descriptor. Takes the lock. */
+enum completion object_completion_of_descriptor(int descriptor);
 void object_retain(struct object *object);
 void object_release(struct object *object);
 

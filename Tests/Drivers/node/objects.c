@@ -174,6 +174,22 @@ static struct object *object_of_memfd(const struct stat *status)
     return NULL;
 }
 
+enum completion object_completion_of_descriptor(int descriptor)
+{
+    enum completion completion = COMPLETION_DONE;
+    struct stat status;
+
+    nodes_lock();
+    if (syscall(SYS_fstat, descriptor, &status) == 0) {
+        struct object *object = object_of_memfd(&status);
+
+        if (object != NULL)
+            completion = object->completion;
+    }
+    nodes_unlock();
+    return completion;
+}
+
 int object_import(struct drm_file *file, int descriptor, uint32_t *handle)
 {
     struct stat status;

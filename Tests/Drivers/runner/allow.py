@@ -4,8 +4,8 @@
     NAME | CLIENT | CLAUSE | OBSERVED | WHY
 
 NAME is the finding's. CLIENT is a pattern (fnmatch) on the client's name, "ffmpeg" or "gstreamer-va"; "ffmpeg>=6" is
-for ffmpeg from version 6 on. OBSERVED is a regular expression that the finding's whole detail must match, so that
-another mistake of the same kind is not excused."""
+for ffmpeg from version 6 on, "gstreamer-va>=1.26" for GStreamer from 1.26 on. OBSERVED is a regular expression that the
+finding's whole detail must match, so that another mistake of the same kind is not excused."""
 
 import fnmatch
 import functools
@@ -27,10 +27,24 @@ def ffmpeg_version():
     return int(found[1]) if found else 0
 
 
+@functools.cache
+def gstreamer_version():
+    """The two main numbers of GStreamer's version; zeros if there is none or it does not say one."""
+    try:
+        said = subprocess.run(["gst-launch-1.0", "--version"], capture_output=True, text=True).stdout
+    except OSError:
+        return 0, 0
+    found = re.search(r"^GStreamer (\d+)\.(\d+)", said, re.M)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
 def is_client(pattern, client):
     """Whether a pattern of the list is about that client in the version that is installed."""
     name, _, least = pattern.partition(">=")
-    return fnmatch.fnmatchcase(client, name) and (not least or ffmpeg_version() >= int(least))
+    if not fnmatch.fnmatchcase(client, name):
+        return False
+    version = gstreamer_version() if name.startswith("gstreamer") else (ffmpeg_version(),)
+    return not least or version >= tuple(map(int, least.split(".")))
 
 
 @dataclass

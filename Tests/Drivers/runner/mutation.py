@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .allow import is_client
 from .commands import command_for, make_source
 from .launch import run
 from .places import DRIVERS, Problem, client_environment
@@ -67,12 +68,18 @@ class Harmless:
     clause: str
     why: str
     line: int
+    client: str = "*"  # for which client, as in allow-list.txt: "ffmpeg>=6"
     uses: int = field(default=0, compare=False)
+
+    @property
+    def is_needed(self):
+        """Whether a trace can have such a change with the clients that are installed."""
+        return any(is_client(self.client, row.program) for row in TRACES.values())
 
     def explains(self, mutation):
         place = f"{mutation.trace}/{mutation.picture.split()[-1]}"
         return (self.outcome == mutation.outcome and matches(self.trace, place)
-                and matches(self.name, mutation.name))
+                and matches(self.name, mutation.name) and is_client(self.client, TRACES[mutation.trace].program))
 
 
 def matches(pattern, name):
@@ -90,7 +97,8 @@ def read_harmless(path=HARMLESS):
         parts = [part.strip() for part in line.split(" | ")]
         if len(parts) != 5 or not all(parts) or parts[2] not in SILENT:
             raise Problem(f"{path}:{number}: NAME | TRACE | obeyed or ignored | CLAUSE | WHY is needed")
-        entries.append(Harmless(*parts, number))
+        client, _, parts[1] = parts[1].rpartition(" ")
+        entries.append(Harmless(*parts, number, client or "*"))
     return entries
 
 
@@ -105,7 +113,29 @@ def record(name, folder, built):
     ended = run(command_for(what, source, output), environment, 60)
     if ended.status != 0 or not trace.exists():
         raise Problem(f"{name} is not recorded: {ended.description}\n{ended.output}")
+    terminate_displays(trace)
     return trace
+
+
+def terminate_displays(trace):
+    """Ends every display that the client left to the end of its process, with the surfaces that it still had, as ffmpeg 7
+    does: only then can the driver tell that something else was not destroyed."""
+    surfaces = {}  # of each display that is open
+    for line in trace.read_text().splitlines():
+        display, function, _, _, given, _, made, _, _ = line.split()
+        left = surfaces.setdefault(display, {})
+        if function.startswith("vaCreateSurfaces") and made != "-":
+            left.update(dict.fromkeys(made.split(",")))
+        elif function == "vaDestroySurfaces":
+            for surface in given.split(","):
+                left.pop(surface, None)
+        elif function == "vaTerminate":
+            del surfaces[display]
+    with trace.open("a") as lines:
+        for display, left in surfaces.items():
+            if left:
+                lines.write(f"{display} vaDestroySurfaces 0 in {','.join(left)} out - data -\n")
+            lines.write(f"{display} vaTerminate 0 in - out - data -\n")
 
 
 def replay_command(name, trace, built, *options):

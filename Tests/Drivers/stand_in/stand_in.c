@@ -5,6 +5,8 @@
  * packed headers, slices of the right type with noise. No decoder makes pictures of that, but a client goes on beyond
  * its first picture, and the driver sees all that it does then.
  *
+ * Mesa 25 gives headers in segments of their own, which stay. Then what the device codes begins with the slices.
+ *
  * It believes the client in everything: a picture's buffers are those that are created after its picture parameters. */
 #include <va/va.h>
 #include <va/va_enc_h264.h>
@@ -27,6 +29,9 @@ struct picture {
     unsigned char unit[2];
     size_t unit_length;
     size_t length;
+    /* Where the first slice begins. */
+    size_t slices;
+    _Bool has_slices;
     unsigned char bytes[ROOM];
 };
 
@@ -96,7 +101,8 @@ static void take_picture(VABufferID output)
         current = &pictures[picture_count++];
     }
     current->output = output;
-    current->length = 0;
+    current->length = current->slices = 0;
+    current->has_slices = 0;
     has_slice_header = 0;
 }
 
@@ -117,8 +123,16 @@ static void take_hevc(const VAEncPictureParameterBufferHEVC *parameters)
     current->unit[1] = 1;
 }
 
+/* Takes note that a slice follows. */
+static void begin_slice(void)
+{
+    if (!current->has_slices) current->slices = current->length;
+    current->has_slices = 1;
+}
+
 static void take_header(const unsigned char *bytes)
 {
+    if (header.type == VAEncPackedHeaderSlice) begin_slice();
     put_unit(bytes, (header.bit_length + 7) / 8, header.has_emulation_bytes != 0);
     has_slice_header = header.type == VAEncPackedHeaderSlice;
     if (has_slice_header) put_noise();
@@ -130,6 +144,7 @@ static void take_slices(unsigned int count)
         has_slice_header = 0;
         return;
     }
+    begin_slice();
     while (count-- > 0) {
         static const unsigned char start[] = {0, 0, 0, 1};
         for (size_t index = 0; index < sizeof start; index++) put(start[index]);
@@ -157,6 +172,18 @@ HOOK VAStatus vaCreateBuffer(VADisplay display, VAContextID context, VABufferTyp
     return next(display, context, type, size, count, data, buffer);
 }
 
+/* Puts a picture where the driver has what the device coded: into the first segment that is not a unit of the driver's. */
+static void put_picture(const struct picture *picture, VACodedBufferSegment *first)
+{
+    VACodedBufferSegment *segment = first;
+    while (segment->status & VA_CODED_BUF_STATUS_SINGLE_NALU && segment->next) segment = segment->next;
+    if (!segment->buf || segment->size == 0) return;
+    size_t start = segment == first ? 0 : picture->slices, length = picture->length - start;
+    if (length > segment->size) fail("the device codes less than the headers (RENDER_NODES_CODED_SIZE)");
+    memset(segment->buf, 0, segment->size);
+    memcpy(segment->buf, picture->bytes + start, length);
+}
+
 HOOK VAStatus vaMapBuffer(VADisplay display, VABufferID buffer, void **address)
 {
     static __typeof__(&vaMapBuffer) next;
@@ -167,12 +194,7 @@ HOOK VAStatus vaMapBuffer(VADisplay display, VABufferID buffer, void **address)
     if (status != VA_STATUS_SUCCESS) return status;
     pthread_mutex_lock(&lock);
     const struct picture *picture = picture_of(buffer);
-    VACodedBufferSegment *segment = picture ? *address : NULL;
-    if (segment && segment->buf && segment->size > 0) {
-        if (picture->length > segment->size) fail("the device codes less than the headers (RENDER_NODES_CODED_SIZE)");
-        memset(segment->buf, 0, segment->size);
-        memcpy(segment->buf, picture->bytes, picture->length);
-    }
+    if (picture && *address) put_picture(picture, *address);
     pthread_mutex_unlock(&lock);
     return status;
 }

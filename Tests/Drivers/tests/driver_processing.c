@@ -24,7 +24,7 @@ static const struct format {
     {"nv12", VA_FOURCC_NV12, VA_RT_FORMAT_YUV420, 1, 2}, {"p010", VA_FOURCC_P010, VA_RT_FORMAT_YUV420_10, 2, 2},
     {"bgra", VA_FOURCC_BGRA, VA_RT_FORMAT_RGB32, 4, 1},  {"bgrx", VA_FOURCC_BGRX, VA_RT_FORMAT_RGB32, 4, 1},
     {"rgba", VA_FOURCC_RGBA, VA_RT_FORMAT_RGB32, 4, 1},  {"rgbx", VA_FOURCC_RGBX, VA_RT_FORMAT_RGB32, 4, 1},
-    {"yuy2", VA_FOURCC_YUY2, VA_RT_FORMAT_YUV422, 2, 1},
+    {"yuy2", VA_FOURCC_YUY2, VA_RT_FORMAT_YUV422, 2, 1}, {"p012", VA_FOURCC_P012, VA_RT_FORMAT_YUV420_12, 2, 2},
 };
 
 struct picture {

@@ -143,6 +143,8 @@ static bool set_changes(unsigned n, struct scene *s, enum base *base, const char
            PIC(0)->sps.profile_tier_level.general.frame_only_constraint_flag = 0)
     CHANGE(TEN, "sps-reserved-constraints vps-profile-tier-level",
            PIC(0)->sps.profile_tier_level.general.constraint_bits[1] = 1)
+    CHANGE(TWELVE, "sps-profile-constraints vps-profile-tier-level",
+           PIC(0)->sps.profile_tier_level.general.constraint_bits[0] &= ~4u)
     CHANGE(TEN, "sequence-level-idc level-unknown vps-profile-tier-level",
            PIC(0)->sps.profile_tier_level.general.level_idc = 91)
     CHANGE(PACKED, "sequence-level-idc vps-profile-tier-level level-bit-rate level-cpb-size level-hrd-bit-rate "

@@ -10,6 +10,7 @@ enum base {
     OWN,       /* Main, CQP, B pictures, no packed headers */
     LOW_DELAY, /* Main, CQP, B pictures of the past only, as neither list may be empty; without emulation prevention */
     TEN,       /* Main 10, CQP, packed */
+    TWELVE,    /* Main 12, CQP, packed */
     OPEN,      /* Main, CQP, packed, a clean random access picture with leading pictures */
 };
 
@@ -18,6 +19,7 @@ static const struct scene_options bases[] = {
     [OWN] = {VAProfileHEVCMain, VA_RC_CQP, false, false, false, 2, "iPBBPBBPiPP", false},
     [LOW_DELAY] = {VAProfileHEVCMain, VA_RC_CQP, true, false, false, 1, "iLLLL", true},
     [TEN] = {VAProfileHEVCMain10, VA_RC_CQP, true, true, false, 1, "iPBBPBBP", false},
+    [TWELVE] = {VAProfileHEVCMain12, VA_RC_CQP, true, true, false, 1, "iPBBPBBP", false},
     [OPEN] = {VAProfileHEVCMain, VA_RC_CQP, true, true, false, 1, "iPBBcrrP", false},
 };
 

@@ -63,11 +63,26 @@ static inline VAPictureHEVC invalid_picture(void)
     return (VAPictureHEVC){.picture_id = VA_INVALID_SURFACE, .flags = VA_PICTURE_HEVC_INVALID};
 }
 
+/* Bits of a sample beyond 8. */
+static inline uint32_t depth_of(const struct scene_options *options)
+{
+    switch (options->profile) {
+    case VAProfileHEVCMain10: return 2;
+    case VAProfileHEVCMain12: return 4;
+    default: return 0;
+    }
+}
+
+/* Flags of H.265 Table A.2 for Main 12, from general_max_12bit_constraint_flag on: 12 bits, 4:2:2, 4:2:0, lower rates. */
+enum { MAIN_12_CONSTRAINTS = 0x4c4 };
+
 static inline void plan_profile(const struct scene_options *options, struct hevc_profile_tier_level *profile)
 {
-    bool main_10 = options->profile == VAProfileHEVCMain10;
+    uint32_t depth = depth_of(options);
     *profile = (struct hevc_profile_tier_level){.general = {
-        .profile_idc = main_10 ? 2 : 1, .profile_compatibility_flags = main_10 ? 1u << 29 : 3u << 29,
+        .profile_idc = depth == 4 ? 4 : depth == 2 ? 2 : 1,
+        .profile_compatibility_flags = depth == 4 ? 1u << 27 : depth == 2 ? 1u << 29 : 3u << 29,
+        .constraint_bits = {depth == 4 ? MAIN_12_CONSTRAINTS : 0},
         .progressive_source_flag = 1, .non_packed_constraint_flag = 1, .frame_only_constraint_flag = 1,
         .level_idc = 90}};
 }
@@ -103,7 +118,7 @@ static inline void plan_vui(const struct scene_options *options, struct hevc_vui
 
 static inline void plan_sets(const struct scene_options *options, struct planned_picture *picture)
 {
-    uint32_t depth = options->profile == VAProfileHEVCMain10 ? 2 : 0;
+    uint32_t depth = depth_of(options);
     picture->vps = (struct hevc_vps){
         .nal = {HEVC_NAL_VPS, 0, 1}, .vps_base_layer_internal_flag = 1, .vps_base_layer_available_flag = 1,
         .vps_temporal_id_nesting_flag = 1, .vps_sub_layer_ordering_info_present_flag = 1,
@@ -138,9 +153,9 @@ static inline void plan_sets(const struct scene_options *options, struct planned
 
 static inline void plan_sequence(const struct scene_options *options, VAEncSequenceParameterBufferHEVC *sequence)
 {
-    uint32_t depth = options->profile == VAProfileHEVCMain10 ? 2 : 0;
+    uint32_t depth = depth_of(options);
     *sequence = (VAEncSequenceParameterBufferHEVC){
-        .general_profile_idc = depth ? 2 : 1, .general_level_idc = 90, .intra_period = 8, .intra_idr_period = 8,
+        .general_profile_idc = depth == 4 ? 4 : depth == 2 ? 2 : 1, .general_level_idc = 90, .intra_period = 8, .intra_idr_period = 8,
         .ip_period = options->low_delay ? 1 : 3,
         .bits_per_second = options->rate_control & (VA_RC_CBR | VA_RC_VBR) ? 1000000 : 0,
         .pic_width_in_luma_samples = WIDTH, .pic_height_in_luma_samples = HEIGHT,
@@ -355,7 +370,8 @@ static inline void plan_scene(struct scene *scene, const struct scene_options *o
     scene->context_width = WIDTH;
     scene->context_height = HEIGHT;
     scene->coded_buffer_size = 65536;
-    scene->surface_format = options->profile == VAProfileHEVCMain10 ? VA_RT_FORMAT_YUV420_10 : VA_RT_FORMAT_YUV420;
+    scene->surface_format = depth_of(options) == 4 ? VA_RT_FORMAT_YUV420_12
+        : depth_of(options) == 2 ? VA_RT_FORMAT_YUV420_10 : VA_RT_FORMAT_YUV420;
     scene->count = (uint32_t)strlen(options->order);
     plan_config(scene, options);
     for (uint32_t i = 0; i < scene->count; i++) {

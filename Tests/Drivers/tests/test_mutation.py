@@ -66,7 +66,7 @@ def report(score, harmless, full):
     kinds = Counter((item.outcome, item.name, item.trace) for item in score.unexplained)
     for (outcome, name, trace), count in sorted(kinds.items())[:400]:
         print(f"UNEXPLAINED {outcome}: {name} ({trace}, {count})")
-    unused = [entry for entry in harmless if full and not entry.uses]
+    unused = [entry for entry in harmless if full and not entry.uses and entry.is_needed]
     for entry in unused:
         print(f"harmless.txt:{entry.line}: nothing used this entry ({entry.name})")
     return unused

@@ -148,8 +148,10 @@ extension Rig {
         return repository.appending(path: ".build/drivers").path
     }
 
-    /// The table of what the distribution's drivers list.
-    static func vendorTable() throws -> String {
-        try String(contentsOf: repository.appending(path: "Tests/Drivers/node/vendor-drivers.txt"), encoding: .utf8)
+    /// The tables of what the distributions' drivers list, one for each release, as one text.
+    static func vendorTables() throws -> String {
+        try ["vendor-drivers.txt", "vendor-drivers-debian-13.txt"]
+            .map { try String(contentsOf: repository.appending(path: "Tests/Drivers/node/\($0)"), encoding: .utf8) }
+            .joined()
     }
 }
