@@ -155,6 +155,8 @@ extension SourceReader {
         }
         pipeline.restart()
         lookahead.restart()
+        // The attempt before may have read past the end of the part.
+        expectWholeSound()
         queue = []
         discontinuities = Discontinuities()
         failedReads = 0
@@ -174,6 +176,10 @@ extension SourceReader {
         let start = options.start.flatMap { $0 > .zero ? origin.ticks(in: timeBase) : nil } ?? .min
         let end = options.duration.flatMap { (origin + $0).ticks(in: timeBase) } ?? .max
         pipeline.window = start..<max(start, end)
+        expectWholeSound()
+    }
+
+    private func expectWholeSound() {
         unfinished = Set(options.duration == nil ? [] : tracks.values.filter { $0.kind == .audio }.map(\.index))
     }
 
@@ -204,11 +210,11 @@ extension SourceReader {
     private func noPictureError() -> MediaError {
         MediaError(
             .malformedData,
-            "no picture of the video can be decoded" + (problems.descriptions.first.map { ": \($0)" } ?? ""),
+            "no picture could be decoded" + (problems.descriptions.first.map { ": \($0)" } ?? ""),
             given: demuxer.path,
             remedies: demuxer.mayNeedSeeking
                 ? [
-                    "name the file instead of piping it: its index may stand at the end",
+                    "pass the file by name instead of piping it: its index may be at the end",
                     "move the index to the front: ffmpeg -i FILE -c copy -movflags +faststart NEW.mp4",
                 ] : []
         )
@@ -306,7 +312,7 @@ extension SourceReader {
         }
         if gap == nil {
             pipeline.problems.readErrors += 1
-            pipeline.problems.describe("a part of the input is not understood, and left out")
+            pipeline.problems.describe("FFmpeg skipped a part of the input that it cannot parse")
         }
         let standstills = gap.map { $0.position == position ? $0.standstills + 1 : 0 } ?? 0
         gap = (position, standstills)
@@ -371,7 +377,7 @@ extension SourceReader {
     private func noteEarlyEnd() {
         if demuxer.endsInsidePicture {
             pipeline.problems.readErrors += 1
-            pipeline.problems.describe("the input ends in the middle of a picture")
+            pipeline.problems.describe("the input ends in the middle of a picture (truncated)")
         }
         let hasOwnDuration = pipeline.stream.pointee.duration > 0
         let end = hasOwnDuration ? videoEnd : latestEnd
@@ -382,7 +388,7 @@ extension SourceReader {
         let allowance = max(0.5, announced.seconds / 100)
         guard announced.seconds - end.seconds > allowance else { return }
         pipeline.problems.readErrors += 1
-        pipeline.problems.describe("the input ends at \(end.seconds) s, but announces \(announced.seconds) s")
+        pipeline.problems.describe("the input ends at \(end.seconds) s, but its header states \(announced.seconds) s")
     }
 
     /// Takes note of how far the input was read, and of tracks that have reached the end of the part asked for.
