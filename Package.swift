@@ -44,7 +44,7 @@ let package = Package(
         // Pixels, by libyuv and by kernels for what it does not have.
         .target(
             name: "PixelConversion",
-            dependencies: ["MediaTypes", "CLibYUV", "CPixelKernels"],
+            dependencies: ["BitstreamSyntax", "MediaTypes", "CLibYUV", "CPixelKernels"],
             swiftSettings: strict
         ),
 
@@ -91,7 +91,7 @@ let package = Package(
         ),
         .target(
             name: "Transcoding",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "MediaIO", "VAToolbox"],
+            dependencies: ["BitstreamSyntax", "MediaTypes", "MediaIO", "VAToolbox", logging],
             swiftSettings: strict
         ),
         // What encoders cost and what they give for it, measured through the session API.
@@ -142,7 +142,7 @@ let package = Package(
         // What tests and helpers for tests share, and a helper whose encoders follow scripts.
         .target(
             name: "TestSupport",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "RenderNodes"],
+            dependencies: ["BitstreamSyntax", "MediaTypes", "RenderNodes", logging],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
@@ -174,7 +174,7 @@ let package = Package(
             name: "EncoderIPCTests",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
-                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper", metrics, metricsForTests,
+                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper", logging, metrics, metricsForTests,
             ],
             swiftSettings: strict
         ),
@@ -221,7 +221,9 @@ let package = Package(
         .testTarget(name: "RenderNodesTests", dependencies: ["RenderNodes"], swiftSettings: strict),
         .testTarget(
             name: "SoftwareEncoderTests",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "SoftwareEncoder", "CX264", "CX265", logging],
+            dependencies: [
+                "BitstreamSyntax", "CX264", "CX265", "MediaIO", "MediaTypes", "SoftwareEncoder", "TestSupport", logging,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -232,8 +234,8 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "BitstreamSyntax", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes", "RenderNodes",
-                "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox",
+                "BitstreamSyntax", "ConcurrentJobs", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes",
+                "RenderNodes", "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox",
                 "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
@@ -251,6 +253,13 @@ let package = Package(
             name: "VAAPIScenarios",
             dependencies: ["CLibVA", "VAAPI"],
             path: "Tests/VAAPIScenarios",
+            swiftSettings: strict
+        ),
+        // Many transcodes at once in one process, for scripts/verify and the tests.
+        .executableTarget(
+            name: "ConcurrentJobs",
+            dependencies: ["MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox", logging],
+            path: "Tests/ConcurrentJobs",
             swiftSettings: strict
         ),
         // Sessions on a GPU, which scripts/verify and the tests run under the shim.

@@ -57,6 +57,18 @@ int linux_name_thread(const char *name) {
     return pthread_setname_np(pthread_self(), name);
 }
 
+static _Thread_local uintptr_t thread_mark;
+
+uintptr_t linux_mark_thread(uintptr_t mark) {
+    uintptr_t previous = thread_mark;
+    thread_mark = mark;
+    return previous;
+}
+
+uintptr_t linux_thread_mark(void) {
+    return thread_mark;
+}
+
 int linux_rename_without_replacing(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }

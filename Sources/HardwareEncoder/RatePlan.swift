@@ -76,7 +76,7 @@ struct RatePlan: Hashable, Sendable {
             max(1, Int(Double($0) * (configuration.initialBufferFullness ?? Self.usualFullness)))
         }
         if configuration.initialBufferFullness != nil, initialFullness == nil {
-            report("initial buffer fullness", "given", "none", "there is no limit on peaks")
+            report("initial buffer fullness", "given", "none", "there is no peak limit")
         }
     }
 
@@ -113,7 +113,7 @@ struct RatePlan: Hashable, Sendable {
         guard modes.contains(mode) else {
             throw MediaError(
                 .unsupported,
-                "the driver has no rate control for that",
+                "the driver has no suitable rate control mode",
                 given: Self.text(asked.rateControl),
                 allowed: "modes \(modes)",
                 cause: .rateControlMissing
@@ -143,7 +143,7 @@ struct RatePlan: Hashable, Sendable {
         if !modes.contains(.vbr), modes.contains(.cbr) {
             try self.init(.cbr, of: modes, configuration)
             target = Target(peak: average, percentage: 100, window: Self.usualWindow, bufferSize: limit?.bufferSize)
-            report("rate control", "average", "constant", "the driver has no variable rate")
+            report("rate control", "average", "constant", "the driver has no variable bitrate mode")
             return
         }
         if case .averageBitRate(_, .unlimited) = configuration.rateControl, modes.contains(.avbr) {
@@ -153,7 +153,12 @@ struct RatePlan: Hashable, Sendable {
         }
         try self.init(.vbr, of: modes, configuration)
         if case .averageBitRate(_, .unlimited) = configuration.rateControl {
-            report("peak bitrate", "none", "up to twice the average", "the driver's only variable rate has a peak")
+            report(
+                "peak bitrate",
+                "none",
+                "up to twice the average",
+                "the driver's only variable bitrate mode has a peak limit"
+            )
         }
         // Without a limit a driver still wants a peak: twice the average lets it do what a scene needs.
         let peak = limit?.bitsPerSecond ?? average * 2
@@ -209,12 +214,12 @@ struct RatePlan: Hashable, Sendable {
         guard let asked = configuration.hardware.controlsMacroblocks else { return }
         if mode == .cqp {
             if asked {
-                report("macroblock rate control", "on", "off", "a constant quantizer is that of all macroblocks")
+                report("macroblock rate control", "on", "off", "a constant quantizer applies to all macroblocks")
             }
         } else if modes.contains(.perMacroblock) {
             controlsMacroblocks = asked
         } else if asked {
-            report("macroblock rate control", "on", "off", "the driver does not control single macroblocks")
+            report("macroblock rate control", "on", "off", "the driver has no rate control per macroblock")
         }
     }
 
@@ -243,13 +248,13 @@ struct RatePlan: Hashable, Sendable {
                 "rate control",
                 "constant quality",
                 "constant quantizer",
-                "the driver has no mode that keeps a quality"
+                "the driver has no constant quality mode"
             )
         }
         if limit != nil, target == nil {
-            report("peak bitrate", "\(limit?.bitsPerSecond ?? 0) bit/s", "none", "this mode of the driver has no limit")
+            report("peak bitrate", "\(limit?.bitsPerSecond ?? 0) bit/s", "none", "the driver's mode has no peak limit")
         }
-        report("quality", Self.text(quality), "\(factor)", "the driver takes whole numbers from 1 to 51")
+        report("quality", Self.text(quality), "\(factor)", "the driver accepts whole numbers from 1 to 51")
     }
 
     private static func text(_ quality: Double) -> String {

@@ -60,6 +60,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
             maximumReorderDepth: request.maximumReorderDepth
         )
         let stream = setup.stream
+        let pixelFormat = Stream.pixelFormat(stream.profile, stream.configuration)
         let coder = try Stream.Coder(setup)
         let format = try FormatTracker(stream)
         planner = try GOPPlanner(setup.device.structure)
@@ -73,8 +74,8 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
             level: stream.levelName,
             reorderDepth: setup.device.structure.reorderDepth,
             maximumDelay: setup.device.structure.consecutiveBFrames + setup.device.framesInFlight,
-            pixelFormats: [Stream.pixelFormat(stream.profile)],
-            conversions: PictureConverter.support(driver),
+            pixelFormats: pixelFormat.alikeForSurfaces,
+            conversions: PictureConverter.support(driver, pixelFormat),
             supportedProperties: setup.device.supportedProperties,
             adjustments: setup.device.adjustments,
             formatDescription: format.format
@@ -82,12 +83,11 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         self.setup = setup
         self.coder = coder
 
-        let pixelFormat = Stream.pixelFormat(stream.profile)
         let surfaces = SurfaceRequest(
             width: stream.codedSize.width,
             height: stream.codedSize.height,
             renderTargetFormat: pixelFormat.renderTargetFormat,
-            format: pixelFormat.fourCC
+            format: setup.device.surfaceFormat
         )
         let contextSize = stream.contextSize(hasPackedHeaders: !setup.device.packedHeaders.isEmpty)
         let context = try calling(.creationFailed) { () throws(VAError) in
@@ -255,7 +255,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         guard picture.width == width, picture.height == height else {
             throw MediaError(
                 .invalidArgument,
-                "the picture has not the size of the video",
+                "the picture's size differs from the video's",
                 given: "\(picture.width)x\(picture.height)",
                 allowed: "\(width)x\(height)"
             )
@@ -263,7 +263,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         guard properties.pixelFormats.contains(picture.format) else {
             throw MediaError(
                 .invalidArgument,
-                "the encoder does not take this pixel format",
+                "the encoder does not support this pixel format",
                 given: picture.format.rawValue,
                 allowed: properties.pixelFormats.map(\.rawValue).joined(separator: ", ")
             )
@@ -304,7 +304,7 @@ extension VAAPIEncoder {
                 do throws(VAError) {
                     list.append(try display.encodeCapabilities(profile: profile.profile, entrypoint: entrypoint))
                 } catch {
-                    logger.warning("\(profile.profile) with \(entrypoint) is passed over: \(error)")
+                    logger.warning("\(profile.profile) with \(entrypoint) is skipped: \(error)")
                     failure = error
                 }
             }
@@ -316,7 +316,7 @@ extension VAAPIEncoder {
                 .unsupported,
                 isListed
                     ? "the driver lists \(Stream.codecName) for decoding only"
-                    : "the driver lists nothing of \(Stream.codecName)",
+                    : "the driver lists no profile of \(Stream.codecName)",
                 given: driver.vendor,
                 cause: isListed ? .gpuWithoutEncoder : .driverWithoutCodec
             )

@@ -18,24 +18,32 @@ public enum Sandbox {
     public static func apply(_ policy: SandboxPolicy) -> SandboxReport {
         var report = SandboxReport()
         if linux_forbid_new_privileges() != 0 {
-            report.addError(of: "prctl(PR_SET_NO_NEW_PRIVS)", "new privileges", "set-user-id programs keep theirs")
+            report.addError(
+                of: "prctl(PR_SET_NO_NEW_PRIVS)",
+                "the no-new-privileges flag",
+                "set-user-id programs keep their privileges"
+            )
         }
         limit(&report)
         guard policy.isOn else {
             report.add(
-                "Landlock, seccomp and the loss of capabilities",
+                "Landlock, seccomp and dropped capabilities",
                 "\(SandboxPolicy.modeVariable) is off",
-                "an encoder may do what its user may"
+                "an encoder has all rights of its user"
             )
             return report
         }
         if linux_forbid_tracing() != 0 {
-            report.addError(of: "prctl(PR_SET_DUMPABLE)", "protection from debuggers", "others can read its memory")
+            report.addError(
+                of: "prctl(PR_SET_DUMPABLE)",
+                "protection from debuggers",
+                "other processes can read its memory"
+            )
         }
         reportThreads(&report)
         let version = confineFiles(policy, &report)
         if linux_drop_capabilities() != 0 {
-            report.addError(of: "capset", "the loss of capabilities", "an encoder keeps the rights of its user")
+            report.addError(of: "capset", "dropped capabilities", "an encoder keeps the capabilities of its user")
         }
         // What an older Landlock does not know the filter refuses as well.
         if !filterCalls(&report), let version { reportMissing(inVersion: version, &report) }
@@ -50,8 +58,8 @@ public enum Sandbox {
         if count > 1 {
             report.add(
                 "Landlock in \(count - 1) of \(count) threads",
-                "something that was preloaded has started them",
-                "they reach every file"
+                "a preloaded library started them",
+                "they can access every file"
             )
         }
     }
@@ -62,9 +70,9 @@ public enum Sandbox {
     /// are refused anyway; `RLIMIT_AS`, since drivers map gigabytes that they do not use.
     private static func limit(_ report: inout SandboxReport) {
         // A crash is told by its signal; the pictures of a session do not belong into a file.
-        set(RLIMIT_CORE, 0, &report, "no limit of core files", "a crash may write pictures into one")
-        set(RLIMIT_FSIZE, largestFile, &report, "no limit of the size of files", "a driver may fill the disk")
-        set(RLIMIT_NOFILE, mostDescriptors, &report, "no limit of descriptors", "the kernel's own limits hold")
+        set(RLIMIT_CORE, 0, &report, "the limit of core files", "a crash may write pictures into a core file")
+        set(RLIMIT_FSIZE, largestFile, &report, "the limit of file sizes", "a driver may fill the disk")
+        set(RLIMIT_NOFILE, mostDescriptors, &report, "the limit of descriptors", "only the kernel's limits apply")
     }
 
     /// Lowers both limits to the value. The one in force is raised as far for descriptors, since a shell's usual 1024 are
@@ -87,7 +95,7 @@ public enum Sandbox {
 
     // MARK: - Files
 
-    private static let filesMeaning = "an encoder reaches every file that its user may reach"
+    private static let filesMeaning = "an encoder can access every file that its user can access"
 
     /// - Returns: The version of Landlock that confines files now.
     private static func confineFiles(_ policy: SandboxPolicy, _ report: inout SandboxReport) -> Int32? {
@@ -116,8 +124,8 @@ public enum Sandbox {
         guard !missing.isEmpty else { return }
         report.add(
             "parts of Landlock",
-            "the kernel has version \(version) of it",
-            "not denied by it: \(missing.joined(separator: ", "))"
+            "the kernel has version \(version) of Landlock",
+            "not denied: \(missing.joined(separator: ", "))"
         )
     }
 
@@ -146,12 +154,13 @@ public enum Sandbox {
 
     // MARK: - System calls
 
-    private static let callsMeaning = "an encoder may make every system call: start programs, open sockets"
+    private static let callsMeaning =
+        "an encoder can make every system call, for example start programs and open sockets"
 
     /// - Returns: Whether the filter holds.
     private static func filterCalls(_ report: inout SandboxReport) -> Bool {
         guard let architecture = SystemCallFilter.Architecture.current else {
-            report.add("seccomp", "no filter was written for this architecture", callsMeaning)
+            report.add("seccomp", "there is no filter for this architecture", callsMeaning)
             return false
         }
         let program = SystemCallFilter(architecture, process: getpid()).program
@@ -163,7 +172,7 @@ public enum Sandbox {
             report.addError(of: "seccomp", "seccomp", callsMeaning)
             return false
         }
-        report.add("seccomp in some threads", "thread \(result) does not take the filter", callsMeaning)
+        report.add("seccomp in some threads", "thread \(result) rejects the filter", callsMeaning)
         return false
     }
 }

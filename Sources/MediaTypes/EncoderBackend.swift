@@ -2,13 +2,13 @@
 
 public import BitstreamSyntax
 
-/// Which encoder it is: enough to tell two of them apart, in a list or in a log.
+/// The identity of an encoder, for lists and logs.
 public struct EncoderIdentity: Sendable, Hashable, CustomStringConvertible {
     /// The encoder's name, for example `x264`.
     public var name: String
-    /// What it encodes to.
+    /// The codec.
     public var codec: VideoCodec
-    /// The device that it runs on, for example `/dev/dri/renderD128`; `nil` for the CPU.
+    /// The device on which it runs, for example `/dev/dri/renderD128`; `nil` for the CPU.
     public var device: String?
 
     /// Names an encoder.
@@ -32,7 +32,7 @@ public protocol EncoderFactory: Sendable {
 
     /// Creates an encoder. It is called on a thread of the encoder's own and may block.
     ///
-    /// - Throws: An error with ``MediaError/isPermanent`` set if trying again cannot help.
+    /// - Throws: An error with ``MediaError/isPermanent`` set if a retry cannot succeed.
     func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend
 }
 
@@ -40,14 +40,15 @@ public protocol EncoderFactory: Sendable {
 public struct EncoderRequest: Sendable {
     /// The validated configuration, with an even size.
     public var configuration: EncoderConfiguration
-    /// How many frames may be decoded before a frame and shown after it; `nil` leaves it to the encoder. A session
-    /// fixes it when its first encoder is made, because decode times depend on it.
+    /// The maximum reorder depth: how many frames may precede a frame in decoding order and follow it in presentation
+    /// order; `nil` leaves it to the encoder. A session fixes it when its first encoder is created, because decode
+    /// times depend on it.
     public var maximumReorderDepth: Int?
     /// Takes word of frames that the encoder has taken after ``EncoderBackend/encode(_:)`` had returned, in their order:
     /// see ``EncoderBackend/takesLater``. Safe to call on any thread; never blocks. `nil` if every call of `encode` is to
     /// return only when its frame is taken.
     public var taken: (@Sendable (TakenFrame) -> Void)?
-    /// Takes what the encoder produces, in decoding order. Safe to call on any thread; never blocks.
+    /// Receives the encoder's output, in decoding order. Safe to call on any thread; never blocks.
     public var output: @Sendable (EncoderOutput) -> Void
 
     /// Makes a request.
@@ -81,36 +82,37 @@ public struct TakenFrame: Sendable, Hashable {
     }
 }
 
-/// An encoder at work. A session calls it from one thread at a time, its *submit thread*, and lets every call block.
+/// A running encoder. A session calls it from one thread at a time, its *submit thread*; every call may block.
 ///
-/// An encoder may have threads of its own, on which it waits for a device and calls ``EncoderRequest/output``. After
-/// an error of ``encode(_:)`` or ``drain()``, or an output ``EncoderOutput/failed(_:)``, the session asks nothing more of it and
-/// releases it.
+/// An encoder may have its own threads, on which it waits for a device and calls ``EncoderRequest/output``. After an
+/// error of ``encode(_:)`` or ``drain()``, or the output ``EncoderOutput/failed(_:)``, the session makes no more calls
+/// and releases it.
 public protocol EncoderBackend: AnyObject {
-    /// What was created.
+    /// The actual properties of the encoder.
     var properties: EncoderProperties { get }
 
-    /// Whether it works in another process, so that it can be released even if it hangs; `false` unless stated.
+    /// Whether it runs in another process, so that it can be released even if it hangs; default: `false`.
     var isInOtherProcess: Bool { get }
 
-    /// How often it has copied a picture as a whole because it cannot read the memory that it lies in, as into a surface of
-    /// a GPU; 0 unless stated. A session asks on the thread on which it calls the encoder.
+    /// How many whole pictures it has copied because it cannot read their memory, for example into a GPU surface;
+    /// default: 0. Called on the submit thread.
     var copiedPictures: Int { get }
 
     /// Whether it takes frames after ``encode(_:)`` has returned, and says so each time by ``EncoderRequest/taken``; `false`
     /// unless stated. If it fails over such a frame that is an output, ``EncoderOutput/failed(_:)``.
     var takesLater: Bool { get }
 
-    /// Takes a frame. What becomes ready is given to ``EncoderRequest/output``, before or after the call returns.
+    /// Accepts a frame. Finished output goes to ``EncoderRequest/output``, before or after the call returns.
     ///
-    /// - Throws: `conversionFailed` if it could not convert the picture as ``EncoderFrame/conversion`` says. Then it has not
-    ///   taken the frame and goes on: it can be given the same frame with a picture that needs no conversion.
+    /// - Throws: `conversionFailed` if it could not convert the picture as ``EncoderFrame/conversion`` says. It has
+    ///   then not accepted the frame and still works: the same frame can be submitted with a picture that needs no
+    ///   conversion.
     func encode(_ frame: EncoderFrame) throws(MediaError)
 
-    /// Tells that nothing follows for now, and returns at once; does nothing unless stated.
+    /// Announces a pause in the input and returns immediately. The default implementation does nothing.
     ///
-    /// From here on whatever can come out has to come out by itself. Without it an encoder may leave what is coded where
-    /// it is until it is given the next frame, because a thread less that waits for it is less work.
+    /// From here on, the encoder must deliver finished output without further calls. Without this call, it may keep
+    /// coded frames until it gets the next one, which saves waking a thread.
     func pause()
 
     /// Changes to another configuration for the frames that follow.
@@ -119,17 +121,16 @@ public protocol EncoderBackend: AnyObject {
     ///   ``EncoderUpdate`` can change.
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome
 
-    /// Finishes every frame that was taken; all of them have been given to ``EncoderRequest/output`` when it returns. The
-    /// next frame may become an IDR picture: an encoder that had to empty its lookahead starts anew.
+    /// Finishes every accepted frame; ``EncoderRequest/output`` has received all of them when it returns. The next
+    /// frame may become an IDR picture, because an encoder that has drained its lookahead starts again.
     func drain() throws(MediaError)
 }
 
-/// What a change of configuration came to.
+/// The result of a change of the configuration.
 public enum EncoderUpdateOutcome: Sendable, Hashable {
-    /// It applies to the frames that follow. What is honoured differently from what was asked for is listed, as far as
-    /// it was not so before.
+    /// The change applies to the frames that follow. Lists new differences from the request.
     case done(adjustments: [Adjustment] = [])
-    /// Only a new encoder can do it; nothing has changed.
+    /// Only a new encoder can apply the change; nothing has changed.
     case needsNewEncoder
 }
 
@@ -144,7 +145,7 @@ extension EncoderBackend {
     public func pause() {}
 }
 
-/// What an encoder turned out to be.
+/// The actual properties of an encoder.
 public struct EncoderProperties: Sendable {
     /// Name and version for a person, for example `x264 core 164`.
     public var name: String
@@ -154,20 +155,20 @@ public struct EncoderProperties: Sendable {
     public var level: String
     /// How many frames may be decoded before a frame and shown after it (`max_num_reorder_frames`).
     public var reorderDepth: Int
-    /// How many frames it may keep before the first comes out. Beyond that a frame that does not come is overdue: the
-    /// encoder is given no more, and is replaced if none comes until the deadline.
+    /// How many frames it may hold before it returns the first. Beyond that, a missing frame is overdue: the encoder
+    /// gets no more frames, and is replaced if it returns none before the deadline.
     public var maximumDelay: Int
     /// Whether trying again is no use when it fails, as for an encoder in this process that fails for lack of memory
     /// only. If no other candidate is left either, a session lets go of each picture as soon as
     /// ``EncoderBackend/encode(_:)`` has returned, and ends when the encoder fails.
     public var isFailureFinal: Bool
-    /// Pixel formats that it takes without a conversion, the best first.
+    /// Pixel formats that it accepts without a conversion, the best first.
     public var pixelFormats: [PixelFormat]
-    /// What it converts by itself; `nil` if it takes only what needs no conversion.
+    /// The conversions that it can do; `nil` if it accepts only pictures that need none.
     public var conversions: ConversionSupport?
-    /// What it does with the options of a configuration.
+    /// The options of a configuration that it supports.
     public var supportedProperties: Set<EncoderOption>
-    /// Options that it could not honour to the letter.
+    /// Options that it honours only approximately.
     public var adjustments: [Adjustment]
     /// Codec, size, parameter sets.
     public var formatDescription: FormatDescription
@@ -233,6 +234,12 @@ public struct EncoderOption: Sendable, Hashable, RawRepresentable {
     public static let accessUnitDelimiters = EncoderOption(rawValue: "access-unit-delimiters")
     /// Ten bits.
     public static let tenBit = EncoderOption(rawValue: "ten-bit")
+    /// Twelve bits.
+    public static let twelveBit = EncoderOption(rawValue: "twelve-bit")
+    /// 4:2:2.
+    public static let chroma422 = EncoderOption(rawValue: "chroma-4:2:2")
+    /// 4:4:4.
+    public static let chroma444 = EncoderOption(rawValue: "chroma-4:4:4")
     /// HDR metadata.
     public static let hdrMetadata = EncoderOption(rawValue: "hdr-metadata")
     /// ``PixelAttachments/captions``.
@@ -271,13 +278,13 @@ public struct EncoderFrame: Sendable {
     public var number: Int64
     /// The picture, of the configured size and in one of ``EncoderProperties/pixelFormats`` unless it is to be converted.
     public var buffer: PixelBuffer
-    /// What the encoder is to do to the picture first, one of ``EncoderProperties/conversions``; `nil` for nothing.
+    /// The conversion that the encoder must do first, one of ``EncoderProperties/conversions``; `nil` for none.
     public var conversion: PictureConversion?
     /// When it is shown.
     public var presentationTime: MediaTime
     /// How long it is shown; invalid if not known.
     public var duration: MediaTime
-    /// What the caller wants of this frame.
+    /// The caller's options for this frame.
     public var options: FrameOptions
 
     /// Makes a frame.
@@ -299,25 +306,25 @@ public struct EncoderFrame: Sendable {
 }
 
 extension EncoderFrame {
-    /// What travels with the picture as it is encoded.
+    /// The attachments of the encoded picture.
     public var attachments: PixelAttachments { conversion?.result.attachments ?? buffer.attachments }
 }
 
-/// What a caller wants of one frame.
+/// Options of a single frame.
 public struct FrameOptions: Sendable, Hashable {
     /// Whether it has to be a key frame (an IDR picture).
     public var forceKeyFrame: Bool
-    /// The quantizer to code it with, 0...51, instead of the rate control's choice.
+    /// The quantizer, 0...51, instead of the rate control's choice.
     public var quantizer: Int?
     /// The long-term reference that it becomes, from 0, below ``EncoderConfiguration/longTermReferences``: it stays one
-    /// until another frame takes its place, or a key frame comes. `nil` for an ordinary frame. An encoder with room for
-    /// fewer references reports that when it is made, and leaves out marks beyond those that it has.
+    /// until another frame takes its place, or a key frame comes. `nil` for an ordinary frame. An encoder with fewer
+    /// long-term references reports this when it is created and ignores higher indices.
     public var longTermReference: Int?
-    /// Times of presentation between which frames are known to be lost on the way to a receiver: neither this frame nor a
-    /// later one refers to them or to what depends on them. If nothing is left to refer to it becomes a key frame. Times
-    /// that no frame has, or that are long gone, concern nothing.
+    /// The range of presentation times in which frames were lost on the way to a receiver. Neither this frame nor a
+    /// later one refers to these frames or to frames that depend on them. If no reference remains, this frame becomes a
+    /// key frame. Times without a frame, or of frames that are no longer references, have no effect.
     public var lostFrames: ClosedRange<MediaTime>?
-    /// The time of presentation of a frame that the receiver is known to have decoded, and so all that it depends on.
+    /// The presentation time of a frame that the receiver has decoded, together with all frames on which it depends.
     public var decodedFrame: MediaTime?
 
     /// Makes options; nothing special unless given.
@@ -336,11 +343,11 @@ public struct FrameOptions: Sendable, Hashable {
     }
 }
 
-/// What an encoder produces.
+/// The output of an encoder.
 public enum EncoderOutput: Sendable {
-    /// A frame was coded, or left out.
+    /// A frame was coded or dropped.
     case coded(CodedFrame)
-    /// A frame failed; the encoder is not usable any more.
+    /// A frame failed; the encoder is no longer usable.
     case failed(MediaError)
 }
 
@@ -348,16 +355,16 @@ public enum EncoderOutput: Sendable {
 public struct CodedFrame: Sendable {
     /// The number that the session gave the frame.
     public var number: Int64
-    /// NAL units, each behind its length as a 32-bit big-endian number, without parameter sets. Empty is a failure,
-    /// unless ``isDropped``.
+    /// NAL units, each with a 32-bit big-endian length prefix, without parameter sets. Empty data is a failure, unless
+    /// ``isDropped``.
     public var data: CodedData
-    /// Whether it is an IDR picture. All frames that are shown before it have to come out before it.
+    /// Whether it is an IDR picture. All frames with earlier presentation times must be returned before it.
     public var isKeyFrame: Bool
     /// Whether other pictures refer to it.
     public var isReference: Bool
-    /// Whether the encoder left the frame out on purpose, for example to hold its rate.
+    /// Whether the encoder dropped the frame on purpose, for example to keep its bitrate.
     public var isDropped: Bool
-    /// What applies to it from here on, if that changed since ``EncoderProperties/formatDescription``.
+    /// The new format description, if it changed since ``EncoderProperties/formatDescription``.
     public var formatDescription: FormatDescription?
 
     /// Makes a coded frame.

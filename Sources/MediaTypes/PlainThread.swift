@@ -5,6 +5,25 @@ internal import Glibc
 
 /// A detached POSIX thread, for calls that block and may never return.
 package enum PlainThread {
+    /// Runs `body` on a thread that ends with it, while the calling task is suspended.
+    ///
+    /// - Parameter name: As ``start(name:_:)``.
+    /// - Throws: `outOfMemory` if the system has no thread left; what `body` throws.
+    package static func result<Value: Sendable>(
+        name: String,
+        _ body: @escaping @Sendable () throws(MediaError) -> Value
+    ) async throws(MediaError) -> Value {
+        typealias Continuation = CheckedContinuation<Result<Value, MediaError>, Never>
+        let result = await withCheckedContinuation { (continuation: Continuation) in
+            do throws(MediaError) {
+                try start(name: name) { continuation.resume(returning: Result(catching: body)) }
+            } catch {
+                continuation.resume(returning: .failure(error))
+            }
+        }
+        return try result.get()
+    }
+
     private final class Body {
         let run: () -> Void
         init(run: @escaping () -> Void) { self.run = run }

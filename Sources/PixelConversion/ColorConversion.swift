@@ -19,7 +19,7 @@ struct SampleMeaning: Hashable {
     /// The 10-bit value of chroma 0.
     static let chromaOffset: Int32 = 128 * 4
 
-    private var fullSpan: Double { bitDepth == 10 ? 1023 : 255 * 4 }
+    private var fullSpan: Double { Double((1 << bitDepth) - 1) * 4 / Double(1 << (bitDepth - 8)) }
 }
 
 /// What has to be done to the samples of a source, and what they mean afterwards.
@@ -50,6 +50,7 @@ struct ColorConversion {
             result.matrix = output.color.matrix
             if weights.0 != weights.1 { (from.weights, to.weights) = weights }
         }
+        if !output.format.is420 { result.chromaLocation = nil }
         self.result = result
         source = from
         target = to
@@ -60,6 +61,7 @@ struct ColorConversion {
         var result = color.coded(from: .bgra, width: output.width, height: output.height)
         if output.color.range != .unspecified { result.range = output.color.range }
         if output.color.matrix != .unspecified { result.matrix = output.color.matrix }
+        if !output.format.is420 { result.chromaLocation = nil }
         self.result = result
         source = SampleMeaning(isFullRange: color.range != .limited, bitDepth: depth)
         target = SampleMeaning(
@@ -83,21 +85,30 @@ struct ColorConversion {
 
 // MARK: - Coefficients
 
-extension ColorConversion {
-    /// One with the 18 fractional bits of the kernels.
-    private static let one: Int32 = 1 << 18
+/// The numbers that kernels count in.
+struct KernelPrecision {
+    /// Those for 4:2:0 of 8 and 10 bits: values of 10 bits, and 18 fractional bits.
+    static let tenBits = KernelPrecision(one: 1 << 18, scale: 1)
+    /// Those for planes of all chroma formats: values of 12 bits, and 16 fractional bits.
+    static let twelveBits = KernelPrecision(one: 1 << 16, scale: 4)
 
-    private static func fixedPoint(_ value: Double) -> Int32 { Int32((value * Double(one)).rounded()) }
+    let one: Int32
+    /// How much larger values are than those of 10 bits.
+    let scale: Int32
+
+    fileprivate func fixedPoint(_ value: Double) -> Int32 { Int32((value * Double(one)).rounded()) }
 
     /// The bias that makes the sum `output` where all inputs are at their offset.
-    private static func bias(_ output: Int32, _ inputs: (coefficient: Int32, offset: Int32)...) -> Int32 {
-        inputs.reduce(output * one) { $0 - $1.coefficient * $1.offset }
+    fileprivate func bias(_ output: Int32, _ inputs: (coefficient: Int32, offset: Int32)...) -> Int32 {
+        inputs.reduce(output * scale * one) { $0 - $1.coefficient * $1.offset * scale }
     }
+}
 
+extension ColorConversion {
     /// From Y, Cb, Cr to Y, Cb, Cr, by way of the red, green and blue between.
     ///
     /// Differences to luma are R - Y = 2 (1 - KR) Cr and B - Y = 2 (1 - KB) Cb, and the weighted sum of all three is 0.
-    var yCbCrTransform: pixel_kernel_transform {
+    func yCbCrTransform(_ precision: KernelPrecision = .tenBits) -> pixel_kernel_transform {
         var lumaFrom = (cb: 0.0, cr: 0.0)
         var cbFrom = (cb: 1.0, cr: 0.0)
         var crFrom = (cb: 0.0, cr: 1.0)
@@ -113,40 +124,40 @@ extension ColorConversion {
         let crossGain = target.lumaSpan / source.chromaSpan
         let chromaGain = target.chromaSpan / source.chromaSpan
         var transform = pixel_kernel_transform()
-        transform.luma_from_luma = Self.fixedPoint(lumaGain)
-        transform.luma_from_cb = Self.fixedPoint(lumaFrom.cb * crossGain)
-        transform.luma_from_cr = Self.fixedPoint(lumaFrom.cr * crossGain)
-        transform.cb_from_cb = Self.fixedPoint(cbFrom.cb * chromaGain)
-        transform.cb_from_cr = Self.fixedPoint(cbFrom.cr * chromaGain)
-        transform.cr_from_cb = Self.fixedPoint(crFrom.cb * chromaGain)
-        transform.cr_from_cr = Self.fixedPoint(crFrom.cr * chromaGain)
+        transform.luma_from_luma = precision.fixedPoint(lumaGain)
+        transform.luma_from_cb = precision.fixedPoint(lumaFrom.cb * crossGain)
+        transform.luma_from_cr = precision.fixedPoint(lumaFrom.cr * crossGain)
+        transform.cb_from_cb = precision.fixedPoint(cbFrom.cb * chromaGain)
+        transform.cb_from_cr = precision.fixedPoint(cbFrom.cr * chromaGain)
+        transform.cr_from_cb = precision.fixedPoint(crFrom.cb * chromaGain)
+        transform.cr_from_cr = precision.fixedPoint(crFrom.cr * chromaGain)
         let middle = SampleMeaning.chromaOffset
-        transform.luma_bias = Self.bias(
+        transform.luma_bias = precision.bias(
             target.lumaOffset,
             (transform.luma_from_luma, source.lumaOffset),
             (transform.luma_from_cb, middle),
             (transform.luma_from_cr, middle)
         )
-        transform.cb_bias = Self.bias(middle, (transform.cb_from_cb, middle), (transform.cb_from_cr, middle))
-        transform.cr_bias = Self.bias(middle, (transform.cr_from_cb, middle), (transform.cr_from_cr, middle))
+        transform.cb_bias = precision.bias(middle, (transform.cb_from_cb, middle), (transform.cb_from_cr, middle))
+        transform.cr_bias = precision.bias(middle, (transform.cr_from_cb, middle), (transform.cr_from_cr, middle))
         return transform
     }
 
     /// From blue, green, red to Y, Cb, Cr. Rounding errors go to green, so that grey gives no chroma.
-    var bgrTransform: pixel_kernel_bgr_transform {
+    func bgrTransform(_ precision: KernelPrecision = .tenBits) -> pixel_kernel_bgr_transform {
         var transform = pixel_kernel_bgr_transform()
         guard let weights = target.weights else { return transform }
         func row(_ blue: Double, _ red: Double, sum: Double) -> (Int32, Int32, Int32) {
-            let (blue, red) = (Self.fixedPoint(blue), Self.fixedPoint(red))
-            return (blue, Self.fixedPoint(sum) - blue - red, red)
+            let (blue, red) = (precision.fixedPoint(blue), precision.fixedPoint(red))
+            return (blue, precision.fixedPoint(sum) - blue - red, red)
         }
         let luma = target.lumaSpan / source.lumaSpan
         let chroma = target.chromaSpan / source.lumaSpan
         transform.luma = row(weights.blue * luma, weights.red * luma, sum: luma)
         transform.cb = row(0.5 * chroma, -weights.red / (2 * (1 - weights.blue)) * chroma, sum: 0)
         transform.cr = row(-weights.blue / (2 * (1 - weights.red)) * chroma, 0.5 * chroma, sum: 0)
-        transform.luma_bias = Self.bias(target.lumaOffset, (Self.fixedPoint(luma), source.lumaOffset))
-        transform.cb_bias = Self.bias(SampleMeaning.chromaOffset)
+        transform.luma_bias = precision.bias(target.lumaOffset, (precision.fixedPoint(luma), source.lumaOffset))
+        transform.cb_bias = precision.bias(SampleMeaning.chromaOffset)
         transform.cr_bias = transform.cb_bias
         return transform
     }

@@ -66,7 +66,7 @@ public final class PictureComparator {
         guard isAlike else {
             throw MediaError(
                 .invalidArgument,
-                "pictures that are compared have different sizes or depths",
+                "the compared pictures have different sizes or depths",
                 given: picture.shape,
                 allowed: reference.shape
             )
@@ -90,7 +90,7 @@ public final class PictureComparator {
             .unsupported,
             "pictures of this format cannot be compared",
             given: picture.format.rawValue,
-            allowed: PixelFormat.allCases.filter(\.is420).map(\.rawValue).joined(separator: ", ")
+            allowed: PixelFormat.allCases.filter { SampleLayout($0) != nil }.map(\.rawValue).joined(separator: ", ")
         )
     }
 

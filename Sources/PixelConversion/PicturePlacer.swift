@@ -10,13 +10,14 @@ enum SourcePicture {
     case bgra(PackedPicture)
     case yuy2(PackedPicture)
 
-    init(_ buffer: PixelBuffer, planes: [PixelPlane], area: PictureArea) {
+    /// - Returns: `nil` for formats that ``ComponentPlacer`` converts.
+    init?(_ buffer: PixelBuffer, planes: [PixelPlane], area: PictureArea) {
         switch buffer.format {
-        case .nv12: self = .planar(.init(.nv12, buffer, planes).cropped(to: area))
-        case .i420: self = .planar(.init(.i420, buffer, planes).cropped(to: area))
-        case .p010: self = .planar(.init(.p010, buffer, planes).cropped(to: area))
         case .bgra: self = .bgra(PackedPicture(planes[0], area: area, bytesPerPixel: 4))
         case .yuy2: self = .yuy2(PackedPicture(planes[0], area: area, bytesPerPixel: 2))
+        default:
+            guard let layout = SampleLayout(buffer.format) else { return nil }
+            self = .planar(.init(layout, buffer, planes).cropped(to: area))
         }
     }
 }
@@ -38,9 +39,9 @@ final class PicturePlacer {
     func place(_ source: SourcePicture, in target: PlanarPicture, color: ColorConversion) throws(MediaError) {
         switch source {
         case .planar(let picture):
-            try place(picture, in: target, transform: color.changesSamples ? color.yCbCrTransform : nil)
+            try place(picture, in: target, transform: color.changesSamples ? color.yCbCrTransform() : nil)
         case .yuy2(let picture):
-            let transform = color.changesSamples ? color.yCbCrTransform : nil
+            let transform = color.changesSamples ? color.yCbCrTransform() : nil
             let keepsLuma = picture.hasSize(of: target) && transform == nil
             if keepsLuma, target.layout == .i420 { return try picture.unpackYUY2(to: target) }
             let planar = try unpacked.picture(
@@ -53,11 +54,11 @@ final class PicturePlacer {
             try place(planar, in: target, transform: transform)
         case .bgra(let picture):
             if picture.hasSize(of: target) {
-                return picture.convertBGRA(to: target, transform: color.bgrTransform)
+                return picture.convertBGRA(to: target, transform: color.bgrTransform())
             }
             let layout = target.layout.scalable
             let planar = try unpacked.picture(layout, width: picture.width, height: picture.height)
-            picture.convertBGRA(to: planar, transform: color.bgrTransform)
+            picture.convertBGRA(to: planar, transform: color.bgrTransform())
             try place(planar, in: target, transform: nil)
         }
     }
@@ -100,8 +101,7 @@ final class PicturePlacer {
 /// Memory for one picture between two steps, which grows to the largest one and stays.
 final class ScratchPicture {
     private static let alignment = 64
-    private var memory: UnsafeMutableRawPointer?
-    private var capacity = 0
+    private let memory = ScratchMemory()
 
     /// A picture with separate chroma in this memory, valid until the next call.
     ///
@@ -118,7 +118,7 @@ final class ScratchPicture {
         }
         let (chromaStride, chromaHeight) = (stride((width + 1) / 2), (height + 1) / 2)
         let chromaBytes = chromaStride * chromaHeight
-        let base = try reserve(2 * chromaBytes + (luma == nil ? stride(width) * height : 0))
+        let base = try memory.reserve(2 * chromaBytes + (luma == nil ? stride(width) * height : 0))
         return PlanarPicture(
             layout,
             width: width,
@@ -128,8 +128,18 @@ final class ScratchPicture {
             cr: PixelPlane(baseAddress: base + chromaBytes, bytesPerRow: chromaStride)
         )
     }
+}
 
-    private func reserve(_ byteCount: Int) throws(MediaError) -> UnsafeMutableRawPointer {
+/// A block of memory that grows to the largest one that was asked for.
+final class ScratchMemory {
+    private static let alignment = 64
+    private var memory: UnsafeMutableRawPointer?
+    private var capacity = 0
+
+    /// That many bytes, whose contents are undefined.
+    ///
+    /// - Throws: `outOfMemory`.
+    func reserve(_ byteCount: Int) throws(MediaError) -> UnsafeMutableRawPointer {
         if let memory, capacity >= byteCount { return memory }
         free(memory)
         memory = nil
@@ -138,7 +148,7 @@ final class ScratchPicture {
         guard status == 0, let memory else {
             throw MediaError(
                 .outOfMemory,
-                "no memory for a picture in between",
+                "no memory for an intermediate picture",
                 given: "\(byteCount) bytes",
                 call: "posix_memalign",
                 status: Int(status)

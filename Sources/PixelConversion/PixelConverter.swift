@@ -4,7 +4,7 @@ public import MediaTypes
 
 /// Turns pictures of any format, size and colour into pictures of one format, size and colour.
 ///
-/// Takes NV12, I420, P010, BGRA and YUY2 of any size; gives NV12, I420 and P010 of even size. Sources may differ from
+/// Takes pictures of all formats and sizes; gives luma and chroma of even size, in all formats but YUY2. Sources may differ from
 /// call to call. A picture that is already as wanted is returned as it is. Memory for pictures is allocated while the
 /// first ones are converted and used again afterwards. A converter is used by one thread at a time.
 ///
@@ -22,7 +22,8 @@ public import MediaTypes
 ///
 /// **Chroma siting.** Samples of 4:2:0 sources keep their place. Scaling keeps the centres of planes aligned, which
 /// puts left-sited chroma of a result that is s times as wide off by |s - 1| / 2 luma samples. Chroma of BGRA is the
-/// mean of 2x2 pixels, and the result says `center`; chroma of YUY2 is the mean of two rows.
+/// mean of 2x2 pixels, and the result says `center`; chroma of YUY2 is the mean of two rows. Where 4:2:2, 4:4:4 or twelve
+/// bits are on either side, chroma is scaled from one density to the other, its centres aligned.
 ///
 /// **Passes over memory.** One for a change of layout, depth, matrix or range, all together; for YUY2 one more over
 /// chroma, or over everything if codes change. Scaling is a pass more for each change that it needs before it (chroma
@@ -36,14 +37,16 @@ public final class PixelConverter {
     public let scaling: ScalingMode
 
     private let pool: PixelBufferPool
-    private let outputLayout: SampleLayout
+    /// `nil` for formats beyond 4:2:0 of 8 and 10 bits.
+    private let outputLayout: SampleLayout?
     private let placer = PicturePlacer()
+    private let componentPlacer = ComponentPlacer()
 
     /// Makes a converter.
     ///
     /// - Parameters:
-    ///   - output: What results shall be: NV12, I420 or P010 of even size. A pixel aspect ratio that is not positive
-    ///     counts as 1:1.
+    ///   - output: What results shall be, of even size: any format but BGRA and YUY2. A pixel aspect ratio that is not
+    ///     positive counts as 1:1.
     ///   - scaling: How sources of another shape are fitted in.
     ///   - memory: The kind of memory of results.
     /// - Throws: `unsupported` for another format, `invalidArgument` for a size that is odd or out of range.
@@ -52,18 +55,19 @@ public final class PixelConverter {
         scaling: ScalingMode = .letterbox,
         memory: PixelBufferPool.Memory = .owned
     ) throws(MediaError) {
-        guard let layout = SampleLayout(output.format) else {
+        let formats = PixelFormat.allCases.filter { $0.isYCbCr && $0.planeCount > 1 }
+        guard formats.contains(output.format) else {
             throw MediaError(
                 .unsupported,
                 "pictures cannot be converted to this format",
                 given: output.format.rawValue,
-                allowed: PixelFormat.allCases.filter(\.is420).map(\.rawValue).joined(separator: ", ")
+                allowed: formats.map(\.rawValue).joined(separator: ", ")
             )
         }
         guard output.width % 2 == 0, output.height % 2 == 0 else {
             throw MediaError(
                 .invalidArgument,
-                "4:2:0 pictures have even sizes",
+                "converted pictures have even sizes",
                 given: "\(output.width)x\(output.height)",
                 allowed: "\(max(2, output.width & ~1))x\(max(2, output.height & ~1))"
             )
@@ -71,7 +75,7 @@ public final class PixelConverter {
         var output = output
         if !output.pixelAspectRatio.isPositive { output.pixelAspectRatio = .one }
         pool = try PixelBufferPool(output, memory: memory)
-        outputLayout = layout
+        outputLayout = SampleLayout(output.format)
         self.output = output
         self.scaling = scaling
     }
@@ -134,20 +138,43 @@ public final class PixelConverter {
         let result = try pool.make(color: color.result, attachments: geometry.moving(source.attachments))
         try source.withPlanes { (sourcePlanes) throws(MediaError) in
             try result.withPlanes { (resultPlanes) throws(MediaError) in
-                let whole = PlanarPicture(
-                    outputLayout,
-                    width: output.width,
-                    height: output.height,
-                    planes: resultPlanes
-                )
-                whole.fillBlack(outside: geometry.target, isFullRange: color.result.range == .full)
-                try placer.place(
-                    SourcePicture(source, planes: sourcePlanes, area: geometry.source),
-                    in: whole.cropped(to: geometry.target),
-                    color: color
-                )
+                try place(source, sourcePlanes, geometry, color, in: resultPlanes)
             }
         }
         return result
+    }
+
+    private func place(
+        _ source: PixelBuffer,
+        _ sourcePlanes: [PixelPlane],
+        _ geometry: PictureGeometry,
+        _ color: ColorConversion,
+        in resultPlanes: [PixelPlane]
+    ) throws(MediaError) {
+        let isFullRange = color.result.range == .full
+        if let outputLayout, let picture = SourcePicture(source, planes: sourcePlanes, area: geometry.source) {
+            let whole = PlanarPicture(outputLayout, width: output.width, height: output.height, planes: resultPlanes)
+            whole.fillBlack(outside: geometry.target, isFullRange: isFullRange)
+            return try placer.place(picture, in: whole.cropped(to: geometry.target), color: color)
+        }
+        let picture = PictureComponents(
+            source.format.arrangement,
+            width: source.width,
+            height: source.height,
+            planes: sourcePlanes
+        )
+        let whole = PictureComponents(
+            output.format.arrangement,
+            width: output.width,
+            height: output.height,
+            planes: resultPlanes
+        )
+        whole.fillBlack(outside: geometry.target, isFullRange: isFullRange)
+        try componentPlacer.place(
+            picture.cropped(to: geometry.source),
+            isRGB: !source.format.isYCbCr,
+            in: whole.cropped(to: geometry.target),
+            color: color
+        )
     }
 }

@@ -4,7 +4,8 @@ internal import CLibYUV
 internal import CPixelKernels
 internal import MediaTypes
 
-/// How the samples of a 4:2:0 picture lie in memory: the formats of pixel buffers, and the one for scaling ten bits.
+/// How the samples of a 4:2:0 picture of 8 or 10 bits lie in memory: the formats of pixel buffers, and the one for scaling
+/// ten bits.
 enum SampleLayout: Hashable {
     case i420
     case nv12
@@ -17,7 +18,7 @@ enum SampleLayout: Hashable {
         case .i420: self = .i420
         case .nv12: self = .nv12
         case .p010: self = .p010
-        case .bgra, .yuy2: return nil
+        default: return nil
         }
     }
 
@@ -125,18 +126,23 @@ extension PixelPlane {
 
 // MARK: - Black
 
+extension PictureArea {
+    /// What lies around it in a picture of that size.
+    func bars(inWidth columns: Int, height rows: Int) -> [PictureArea] {
+        let (below, right) = (y + height, x + width)
+        let bars = [
+            PictureArea(width: columns, height: y), PictureArea(y: below, width: columns, height: rows - below),
+            PictureArea(y: y, width: x, height: height),
+            PictureArea(x: right, y: y, width: columns - right, height: height),
+        ]
+        return bars.filter { $0.width > 0 && $0.height > 0 }
+    }
+}
+
 extension PlanarPicture {
     /// Makes everything outside of an area of even position and size black.
     func fillBlack(outside area: PictureArea, isFullRange: Bool) {
-        let below = area.y + area.height
-        let right = area.x + area.width
-        let bars = [
-            PictureArea(width: width, height: area.y),
-            PictureArea(y: below, width: width, height: height - below),
-            PictureArea(y: area.y, width: area.x, height: area.height),
-            PictureArea(x: right, y: area.y, width: width - right, height: area.height),
-        ]
-        for bar in bars where bar.width > 0 && bar.height > 0 {
+        for bar in area.bars(inWidth: width, height: height) {
             cropped(to: bar).fill(luma: isFullRange ? 0 : 16, chroma: 128)
         }
     }

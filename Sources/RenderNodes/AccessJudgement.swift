@@ -34,7 +34,7 @@ struct AccessJudgement {
         let found: String
         switch file.kind {
         case .characterDevice: return nil
-        case .directory: found = "a folder, which is what Docker's -v makes of a path that the host does not have"
+        case .directory: found = "a folder; Docker's -v creates one if the path does not exist on the host"
         case .regularFile: found = "a plain file"
         case .other: found = "neither a character device nor a plain file"
         }
@@ -43,7 +43,7 @@ struct AccessJudgement {
             path: path,
             code: nil,
             explanation: "\(path) should be a character device but is \(found).",
-            remedies: ["check that the host has the node: ls -l /dev/dri"] + process.passingTheDevice
+            remedies: ["check whether the host has the node: ls -l /dev/dri"] + process.passingTheDevice
         )
     }
 }
@@ -63,7 +63,7 @@ extension AccessJudgement {
         let isListedMember = process.userName.map { groupEntry?.members.contains($0) ?? false } ?? false
         let host =
             isListedMember
-            ? "log in again, the group's new membership is not yet in effect here: newgrp \(groupOrNumber)"
+            ? "log in again, because the new group membership is not in effect yet: newgrp \(groupOrNumber)"
             : "join the group and log in again: sudo usermod -aG \(groupOrNumber) \(process.userName ?? "\"$USER\"")"
         let engine = process.engine
         let container = [
@@ -78,22 +78,22 @@ extension AccessJudgement {
 
     private var deniedByMode: NodeRefusal {
         denied(
-            because: "its owner and mode shut this process out and no group membership would help",
+            because: "its owner and mode deny access, whatever the group",
             remedies: [
-                "let a group in, on the host until the next start: sudo chgrp render \(path) && sudo chmod 0660 \(path)",
-                "or for good, as a udev rule: SUBSYSTEM==\"drm\", KERNEL==\"renderD*\", GROUP=\"render\", MODE=\"0660\"",
+                "give access to a group, on the host until the next reboot: sudo chgrp render \(path) && sudo chmod 0660 \(path)",
+                "or permanently, by a udev rule: SUBSYSTEM==\"drm\", KERNEL==\"renderD*\", GROUP=\"render\", MODE=\"0660\"",
             ]
         )
     }
 
     private var deniedDespitePermissions: NodeRefusal {
         denied(
-            because: "its mode lets this process in, so something else refuses: SELinux or AppArmor, a mount with "
-                + "nodev, or a folder on the way to it",
+            because: "its mode allows access, so something else denies it: SELinux or AppArmor, a mount with nodev, or "
+                + "the permissions of a parent folder",
             remedies: [
-                "look for what refused, on the host: sudo journalctl -k --grep 'apparmor|avc'",
+                "look at the kernel log on the host: sudo journalctl -k --grep 'apparmor|avc'",
                 "with SELinux, let containers use devices: sudo setsebool -P container_use_devices 1",
-                "look for nodev: findmnt -T \(path)",
+                "check the mount for nodev: findmnt -T \(path)",
             ]
         )
     }
@@ -103,12 +103,13 @@ extension AccessJudgement {
             cause: .unmappedGroup,
             path: path,
             code: EACCES,
-            explanation: "\(node) belongs to gid \(overflowGroup), which stands for every group that this user "
-                + "namespace does not map: a rootless container, running as \(process).",
+            explanation:
+                "\(node) belongs to gid \(overflowGroup), which means a group that this user namespace does not "
+                + "map. This is a rootless container, and the process runs as \(process).",
             remedies: [
                 "with Podman and crun, keep the groups of the user who starts it: "
                     + "podman run --device /dev/dri --group-add keep-groups ...",
-                "with rootless Docker, let that user in by name, on the host: sudo setfacl -m u:\"$USER\":rw \(path)",
+                "with rootless Docker, give that user access on the host: sudo setfacl -m u:\"$USER\":rw \(path)",
             ]
         )
     }
@@ -142,8 +143,8 @@ extension AccessJudgement {
             cause: .deviceNotAllowed,
             path: path,
             code: EPERM,
-            explanation: "\(path) is there, but the device rules around this process (its control group) forbid it: "
-                + "a container into which /dev/dri was mounted as a volume instead of passed as a device.",
+            explanation: "\(path) exists, but the device rules of this process's control group forbid it: /dev/dri was "
+                + "mounted into the container as a volume instead of passed as a device.",
             remedies: process.container == nil
                 ? process.passingTheDevice + [unit]
                 : process.passingTheDevice + ["in Kubernetes: the GPU vendor's device plugin instead of hostPath"]
@@ -151,13 +152,13 @@ extension AccessJudgement {
     }
 
     private func noDriver(_ error: SystemError) -> NodeRefusal {
-        let inContainer = ["make the container anew: device numbers may have changed since it was made"]
-        let onHost = ["look for what the kernel's driver says: sudo dmesg | grep -iE 'drm|i915|xe|amdgpu'"]
+        let inContainer = ["create the container again: device numbers may have changed since it was created"]
+        let onHost = ["look at the kernel log: sudo dmesg | grep -iE 'drm|i915|xe|amdgpu'"]
         return NodeRefusal(
             cause: .noDriver,
             path: path,
             code: error.code,
-            explanation: "\(path) is there, but no driver answers behind it (\(error.text)).",
+            explanation: "\(path) exists, but its kernel driver does not respond (\(error.text)).",
             remedies: process.container == nil ? onHost : inContainer + onHost
         )
     }
@@ -179,8 +180,10 @@ extension NodeRefusal {
             cause: .permissionDenied,
             path: path,
             code: EACCES,
-            explanation: "A folder on the way to \(path) is closed to \(process).",
-            remedies: ["see which: namei -l \(path)", "open the usual one: sudo chmod 0755 /dev/dri"]
+            explanation: "A parent folder of \(path) denies access to \(process).",
+            remedies: [
+                "find the folder: namei -l \(path)", "give access to /dev/dri, the usual one: sudo chmod 0755 /dev/dri",
+            ]
         )
     }
 
@@ -190,7 +193,7 @@ extension NodeRefusal {
             cause: .vanished,
             path: path,
             code: ENOENT,
-            explanation: "\(path) does not exist: the GPU or its driver went away, or the path is wrong.",
+            explanation: "\(path) does not exist: the GPU or its driver was removed, or the path is wrong.",
             remedies: ["list the nodes that exist: ls -l /dev/dri"]
         )
     }

@@ -42,7 +42,7 @@ extension SoftwareSettings {
 
     /// B-frames delay frames by one, a pyramid of them by two.
     mutating func limitReordering(to depth: Int) {
-        let reason = "frames are reordered by at most \(depth)"
+        let reason = "the session reorders frames by at most \(depth)"
         if depth < 1, bFrameCount > 0 {
             adjust("b-frames", from: "\(bFrameCount)", to: "0", reason)
             bFrameCount = 0
@@ -55,14 +55,19 @@ extension SoftwareSettings {
 
     mutating func reportWhatIsMissing() {
         if configuration.temporalLayers > 1 {
-            adjust("temporal layers", from: "\(configuration.temporalLayers)", to: "1", "\(Self.library) has none")
+            adjust(
+                "temporal layers",
+                from: "\(configuration.temporalLayers)",
+                to: "1",
+                "\(Self.library) does not support them"
+            )
         }
         if configuration.longTermReferences > 0 {
-            let reason = "\(Self.library) has none"
+            let reason = "\(Self.library) does not support them"
             adjust("long-term references", from: "\(configuration.longTermReferences)", to: "0", reason)
         }
         if let size = configuration.maximumFrameSize {
-            let reason = "\(Self.library) bounds frames by a limit on peaks and its buffer only"
+            let reason = "\(Self.library) limits frames only by the peak bitrate and its buffer"
             adjust("maximum frame size", from: "\(size) bytes", to: "none", reason)
         }
     }

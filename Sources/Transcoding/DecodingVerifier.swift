@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import BitstreamSyntax
+public import Logging
 import MediaIO
 public import MediaTypes
 public import VAToolbox
 
-/// Decodes test encodes by libavcodec, which finds fault with everything that it would otherwise conceal.
+/// Decodes test encodes with libavcodec, which here reports all errors instead of concealing them.
 public struct DecodingVerifier: SampleVerifier {
+    private let logger: Logger?
+
     /// Makes a verifier.
-    public init() {}
+    ///
+    /// - Parameter logger: Receives FFmpeg's messages; `nil` leaves them to `MediaLog.logger`.
+    public init(logger: Logger? = nil) { self.logger = logger }
 
     /// As ``SampleVerifier``.
     public func decode(
@@ -16,6 +21,6 @@ public struct DecodingVerifier: SampleVerifier {
         codec: VideoCodec,
         show: (PixelBuffer, MediaTime) throws(MediaError) -> Void
     ) throws(MediaError) {
-        try SampleDecoder(codec).decode(samples, show: show)
+        try SampleDecoder(codec, logger: logger).decode(samples, show: show)
     }
 }

@@ -3,14 +3,14 @@
 import MediaIO
 import MediaTypes
 
-/// Turns frames of any timing into frames of a constant rate, by leaving frames out and repeating them.
+/// Converts frames with any timing to a constant frame rate, by dropping and repeating frames.
 ///
-/// Each frame moves to the nearest tick of the output rate, the earlier of two that are as near. Of several frames on
-/// one tick the nearest is kept; a tick that has none repeats the frame before. Pictures are not blended, and repeated
-/// ones share their memory.
+/// Each frame moves to the nearest tick of the output rate; if two are equally near, to the earlier one. If several
+/// frames share a tick, the nearest is kept; a tick without a frame repeats the previous one. Pictures are not blended,
+/// and repeated pictures share their memory.
 ///
-/// Captions are a stream of their own, of which each frame brings a piece: each piece comes once, in order. Those of frames
-/// that are left out go with the next one that is kept, and repeated frames have none.
+/// Captions are a separate stream, and each frame carries a piece of it: each piece appears once, in order. Captions of
+/// dropped frames move to the next kept frame, and repeated frames have none.
 struct FrameRateConverter {
     /// How long one frame is repeated at most, in seconds: a day. A damaged time may be thousands of years ahead.
     static let longestRepetition: Int64 = 86_400
@@ -77,7 +77,7 @@ struct FrameRateConverter {
         guard gap.isValid, gap <= MediaTime(value: Self.longestRepetition, timescale: 1) else {
             throw MediaError(
                 .malformedData,
-                "a gap between two pictures is too long to be filled at a constant rate",
+                "a gap between two pictures is too long to fill at a constant frame rate",
                 given: "\(gap.seconds) s after the picture at \(held.frame.presentationTime.seconds) s",
                 allowed: "at most \(Self.longestRepetition) s"
             )
@@ -148,7 +148,8 @@ extension FrameRateConverter {
             property: "captions",
             requested: "all",
             used: "\(lostCaptionBytes) bytes fewer",
-            reason: "too few pictures are kept; each has at most \(PixelAttachments.maximumCaptionBytes) bytes of them"
+            reason:
+                "too few pictures are kept; each holds at most \(PixelAttachments.maximumCaptionBytes) bytes of captions"
         )
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Logging
 import MediaIO
 import MediaTypes
 import VAToolbox
 
 /// Reads a source on a thread of its own.
 actor MediaReader {
-    private let executor = QueueExecutor(label: "vatoolbox.reader")
+    private let executor = ThreadExecutor(name: "vt-reader")
     private var source: MediaSource?
     /// What comes after the events that were given.
     private var failure: MediaError?
@@ -28,9 +29,10 @@ actor MediaReader {
     func open(
         _ path: String,
         _ options: MediaSource.Options,
+        _ logger: Logger?,
         _ cancellation: Cancellation
     ) throws(MediaError) -> Contents {
-        let source = try MediaSource(path: path, options: options, cancellation: cancellation)
+        let source = try MediaSource(path: path, options: options, logger: logger, cancellation: cancellation)
         self.source = source
         return Contents(
             video: source.video,
@@ -72,7 +74,7 @@ actor MediaReader {
 
 /// Writes a sink on a thread of its own.
 actor MediaWriter {
-    private let executor = QueueExecutor(label: "vatoolbox.writer")
+    private let executor = ThreadExecutor(name: "vt-writer")
     private var sink: MediaSink?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -83,10 +85,18 @@ actor MediaWriter {
     func open(
         _ path: String,
         _ options: MediaSink.Options,
+        _ logger: Logger?,
         _ cancellation: Cancellation,
+        _ abandonment: Cancellation,
         copying contents: MediaReader.Contents
     ) throws(MediaError) -> (tracks: Set<Int>, refusals: [String]) {
-        let sink = try MediaSink(path: path, options: options, cancellation: cancellation)
+        let sink = try MediaSink(
+            path: path,
+            options: options,
+            logger: logger,
+            cancellation: cancellation,
+            abandonment: abandonment
+        )
         var tracks: Set<Int> = []
         var refusals: [String] = []
         for track in contents.tracks {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+public import Logging
 public import MediaIO
 public import MediaTypes
 import Synchronization
@@ -21,6 +22,10 @@ public struct TranscodeRequest: Sendable {
     public var session: SessionOptions
     /// Whether frames are read no faster than they are shown, as from a live source.
     public var isPaced = false
+    /// Takes everything that libraries, drivers and helper processes log for this job, so that jobs of one process have logs
+    /// of their own; see `SessionOptions.logger`, which comes first for encoders. FFmpeg's errors are warnings here, and its
+    /// warnings debug messages. `nil` leaves FFmpeg's messages to `MediaLog.logger`.
+    public var logger: Logger?
 
     /// Makes a request.
     public init(
@@ -56,7 +61,10 @@ public final class Transcoder: Sendable {
     private let notify: @Sendable (Notice) -> Void
     private let reader = MediaReader()
     private let writer = MediaWriter()
+    /// Ends reading, and the wait for a reader of the output.
     private let cancellation = Cancellation()
+    /// Ends writing.
+    private let abandonment = Cancellation()
     private let isStopped = Atomic(false)
     private let state = Mutex(TranscodeProgress())
     /// What the output refused as damaged.
@@ -91,15 +99,22 @@ public final class Transcoder: Sendable {
         let result = await withTaskCancellationHandler {
             await Self.result { () async throws(MediaError) in try await transcode() }
         } onCancel: {
-            cancellation.cancel()
+            abandon()
         }
         if case .failure = result { await writer.abort() }
         await reader.close()
         return try result.get()
     }
 
+    /// Ends every wait for other programs.
+    private func abandon() {
+        cancellation.cancel()
+        abandonment.cancel()
+    }
+
     private func transcode() async throws(MediaError) -> TranscodeReport {
-        var contents = try await reader.open(request.input, request.source, cancellation)
+        let source = request.video.demand(of: request.source)
+        var contents = try await reader.open(request.input, source, request.logger, cancellation)
         var lostContents = contents.video.lostMetadata
         if request.source.start ?? .zero > .zero, contents.metadata.removeValue(forKey: "timecode") != nil {
             lostContents.append("the timecode, which is that of the input's first picture")
@@ -110,23 +125,13 @@ public final class Transcoder: Sendable {
         let (copied, refusals) = try await openOutput(contents, configuration)
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let omissions = refusals + ignored + lostContents
-        var options = request.session
-        options.devices.verifier = options.devices.verifier ?? DecodingVerifier()
-        let session = try await CompressionSession(configuration: configuration, options: options)
+        let session = try await makeSession(configuration)
         // x264 is replaced by itself at most, and on purpose.
         if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
         notify(.started(contents.video, session.encoder))
         omissions.forEach { notify(.omission($0)) }
         lost.forEach { notify(.session(.adjusted($0))) }
-        let events = Task {
-            var (adjustments, switches): ([Adjustment], [EncoderSwitch]) = ([], [])
-            for await event in session.events {
-                if case .adjusted(let adjustment) = event { adjustments.append(adjustment) }
-                if case .encoderSwitched(let change) = event { switches.append(change) }
-                notify(.session(event))
-            }
-            return (adjustments, switches)
-        }
+        let events = follow(session)
         state.withLock {
             $0.expectedDuration = contents.video.duration
             $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
@@ -160,6 +165,26 @@ public final class Transcoder: Sendable {
         )
     }
 
+    private func makeSession(_ configuration: EncoderConfiguration) async throws(MediaError) -> CompressionSession {
+        var options = request.session
+        options.logger = options.logger ?? request.logger
+        options.devices.verifier = options.devices.verifier ?? DecodingVerifier(logger: request.logger)
+        return try await CompressionSession(configuration: configuration, options: options)
+    }
+
+    /// Passes the events of a session on until it ends, and keeps those for the report.
+    private func follow(_ session: CompressionSession) -> Task<([Adjustment], [EncoderSwitch]), Never> {
+        Task {
+            var (adjustments, switches): ([Adjustment], [EncoderSwitch]) = ([], [])
+            for await event in session.events {
+                if case .adjusted(let adjustment) = event { adjustments.append(adjustment) }
+                if case .encoderSwitched(let change) = event { switches.append(change) }
+                notify(.session(event))
+            }
+            return (adjustments, switches)
+        }
+    }
+
     private func openOutput(
         _ contents: MediaReader.Contents,
         _ configuration: EncoderConfiguration
@@ -168,7 +193,14 @@ public final class Transcoder: Sendable {
         options.inputPaths.append(request.input)
         options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
         (options.language, options.title) = (contents.video.language, contents.video.title)
-        return try await writer.open(request.output, options, cancellation, copying: contents)
+        return try await writer.open(
+            request.output,
+            options,
+            request.logger,
+            cancellation,
+            abandonment,
+            copying: contents
+        )
     }
 
     /// Whether an encoder copies pictures as they come into memory of its device, and nothing else is done with them before.
@@ -199,7 +231,7 @@ public final class Transcoder: Sendable {
                 guard let error, first == nil || first?.code == .cancelled else { continue }
                 first = error
                 session.cancel()
-                cancellation.cancel()
+                abandon()
                 group.cancelAll()
             }
             return first

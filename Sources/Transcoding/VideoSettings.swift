@@ -4,19 +4,24 @@ import BitstreamSyntax
 import MediaIO
 public import MediaTypes
 
-/// What to encode a track to; what is not said is taken from the track.
+/// How to encode a track; values that are not set are taken from the track.
 public struct VideoSettings: Sendable {
-    /// Everything but what the track decides: size, timing, colour, pixel aspect and HDR metadata.
+    /// All settings except those that the track determines: size, timing, colour, pixel aspect ratio and HDR metadata.
     public var base: EncoderConfiguration
     /// The size of the output in pixels; `nil` for the track's.
     public var size: (width: Int, height: Int)?
     /// A constant frame rate; `nil` for the track's timing as it is.
     public var frameRate: Rational?
-    /// Whether a track of more than eight bits is coded with ten where the codec is HEVC; else the bit depth of ``base``
-    /// counts. A profile decides before both.
+    /// Whether HEVC encodes a track of more than eight bits with ten bits, or with twelve if ``mostKeptBits`` is 12;
+    /// otherwise the bit depth of ``base`` applies. A profile takes precedence over both.
     public var keepsBitDepth = true
-    /// Regions of interest of every picture, in pixels of the track's pictures as they are shown: scaled with them. They
-    /// take the place of those that pictures bring along; none for those.
+    /// The highest bit depth that ``keepsBitDepth`` keeps: 10 or 12. With 12, a track of more than ten bits selects HEVC.
+    public var mostKeptBits = 10
+    /// Whether HEVC uses the smallest chroma format that holds all colour of the track; otherwise that of ``base``
+    /// applies. If the codec is not fixed, a track that is not 4:2:0 selects HEVC. A profile takes precedence.
+    public var keepsChromaFormat = false
+    /// Regions of interest for every picture, in pixels of the track's pictures as displayed, and scaled with them.
+    /// They replace the pictures' own regions; if empty, those are used.
     public var regionsOfInterest: [RegionOfInterest] = []
 
     /// Makes settings.
@@ -45,25 +50,40 @@ public struct VideoSettings: Sendable {
             ?? base.scaling.pixelAspectRatio(scaling: picture(of: track), toWidth: result.width, height: result.height)
         result.masteringDisplay = base.masteringDisplay ?? track.attachments.masteringDisplay
         result.contentLight = base.contentLight ?? track.attachments.contentLight
-        if keepsBitDepth, base.profile == nil, track.bitDepth > 8, base.fixedCodec != .h264 {
-            result.bitDepth = 10
-            result.prefersBitDepth = base.fixedCodec == nil
+        if base.profile == nil, base.fixedCodec != .h264 {
+            if keepsChromaFormat { result.chromaFormat = max(track.chromaFormat, .yuv420) }
+            if keepsBitDepth, track.bitDepth > 8 {
+                result.bitDepth = track.bitDepth > 10 ? mostKeptBits : 10
+                result.prefersBitDepth = result.fixedCodec == nil
+            }
         }
+        let codec = result.fixedCodec ?? .hevc
         if track.bitDepth > result.bitDepth {
-            let codec = base.fixedCodec ?? .hevc
             adjustments.append(Adjustment(bitDepth: track.bitDepth, becoming: result.bitDepth, in: codec))
         }
-        if !track.fitsChroma420 {
+        if track.chromaFormat > result.chromaFormat {
+            let name = track.chromaFormat.name
             adjustments.append(
                 Adjustment(
                     property: "chroma",
                     requested: track.pixelFormatName,
-                    used: "4:2:0",
-                    reason: "the encoders have 4:2:0 only"
+                    used: result.chromaFormat.name,
+                    reason: codec == .h264
+                        ? "H.264 is encoded in 4:2:0 only" : "HEVC keeps \(name) if it is selected"
                 )
             )
         }
+        if result.chromaFormat != .yuv420 { result.color?.chromaLocation = nil }
         return (result, adjustments)
+    }
+
+    /// What the source has to give: the pictures that the configuration is for, with no less than that has.
+    func demand(of source: MediaSource.Options) -> MediaSource.Options {
+        var source = source
+        let mayKeep = base.profile == nil && base.fixedCodec != .h264
+        source.chromaFormat = keepsChromaFormat && mayKeep ? nil : base.chromaFormat
+        source.maximumBitDepth = base.bitDepth > 10 || keepsBitDepth && mayKeep && mostKeptBits > 10 ? 12 : 10
+        return source
     }
 
     private func picture(of track: VideoTrack) -> PixelBuffer.Description {
@@ -111,7 +131,7 @@ extension VideoSettings {
                     property: "region of interest",
                     requested: region.text,
                     used: cut.text,
-                    reason: "the picture has \(width)x\(height)"
+                    reason: "the picture is \(width)x\(height)"
                 )
             )
         }

@@ -10,7 +10,7 @@ from containers import FRAMES, GROUP, NODE, PROFILE, decoded_frames
 from runner.waiting import wait_until
 
 ENCODE = ["encode", "in.mp4", "-o", "out.mp4", "--overwrite"]
-DRM_FREE = "no driver answers behind it"  # what a node without a driver says once it may be opened
+DRM_FREE = "its kernel driver does not respond"  # what a node without a driver says once it may be opened
 
 
 class Unmet(Exception):
@@ -227,7 +227,7 @@ def mounted_node(containers):
     """a node that was mounted instead of passed: the verdict says how it is passed"""
     options = [f"--volume={containers.nodes}:/dev/dri", f"--group-add={GROUP}"]
     ended = containers.run(*ENCODE, options=options)
-    encoded(containers, ended, f"not usable: {NODE} is there, but the device rules around this process")
+    encoded(containers, ended, f"not usable: {NODE} exists, but the device rules of this process")
     hold(" run --device /dev/dri ..." in ended.errors, ended.errors)
 
 

@@ -3,6 +3,7 @@
 import BitstreamSyntax
 import Foundation
 import Glibc
+import Logging
 import MediaTypes
 import SoftwareEncoder
 import Synchronization
@@ -83,6 +84,29 @@ extension ProcessTests {
             Traces.expectNone()
             let profile = lines.withLock { lines in lines.first { $0.text.contains("profile") } }
             #expect(profile?.level == "debug")
+        }
+
+        /// Lines of a helper that several encoders may share are the pool's.
+        @Test(arguments: [1, 2]) func linesOfAnEncoderGoToItsLogger(encodersPerHelper: Int) throws {
+            let (ofPool, ofEncoder) = (LogRecorder(), LogRecorder())
+            let poolLogger = ofPool.logger("pool")
+            func run() throws {
+                var options = HelperPool.Options()
+                options.path = path
+                options.encodersPerHelper = encodersPerHelper
+                options.keepsSpare = true
+                options.log = { poolLogger.info("\($0.text)") }
+                let pool = try HelperPool(options)
+                _ = try Take(
+                    RemoteEncoderFactory(Self.identity, pool: pool, logger: ofEncoder.logger("encoder")),
+                    .small()
+                )
+            }
+            try run()
+            Traces.expectNone()
+            let (expected, other) = encodersPerHelper == 1 ? (ofEncoder, ofPool) : (ofPool, ofEncoder)
+            #expect(expected.lines.contains { $0.text.contains("profile") })
+            #expect(!other.lines.contains { $0.text.contains("profile") })
         }
 
         @Test func aMissingProgramIsNamed() throws {

@@ -16,10 +16,14 @@ from runner.places import Problem
 
 # What va.h calls them.
 RATE_CONTROLS = {"cbr": 0x2, "vbr": 0x4, "cqp": 0x10, "icq": 0x40, "qvbr": 0x400, "avbr": 0x800}
-PROFILES = {"baseline": 13, "main": 6, "high": 7, "hevc-main": 17, "hevc-main10": 18}
+PROFILES = {"baseline": 13, "main": 6, "high": 7, "hevc-main": 17, "hevc-main10": 18, "hevc-main12": 23,
+            "hevc-main422-8": 24, "hevc-main422-10": 24, "hevc-main422-12": 25, "hevc-main444": 26,
+            "hevc-main444-10": 27, "hevc-main444-12": 28}
 ENTRYPOINTS = {"off": 6, "on": 8}
 PROFILE_NAMES = {"baseline": "Constrained Baseline", "main": "Main", "high": "High", "hevc-main": "Main",
-                 "hevc-main10": "Main 10"}
+                 "hevc-main10": "Main 10", "hevc-main12": "Main 12", "hevc-main422-8": "Main 4:2:2 10",
+                 "hevc-main422-10": "Main 4:2:2 10", "hevc-main422-12": "Main 4:2:2 12", "hevc-main444": "Main 4:4:4",
+                 "hevc-main444-10": "Main 4:4:4 10", "hevc-main444-12": "Main 4:4:4 12"}
 COLOURS = ("color_range", "color_space", "color_transfer", "color_primaries")
 
 
@@ -147,9 +151,9 @@ class Encode:
     def check_stream(self):
         row, described = self.row, stream.stream_of(self.output)
         encoder = self.document["encoder"]
-        self.expect("profile", described["profile"], PROFILE_NAMES[row.profile])
-        self.expect("profile in the document", encoder["profile"].lower().replace("-", " "),
-                    described["profile"].lower())
+        name = PROFILE_NAMES[row.profile]
+        self.expect("profile", described["profile"], "Rext" if row.profile in rows.EXTENDED_PROFILES else name)
+        self.expect("profile in the document", encoder["profile"].lower().replace("-", " "), name.lower())
         if described["level"] not in stream.level_numbers(encoder["level"], rows.codec_of(row)):
             self.complaints.append(f"level {encoder['level']} in the document, {described['level']} in the stream")
         self.expect("size of the stream", (described["width"], described["height"]), row.size)
@@ -159,7 +163,7 @@ class Encode:
         for name in COLOURS:
             self.expect(name, described.get(name), given.get(name, silent.get(name)))
         self.expect("codec of the stream", described["codec_name"], rows.codec_of(row))
-        self.expect("bits of a sample", described["pix_fmt"], {8: "yuv420p", 10: "yuv420p10le"}[rows.bits_of(row)])
+        self.expect("format of the pictures", described["pix_fmt"], rows.pixel_format_of(row))
         if rows.codec_of(row) == "h264":
             elements = stream.elements_of(self.output, "entropy_coding_mode_flag", "first_mb_in_slice")
             self.expect("entropy_coding_mode_flag", set(elements["entropy_coding_mode_flag"]),

@@ -65,7 +65,8 @@ def of_both_codecs(codec):
         refusal(usual, "smaller than the driver encodes: 16x16", size=(16, 16)),
         refusal(amd, "larger than the driver encodes: 1024x720", "size=640x480", size=(1024, 720)),
         refusal(usual, "more bits than the profile has: 10", extra=("--bit-depth", "10")),
-        refusal(usual, "more bits than any encoder has: 12", extra=("--bit-depth", "12")),
+        refusal(usual, "more bits than any encoder has: 14", extra=("--bit-depth", "14")),
+        refusal(usual, "more chroma than the profile has: 4:2:2", extra=("--chroma", "4:2:2")),
         refusal(usual, "a codec that the driver has not", f"{codec}=none"),
         refusal(usual, "a level that does not hold the size", size=wide, extra=("--level", "1.1" if codec == "h264"
                                                                                 else "1")),
@@ -87,6 +88,11 @@ def all_refusals():
     hevc = USUAL["hevc"]
     return of_both_codecs("h264") + of_both_codecs("hevc") + [
         Refusal(hevc._replace(profile="hevc-main10"), "hevc: a profile that the driver has not: Main 10", "hevc=main"),
+        Refusal(hevc._replace(profile="hevc-main422-10"), "hevc: a profile that the driver has not: Main 4:2:2 10",
+                "hevc=main10"),
+        Refusal(hevc._replace(profile="hevc-main12", low_power="on"), "hevc: Main 12 of the low-power encoder", "hevc=all"),
+        Refusal(hevc._replace(profile="hevc-main444-10"), "hevc: 4:4:4 of 10 bits without a surface for it",
+                "hevc=all formats=nv12,p010"),
         Refusal(hevc, "hevc: a profile of another codec", extra=("--profile", "high")),
         Refusal(USUAL["h264"], "h264: a profile of another codec", extra=("--codec", "h264", "--profile", "hevc-main")),
         Refusal(hevc, "hevc: coding of symbols that it has not", extra=("--entropy", "cavlc")),

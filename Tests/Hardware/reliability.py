@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What became of sessions whose driver fails, as tables, and their part of docs/reliability.md, which is made of them
-alone."""
+"""The results of sessions whose driver fails, as tables, and the part of docs/reliability.md that is made of them."""
 
 from collections import Counter
 
@@ -12,18 +11,18 @@ FINISHERS = {"128": "the GPU that failed", "129": "the second GPU", "x264": "x26
 INTRODUCTION = """\
 # What happens when a driver fails
 
-Every frame that a session has accepted comes out once, in order, in a stream that plays, whatever the driver does.
-This is tried on the reference driver of [Tests/Drivers](../Tests/Drivers/README.md), at every entry point that an
-encode calls, in every way that the call can fail. `scripts/verify failover` repeats it, and fails if this part
-does not say what it finds.
+Every frame that a session has accepted comes out once and in order, in a stream that plays, whatever the driver does.
+The proof runs on the reference driver of [Tests/Drivers](../Tests/Drivers/README.md) and fails every entry point that
+an encode calls, in every way that the call can fail. `scripts/verify failover` repeats it and compares the result with
+this part of the page.
 
-A session of 120 pictures of 64x64, each of which shows its number, meets one fault: in the first call, the fifth, or
-every call of each encoder; without and with B-frames; with the encoder in the program's own process (without crashes,
-which would end that) and in a helper process; and with one of three ways out: the device works again for the next
-encoder, a second GPU stands by, or x264 does, for HEVC x265. A frame has 100 ms until its deadline, a creation 2 s. Afterwards the
-numbers are read from the decoded pictures, the decoder must have complained about nothing, every failure must have
-been told with its reason, and no process, thread, descriptor or mapping may be left, apart from threads that hang in
-the program's own process.
+Each session encodes 120 numbered pictures of 64x64 and meets one fault: in the first call, in the fifth, or in every
+call of each encoder; with and without B-frames; with the encoder in the program's own process (without crashes, which
+would end that process) and in a helper process; and with one of three ways out: the device works again for the next
+encoder, a second GPU takes over, or x264 does (x265 for HEVC). The deadline is 100 ms for a frame and 2 s for the
+creation of an encoder. Afterwards, the numbers are read from the decoded pictures. The decoder must not have reported
+errors, every failure must have been reported with its reason, and no process, thread, descriptor or mapping may remain,
+except threads that hang in the program's own process.
 
 """
 
@@ -31,22 +30,23 @@ RULES = """\
 
 ## When an encoder is given up
 
-- What fails is tried again on the same device: 5 creations, 20 failed frames in a row. A frame that has come out,
-  together with all that is shown before it, ends a row; so a helper that is killed now and then is never too much.
-- Two missed deadlines are enough (`SessionLimits.missedDeadlines`), in creation or at work, since each costs the whole
-  deadline. 250 frames between them make the first one forgotten; one frame does, if nobody else could go on.
-- Time in which the program itself stands still does not count: SIGSTOP, a debugger, a container that is paused. An alarm
-  that comes late by an eighth of the deadline tells of it. Encoders in helpers may be made anew after it.
-- x265's lookahead may find nothing for a frame under load, and keeps one more from then on. Up to 8 are allowed for; then
-  the encoder is drained and the next frame begins a new one.
-- An encoder in the program's own process that hangs is left behind, thread, device and all. The device is then tried
-  again in a helper process only, where the same can be ended.
-- A driver that says that it lacks what is wanted, or does not start, is not tried again. One that has worked in the
-  same session is, even if its device is gone for a moment: between attempts it waits, nearly four seconds in all
-  (`SessionLimits.creationPause`), but not with real-time mode.
-- A picture that does not fit its coded buffer is coded again with a larger one, three times, before it counts as
-  failed.
-- Garbage in a coded picture's status, and calls that only tidy up, fail nothing.
+- A failure is retried on the same device: up to 5 creations and 20 consecutive failed frames. The count restarts when a
+  frame and all frames with earlier presentation times are done, so a helper that is killed from time to time never
+  reaches the limit.
+- Two missed deadlines are the limit (`SessionLimits.missedDeadlines`), during creation or at work, because each costs
+  the whole deadline. After 250 frames, a missed deadline no longer counts; if there is no other candidate, after one.
+- Time in which the program itself is stopped does not count: SIGSTOP, a debugger, a paused container. The session
+  detects it by an alarm that fires late by an eighth of the deadline. It may replace encoders in helpers afterwards.
+- Under load, x265's lookahead may return nothing for a frame and then holds one more frame from there on. The session
+  allows up to 8; then it drains the encoder, and the next frame starts a new one.
+- If an encoder in the program's own process hangs, the session abandons it with its thread and device. The device is
+  then retried in a helper process only, which can be killed.
+- A driver that reports that it lacks a feature, or that does not start, is not retried. A driver that has worked in the
+  same session is, even if its device has disappeared for a moment: the session waits between attempts, almost four
+  seconds in total (`SessionLimits.creationPause`), but not in real-time mode.
+- A picture that does not fit its coded buffer is encoded again with a larger one, up to three times, before it counts
+  as failed.
+- Garbage in a coded picture's status, and failures of calls that only release resources, have no effect.
 """
 
 
@@ -98,10 +98,10 @@ def document(results):
     tables = "".join(
         f"## {title}\n\n{table([result for result in results if result.row.codec == codec], rounded)}\n\n"
         for codec, title in (("h264", "H.264"), ("hevc", "HEVC")))
-    return (INTRODUCTION + f"{len(results)} sessions; in {lost} of them something else came out.\n\n"
-            "The tables say how many sessions there were. `anew`: in about half of them or more a new encoder took\n"
-            "over; in the others the fault was got over, or came after the last frame.\n\n"
+    return (INTRODUCTION + f"{len(results)} sessions; in {lost} of them, the outcome was wrong.\n\n"
+            "The tables show the number of sessions. `anew`: in about half of them or more, a new encoder took over; in the\n"
+            "others, the encoder recovered or the fault came after the last frame.\n\n"
             + tables +
-            "`refused`: a driver that does not start, and nothing stands by: there is no session, and the error says\n"
-            "why. `–`: the fault does not exist there. `overflow` of `vaMapBuffer` is the status 0x25, by which\n"
-            "Intel's driver tells it.\n" + RULES)
+            "`refused`: the driver does not start and there is no alternative; no session is created, and the error gives the\n"
+            "reason. `–`: the fault does not exist there. `overflow` of `vaMapBuffer` is the status 0x25, which Intel's driver\n"
+            "returns for it.\n" + RULES)

@@ -29,6 +29,16 @@ VALUES = Row(
 # HEVC has one way to code symbols. What its pictures have 10 bits of is 10 bits in the source, too.
 HEVC_VALUES = VALUES._replace(profile=("hevc-main", "hevc-main10"), entropy=("cabac",), container=("mp4", "ts", "hevc"))
 
+# Format range extensions: chroma format and bits of the pictures are those of the profile. `hevc-main422-8` is 8 bits in
+# the profile of 10.
+EXTENDED_PROFILES = ("hevc-main12", "hevc-main422-8", "hevc-main422-10", "hevc-main422-12", "hevc-main444",
+                     "hevc-main444-10", "hevc-main444-12")
+EXTENDED_VALUES = HEVC_VALUES._replace(persona=("intel", "low-power"), profile=EXTENDED_PROFILES)
+# What CI tries of them: fewer ways to control the rate, of which each has to meet every profile.
+EXTENDED_SAMPLE = EXTENDED_VALUES._replace(control=("cqp", "vbr"), entropy=("cabac",), container=("mp4", "hevc"))
+# Those that the personas list for the low-power entrypoint (Tests/Drivers/README.md).
+LOW_POWER_PROFILES = ("hevc-main422-8", "hevc-main422-10", "hevc-main444", "hevc-main444-10")
+
 # The indices of the dimensions that is_possible looks at.
 RULED = [Row._fields.index(name) for name in ("persona", "low_power", "profile", "control", "b_frames", "entropy")]
 
@@ -49,6 +59,8 @@ def why_impossible(row):
         return "low_power"
     if row.control not in CONTROLS[row.persona, row.low_power]:
         return "control"
+    if row.low_power == "on" and row.profile in EXTENDED_PROFILES and row.profile not in LOW_POWER_PROFILES:
+        return "profile"
     if row.b_frames != "off" and not has_b_frames(row):
         return "b_frames"
     if row.entropy == "cabac" and row.profile == "baseline":
@@ -79,7 +91,17 @@ def codec_of(row):
 
 
 def bits_of(row):
-    return 10 if row.profile.endswith("10") else 8
+    return next((bits for bits in (10, 12) if row.profile.endswith(str(bits))), 8)
+
+
+def chroma_of(row):
+    """As FFmpeg's names of pixel formats have it."""
+    return next((chroma for chroma in ("422", "444") if chroma in row.profile), "420")
+
+
+def pixel_format_of(row):
+    """What is decoded, by FFmpeg's name."""
+    return f"yuv{chroma_of(row)}p" + (f"{bits_of(row)}le" if bits_of(row) > 8 else "")
 
 
 def slices_of(row):
@@ -126,6 +148,8 @@ def rate_of(row):
 
 def limits_of(row):
     """REFERENCE_DRIVER_LIMITS. The AMD-like persona takes one slice; later chips of AMD take many."""
+    if row.profile in EXTENDED_PROFILES:
+        return "hevc=all"
     return "slices=128" if row.persona == "amd" and row.slices > 1 else ""
 
 
@@ -144,6 +168,9 @@ def options_of(row):
     b_frames = {"off": ["--b-frames", "off"], "2": ["--b-frames", "2", "--no-b-pyramid"],
                 "pyramid": ["--b-frames", "3"]}[row.b_frames]
     codec = ["--codec", "hevc"] if codec_of(row) == "hevc" else ["--entropy", row.entropy]
-    return ["--rate-control", row.control, *control, "--profile", row.profile, *b_frames, *codec,
+    profile = ["--profile", row.profile]
+    if row.profile == "hevc-main422-8":
+        profile = ["--profile", "hevc-main422-10", "--bit-depth", "8"]
+    return ["--rate-control", row.control, *control, *profile, *b_frames, *codec,
             "--slices", str(slices_of(row)), *(["--open-gop"] if row.gop == "open" else []), "--low-power", row.low_power,
             "--async-depth", str(row.depth), "--isolation", row.isolation, "--keyframe-interval", "10"]

@@ -134,20 +134,20 @@ def table(outcomes):
 
 def document(outcomes, seed):
     """The part of docs/reliability.md."""
-    return f"""## What grows
+    return f"""## Long runs and many sessions
 
-`scripts/verify soak` repeats this. Trials of one session go on for long: on x264 and x265, and on the reference driver
-while it fails by chance (seed {seed}): calls that return an error, a device that is lost, pictures that are empty or too
-large, and in a helper process crashes and pictures that never come. So an encoder takes over from the one before it again
-and again. Every frame shows its number, and has to come out once and in order of a stream that decodes without complaints; the
-GPU has to finish. Sessions one after the other have 8 frames of 96x64, and are finished, cancelled and dropped in turn; so
-do those that are there at once, with 320x180.
+`scripts/verify soak` measures whether anything grows. The trials of one session are long: on x264 and x265, and on the
+reference driver with random faults (seed {seed}): calls that return an error, a lost device, empty or oversized pictures
+and, in a helper process, crashes and pictures that never come. Encoders are therefore replaced again and again. Every
+frame shows its number and must come out once and in order, in a stream that decodes without errors, and the GPU must
+finish the session. Consecutive sessions have 8 frames of 96x64 and are finished, cancelled and released in turn;
+simultaneous sessions do the same with 320x180.
 
-Of every figure, those of the program and its helpers together, there are the state after a quarter and the last. More at
-the end is a failure, but for {endurance.ALLOWED_KIB // 1024} MiB of memory, {endurance.ALLOWED_THREADS} threads of the pools of Swift's run time, and
-descriptors of buffers of sessions at work. Memory is what is not a file's, and is counted after free memory was given back
-(`malloc_trim`), which the C library otherwise keeps for later: without that a program that has had 64 sessions at once in
-its own process again and again is left with some 350 MiB.
+Each figure covers the program and its helpers, and gives the state after a quarter of the trial and at its end. A
+larger value at the end is a failure, with an allowance of {endurance.ALLOWED_KIB // 1024} MiB of memory, {endurance.ALLOWED_THREADS} threads of
+the Swift runtime's pools, and descriptors of buffers of active sessions. Memory means memory not backed by files, after
+`malloc_trim` has returned free memory, which the C library otherwise keeps: without it, a program that repeatedly had
+64 simultaneous sessions in its own process retains about 350 MiB.
 
 {table(outcomes)}
 """

@@ -19,6 +19,7 @@ import Testing
     private func setup(
         _ vendor: String,
         _ entrypoint: VAEntrypoint = VAEntrypointEncSliceLP,
+        slices: UInt32 = 16,
         _ change: (inout EncoderConfiguration) -> Void
     ) throws -> HEVCSetup {
         var configuration = EncoderConfiguration(width: 1280, height: 720)
@@ -32,7 +33,7 @@ import Testing
                     entrypoint,
                     [
                         .rateControl: 5278, .packedHeaders: 31, .maximumReferences: 0x10003, .intraRefresh: 3,
-                        .qualityRange: 7, .hevcFeatures: 26_215_524, .hevcBlockSizes: 35023,
+                        .qualityRange: 7, .hevcFeatures: 26_215_524, .hevcBlockSizes: 35023, .maximumSlices: slices,
                     ]
                 )
             ],
@@ -46,6 +47,16 @@ import Testing
         #expect(refused.qualityLevel == nil)
         #expect(refused.adjustments.map(\.property) == ["quality level"] && refused.adjustments.map(\.used) == ["none"])
         #expect(try setup(Self.none) { $0.hardware.qualityLevel = 4 }.device.qualityLevel == 4)
+    }
+
+    /// Those of Meteor Lake, of a full build on an older GPU, and of VDEnc on one.
+    @Test func qualityLevelsOfVDEncFromMeteorLakeOnAreSent() throws {
+        func level(_ entrypoint: VAEntrypoint, _ slices: UInt32) throws -> Int? {
+            try setup(Self.intel, entrypoint, slices: slices) { $0.hardware.qualityLevel = 6 }.device.qualityLevel
+        }
+        #expect(try level(VAEntrypointEncSlice, 70) == 6)
+        #expect(try level(VAEntrypointEncSlice, 200) == nil)
+        #expect(try level(VAEntrypointEncSliceLP, 70) == nil)
     }
 
     @Test func layersThatSlicesWouldNotTellAreNotMade() throws {

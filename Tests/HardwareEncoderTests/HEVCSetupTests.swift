@@ -79,7 +79,7 @@ import Testing
         #expect(format?.value == UInt32(VA_RT_FORMAT_YUV420_10))
         let asked = try setup { $0.profile = .hevcMain10 }
         #expect(asked.device.adjustments.map(\.property) == ["bit depth"])
-        #expect(HEVCStream.pixelFormat(asked.stream.profile) == .p010)
+        #expect(HEVCStream.pixelFormat(asked.stream.profile, asked.stream.configuration) == .p010)
         var deep = EncoderConfiguration(width: 640, height: 360)
         deep.bitDepth = 10
         let lacking = #expect(throws: MediaError.self) {

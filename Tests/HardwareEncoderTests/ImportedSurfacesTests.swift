@@ -6,7 +6,7 @@ import Testing
 
 @testable import HardwareEncoder
 
-/// Which memory of others iHD reads as it lies.
+/// Which memory of others drivers read as it lies.
 @Suite struct ImportedSurfacesTests {
     private typealias File = ImportedSurfaces.File
 
@@ -38,6 +38,18 @@ import Testing
         // The driver looks at the first object, wherever luma is.
         #expect(!ImportedSurfaces.areEven(planes((1, 0, 2048), (1, 2048 * 1088, 2048)), two))
         #expect(!ImportedSurfaces.areEven([], one))
+    }
+
+    /// Linear, not told, and tiled by AMD; by Intel (Y), NVIDIA and ARM.
+    @Test func modifiersOfAnotherGPU() {
+        for modifier in [0, 0x00FF_FFFF_FFFF_FFFF, 0x0200_0000_0040_1B05] as [UInt64] {
+            #expect(ImportedSurfaces.isModifier(modifier, of: 0x02))
+        }
+        for modifier in [0x0100_0000_0000_0002, 0x0300_0000_0060_6010, 0x0800_0000_0000_0041] as [UInt64] {
+            #expect(!ImportedSurfaces.isModifier(modifier, of: 0x02))
+        }
+        #expect(Quirks(vendor: DriverVersionTests.mesa25, codec: .h264).readModifierVendor == 0x02)
+        #expect(Quirks(vendor: DriverNumbers.skylake.vendor, codec: .h264).readModifierVendor == nil)
     }
 
     @Test func onlyIHDNeedsThat() {

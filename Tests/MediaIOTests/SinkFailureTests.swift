@@ -38,6 +38,25 @@ import Testing
         #expect(error?.code == .cancelled && error?.given == path)
     }
 
+    /// A pipe is full soon if nobody takes anything out of it.
+    @Test(arguments: [ContainerFormat.h264, .mp4, .ts])
+    func aReaderThatStallsCanBeAbandoned(format: ContainerFormat) throws {
+        let folder = try SinkFolder()
+        let path = folder.path("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        var options = MediaSink.Options()
+        options.format = format
+        let abandonment = Cancellation()
+        let sink = try MediaSink(path: path, options: options, abandonment: abandonment)
+        abandonment.cancel()
+        let error = #expect(throws: MediaError.self) {
+            for sample in try Self.large() { try sink.write(sample) }
+        }
+        #expect(error?.code == .cancelled && error?.given == path)
+    }
+
     @Test(arguments: [ContainerFormat.h264, .mp4, .mkv, .ts])
     func aFullDeviceIsATypedErrorThatSaysHowMuchWasWritten(format: ContainerFormat) throws {
         let error = #expect(throws: MediaError.self) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
 import Foundation
 import Logging
 import MediaIO
 import MediaTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct SourceDamageTests {
@@ -61,7 +63,7 @@ import Testing
         let frames = try Reading(source).frames
         #expect((195...200).contains(frames.count))
         #expect(source.problems.isLossy)
-        let missing = source.problems.descriptions.filter { $0.contains("is not understood") }
+        let missing = source.problems.descriptions.filter { $0.contains("that it cannot parse") }
         #expect(missing.count == 2, "\(source.problems)")
     }
 
@@ -103,10 +105,10 @@ import Testing
         let broken = try clip("broken.ts")
         try folder.write("broken.ts", folder.contents("broken.ts").prefix(188 * 5))
         let cases: [(String, MediaError.Code, String)] = [
-            (missing, .unavailable, "no such input"), (folder.path, .invalidArgument, "directory"),
+            (missing, .unavailable, "the input does not exist"), (folder.path, .invalidArgument, "directory"),
             (text, .malformedData, "cannot be opened"), (empty, .malformedData, "empty"),
-            (sound, .malformedData, "no video, only audio"), (broken, .malformedData, "can be decoded"),
-            ("", .unavailable, "no such input"),
+            (sound, .malformedData, "no video stream, only audio"), (broken, .malformedData, "could be decoded"),
+            ("", .unavailable, "the input does not exist"),
         ]
         for (path, code, words) in cases {
             let error = try openError(path)
@@ -124,41 +126,38 @@ import Testing
         try #require(chmod(path, 0) == 0)
         let error = try openError(path)
         #expect(error.code == .unavailable)
-        #expect(error.message.contains("may not be read"))
+        #expect(error.message.contains("no permission to read"))
     }
 
     @Test func messagesOfFFmpegGoToTheLogger() throws {
-        let messages = CapturedMessages()
-        MediaLog.logger = Logger(label: "test") { _ in messages }
+        let log = LogRecorder()
+        MediaLog.logger = log.logger("test")
         defer { MediaLog.logger = nil }
         _ = try clip("a.mp4")
         let bytes = try folder.contents("a.mp4")
         _ = try openError(folder.write("b.mp4", bytes.prefix(bytes.count / 2)))
-        #expect(messages.all.contains { $0.contains("moov atom not found") && $0.hasPrefix("warning") })
-    }
-}
-
-/// A log handler that keeps what it gets.
-private final class CapturedMessages: LogHandler {
-    private let messages = Mutex<[String]>([])
-    var all: [String] { messages.withLock { $0 } }
-
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-    var logLevel: Logger.Level {
-        get { .trace }
-        set {}
+        #expect(log.lines.contains { $0.text.contains("moov atom not found") && $0.level == .warning })
     }
 
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        messages.withLock { $0.append("\(event.level) \(event.metadata ?? [:]) \(event.message)") }
+    /// The decoder has threads of its own, whose messages do not come on the thread of the source that they are about.
+    @Test func eachSourceHasItsOwnMessages() throws {
+        _ = try clip("whole.mp4")
+        let bytes = try folder.contents("whole.mp4")
+        let cut = try folder.write("cut.mp4", bytes.prefix(bytes.count / 2))
+        let noisy = try folder.ffmpeg(
+            "-f lavfi -i testsrc2=s=320x240:r=25:d=2 -c:v libx264 -g 50 -bsf:v noise=amount=2000:drop=0 noisy.h264"
+        )
+        let (ofCut, ofNoisy) = (LogRecorder(), LogRecorder())
+        let loggers = [(cut, ofCut.logger(cut)), (noisy, ofNoisy.logger(noisy))]
+        DispatchQueue.concurrentPerform(iterations: 8) { index in
+            let (path, logger) = loggers[index % 2]
+            let source = try? MediaSource(path: path, options: .init(threads: 4), logger: logger)
+            while (try? source?.next()) != nil {}
+        }
+        #expect(ofCut.lines.count { $0.text.contains("moov atom not found") } == 4)
+        #expect(ofCut.lines.allSatisfy { $0.metadata["component"] != "h264" }, "\(ofCut.lines)")
+        #expect(ofNoisy.lines.contains { $0.text.contains("error while decoding MB") }, "\(ofNoisy.lines)")
+        #expect(ofNoisy.lines.allSatisfy { $0.metadata["component"] == "h264" }, "\(ofNoisy.lines)")
     }
 }
 

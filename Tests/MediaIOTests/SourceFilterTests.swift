@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import CFFmpeg
 import MediaTypes
 import Testing
@@ -16,6 +17,7 @@ import Testing
                 width: 64,
                 height: 48,
                 layout: try #require(PictureLayout(rawFormat: AV_PIX_FMT_YUV420P.rawValue)),
+                demand: PictureDemand(chromaFormat: .yuv420, maximumBitDepth: 10),
                 isBottomUp: false,
                 color: .unspecified,
                 pixelAspectRatio: AVRational(num: 1, den: 1),

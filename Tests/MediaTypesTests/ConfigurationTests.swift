@@ -67,7 +67,9 @@ import Testing
         Refusal(testDescription: "HEVC's profile", given: "hevc-main", allowed: "baseline, main, high") {
             $0.profile = .hevcMain
         },
-        Refusal(testDescription: "twelve bits", given: "12", allowed: "8 or 10") { $0.bitDepth = 12 },
+        Refusal(testDescription: "twelve bits", given: "12", allowed: "8, 10 for H.264") { $0.bitDepth = 12 },
+        Refusal(testDescription: "4:2:2", given: "4:2:2", allowed: "4:2:0; HEVC has it") { $0.chromaFormat = .yuv422 },
+        Refusal(testDescription: "no chroma", given: "4:0:0", allowed: "4:2:0") { $0.chromaFormat = .monochrome },
         Refusal(testDescription: "ten bits in high", given: "10 bits", allowed: "8 bits") {
             $0.bitDepth = 10
             $0.profile = .h264High

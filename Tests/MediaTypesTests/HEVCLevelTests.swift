@@ -67,4 +67,51 @@ import Testing
         // H.264 has levels of its own.
         #expect(throws: Never.self) { try configuration.validated(for: .h264) }
     }
+
+    /// `CpbVclFactor` of table A.10.
+    @Test func ratesGrowWithTheProfile() throws {
+        let level = try #require(HEVCLevel(name: "4"))
+        let factors: [VideoProfile: Int] = [
+            .hevcMain: 1000, .hevcMain10: 1000, .hevcMain12: 1500, .hevcMain422Bits10: 1667, .hevcMain422Bits12: 2000,
+            .hevcMain444: 2000, .hevcMain444Bits10: 2500, .hevcMain444Bits12: 3000,
+        ]
+        #expect(factors.count == VideoProfile.allCases.count { $0.codec == .hevc })
+        for (profile, factor) in factors {
+            let most = RateLimit(bitsPerSecond: 12000 * factor, bufferSize: 12000 * factor)
+            #expect(level.maximumRate(in: profile) == most)
+            #expect(level.reasonAgainst(most, in: profile) == nil)
+            let more = RateLimit(bitsPerSecond: 12000 * factor + 1, bufferSize: 0)
+            #expect(level.reasonAgainst(more, in: profile) != nil)
+        }
+    }
+
+    /// Flags of table A.2, in its order: 12, 10 and 8 bits, 4:2:2, 4:2:0, monochrome, intra, one picture, lower rate.
+    @Test(arguments: [
+        (VideoProfile.hevcMain12, "100110001", "Main 12"), (.hevcMain422Bits10, "110100001", "Main 4:2:2 10"),
+        (.hevcMain422Bits12, "100100001", "Main 4:2:2 12"), (.hevcMain444, "111000001", "Main 4:4:4"),
+        (.hevcMain444Bits10, "110000001", "Main 4:4:4 10"), (.hevcMain444Bits12, "100000001", "Main 4:4:4 12"),
+    ])
+    func rangeExtensionsAreToldApartByTheirConstraints(profile: VideoProfile, flags: String, name: String) throws {
+        let told = try #require(profile.hevcProfile)
+        let constraints = told.constraints
+        let found = [
+            constraints.max12bit, constraints.max10bit, constraints.max8bit, constraints.max422chroma,
+            constraints.max420chroma, constraints.maxMonochrome, constraints.intra, constraints.onePictureOnly,
+            constraints.lowerBitRate,
+        ]
+        #expect(found.map { $0 ? "1" : "0" }.joined() == flags)
+        #expect(told.profileIdc == 4 && told.profileCompatibilityFlags == 0x0800_0000 && told.name == name)
+        #expect(profile.isRangeExtension)
+    }
+
+    @Test func theLeastProfileIsFound() {
+        let found = [ChromaFormat.yuv420, .yuv422, .yuv444].flatMap { chroma in
+            [8, 10, 12].map { VideoProfile.hevc(chroma, bitDepth: $0) }
+        }
+        let expected: [VideoProfile] = [
+            .hevcMain, .hevcMain10, .hevcMain12, .hevcMain422Bits10, .hevcMain422Bits10, .hevcMain422Bits12,
+            .hevcMain444, .hevcMain444Bits10, .hevcMain444Bits12,
+        ]
+        #expect(found == expected)
+    }
 }

@@ -29,7 +29,8 @@ func convert(
     /// Half a code is rounding; the rest is what 18 fractional bits of coefficients cost.
     private static let tolerance = [8: 0.502, 10: 0.508]
 
-    @Test(arguments: PixelFormat.allCases, outputFormats)
+    /// Formats with a plane of denser chroma are converted in two steps: see ``ChromaFormatTests``.
+    @Test(arguments: PixelFormat.allCases.filter { $0.is420 || [.yuy2, .bgra].contains($0) }, outputFormats)
     func everyMatrixAndRangeAgreesWithFloatingPoint(source: PixelFormat, target: PixelFormat) throws {
         var generator = SeededGenerator(seed: 1)
         let picture = Picture.random(source, 46, 18, &generator)

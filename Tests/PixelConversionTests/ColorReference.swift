@@ -66,7 +66,7 @@ struct ColorReference {
             }
         }
         for y in 0..<(picture.height + 1) / 2 {
-            for x in 0..<picture.chromaWidth {
+            for x in 0..<(picture.width + 1) / 2 {
                 var codes: (luma: Double, cb: Double, cr: Double)
                 if picture.format == .bgra {
                     let block = [(0, 0), (1, 0), (0, 1), (1, 1)].map { rgb(picture, 2 * x + $0.0, 2 * y + $0.1, from) }

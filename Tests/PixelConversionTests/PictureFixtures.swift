@@ -45,9 +45,12 @@ struct Picture: Equatable {
             for index in picture.planes[plane].indices {
                 picture.planes[plane][index] = .random(in: 0...255, using: &generator)
             }
-            if format == .p010 {
-                for index in stride(from: 0, to: picture.planes[plane].count, by: 2) {
+            guard format.bytesPerSample == 2 else { continue }
+            for index in stride(from: 0, to: picture.planes[plane].count, by: 2) {
+                if format == .p010 {
                     picture.planes[plane][index] &= 0xC0
+                } else {
+                    picture.planes[plane][index + 1] &= UInt8((1 << (format.bitDepth - 8)) - 1)
                 }
             }
         }
@@ -67,7 +70,7 @@ struct Picture: Equatable {
                     picture.planes[0][start + 3] = 77
                 } else {
                     picture.setLuma(x, y, codes.0)
-                    picture.setChroma(x / 2, format == .yuy2 ? y : y / 2, codes.1, codes.2)
+                    picture.setChroma(x / picture.across, y / picture.down, codes.1, codes.2)
                 }
             }
         }
@@ -76,48 +79,49 @@ struct Picture: Equatable {
 
     // MARK: Samples
 
-    var chromaWidth: Int { (width + 1) / 2 }
-    var chromaHeight: Int { format == .yuy2 ? height : (height + 1) / 2 }
+    /// Luma samples for each chroma sample in a row and in a column.
+    var across: Int { [.i444, .i410, .i412, .bgra].contains(format) ? 1 : 2 }
+    var down: Int { [.nv12, .i420, .p010, .i012].contains(format) ? 2 : 1 }
+    var chromaWidth: Int { (width + across - 1) / across }
+    var chromaHeight: Int { (height + down - 1) / down }
 
     func luma(_ x: Int, _ y: Int) -> Int {
         switch format {
-        case .nv12, .i420: Int(planes[0][y * width + x])
-        case .p010: word(0, y * width + x)
         case .yuy2: Int(planes[0][y * chromaWidth * 4 + 2 * x])
         case .bgra: 0
+        default: sample(0, y * width + x)
         }
     }
 
     func chroma(_ x: Int, _ y: Int) -> (cb: Int, cr: Int) {
         let index = y * chromaWidth + x
         return switch format {
-        case .nv12: (Int(planes[1][2 * index]), Int(planes[1][2 * index + 1]))
-        case .i420: (Int(planes[1][index]), Int(planes[2][index]))
-        case .p010: (word(1, 2 * index), word(1, 2 * index + 1))
+        case .nv12, .p010: (sample(1, 2 * index), sample(1, 2 * index + 1))
         case .yuy2: (Int(planes[0][4 * index + 1]), Int(planes[0][4 * index + 3]))
         case .bgra: (0, 0)
+        default: (sample(1, index), sample(2, index))
         }
     }
 
     mutating func setLuma(_ x: Int, _ y: Int, _ code: Int) {
         switch format {
-        case .nv12, .i420: planes[0][y * width + x] = UInt8(code)
-        case .p010: setWord(0, y * width + x, code)
         case .yuy2: planes[0][y * chromaWidth * 4 + 2 * x] = UInt8(code)
         case .bgra: break
+        default: setSample(0, y * width + x, code)
         }
     }
 
     mutating func setChroma(_ x: Int, _ y: Int, _ cb: Int, _ cr: Int) {
         let index = y * chromaWidth + x
         switch format {
-        case .nv12: (planes[1][2 * index], planes[1][2 * index + 1]) = (UInt8(cb), UInt8(cr))
-        case .i420: (planes[1][index], planes[2][index]) = (UInt8(cb), UInt8(cr))
-        case .p010:
-            setWord(1, 2 * index, cb)
-            setWord(1, 2 * index + 1, cr)
+        case .nv12, .p010:
+            setSample(1, 2 * index, cb)
+            setSample(1, 2 * index + 1, cr)
         case .yuy2: (planes[0][4 * index + 1], planes[0][4 * index + 3]) = (UInt8(cb), UInt8(cr))
         case .bgra: break
+        default:
+            setSample(1, index, cb)
+            setSample(2, index, cr)
         }
     }
 
@@ -127,13 +131,18 @@ struct Picture: Equatable {
         return planes[0][start..<start + 3].map(Double.init)
     }
 
-    private func word(_ plane: Int, _ index: Int) -> Int {
-        (Int(planes[plane][2 * index]) | Int(planes[plane][2 * index + 1]) << 8) >> 6
+    /// Bits below a sample in its word.
+    private var shift: Int { format == .p010 ? 6 : 0 }
+
+    private func sample(_ plane: Int, _ index: Int) -> Int {
+        guard format.bytesPerSample == 2 else { return Int(planes[plane][index]) }
+        return (Int(planes[plane][2 * index]) | Int(planes[plane][2 * index + 1]) << 8) >> shift
     }
 
-    private mutating func setWord(_ plane: Int, _ index: Int, _ code: Int) {
-        planes[plane][2 * index] = UInt8(truncatingIfNeeded: code << 6)
-        planes[plane][2 * index + 1] = UInt8(code >> 2)
+    private mutating func setSample(_ plane: Int, _ index: Int, _ code: Int) {
+        guard format.bytesPerSample == 2 else { return planes[plane][index] = UInt8(code) }
+        planes[plane][2 * index] = UInt8(truncatingIfNeeded: code << shift)
+        planes[plane][2 * index + 1] = UInt8((code << shift) >> 8)
     }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import MediaTypes
 import SoftwareEncoder
-import Synchronization
+import TestSupport
 import Testing
 
 /// How an encoder behaves over its life: drains, updates, times, limits, log.
@@ -327,34 +327,5 @@ import Testing
         #expect(error?.code == .unsupported)
         #expect(error?.isPermanent == true)
         #expect(handler.lines.map(\.level) == [.error])
-    }
-}
-
-/// A log handler that keeps everything.
-final class LogRecorder: LogHandler, Sendable {
-    struct Line: Sendable {
-        let level: Logger.Level
-        let text: String
-    }
-
-    private let state = Mutex<(lines: [Line], level: Logger.Level)>(([], .trace))
-
-    var lines: [Line] { state.withLock { $0.lines } }
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-    var logLevel: Logger.Level {
-        get { state.withLock { $0.level } }
-        set { state.withLock { $0.level = newValue } }
-    }
-
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        state.withLock { $0.lines.append(Line(level: event.level, text: "\(event.message)")) }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import Foundation
 import MediaTypes
 import SoftwareEncoder
@@ -101,6 +102,53 @@ import Testing
         #expect(recording.units == kept(reference))
     }
 
+    /// Every other chroma format and depth, with the profile that is asked for and the one that comes of itself.
+    static let formats: [(PixelFormat, VideoProfile, String)] = [
+        (.i012, .hevcMain12, "Main 12"), (.i422, .hevcMain422Bits10, "Main 4:2:2 10"),
+        (.i210, .hevcMain422Bits10, "Main 4:2:2 10"), (.i212, .hevcMain422Bits12, "Main 4:2:2 12"),
+        (.i444, .hevcMain444, "Main 4:4:4"), (.i410, .hevcMain444Bits10, "Main 4:4:4 10"),
+        (.i412, .hevcMain444Bits12, "Main 4:4:4 12"),
+    ]
+
+    @Test(arguments: formats, [true, false])
+    func otherFormatsDecodeToTheSamePictures(
+        format: (pixels: PixelFormat, profile: VideoProfile, name: String),
+        isProfileAsked: Bool
+    ) throws {
+        let clip = TestClip(width: 144, height: 80, count: 12)
+        let scratch = try Scratch()
+        let depth = format.pixels.bitDepth
+        let reference = try scratch.x265CommandLine(
+            clip.y4m(format.pixels),
+            arguments(Self.rates[0], ["--output-depth", "\(depth)"])
+        )
+        let configuration = configuration {
+            $0.chromaFormat = format.pixels.chromaFormat
+            $0.bitDepth = depth
+            $0.profile = isProfileAsked ? format.profile : nil
+            Self.rates[0].change(&$0)
+        }
+        let recording = try Recording(configuration, clip, format: format.pixels, factory: X265EncoderFactory())
+        #expect(recording.properties.profile == format.name)
+        #expect(recording.properties.pixelFormats.first == format.pixels)
+        #expect(recording.properties.adjustments == [])
+        let name = "yuv\(format.pixels.chromaFormat.name.filter(\.isNumber))p" + (depth > 8 ? "\(depth)le" : "")
+        let expected = try scratch.decode(Data(reference), pixelFormat: name, codec: "hevc")
+        #expect(expected.count == clip.frames.count * clip.bytes(0, format.pixels).joined().count)
+        #expect(try scratch.decode(recording.annexB, pixelFormat: name, codec: "hevc") == expected)
+        #expect(recording.units == kept(reference))
+    }
+
+    /// Pictures of a camera need no other planes.
+    @Test func takesYUY2AsItIs() throws {
+        let clip = TestClip(width: 144, height: 80, count: 6)
+        let configuration = configuration { $0.chromaFormat = .yuv422 }
+        let planar = try Recording(configuration, clip, format: .i422, factory: X265EncoderFactory())
+        let packed = try Recording(configuration, clip, format: .yuy2, factory: X265EncoderFactory())
+        #expect(planar.properties.pixelFormats == [.i422, .yuy2])
+        #expect(packed.units == planar.units)
+    }
+
     static let table: [Options] = [
         Options("") { _ in },
         Options("--bitrate 400") { $0.rateControl = .averageBitRate(400_000) },
@@ -188,6 +236,16 @@ import Testing
         #expect(sets == Array(annexBUnits(reference).filter { (32...34).contains(hevcUnitType($0)) }.prefix(3)))
         let pictures = try scratch.decode(recording.annexB, codec: "hevc")
         #expect(pictures.count == clip.frames.count * clip.frames[0].count)
-        if options.isReproducible { #expect(recording.units == kept(reference)) }
+        if options.isReproducible, recording.units != kept(reference) {
+            // Seen once with 4.1 on a busy machine; which of the two had changed was not known.
+            let again = try scratch.x265CommandLine(clip.y4m, arguments(options))
+            let repeated = try Recording(configuration(options.change), clip, factory: X265EncoderFactory())
+            Issue.record(
+                """
+                the streams differ; a second time, the command's is \(again == reference ? "the same" : "another"), \
+                ours \(repeated.units == recording.units ? "the same" : "another")
+                """
+            )
+        }
     }
 }

@@ -74,7 +74,7 @@ import Testing
         }
         expectRefusal { $0.codec = .h264 }
         expectRefusal { $0.profile = .h264High }
-        expectRefusal { $0.bitDepth = 12 }
+        expectRefusal { $0.bitDepth = 14 }
         expectRefusal { $0.color = .sRGB }
         expectRefusal { $0.hevcLevel = HEVCLevel(name: "1") }
         expectRefusal {

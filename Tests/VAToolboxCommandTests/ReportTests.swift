@@ -28,7 +28,9 @@ import Testing
         #expect(output["format"] as? String == "mp4")
         #expect(try output["bytes"] as? Int == scratch.data("out.mp4").count)
         let encoder = try #require(document["encoder"] as? [String: Any])
-        #expect(encoder["codec"] as? String == "h264" && encoder["reason"] as? String == "software was asked for")
+        #expect(
+            encoder["codec"] as? String == "h264" && encoder["reason"] as? String == "a software encoder was requested"
+        )
         #expect(encoder["isolation"] as? String == "in-process")
         let bitRate = try #require(document["bitRate"] as? [String: Any])
         #expect(bitRate["asked"] as? Int == 400_000 && bitRate["control"] as? String == "average")
@@ -66,8 +68,8 @@ import Testing
         #expect(lines.count == 5, "\(lines)")
         #expect(lines[0].hasPrefix("output    out.mp4, ") && lines[0].hasSuffix(" 1.00 s, 25 frames, 160x90"))
         #expect(lines[1].hasPrefix("encoder   x264 core ") && lines[1].contains("H.264 High"))
-        #expect(lines[2] == "why       software was asked for")
-        #expect(lines[3].hasPrefix("bitrate   400 kbit/s asked, ") && lines[3].hasSuffix(" delivered"))
+        #expect(lines[2] == "why       a software encoder was requested")
+        #expect(lines[3].hasPrefix("bitrate   400 kbit/s requested, ") && lines[3].hasSuffix(" delivered"))
         #expect(lines[4].hasPrefix("speed     "))
         #expect(result.output.isEmpty)
         #expect(!result.errors.contains("\u{1B}"), "no control sequences into a file")

@@ -251,6 +251,18 @@ import VAToolbox
         #expect(throws: MediaError.self) { try request("--codec", "h264", "--level", "4-high") }
     }
 
+    @Test func chromaAndDepth() throws {
+        let settings = try request("--chroma", "4:2:2", "--bit-depth", "12").video
+        #expect(settings.base.chromaFormat == .yuv422 && settings.base.bitDepth == 12 && !settings.keepsBitDepth)
+        #expect(settings.base.fixedCodec == .hevc && !settings.keepsChromaFormat)
+        let kept = try request("--chroma", "source", "--bit-depth", "source").video
+        #expect(kept.keepsChromaFormat && kept.keepsBitDepth && kept.mostKeptBits == 12 && kept.base.fixedCodec == nil)
+        let profile = try request("--profile", "main444-10").video.base
+        #expect(profile.profile == .hevcMain444Bits10 && profile.chromaFormat == .yuv444 && profile.bitDepth == 10)
+        let usual = try request().video
+        #expect(usual.base.chromaFormat == .yuv420 && usual.mostKeptBits == 10 && !usual.keepsChromaFormat)
+    }
+
     @Test func devices() throws {
         #expect(try request("--device", "software").session.policy == .requireSoftware)
         #expect(try request("--require-hardware").session.policy == .requireHardware)

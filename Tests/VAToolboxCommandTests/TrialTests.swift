@@ -195,7 +195,7 @@ import Transcoding
         for frame in frames { stream.add(frame, format) }
         #expect(stream.failure(DecodingVerifier()) == nil)
         let failure = stream.failure(Swapping())
-        #expect(failure?.stage == .decodes && "\(failure as Any)".contains("another order"), "\(failure as Any)")
+        #expect(failure?.stage == .decodes && "\(failure as Any)".contains("out of order"), "\(failure as Any)")
     }
 
     /// What was done to the samples, and where it is seen.
@@ -271,14 +271,14 @@ import Transcoding
                       QVBR  0  4       ok      ok       ok      ok      ok      ok      ok
                       QVBR  0  4       ok      ok       ok      failed  -       -       -
                       QVBR  0  4       -       -        -       -       -       -       -
-                      1 encoded otherwise: slices 4 becomes 15: the driver has rows only
+                      1 altered: slices 4 becomes 15: the driver has rows only
                       1 failed at sync: vaSyncBuffer: no
                       1 refused: no such thing
 
-                    not tried: H264High by EncSliceLP TCBRC: this version has no such rate
-                    control
-                    Of 4 combinations 1 passed, 1 encoded otherwise than asked, 1 failed at
-                    sync, 1 refused by the encoder.
+                    not tried: H264High by EncSliceLP TCBRC: this version does not support this
+                    rate control mode
+                    Of 4 combinations: 1 passed, 1 altered, 1 failed at sync, 1 refused by the
+                    encoder.
 
                 """
         )

@@ -162,7 +162,7 @@ import Testing
         let first = try errors()
         #expect(first.map { $0?.code } == [.proofFailed, .proofFailed, nil])
         #expect(first[1]?.cause == .driverHung && first[1]?.isPermanent == true)
-        #expect(first[1]?.message.contains("not tried for H.264, since it hung") == true, "\(first)")
+        #expect(first[1]?.message.contains("not tried for H.264, because it has just hung") == true, "\(first)")
         #expect(provers.map(\.count) == [1, 0, 1])
         // It is known now that HEVC hangs, which costs nothing.
         #expect(try errors().map { $0?.code } == [.proofFailed, nil, nil])
@@ -337,6 +337,7 @@ import Testing
             name { $0.usesIntraRefresh = true },
             name { $0.rateControl = .constantQuantizer(20) }, name { $0.rateControl = .constantQuality(20) },
             name { $0.rateControl = .constantQuality(20, peak: .limit(1_000_000)) }, name { $0.bitDepth = 10 },
+            name { $0.bitDepth = 12 }, name { $0.chromaFormat = .yuv422 }, name { $0.chromaFormat = .yuv444 },
             name { $0.rateControl = .averageBitRate(1, peak: .unlimited) }, name { $0.temporalLayers = 2 },
             name { $0.bFrames = .maximum(2) }, name { $0.hardware.qualityLevel = 3 },
         ]

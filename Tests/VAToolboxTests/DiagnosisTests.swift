@@ -121,9 +121,9 @@ import Testing
         let device = facts("amdgpu", pci: (0x1002, 0x73BF))
         let error = MediaError(.unsupported, "nothing", given: "Mesa Gallium driver", cause: .driverWithoutCodec)
         let hevc = error.diagnosed(on: device, of: .hevc)
-        #expect(hevc.cause == .gpuWithoutEncoder && hevc.message.contains("nothing of HEVC"), "\(hevc)")
+        #expect(hevc.cause == .gpuWithoutEncoder && hevc.message.contains("no profile of HEVC"), "\(hevc)")
         let h264 = error.diagnosed(on: device, of: .h264)
-        #expect(h264.cause == .driverWithoutCodec && h264.message.contains("nothing of H.264"), "\(h264)")
+        #expect(h264.cause == .driverWithoutCodec && h264.message.contains("no profile of H.264"), "\(h264)")
     }
 
     /// What a driver without an encoder means depends on the GPU, and on who built the driver.
@@ -145,7 +145,9 @@ import Testing
     }
 
     /// GPUs without an encoder are told apart by what they are.
-    @Test(arguments: [("qxl", "virtual machine"), ("v3d", "V4L2"), ("ast", "displays only"), ("vkms", "memory only")])
+    @Test(arguments: [
+        ("qxl", "virtual machine"), ("v3d", "V4L2"), ("ast", "display device"), ("vkms", "virtual device"),
+    ])
     func whatAKernelDriverIsOf(kernelDriver: String, words: String) {
         let diagnosis = Diagnosis(lackOfEncoder: true, vendor: "Mesa", on: facts(kernelDriver))
         #expect(diagnosis.cause == .noVAAPIEncoder && "\(diagnosis)".contains(words), "\(diagnosis)")
@@ -172,7 +174,7 @@ import Testing
         #expect(error.diagnosed(on: facts("amdgpu"), of: .h264).cause == .rateControlMissing)
         #expect(error.diagnosed(on: facts("i915", huC: .running), of: .h264).cause == .rateControlMissing)
         let unknown = error.diagnosed(on: facts("xe"), of: .h264)
-        #expect(unknown.cause == .firmwareMissing && unknown.message.contains("not known here"))
+        #expect(unknown.cause == .firmwareMissing && unknown.message.contains("is unknown"))
         let none = error.diagnosed(on: facts("i915", huC: .unavailable(code: 65)), of: .h264)
         #expect(none.cause == .firmwareMissing && none.message.contains("errno 65"))
         #expect(none.remedies.contains { $0.contains("enable_guc=3") })

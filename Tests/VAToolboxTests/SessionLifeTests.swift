@@ -119,7 +119,10 @@ import Testing
             for try await _ in samples { throw DiskIsFull() }
         }
         let error = await MediaError.of { for index in 0..<1000 { try await rig.encode(index) } }
-        #expect(error?.code == .cancelled && error?.message.contains("nobody takes the samples") == true)
+        #expect(
+            error?.code == .cancelled
+                && error?.message.contains("the consumer of the session's samples has ended") == true
+        )
         await #expect(throws: DiskIsFull.self) { try await writing.value }
         #expect(await MediaError.of { try await rig.session.finish() }?.code == .cancelled)
         _ = await rig.events()  // they end

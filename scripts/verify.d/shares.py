@@ -22,6 +22,7 @@ SHARES = {
     "bench": [Share(1, "{seed}")],
     "bench-cost": [Share(1, "--only quick", "quick"), Share(6, "")],
     "benchmarks": [Share(8, "--rounds 6", "6 rounds"), Share(10, "")],
+    "concurrency": [Share(1, "--sample", "sample"), Share(2, "")],
     "coverage": [Share(14, "")],
     "docker": [Share(11, "")],
     "documentation": [Share(1, "")],

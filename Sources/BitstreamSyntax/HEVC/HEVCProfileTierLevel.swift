@@ -117,6 +117,26 @@ public struct HEVCProfile: Hashable, Sendable {
         profileIdc == idc || idc < 32 && profileCompatibilityFlags & (0x8000_0000 >> idc) != 0
     }
 
+    /// The profile as people write it: `Main 10`, `Main 4:2:2 12 Intra`; `profile 11` for one without a name here.
+    public var name: String {
+        switch profileIdc {
+        case 1: "Main"
+        case 2: "Main 10"
+        case 3: "Main Still Picture"
+        case 4: rangeExtensionName
+        default: "profile \(profileIdc)"
+        }
+    }
+
+    // HEVC A.3.5, table A.2
+    private var rangeExtensionName: String {
+        let depth = constraints.max8bit ? "" : constraints.max10bit ? "10" : constraints.max12bit ? "12" : "16"
+        let chroma = constraints.max420chroma ? "" : constraints.max422chroma ? "4:2:2" : "4:4:4"
+        let kind = constraints.onePictureOnly ? "Still Picture" : constraints.intra ? "Intra" : ""
+        let parts = constraints.maxMonochrome ? ["Monochrome", depth, kind] : ["Main", chroma, depth, kind]
+        return parts.filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
     mutating func visit(
         _ visitor: inout some SyntaxVisitor,
         prefix: String,

@@ -36,16 +36,8 @@ extension HEVCSequenceParameterSet {
     public var maxNumReorderPics: Int { Int(subLayerOrdering.subLayers.last?.maxNumReorderPics ?? 0) }
     /// The size of the decoded picture buffer in pictures, with all sub-layers decoded.
     public var maxDecPicBuffering: Int { Int(subLayerOrdering.subLayers.last?.maxDecPicBufferingMinus1 ?? 0) + 1 }
-    /// The profile as people write it: `Main 10`; the number of one without a name here.
-    public var profileName: String {
-        switch profileTierLevel.general.profileIdc {
-        case 1: "Main"
-        case 2: "Main 10"
-        case 3: "Main Still Picture"
-        case 4: "Range Extensions"
-        case let other: "\(other)"
-        }
-    }
+    /// The profile as people write it: `Main 10`.
+    public var profileName: String { profileTierLevel.general.name }
 
     /// Sets the conformance window so that a picture of this size is output, from the upper left corner.
     ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// `chroma_format_idc`: how densely the chroma planes are sampled.
-public enum ChromaFormat: UInt32, Sendable, Hashable, CaseIterable {
+public enum ChromaFormat: UInt32, Sendable, Hashable, CaseIterable, Comparable {
     /// 4:0:0, luma only.
     case monochrome = 0
     /// 4:2:0, half the width and half the height.
@@ -11,10 +11,23 @@ public enum ChromaFormat: UInt32, Sendable, Hashable, CaseIterable {
     /// 4:4:4, full size.
     case yuv444 = 3
 
+    /// Whether the first has less chroma than the second.
+    public static func < (first: ChromaFormat, second: ChromaFormat) -> Bool { first.rawValue < second.rawValue }
+
     /// `SubWidthC`: luma samples for each chroma sample in a row; 1 for monochrome.
     public var horizontalSubsampling: Int { self == .yuv420 || self == .yuv422 ? 2 : 1 }
     /// `SubHeightC`: luma samples for each chroma sample in a column; 1 for monochrome.
     public var verticalSubsampling: Int { self == .yuv420 ? 2 : 1 }
+
+    /// The name in the field, for example `4:2:0`.
+    public var name: String {
+        switch self {
+        case .monochrome: "4:0:0"
+        case .yuv420: "4:2:0"
+        case .yuv422: "4:2:2"
+        case .yuv444: "4:4:4"
+        }
+    }
 }
 
 /// Width and height in luma samples.

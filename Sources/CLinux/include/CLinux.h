@@ -36,6 +36,14 @@ int linux_open_again(int fd);
 /// pthread_setname_np(3) for the calling thread; the name has at most 15 bytes.
 int linux_name_thread(const char *_Nonnull name);
 
+/// Marks the calling thread with a number, 0 for none, for calls into foreign code that calls back on the same thread.
+///
+/// @return The mark that it had.
+uintptr_t linux_mark_thread(uintptr_t mark);
+
+/// The mark of the calling thread.
+uintptr_t linux_thread_mark(void);
+
 /// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST if there is something under the new name.
 int linux_rename_without_replacing(const char *_Nonnull from, const char *_Nonnull to);
 

@@ -81,6 +81,55 @@ void pixel_kernel_copy_rows(
     void *_Nonnull target, ptrdiff_t target_stride, const void *_Nonnull source, ptrdiff_t source_stride,
     size_t bytes_per_row, size_t rows, _Bool for_device);
 
+/// The samples of one component of a picture.
+struct pixel_kernel_samples {
+    /// The little-endian word of the first sample, aligned to its size.
+    void *_Nonnull base;
+    /// Bytes from a row to the next one, and from a sample to the next one.
+    ptrdiff_t stride, step;
+    /// Bytes of the word that holds a sample: 1, 2 or 4.
+    ptrdiff_t word_size;
+    /// Bits of the word below the sample.
+    uint32_t shift;
+};
+
+/// Copies samples, bit by bit, from one arrangement in memory to another that does not overlap it.
+///
+/// What else is in a word of 4 bytes stays; smaller words are zero beside the sample.
+///
+/// @param mask The largest code: all bits of a sample.
+void pixel_kernel_move_samples(
+    const struct pixel_kernel_samples *_Nonnull source, const struct pixel_kernel_samples *_Nonnull target,
+    ptrdiff_t width, ptrdiff_t height, uint32_t mask);
+
+/// Three planes with one sample after the other, of one byte each or in the lower bits of 16-bit words.
+struct pixel_kernel_planes {
+    /// The first samples of luma, Cb and Cr; or of green, blue and red.
+    void *_Nonnull base[3];
+    /// Bytes from a row to the next one.
+    ptrdiff_t stride[3];
+    /// Luma samples in a row and rows.
+    ptrdiff_t width, height;
+    /// Luma samples for each chroma sample in a row and in a column: 1 or 2.
+    ptrdiff_t across, down;
+    /// 8, 10 or 12; samples of 8 bits are bytes.
+    int32_t depth;
+};
+
+/// Converts planes to another depth, matrix or range. As `pixel_kernel_convert`, but for any chroma format and with values of
+/// 12 bits and 16 fractional bits in the transform.
+///
+/// `source` and `target` have the same size and chroma format, and do not overlap.
+void pixel_kernel_convert_planes(
+    const struct pixel_kernel_planes *_Nonnull source, const struct pixel_kernel_planes *_Nonnull target,
+    const struct pixel_kernel_transform *_Nonnull transform);
+
+/// Converts planes of green, blue and red of 8 bits to luma and chroma of 4:4:4. Coefficients are in the order blue, green,
+/// red, for values of 12 bits and with 16 fractional bits.
+void pixel_kernel_convert_rgb_planes(
+    const struct pixel_kernel_planes *_Nonnull source, const struct pixel_kernel_planes *_Nonnull target,
+    const struct pixel_kernel_bgr_transform *_Nonnull transform);
+
 /// Two planes of the same size with one sample after the other.
 struct pixel_kernel_plane_pair {
     const void *_Nonnull first;

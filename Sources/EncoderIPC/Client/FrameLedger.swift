@@ -16,7 +16,10 @@ struct CodedRing: Sendable {
     static func byteCount(for configuration: EncoderConfiguration) -> Int {
         let sides = 1...PixelBuffer.maximumDimension
         guard sides.contains(configuration.width), sides.contains(configuration.height) else { return 1 << 20 }
-        return max(1 << 20, configuration.width * configuration.height * 3 / 2 * (configuration.bitDepth > 8 ? 4 : 2))
+        let chroma = configuration.chromaFormat
+        let luma = configuration.width * configuration.height
+        let samples = luma + 2 * luma / (chroma.horizontalSubsampling * chroma.verticalSubsampling)
+        return max(1 << 20, samples * (configuration.bitDepth > 8 ? 4 : 2))
     }
 
     /// Copies data out, so that the helper can change them no more and their place is free again.
@@ -26,7 +29,7 @@ struct CodedRing: Sendable {
         guard (0...mapping.byteCount).contains(offset), (0...mapping.byteCount - offset).contains(byteCount) else {
             throw MediaError(
                 .malformedData,
-                "\(HelperLink.peer) gave a frame outside of the memory for coded frames",
+                "\(HelperLink.peer) returned a frame outside of the memory for coded frames",
                 given: "\(byteCount) bytes at \(offset)",
                 allowed: "\(mapping.byteCount) bytes"
             )
@@ -157,7 +160,7 @@ final class FrameLedger: Sendable {
             taken.copies += Int(copies)
             tell(taken)
         case .callFailed(let error): fail(error, keepsPictures: true)
-        default: throw lie("answered another order", "\(message.kind)")
+        default: throw lie("replied to another request", "\(message.kind)")
         }
         let isRoom = state.withLock { state in
             state.unanswered.removeFirst()
@@ -200,7 +203,7 @@ final class FrameLedger: Sendable {
             let (link, taken) = state.withLock { ($0.link, $0.taken) }
             try link?.tell(.taken(count: taken), within: .seconds(10))
         case .failed(let error): fail(error, keepsPictures: true)
-        default: throw lie("sent what does not belong here", "\(message.kind)")
+        default: throw lie("sent an unexpected message", "\(message.kind)")
         }
         return false
     }
@@ -228,7 +231,7 @@ final class FrameLedger: Sendable {
             return false
         }
         guard isKnown, let properties else {
-            throw lie("gave a frame that it did not have", "frame \(notice.number)")
+            throw lie("returned a frame that it did not have", "frame \(notice.number)")
         }
         let format = properties.formatDescription
         if let reason = notice.formatDescription?
@@ -276,6 +279,6 @@ extension FormatDescription {
         guard (self.width, self.height) == (width, height) else {
             return "encodes \(self.width)x\(self.height) instead of \(width)x\(height)"
         }
-        return parameterSets.isEmpty ? "gives no parameter sets" : nil
+        return parameterSets.isEmpty ? "returned no parameter sets" : nil
     }
 }

@@ -19,6 +19,8 @@ final class HelperHost: Sendable {
         /// Whether an encoder in it has failed: what the driver left behind is not for others.
         var isRetired = false
         var connections = 0
+        /// Takes what the helper logs, on the host's thread; never blocks.
+        var log: @Sendable (HelperLogLine) -> Void
         /// How the process ended by itself.
         var ending: HelperProcess.Ending?
     }
@@ -29,8 +31,7 @@ final class HelperHost: Sendable {
 
     private let control: Channel
     private let metrics: HelperMetrics
-    private let log: @Sendable (HelperLogLine) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Open when the helper has greeted, or is gone.
     private let greeted = Latch()
     /// Open when the helper is gone.
@@ -77,7 +78,7 @@ final class HelperHost: Sendable {
     ) {
         control = Channel(socket, peer: Self.peer)
         self.metrics = metrics
-        self.log = log
+        state = Mutex(State(log: log))
     }
 
     /// What the host's thread needs to start the process, handed over to it.
@@ -110,7 +111,7 @@ final class HelperHost: Sendable {
         func start() throws(MediaError) -> HelperProcess {
             try ends.withLock { (ends) throws(MediaError) in
                 let taken = ends.take()
-                guard let taken else { throw MediaError(.invalidState, "a helper is started once") }
+                guard let taken else { throw MediaError(.invalidState, "the helper was already started") }
                 return try HelperProcess(path: path, environment, socket: taken.socket, log: taken.log)
             }
         }
@@ -180,6 +181,9 @@ final class HelperHost: Sendable {
         return try HelperLink.start(try Descriptor.duplicate(sockets.near.number), host: self, handlers: handlers)
     }
 
+    /// From now on another function takes what the helper logs.
+    func setLog(_ log: @escaping @Sendable (HelperLogLine) -> Void) { state.withLock { $0.log = log } }
+
     // MARK: - The end
 
     /// Lets nobody else in.
@@ -197,7 +201,7 @@ final class HelperHost: Sendable {
         let process = state.withLock { state in
             if state.failure == nil {
                 var failure = error
-                failure.message = "\(Self.peer) was ended, since another encoder in it failed: \(error.message)"
+                failure.message = "\(Self.peer) was killed because another encoder in it failed: \(error.message)"
                 failure.isPermanent = false
                 state.failure = failure
             }
@@ -238,6 +242,8 @@ final class HelperHost: Sendable {
             conclude(error, launch, &tail)
         }
     }
+
+    private func log(_ line: HelperLogLine) { state.withLock { $0.log }(line) }
 
     /// Receives until the helper's end.
     private func receive(_ launch: Launch?, _ tail: inout LogTail) throws(MediaError) {
@@ -299,7 +305,7 @@ final class HelperHost: Sendable {
             failure.call = launch?.path
         }
         if error == nil, wasForced {
-            failure.message = "\(Self.peer) closed its connection and did not end\(tail.explanation)"
+            failure.message = "\(Self.peer) closed its connection but did not exit\(tail.explanation)"
         }
         let (own, wasAsked) = state.withLock { state in
             if error == nil, state.failure == nil, !wasForced { state.ending = ending }

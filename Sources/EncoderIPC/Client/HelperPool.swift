@@ -4,33 +4,33 @@ internal import Logging
 public import MediaTypes
 internal import Synchronization
 
-/// Starts helper processes, and decides which encoder works in which of them.
+/// Starts helper processes, and assigns encoders to them.
 ///
 /// Safe to use from several threads. A helper ends with the last encoder in it; a spare one ends with its pool.
 public final class HelperPool: Sendable {
-    /// What a pool does.
+    /// Options of a pool.
     public struct Options: Sendable {
         /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
         public var path: String?
-        /// How many encoders may work in one helper at once, 1...1000.
+        /// How many encoders may run in one helper at the same time, 1...1000.
         ///
-        /// With 1 an encoder that fails harms no other. With more there are fewer processes, and encoders of one driver
-        /// share what it keeps in memory; but the end of a helper is the end of every encoder in it, and a helper in
-        /// which an encoder has failed takes no more of them. No frame is lost either way.
+        /// With 1, an encoder that fails affects no other. A larger number saves processes, and encoders of one driver
+        /// share its memory. But when a helper ends, all of its encoders end, and a helper in which an encoder has
+        /// failed accepts no more. No frame is lost either way.
         public var encodersPerHelper = 1
-        /// Whether a helper without an encoder is kept running, so that the next encoder need not wait for the start of a
-        /// process. It is started with the pool, and again each time it was taken or is found to have ended. Its
-        /// environment is that of this process when it was started.
+        /// Whether a spare helper is kept running, so that the next encoder does not wait for the start of a process.
+        /// It is started with the pool, and again after it was used or has ended. It has the environment that this
+        /// process had at that time.
         public var keepsSpare = false
-        /// Takes what helpers log, on threads of the pool; never blocks. Lines go to swift-log under the label
-        /// `vatoolbox.helper` unless this is replaced.
+        /// Receives the log lines of helpers, on threads of the pool; must not block. Lines go to swift-log under the
+        /// label `vatoolbox.helper` unless this is replaced.
         public var log: @Sendable (HelperLogLine) -> Void = { HelperPool.logToSwiftLog($0) }
 
-        /// Makes the defaults: one encoder in each helper, no spare.
+        /// Creates the defaults: one encoder per helper, no spare.
         public init() {}
     }
 
-    /// The pool of sessions that were given none: one encoder in each helper, no spare.
+    /// The default pool of sessions: one encoder per helper, no spare.
     public static let standard = HelperPool(unchecked: .init())
 
     /// What the pool does.
@@ -48,7 +48,7 @@ public final class HelperPool: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a pool, and starts its spare helper if it keeps one; that this fails is told when an encoder is wanted.
+    /// Creates a pool, and starts its spare helper if it keeps one; a failure is reported when an encoder is requested.
     ///
     /// - Throws: `invalidArgument` if ``Options/encodersPerHelper`` is out of range.
     public convenience init(_ options: Options) throws(MediaError) {
@@ -73,11 +73,17 @@ public final class HelperPool: Sendable {
 
     /// Opens a connection to a helper that has greeted.
     ///
-    /// - Parameter patience: How long a helper may take to start.
+    /// - Parameters:
+    ///   - patience: How long a helper may take to start.
+    ///   - logger: Takes what the helper logs if it has one encoder only; `nil` leaves it to the pool.
     /// - Throws: `unavailable` if there is no helper program or it cannot be run, `deadlineExceeded`, `outOfMemory`, and
     ///   the end of the helper.
-    func connect(_ handlers: HelperLink.Handlers, within patience: Duration) throws(MediaError) -> HelperLink {
-        let host = try place()
+    func connect(
+        _ handlers: HelperLink.Handlers,
+        within patience: Duration,
+        logger: Logger? = nil
+    ) throws(MediaError) -> HelperLink {
+        let host = try place(logger)
         do {
             try host.awaitGreeting(within: patience)
             return try host.connect(handlers)
@@ -88,8 +94,9 @@ public final class HelperPool: Sendable {
     }
 
     /// A helper in which a place is kept for one more encoder.
-    private func place() throws(MediaError) -> HelperHost {
+    private func place(_ logger: Logger?) throws(MediaError) -> HelperHost {
         let limit = options.encodersPerHelper
+        let log = limit > 1 ? nil : logger.map { logger in { @Sendable line in Self.log(line, to: logger) } }
         let host = try state.withLock { (state) throws(MediaError) -> HelperHost in
             state.shared.removeAll { $0.host?.isOpen != true }
             if let host = state.shared.lazy.compactMap(\.host).first(where: { $0.reserve(limit: limit) }) {
@@ -97,6 +104,7 @@ public final class HelperPool: Sendable {
             }
             let spare = state.spare.take()
             let host = if let spare, spare.reserve(limit: limit) { spare } else { try start(reserving: limit) }
+            if let log { host.setLog(log) }
             if limit > 1 { state.shared.append(Shared(host: host)) }
             return host
         }
@@ -114,7 +122,8 @@ public final class HelperPool: Sendable {
         try HelperHost.start(path: try HelperLocation.find(options.path), log: options.log)
     }
 
-    /// Starts a spare if one is to be kept and there is none. Who needs a helper is told what is wrong, this is not.
+    /// Starts a spare if one is to be kept and there is none. Errors are ignored here and reported to callers that need
+    /// a helper.
     private func keepSpare() {
         guard options.keepsSpare else { return }
         state.withLock { state in
@@ -124,7 +133,9 @@ public final class HelperPool: Sendable {
 
     private static let logger = Logger(label: "vatoolbox.helper")
 
-    private static func logToSwiftLog(_ line: HelperLogLine) {
+    private static func logToSwiftLog(_ line: HelperLogLine) { log(line, to: logger) }
+
+    private static func log(_ line: HelperLogLine, to logger: Logger) {
         // What libraries and drivers write to standard error has no level.
         logger.log(level: line.level.flatMap { Logger.Level(rawValue: $0) } ?? .info, "\(line.text)")
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+public import Logging
 public import MediaTypes
 
 /// Makes encoders that work in helper processes: a driver that crashes, aborts or hangs ends such a process and not this
@@ -26,6 +27,8 @@ public struct RemoteEncoderFactory: EncoderFactory {
     public let pool: HelperPool
     /// How long they are waited for.
     public let deadlines: Deadlines
+    /// Takes what their helpers log; `nil` leaves it to ``HelperPool/Options/log``.
+    public let logger: Logger?
 
     /// Makes a factory.
     ///
@@ -33,10 +36,18 @@ public struct RemoteEncoderFactory: EncoderFactory {
     ///   - identity: The encoder's name and codec, as the helper knows them; for example `x264` and H.264.
     ///   - pool: Where the encoders work.
     ///   - deadlines: How long they are waited for.
-    public init(_ identity: EncoderIdentity, pool: HelperPool = .standard, deadlines: Deadlines = .init()) {
+    ///   - logger: Takes what their helpers log, where ``HelperPool/Options/encodersPerHelper`` is 1; `nil` leaves it to
+    ///     ``HelperPool/Options/log``. A helper that several encoders share does not say whom a line is about.
+    public init(
+        _ identity: EncoderIdentity,
+        pool: HelperPool = .standard,
+        deadlines: Deadlines = .init(),
+        logger: Logger? = nil
+    ) {
         self.identity = identity
         self.pool = pool
         self.deadlines = deadlines
+        self.logger = logger
     }
 
     /// Creates the encoder in a helper of the pool.
@@ -45,7 +56,7 @@ public struct RemoteEncoderFactory: EncoderFactory {
     ///   `deadlineExceeded`; the end of the helper, with its signal and its last lines.
     public func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
         try RemoteEncoder(identity, request, deadlines) { (handlers) throws(MediaError) in
-            try pool.connect(handlers, within: deadlines.start)
+            try pool.connect(handlers, within: deadlines.start, logger: logger)
         }
     }
 }

@@ -17,7 +17,7 @@ struct MessageHeader: Hashable {
     static let lengthPosition = 12
     static let magic: [UInt8] = Array("VTIP".utf8)
     /// Raised by every change that an older helper or client would not understand.
-    static let version: UInt16 = 9
+    static let version: UInt16 = 10
     /// The longest payload. A message with its header fits into the smallest send buffer that sockets have by default.
     static let maximumPayload = 128 << 10
 

@@ -25,7 +25,11 @@ struct PictureMemory {
     /// - Throws: `malformedData` if the slot is in use.
     mutating func add(_ memory: Slot, slot: UInt32) throws(MediaError) {
         guard slots[slot] == nil, slots.count < Self.maximumSlots else {
-            throw MediaError(.malformedData, "memory for pictures has no free slot", given: "slot \(slot)")
+            throw MediaError(
+                .malformedData,
+                "the slot for picture memory is in use, or all slots are",
+                given: "slot \(slot)"
+            )
         }
         slots[slot] = memory
     }
@@ -36,7 +40,7 @@ struct PictureMemory {
     }
 
     private static func emptySlot(_ slot: UInt32) -> MediaError {
-        MediaError(.malformedData, "there is no such memory in the slot", given: "slot \(slot)")
+        MediaError(.malformedData, "the slot holds no such memory", given: "slot \(slot)")
     }
 
     /// The picture of a frame where it lies.

@@ -26,7 +26,7 @@ final class RingWriter: Sendable {
         guard data.count <= mapping.byteCount else {
             throw MediaError(
                 .frameFailed,
-                "a coded frame is larger than the memory for coded frames",
+                "a coded frame is larger than the shared memory for coded frames",
                 given: "\(data.count) bytes",
                 allowed: "\(mapping.byteCount) bytes"
             )
@@ -72,6 +72,8 @@ final class RingWriter: Sendable {
             state.isAsked = false
             return state.space.release(total: total)
         }
-        if !isTrue { throw MediaError(.malformedData, "the client took frames that were not there", given: "\(total)") }
+        if !isTrue {
+            throw MediaError(.malformedData, "the client released frames that it did not have", given: "\(total)")
+        }
     }
 }

@@ -78,7 +78,9 @@ final class Channel: Sendable {
         var number = descriptor ?? -1
         while linux_send_message(socket.number, bytes, bytes.count, &number, descriptor == nil ? 0 : 1) < 0 {
             guard errno == EAGAIN else { throw systemError("sendmsg", "\(peer) cannot be reached") }
-            if deadline.isOver { throw MediaError(.deadlineExceeded, "\(peer) takes no message", call: "sendmsg") }
+            if deadline.isOver {
+                throw MediaError(.deadlineExceeded, "\(peer) does not accept messages", call: "sendmsg")
+            }
             _ = try waitForEvents([(socket.number, POLLOUT)], until: deadline)
         }
     }
@@ -99,7 +101,7 @@ final class Channel: Sendable {
             case .message(let message): return message
             case .end: return nil
             case .nothing:
-                if deadline.isOver { throw MediaError(.deadlineExceeded, "\(peer) sends no message", call: "recvmsg") }
+                if deadline.isOver { throw MediaError(.deadlineExceeded, "\(peer) sent no message", call: "recvmsg") }
                 _ = try waitForEvents([(socket.number, POLLIN)], until: deadline)
             }
         }
@@ -139,11 +141,11 @@ final class Channel: Sendable {
                 if length == 0 || status == ECONNRESET { return .end }
                 if status == EAGAIN { return .nothing }
                 if status == EMSGSIZE {
-                    let message = "\(peer) sent more than a message, or descriptors for which there is no room"
+                    let message = "\(peer) sent an oversized message or too many descriptors"
                     throw MediaError(.malformedData, message, call: "recvmsg", status: Int(status))
                 }
                 errno = status
-                throw systemError("recvmsg", "\(peer) sent what cannot be received")
+                throw systemError("recvmsg", "receiving from \(peer) failed")
             }
             defer { incoming.sequence &+= 1 }
             do throws(WireError) {

@@ -21,7 +21,7 @@ struct Descriptor: ~Copyable, Sendable {
     /// A second descriptor of the same file, close-on-exec, whose number is at least `minimum`.
     static func duplicate(_ number: Int32, atLeast minimum: Int32 = 3) throws(MediaError) -> Descriptor {
         let copy = fcntl(number, F_DUPFD_CLOEXEC, minimum)
-        guard copy >= 0 else { throw systemError("fcntl(F_DUPFD_CLOEXEC)", "no descriptor is left") }
+        guard copy >= 0 else { throw systemError("fcntl(F_DUPFD_CLOEXEC)", "the limit of descriptors is reached") }
         return Descriptor(owning: copy)
     }
 
@@ -47,14 +47,16 @@ struct DescriptorPair: ~Copyable {
     /// The ends of a pipe, both close-on-exec: `near` reads what `far` writes.
     static func pipe() throws(MediaError) -> DescriptorPair {
         var numbers: [Int32] = [-1, -1]
-        guard linux_pipe(&numbers) == 0 else { throw systemError("pipe2", "no pipe can be made") }
+        guard linux_pipe(&numbers) == 0 else { throw systemError("pipe2", "a pipe cannot be created") }
         return DescriptorPair(numbers)
     }
 
     /// The ends of a socket that keeps messages apart, both close-on-exec.
     static func sockets() throws(MediaError) -> DescriptorPair {
         var numbers: [Int32] = [-1, -1]
-        guard linux_message_sockets(&numbers) == 0 else { throw systemError("socketpair", "no socket can be made") }
+        guard linux_message_sockets(&numbers) == 0 else {
+            throw systemError("socketpair", "a socket cannot be created")
+        }
         return DescriptorPair(numbers)
     }
 }

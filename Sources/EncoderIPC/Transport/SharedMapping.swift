@@ -29,7 +29,7 @@ final class SharedMapping: @unchecked Sendable {
         else {
             throw MediaError(
                 .malformedData,
-                "what was sent is no shared memory of that size",
+                "the received descriptor is not shared memory of the stated size",
                 given: "\(byteCount) bytes"
             )
         }
@@ -48,9 +48,11 @@ final class SharedMapping: @unchecked Sendable {
     /// - Parameter name: Shown in `/proc`.
     static func makeMemory(named name: String, byteCount: Int) throws(MediaError) -> Descriptor {
         let number = linux_memfd_create(name)
-        guard number >= 0 else { throw systemError("memfd_create", "no shared memory can be made") }
+        guard number >= 0 else { throw systemError("memfd_create", "shared memory cannot be created") }
         let descriptor = Descriptor(owning: number)
-        guard ftruncate(number, byteCount) == 0 else { throw systemError("ftruncate", "no shared memory can be made") }
+        guard ftruncate(number, byteCount) == 0 else {
+            throw systemError("ftruncate", "shared memory cannot be created")
+        }
         guard linux_seal_size(number) == 0 else { throw systemError("fcntl(F_ADD_SEALS)", "memory cannot be sealed") }
         return descriptor
     }

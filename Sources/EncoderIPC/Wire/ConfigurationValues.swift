@@ -161,6 +161,7 @@ extension EncoderConfiguration: WireStructure {
         try visitor.field(&profile)
         try visitor.field(&h264Level)
         try visitor.field(&hevcLevel)
+        try visitor.field(&chromaFormat)
         try visitor.field(&bitDepth)
         try visitor.field(&prefersBitDepth)
         try visitor.field(&frameRate)

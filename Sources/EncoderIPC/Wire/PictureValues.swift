@@ -22,6 +22,7 @@ enum WireLimits {
 }
 
 extension VideoCodec: WireValue {}
+extension ChromaFormat: WireValue {}
 extension PixelFormat: WireValue {}
 extension ColorDescription.Primaries: WireValue {}
 extension ColorDescription.Transfer: WireValue {}

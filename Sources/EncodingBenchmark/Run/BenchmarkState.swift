@@ -32,12 +32,16 @@ struct BenchmarkState {
         }
         let header = journal.header
         guard header.plan == options.plan else {
-            throw MediaError(.invalidArgument, "the folder has a benchmark of another plan", given: options.folder)
+            throw MediaError(
+                .invalidArgument,
+                "the folder contains a benchmark with another plan",
+                given: options.folder
+            )
         }
         guard header.program == options.program else {
             throw MediaError(
                 .invalidArgument,
-                "the folder has a benchmark that another version began",
+                "the folder contains a benchmark that was started by another version",
                 given: header.program,
                 allowed: options.program
             )
@@ -54,9 +58,9 @@ struct BenchmarkState {
         guard isFinished || changes.isEmpty else {
             throw MediaError(
                 .invalidArgument,
-                "what the benchmark was begun on has changed",
+                "the machine or its software has changed since the benchmark was started",
                 given: changes.joined(separator: "; "),
-                remedies: ["begin anew in another folder, which --output names", "go back to what it was begun on"]
+                remedies: ["start again in another folder with --output", "restore the original machine or software"]
             )
         }
     }
@@ -89,7 +93,11 @@ struct BenchmarkState {
         let described = clip.described
         if let known = journal.clips.first(where: { $0.id == described.id }) {
             guard known == described else {
-                throw MediaError(.invalidArgument, "a clip has changed since the benchmark began", given: known.source)
+                throw MediaError(
+                    .invalidArgument,
+                    "a clip has changed since the benchmark was started",
+                    given: known.source
+                )
             }
         } else {
             try journal.add(described)

@@ -17,7 +17,12 @@ public struct Distribution: Sendable, Hashable {
             throw MediaError(.invalidArgument, "nothing was measured", given: "no values", allowed: "at least one")
         }
         if let bad = sorted.first(where: { !$0.isFinite }) {
-            throw MediaError(.invalidArgument, "a measured value is no number", given: "\(bad)", allowed: "finite ones")
+            throw MediaError(
+                .invalidArgument,
+                "a measured value is not a finite number",
+                given: "\(bad)",
+                allowed: "finite ones"
+            )
         }
         self.sorted = sorted
     }

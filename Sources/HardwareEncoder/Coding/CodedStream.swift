@@ -42,8 +42,9 @@ protocol CodedStream: Sendable {
     ///
     /// - Parameter hasPackedHeaders: Whether it is sent headers; else it has to know by itself what is shown.
     func contextSize(hasPackedHeaders: Bool) -> PictureSize
-    /// How samples lie in the surfaces that pictures of a profile are coded from.
-    static func pixelFormat(_ profile: VideoProfile) -> PixelFormat
+    /// Chroma format and depth of the surfaces that pictures of a profile are coded from, as the format in which pictures
+    /// with them come.
+    static func pixelFormat(_ profile: VideoProfile, _ configuration: EncoderConfiguration) -> PixelFormat
     /// The quantizer from which slices count theirs, 0...51.
     var initialQuantizer: Int { get }
     /// More bytes than a coded picture has.
@@ -149,7 +150,7 @@ extension CodedStream {
         let rate = max(64, limit.bitsPerSecond / 64 * 64)
         let size = max(16, limit.bufferSize / 16 * 16)
         if case .constantBitRate(let asked, _) = configuration.rateControl, asked != rate {
-            let reason = "\(codecName) tells constant rates in 64 bit/s"
+            let reason = "\(codecName) signals constant bitrates in units of 64 bit/s"
             adjustments.append(
                 Adjustment(property: "bitrate", requested: "\(asked) bit/s", used: "\(rate) bit/s", reason: reason)
             )

@@ -53,7 +53,7 @@ struct H264Stream: CodedStream {
     var codedSize: PictureSize { sequence.codedSize }
     /// The cropping is in the sequence's parameters.
     func contextSize(hasPackedHeaders: Bool) -> PictureSize { codedSize }
-    static func pixelFormat(_ profile: VideoProfile) -> PixelFormat { .nv12 }
+    static func pixelFormat(_ profile: VideoProfile, _ configuration: EncoderConfiguration) -> PixelFormat { .nv12 }
     var initialQuantizer: Int { 26 + Int(picture.picInitQpMinus26) }
 
     /// More bytes than a coded picture has. A macroblock has at most 3200 bits (H.264 A.3.1), slices have headers, and
@@ -88,7 +88,7 @@ extension H264Stream {
         guard configuration.profile == nil, configuration.bitDepth == 8, let chosen else {
             throw MediaError(
                 .unsupported,
-                "the encoder has not the profile",
+                "the encoder does not have the profile",
                 given: configuration.profile?.rawValue ?? "\(configuration.bitDepth) bits",
                 allowed: available.map(\.rawValue).joined(separator: ", "),
                 cause: .profileMissing
@@ -294,7 +294,7 @@ extension H264SequenceParameterSet {
         case .h264Main:
             profileIdc = 77
             constraintSet1Flag = true
-        case .h264High, .h264High10, .hevcMain, .hevcMain10: profileIdc = 100
+        default: profileIdc = 100
         }
         levelIdc = UInt32(level.levelIDC)
         if isLevel1b, profileIdc != 100 {

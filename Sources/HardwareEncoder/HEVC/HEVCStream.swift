@@ -11,7 +11,7 @@ struct HEVCStream: CodedStream {
 
     static let codec = VideoCodec.hevc
     static let codecName = "HEVC"
-    static let profiles: [VideoProfile] = [.hevcMain, .hevcMain10]
+    static let profiles = VideoProfile.allCases.filter { $0.codec == .hevc }
 
     let configuration: EncoderConfiguration
     let profile: VideoProfile
@@ -36,8 +36,8 @@ struct HEVCStream: CodedStream {
         self.tools = tools
         profile = try Self.profile(configuration, among: traits.profiles)
         var adjustments: [Adjustment] = []
-        if configuration.bitDepth != Self.pixelFormat(profile).bitDepth {
-            let (asked, used) = (configuration.bitDepth, Self.pixelFormat(profile).bitDepth)
+        let (asked, used) = (configuration.bitDepth, Self.pixelFormat(profile, configuration).bitDepth)
+        if asked != used {
             let reason = "profile \(profile.rawValue) is coded with \(used) bits"
             adjustments.append(
                 Adjustment(property: "bit depth", requested: "\(asked)", used: "\(used)", reason: reason)
@@ -60,19 +60,27 @@ struct HEVCStream: CodedStream {
 
     var profileName: String { sequence.profileName }
     var levelName: String { level.name }
-    var levelLimit: RateLimit { level.maximumRate }
+    var levelLimit: RateLimit { level.maximumRate(in: profile) }
     var codedSize: PictureSize { sequence.codedSize }
     var initialQuantizer: Int { 26 + Int(picture.initQpMinus26) }
 
     /// The sequence's parameters have no conformance window: drivers that write headers crop to the size of the context.
     func contextSize(hasPackedHeaders: Bool) -> PictureSize { hasPackedHeaders ? codedSize : sequence.displaySize }
 
-    static func pixelFormat(_ profile: VideoProfile) -> PixelFormat { profile == .hevcMain10 ? .p010 : .nv12 }
+    /// That of the profile in Main and Main 10, else that of the configuration.
+    static func pixelFormat(_ profile: VideoProfile, _ configuration: EncoderConfiguration) -> PixelFormat {
+        let isExtended = profile.isRangeExtension
+        let depth = isExtended ? configuration.bitDepth : profile.maximumBitDepth
+        let format = PixelFormat.preferred(isExtended ? configuration.chromaFormat : .yuv420, bitDepth: depth)
+        return format == .i420 ? .nv12 : format ?? .nv12
+    }
 
     /// Somewhat more than the samples themselves have; what is larger is sent again with a larger buffer. Slices have
     /// headers, and constant rates are filled up.
     var largestPicture: Int {
-        let samples = codedSize.width * codedSize.height * 3 / 2
+        let chroma = sequence.chromaFormatIdc
+        let luma = codedSize.width * codedSize.height
+        let samples = luma + 2 * luma / (chroma.horizontalSubsampling * chroma.verticalSubsampling)
         return samples * sequence.lumaBitDepth / 8 * 25 / 24 + (rateLimit?.bufferSize ?? 0) / 8 + 65536
     }
 
@@ -93,12 +101,12 @@ extension HEVCStream {
         _ configuration: EncoderConfiguration,
         among profiles: [VideoProfile]
     ) throws(MediaError) -> VideoProfile {
-        let wanted = configuration.profile ?? (configuration.bitDepth > 8 ? .hevcMain10 : .hevcMain)
+        let wanted = configuration.leastHEVCProfile
         if profiles.contains(wanted) { return wanted }
         let available = Self.profiles.filter { profiles.contains($0) }
         throw MediaError(
             .unsupported,
-            "the encoder has not the profile",
+            "the encoder does not have the profile",
             given: wanted.rawValue,
             allowed: available.map(\.rawValue).joined(separator: ", "),
             cause: .profileMissing
@@ -139,7 +147,7 @@ extension HEVCStream {
         return level.reasonAgainst(width: width, height: height, frameRate: configuration.frameRate) == nil
             && level.decodedPictures(width: width, height: height) >= pictures
             && level.maximumSlices >= slices
-            && level.reasonAgainst(rate) == nil
+            && level.reasonAgainst(rate, in: configuration.leastHEVCProfile) == nil
     }
 
     /// The level that was asked for, else the lowest that takes the size, the rate, the slices and the pictures that are
@@ -162,17 +170,15 @@ extension HEVCStream {
             "the stream is beyond level \(configuration.hevcLevel?.name ?? "6.2-high")",
             given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept, "
                 + "\(slices) slices",
-            allowed: "the limits of tables A.8 and A.9"
+            allowed: "the limits of tables A.8 to A.10"
         )
     }
 
-    // HEVC A.3.2, A.3.3 and A.4.1
+    // HEVC A.3.2, A.3.3, A.3.5 and A.4.1
     private static func general(_ profile: VideoProfile, _ level: HEVCLevel) -> HEVCProfileTierLevel {
         var result = HEVCProfileTierLevel()
+        result.general = profile.hevcProfile ?? result.general
         result.general.tierFlag = level.isHighTier
-        result.general.profileIdc = profile == .hevcMain10 ? 2 : 1
-        // Main 10 takes streams of Main as well.
-        result.general.profileCompatibilityFlags = profile == .hevcMain10 ? 0x2000_0000 : 0x6000_0000
         result.general.progressiveSourceFlag = true
         result.general.frameOnlyConstraintFlag = true
         result.generalLevelIdc = UInt32(level.levelIDC)
@@ -207,6 +213,8 @@ extension HEVCStream {
         set.spsMaxSubLayersMinus1 = video.vpsMaxSubLayersMinus1
         set.profileTierLevel = video.profileTierLevel
         set.subLayerOrdering = video.subLayerOrdering
+        let format = pixelFormat(profile, configuration)
+        set.chromaFormatIdc = format.chromaFormat
         let size = tools.codedSize(width: configuration.width, height: configuration.height)
         set.picWidthInLumaSamples = UInt32(clamping: size.width)
         set.picHeightInLumaSamples = UInt32(clamping: size.height)
@@ -215,7 +223,7 @@ extension HEVCStream {
         } catch {
             throw MediaError(.invalidArgument, "the size cannot be coded: \(error)")
         }
-        let depth = UInt32(pixelFormat(profile).bitDepth - 8)
+        let depth = UInt32(format.bitDepth - 8)
         (set.bitDepthLumaMinus8, set.bitDepthChromaMinus8) = (depth, depth)
         set.log2MaxPicOrderCntLsbMinus4 = UInt32(orderCountBits - 4)
         set.log2MinLumaCodingBlockSizeMinus3 = UInt32(tools.minCbLog2Size - 3)

@@ -37,7 +37,7 @@ struct ImportedSurfaces: ~Copyable {
     private let columns: Int
     private let rows: Int
     private let format: FourCC?
-    private let needsEvenPlanes: Bool
+    private let quirks: Quirks
     /// More than a capture pool has. What is beyond it is imported again. Memory that its producer has let go of lives on
     /// here, so that there is a limit on it, too.
     private var entries = RecentValues<Key, Entry>(limit: 64, byteLimit: 256 << 20)
@@ -45,10 +45,10 @@ struct ImportedSurfaces: ~Copyable {
     /// - Parameters:
     ///   - display: Where the surfaces are.
     ///   - request: What surfaces that need no import are like: they have whole macroblocks.
-    ///   - needsEvenPlanes: Whether the driver takes planes only that ``areEven(_:_:)``.
-    init(_ display: consuming Display, _ request: SurfaceRequest, needsEvenPlanes: Bool) {
+    ///   - quirks: Which memory the driver would take and misread.
+    init(_ display: consuming Display, _ request: SurfaceRequest, quirks: Quirks) {
         self.display = display
-        self.needsEvenPlanes = needsEvenPlanes
+        self.quirks = quirks
         (columns, rows) = (request.width, request.height)
         format = request.format
     }
@@ -86,13 +86,13 @@ struct ImportedSurfaces: ~Copyable {
         _ sizes: [Int],
         _ buffer: PixelBuffer
     ) throws(MediaError) -> Surface {
-        if needsEvenPlanes, !Self.areEven(memory.planes, files) {
+        try checkMisreading(memory, files)
+        if let format, !buffer.format.lies(as: format) {
             throw MediaError(
                 .unsupported,
-                "the driver would read planes from elsewhere",
-                given: memory.planes.map { "\($0.layout.bytesPerRow) bytes a row from \($0.layout.offset) on" }
-                    .joined(separator: ", "),
-                allowed: "one memory, rows of one length, planes that begin with a whole row"
+                "the samples of the picture are arranged differently from the driver's surfaces",
+                given: buffer.format.rawValue,
+                allowed: format.description
             )
         }
         let hasRoom = hasRoom(memory.planes, buffer.format, files, sizes)
@@ -100,7 +100,7 @@ struct ImportedSurfaces: ~Copyable {
         if !hasRoom, buffer.isMapped {
             throw MediaError(
                 .unsupported,
-                "the planes have no room for whole macroblocks",
+                "the planes are too small for whole macroblocks",
                 given: "\(buffer.width)x\(buffer.height)",
                 allowed: "\(columns)x\(rows)"
             )
@@ -128,6 +128,33 @@ struct ImportedSurfaces: ~Copyable {
         return try calling(.frameFailed) { () throws(VAError) in
             try display.importSurface(layout, renderTargetFormat: buffer.format.renderTargetFormat)
         }
+    }
+
+    private func checkMisreading(_ memory: DMABuffer, _ files: [File]) throws(MediaError) {
+        if quirks.importsEvenPlanesOnly, !Self.areEven(memory.planes, files) {
+            throw MediaError(
+                .unsupported,
+                "the driver cannot import this layout of planes",
+                given: memory.planes.map { "\($0.layout.bytesPerRow) bytes a row from \($0.layout.offset) on" }
+                    .joined(separator: ", "),
+                allowed: "one object, one row length for all planes, planes that begin at a whole row"
+            )
+        }
+        if let vendor = quirks.readModifierVendor, !Self.isModifier(memory.modifier, of: vendor) {
+            throw MediaError(
+                .unsupported,
+                "the driver would misread the tiled memory of another GPU",
+                given: "format modifier 0x\(String(memory.modifier, radix: 16))",
+                allowed: "0 (linear), or a format modifier of the GPU that encodes"
+            )
+        }
+    }
+
+    /// Whether a format modifier is of no vendor (linear, or not told) or of this one; the vendor is in the upper 8 bits
+    /// (`drm_fourcc.h`).
+    static func isModifier(_ modifier: UInt64, of vendor: UInt8) -> Bool {
+        let stated = UInt8(modifier >> 56)
+        return stated == 0 || stated == vendor
     }
 
     /// Whether planes lie in one memory, have rows of one length, and begin a whole number of rows behind its beginning.
@@ -184,7 +211,7 @@ private final class KeptDescriptors {
             guard copy >= 0 else {
                 throw MediaError(
                     .outOfMemory,
-                    "a DMA-BUF cannot be kept open",
+                    "the descriptor of a DMA-BUF cannot be duplicated",
                     call: "fcntl(F_DUPFD_CLOEXEC)",
                     status: Int(errno)
                 )

@@ -27,13 +27,14 @@ struct PageSurfaces: ~Copyable {
 
     /// The surface of a picture.
     ///
-    /// - Returns: `nil` for a picture that is in no pages of a pool.
+    /// - Returns: `nil` for a picture that is in no pages of a pool, or lies in them otherwise than in surfaces.
     /// - Throws: if the driver does not take the pages.
     mutating func surface(_ buffer: PixelBuffer) throws(MediaError) -> Surface? {
+        guard buffer.format.lies(as: format) else { return nil }
         let pages = buffer.pages { pages in
             guard buffer.format.is420 else { return }
             // Beyond the surface's last column, too, for other encoders may have larger blocks.
-            let columns = (pages.planes.map(\.bytesPerRow).min() ?? 0) / format.bytesPerSample
+            let columns = (pages.planes.map(\.bytesPerRow).min() ?? 0) / buffer.format.bytesPerSample
             writable(pages).extend(width: buffer.width, height: buffer.height, columns: columns, rows: rows)
         }
         guard let pages else { return nil }

@@ -34,9 +34,10 @@ final class PictureConverter {
         var conversion: PictureConversion
     }
 
-    /// What can be asked of a device; `nil` if it has no processing unit. Limits of units differ, and are met where they are.
-    static func support(_ driver: DriverDescription) -> ConversionSupport? {
-        guard driver.processesPictures else { return nil }
+    /// What can be asked of a device that encodes pictures of a format; `nil` if it has no processing unit, and where the
+    /// result would be other than 4:2:0 of up to ten bits. Limits of units differ, and are met where they are.
+    static func support(_ driver: DriverDescription, _ format: PixelFormat) -> ConversionSupport? {
+        guard driver.processesPictures, [.nv12, .p010].contains(format) else { return nil }
         return ConversionSupport(
             formats: [.nv12, .p010, .bgra, .yuy2],
             matrices: [.bt709, .bt601Lines525, .bt601Lines625, .bt2020],
@@ -116,7 +117,7 @@ final class PictureConverter {
         else {
             throw MediaError(
                 .unsupported,
-                "the driver does not bring \(picture.format.fourCC) to \(targets.format?.description ?? "its format")",
+                "the driver does not convert \(picture.format.fourCC) to \(targets.format?.description ?? "its format")",
                 allowed: "\(capabilities.inputFormats) to \(capabilities.outputFormats)"
             )
         }

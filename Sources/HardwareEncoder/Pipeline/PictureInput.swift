@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import Logging
 internal import MediaTypes
 internal import VAAPI
@@ -25,6 +26,7 @@ final class PictureInput {
     private(set) var copies = 0
 
     private let pool: SurfacePool
+    private let format: FourCC
     private var imports: ImportedSurfaces
     /// `nil` if the driver takes no pages, or has refused some.
     private var pages: PageSurfaces?
@@ -51,7 +53,8 @@ final class PictureInput {
         logger: Logger
     ) {
         pool = SurfacePool(display.share(), request)
-        imports = ImportedSurfaces(display.share(), request, needsEvenPlanes: quirks.importsEvenPlanesOnly)
+        format = request.format ?? .nv12
+        imports = ImportedSurfaces(display.share(), request, quirks: quirks)
         pages = takesPages && trial.isAllowed ? PageSurfaces(display.share(), request) : nil
         self.trial = trial
         self.logger = logger
@@ -68,7 +71,9 @@ final class PictureInput {
         case .imported(let surface): return InputSurface(surface, buffer)
         case .refused(let error):
             guard buffer.isMapped else { throw error }
-            if !hasToldOfRefusal { logger.notice("a DMA-BUF is copied, as others may be, and not imported: \(error)") }
+            if !hasToldOfRefusal {
+                logger.notice("a DMA-BUF cannot be imported and is copied; others may be, too: \(error)")
+            }
             hasToldOfRefusal = true
             return try copy(buffer)
         }
@@ -81,7 +86,7 @@ final class PictureInput {
             trial.noteUse()
             return surface
         } catch {
-            logger.notice("pictures are copied, for the driver does not take their memory: \(error)")
+            logger.notice("pictures are copied because the driver cannot import their memory: \(error)")
             pages = nil
             return nil
         }
@@ -92,7 +97,7 @@ final class PictureInput {
     ///
     /// - Returns: `nil` if the driver takes no pages.
     private func surfaceOfFile(_ buffer: PixelBuffer) throws(MediaError) -> InputSurface? {
-        guard pages != nil else { return nil }
+        guard pages != nil, buffer.format.lies(as: format) else { return nil }
         let picture = try pool(for: buffer).make()
         try picture.withPlanes { (planes) throws(MediaError) in try buffer.copySamples(to: planes) }
         return pagesSurface(picture).map { InputSurface($0, picture) }
@@ -112,7 +117,7 @@ final class PictureInput {
         let copied = try calling(.frameFailed) { () throws(VAError) in
             try pooled.surface.withWritablePlanes(&upload) { target in
                 Result { () throws(MediaError) in
-                    try buffer.copySamples(to: target.pixelPlanes, isForDevice: way == .derived)
+                    try target.write(buffer, isForDevice: way == .derived)
                     target.extend(
                         width: buffer.width,
                         height: buffer.height,
@@ -129,6 +134,21 @@ final class PictureInput {
 }
 
 extension WritablePlanes {
+    /// Copies a picture of the same chroma format and depth, and of the same size or smaller.
+    fileprivate func write(_ buffer: PixelBuffer, isForDevice: Bool) throws(MediaError) {
+        guard let arrangement = format.arrangement, !buffer.format.lies(as: format) else {
+            return try buffer.copySamples(to: pixelPlanes, isForDevice: isForDevice)
+        }
+        guard planes.count >= arrangement.planeCount, hasRoom(for: arrangement, buffer.width, buffer.height) else {
+            throw MediaError(.frameFailed, "a surface has no room for the picture", given: "\(bytes.count) bytes")
+        }
+        let target = PictureComponents(arrangement, width: buffer.width, height: buffer.height, planes: pixelPlanes)
+        try buffer.withPlanes { planes throws(MediaError) in
+            PictureComponents(buffer.format.arrangement, width: buffer.width, height: buffer.height, planes: planes)
+                .write(to: target)
+        }
+    }
+
     /// Repeats the last column and the last row of a picture up to the end of a surface of whole macroblocks. What lies
     /// there is coded, and cut off by decoders: left alone it would be old memory, which costs bits and may tell secrets.
     ///
@@ -138,25 +158,42 @@ extension WritablePlanes {
     ///   - columns: Samples in a row of the surface.
     ///   - rows: Rows of the surface.
     func extend(width: Int, height: Int, columns: Int, rows: Int) {
-        guard columns > width || rows > height, [FourCC.nv12, .p010].contains(format) else { return }
-        let sample = format.bytesPerSample
-        let (used, all) = (width * sample, columns * sample)
-        for (index, plane) in planes.prefix(2).enumerated() {
-            // Luma has single samples, chroma pairs of two in half as many rows.
-            let unit = (index + 1) * sample
-            let (usedRows, allRows) = (height / (index + 1), rows / (index + 1))
-            let end = plane.offset + (allRows - 1) * plane.pitch + all
-            guard let base = bytes.baseAddress, usedRows > 0, used >= unit, end <= bytes.count else { return }
-            for row in 0..<usedRows {
-                let start = base + plane.offset + row * plane.pitch
-                for byte in stride(from: used, to: all, by: unit) {
-                    (start + byte).copyMemory(from: start + used - unit, byteCount: unit)
-                }
+        guard columns > width || rows > height, width > 0, height > 0, let arrangement = format.arrangement,
+            planes.count >= arrangement.planeCount, hasRoom(for: arrangement, columns, rows)
+        else { return }
+        let chroma = arrangement.chromaFormat
+        let surface = PictureComponents(arrangement, width: columns, height: rows, planes: pixelPlanes)
+        for (index, plane) in surface.planes.enumerated() {
+            let usedColumns = index == 0 ? width : width / chroma.horizontalSubsampling
+            let usedRows = index == 0 ? height : height / chroma.verticalSubsampling
+            let (right, below) = (plane.width - usedColumns, plane.height - usedRows)
+            if right > 0 {
+                var last = plane.part(x: usedColumns - 1, y: 0, width: right, height: usedRows)
+                last.step = 0
+                last.write(
+                    to: plane.part(x: usedColumns, y: 0, width: right, height: usedRows),
+                    bitDepth: arrangement.bitDepth
+                )
             }
-            for row in usedRows..<allRows {
-                let start = base + plane.offset + row * plane.pitch
-                start.copyMemory(from: base + plane.offset + (usedRows - 1) * plane.pitch, byteCount: all)
+            if below > 0 {
+                var last = plane.part(x: 0, y: usedRows - 1, width: plane.width, height: below)
+                last.bytesPerRow = 0
+                last.write(
+                    to: plane.part(x: 0, y: usedRows, width: plane.width, height: below),
+                    bitDepth: arrangement.bitDepth
+                )
             }
+        }
+    }
+
+    /// Whether the memory has all planes of a picture of that size.
+    private func hasRoom(for arrangement: SampleArrangement, _ width: Int, _ height: Int) -> Bool {
+        planes.prefix(arrangement.planeCount).enumerated().allSatisfy { index, plane in
+            guard let extent = arrangement.extent(ofPlane: index, width: width, height: height), plane.offset >= 0
+            else {
+                return false
+            }
+            return plane.offset + (extent.rows - 1) * plane.pitch + extent.bytesPerRow <= bytes.count
         }
     }
 

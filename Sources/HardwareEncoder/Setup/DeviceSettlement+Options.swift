@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import MediaTypes
 internal import VAAPI
 
@@ -33,6 +34,9 @@ extension DeviceSettlement {
         add(.intraRefresh, if: !capabilities.intraRefresh.isDisjoint(with: rolling))
         add(.maximumFrameSize, if: capabilities.frameSizeLimit != nil)
         add(.regionsOfInterest, if: device.regions.count > 0)
+        add(.twelveBit, if: configuration.bitDepth == 12)
+        add(.chroma422, if: configuration.chromaFormat == .yuv422)
+        add(.chroma444, if: configuration.chromaFormat == .yuv444)
         return options
     }
 }

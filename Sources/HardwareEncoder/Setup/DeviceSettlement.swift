@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
@@ -43,7 +44,7 @@ extension DeviceSettlement {
             let end = most == (.max, .max) ? "no limit" : "\(most.0)x\(most.1)"
             throw MediaError(
                 .unsupported,
-                "the driver does not encode pictures of that size as \(encoder)",
+                "the driver does not encode pictures of this size as \(encoder)",
                 given: "\(width)x\(height)",
                 allowed: "\(least.0)x\(least.1) to \(end)",
                 cause: .sizeOutOfRange
@@ -53,14 +54,19 @@ extension DeviceSettlement {
         let isTarget =
             capabilities[.renderTargetFormat] == nil
             || capabilities.renderTargetFormats.contains(format.renderTargetFormat)
-        guard formats.isEmpty || formats.contains(format.fourCC), isTarget else {
+        guard formats.isEmpty || format.fourCCs.contains(where: formats.contains), isTarget else {
             throw MediaError(
                 .unsupported,
-                "the driver does not encode 4:2:0 of \(format.bitDepth) bits as \(encoder)",
+                "the driver does not encode \(format.chromaFormat.name) of \(format.bitDepth) bits as \(encoder)",
                 allowed: "\(capabilities.renderTargetFormats), \(formats.map(\.description).joined(separator: " "))",
                 cause: .formatMissing
             )
         }
+    }
+
+    /// How the surfaces are called that pictures are coded from: by the best name that the driver lists.
+    func surfaceFormat(_ format: PixelFormat) -> FourCC {
+        format.fourCCs.first(where: capabilities.surfaces.formats.contains) ?? format.fourCC
     }
 
     /// The modes of rate control; a driver that names none has constant quantizers.
@@ -143,11 +149,11 @@ extension DeviceSettlement {
         case _ where ofDriver < 2 || sliceStructures?.isEmpty != false:
             reason = "the driver does not divide pictures"
         case codec.slices:
-            reason = "level \(codec.level ?? "") has no more for pictures of that size and rate"
+            reason = "level \(codec.level ?? "") allows no more for this size and frame rate"
         case ofDriver: reason = "the driver divides pictures into at most \(ofDriver) slices"
-        case columns * rows: reason = "the picture has no more blocks"
-        case rows: reason = "the picture has no more rows of blocks"
-        default: reason = "the driver divides pictures only in the way it calls \(sliceStructures ?? [])"
+        case columns * rows: reason = "the picture has only that many blocks"
+        case rows: reason = "the picture has only that many rows of blocks"
+        default: reason = "the driver divides pictures only by \(sliceStructures ?? [])"
         }
         report("slices", "\(configuration.slices)", "\(layout.slices.count)", reason)
         return layout.slices
@@ -155,7 +161,10 @@ extension DeviceSettlement {
 
     mutating func qualityLevel() -> Int? {
         guard let asked = configuration.hardware.qualityLevel else { return nil }
-        if let reason = quirks.noQualityLevels {
+        let takesLevels =
+            capabilities.entrypoint == .encSlice && quirks.slicesWithQualityLevels != nil
+            && capabilities.maximumSlices == quirks.slicesWithQualityLevels
+        if let reason = quirks.noQualityLevels, !takesLevels {
             report("quality level", "\(asked)", "none", reason)
             return nil
         }
@@ -175,7 +184,7 @@ extension DeviceSettlement {
         let taken = min(max(frames, allowed.lowerBound), allowed.upperBound)
         guard let limit = quirks.framesInFlightLimit, limit < taken else { return taken }
         if configuration.hardware.framesInFlight != nil {
-            report("frames in flight", "\(taken)", "\(limit)", "with more the driver loses pictures on this GPU")
+            report("frames in flight", "\(taken)", "\(limit)", "with more, the driver loses pictures on this GPU")
         }
         return limit
     }
@@ -196,7 +205,7 @@ extension DeviceSettlement {
         }
         throw MediaError(
             .unsupported,
-            "this driver controls no rate of so many frames per second",
+            "the driver's rate control does not support this frame rate",
             given: "\(configuration.frameRate.doubleValue)",
             allowed: "at most \(limit), or a constant quantizer"
         )
@@ -232,8 +241,8 @@ extension DeviceSettlement {
         let period = min(asked, length, longest)
         let reason =
             period < min(asked, length)
-            ? "a recovery point tells of no more"
-            : "each frame renews at least one of \(length) " + (isColumn ? "columns" : "rows")
+            ? "a recovery point cannot signal a longer wave"
+            : "each frame refreshes at least one of \(length) " + (isColumn ? "columns" : "rows")
         report("intra refresh", "\(asked) frames", "\(period) frames", reason)
         return IntraRefreshWave(isColumn: isColumn, length: length, period: period)
     }

@@ -14,6 +14,8 @@ struct DeviceSetup: Sendable {
     var entrypoint: Entrypoint
     /// What the config is made with: each attribute is one that the driver has, each value one that it offers.
     var attributes: [ConfigAttributeValue]
+    /// The format of the surfaces that pictures are coded from.
+    var surfaceFormat: FourCC
     /// The headers that the driver will be sent; it writes the others. Either the parameter sets and slice headers
     /// together or none; with them ``PackedHeaders/rawData`` where the driver takes other NAL units as well.
     var packedHeaders: PackedHeaders

@@ -105,14 +105,14 @@ extension EncoderSetup {
         guard let capabilities = candidates.first(where: { $0.videoProfile(Stream.self) == profile }) else {
             throw MediaError(
                 .unsupported,
-                "the driver lacks the profile",
+                "the driver does not have the profile",
                 given: profile.rawValue,
                 cause: .profileMissing
             )
         }
         let tools = try Stream.Tools(capabilities, quirks)
         var settlement = DeviceSettlement(configuration, capabilities, quirks)
-        let format = Stream.pixelFormat(profile)
+        let format = Stream.pixelFormat(profile, configuration)
         try settlement.check(format)
         var rate = try settlement.rate(limit: Stream.rateLimit(configuration))
         try settlement.checkFrameRate(rate)
@@ -154,6 +154,7 @@ extension EncoderSetup {
             profile: capabilities.profile,
             entrypoint: capabilities.entrypoint,
             attributes: settlement.attributes(rate, format),
+            surfaceFormat: settlement.surfaceFormat(format),
             packedHeaders: settlement.packedHeaders,
             structure: structure,
             rate: rate,

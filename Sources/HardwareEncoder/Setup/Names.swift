@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import CLibVA
 internal import MediaTypes
 internal import VAAPI
@@ -13,6 +14,12 @@ extension Profile {
         case .h264High: self.init(rawValue: VAProfileH264High.rawValue)
         case .hevcMain: self.init(rawValue: VAProfileHEVCMain.rawValue)
         case .hevcMain10: self.init(rawValue: VAProfileHEVCMain10.rawValue)
+        case .hevcMain12: self.init(rawValue: VAProfileHEVCMain12.rawValue)
+        case .hevcMain422Bits10: self.init(rawValue: VAProfileHEVCMain422_10.rawValue)
+        case .hevcMain422Bits12: self.init(rawValue: VAProfileHEVCMain422_12.rawValue)
+        case .hevcMain444: self.init(rawValue: VAProfileHEVCMain444.rawValue)
+        case .hevcMain444Bits10: self.init(rawValue: VAProfileHEVCMain444_10.rawValue)
+        case .hevcMain444Bits12: self.init(rawValue: VAProfileHEVCMain444_12.rawValue)
         case .h264High10: return nil
         }
     }
@@ -26,29 +33,57 @@ extension Entrypoint {
 }
 
 extension PixelFormat {
-    /// The format of surfaces with such samples; 4:2:0 is what drivers encode.
+    /// The format of surfaces with such samples.
     var renderTargetFormat: RTFormats {
-        switch self {
-        case .nv12, .i420: .yuv420
-        case .p010: .yuv420Bits10
-        case .yuy2: .yuv422
-        case .bgra: .rgb32
+        if !isYCbCr { return .rgb32 }
+        return switch (chromaFormat, bitDepth) {
+        case (.yuv422, 8): .yuv422
+        case (.yuv422, 10): .yuv422Bits10
+        case (.yuv422, _): .yuv422Bits12
+        case (.yuv444, 8): .yuv444
+        case (.yuv444, 10): .yuv444Bits10
+        case (.yuv444, _): .yuv444Bits12
+        case (_, 8): .yuv420
+        case (_, 10): .yuv420Bits10
+        case (_, _): .yuv420Bits12
         }
     }
 
-    /// How VA-API calls it, the best name first. Alpha is no part of a picture, and processing units may blend by it.
+    /// How VA-API calls formats with such samples, the best name first. Alpha is no part of a picture, and processing units
+    /// may blend by it. What VA-API has no planes for is named by what it has for that chroma format and depth.
     var fourCCs: [FourCC] {
         switch self {
         case .nv12: [.nv12]
         case .i420: [.i420]
         case .p010: [.p010]
-        case .yuy2: [.yuy2]
+        case .i012: [.p012]
+        case .yuy2, .i422: [.yuy2]
+        case .i210: [.y210]
+        case .i212: [.y212]
+        case .i444: [.ayuv, .xyuv]
+        case .i410: [.y410]
+        case .i412: [.y412]
         case .bgra: [.bgrx, .bgra]
         }
     }
 
     /// The best of ``fourCCs``.
     var fourCC: FourCC { fourCCs[0] }
+
+    /// Whether pictures in memory lie as those of surfaces do, so that nothing has to be rearranged.
+    func lies(as fourCC: FourCC) -> Bool {
+        fourCC.arrangement.map { $0 == arrangement } ?? fourCCs.contains(fourCC)
+    }
+
+    /// Formats of pictures that surfaces for this one can be filled from, the best first: 4:2:0 of up to ten bits only as it
+    /// lies in them, as other such pictures are converted before.
+    var alikeForSurfaces: [PixelFormat] {
+        if is420, bitDepth <= 10 { return [self] }
+        let alike = PixelFormat.allCases.filter {
+            $0.isYCbCr && $0 != self && $0.chromaFormat == chromaFormat && $0.bitDepth == bitDepth
+        }
+        return [self] + alike
+    }
 }
 
 extension FourCC {
@@ -64,6 +99,19 @@ extension FourCC {
         }
     }
 
-    /// Bytes of a sample: 2 for P010, 1 for NV12.
-    var bytesPerSample: Int { self == .p010 ? 2 : 1 }
+    /// Where the samples of each component lie; `nil` for what encoders do not code from.
+    var arrangement: SampleArrangement? {
+        switch self {
+        case .nv12: .semiPlanar(bitDepth: 8)
+        case .p010: .semiPlanar(bitDepth: 10)
+        case .p012: .semiPlanar(bitDepth: 12)
+        case .yuy2: .packed422(bitDepth: 8)
+        case .y210: .packed422(bitDepth: 10)
+        case .y212: .packed422(bitDepth: 12)
+        case .ayuv, .xyuv: .ayuv
+        case .y410: .y410
+        case .y412: .y412
+        default: nil
+        }
+    }
 }

@@ -19,7 +19,7 @@ extension Quirks {
             why: "An abort ends the process, and nothing tells such a build from a complete one.",
             source: "i965 2.4.1 of Debian's main section, seen with ffmpeg 5.1 on an emulated render node"
         ) {
-            $0.refusal = "the driver i965 aborts when an encode starts, unless it was built with non-free kernels"
+            $0.refusal = "the i965 driver aborts when an encode starts, unless it was built with non-free kernels"
         },
         Quirk(
             "Intel iHD driver",
@@ -95,7 +95,18 @@ extension Quirks {
             why: "A refused parameter fails the picture, and nothing tells free builds from others.",
             source: "media-driver, media_ddi_encode_hevc.cpp, DdiEncodeHevc::ParseMiscParams; 23.1.1 on an emulated tgl"
         ) {
-            $0.noQualityLevels = "this driver refuses most of its quality levels for HEVC, in free builds all of them"
+            $0.noQualityLevels =
+                "this driver rejects most of its quality levels for HEVC, and free builds reject all of them"
+        },
+        Quirk(
+            "Intel iHD driver",
+            .hevc,
+            what: "From Meteor Lake on it takes all seven quality levels; VDEnc is EncSlice there, with 70 slices.",
+            why: "They would be left out on GPUs that have them, for the sake of older ones.",
+            source: "media-driver 25.2.3, ddi_encode_hevc_specific.cpp, ParseMiscParams; "
+                + "encode_hevc_vdenc_feature_manager.cpp, MapTargetUsage; seen on emulated mtl and lnl"
+        ) {
+            $0.slicesWithQualityLevels = 70
         },
         Quirk(
             "Intel iHD driver",
@@ -174,6 +185,14 @@ extension Quirks {
             source: "Mesa, vlVaSyncSurface, vlVaEndPicture, rvce_begin_frame; 22.3.6 on an emulated polaris10"
         ) {
             $0.framesInFlightLimit = 1
+        },
+        Quirk(
+            "Mesa Gallium driver",
+            what: "It takes memory with format modifiers of other vendors and reads their bits as if they were AMD's.",
+            why: "Tiled memory of another GPU would become a picture of shuffled blocks, and no call fails.",
+            source: "Mesa 25.0.7, ac_surface.c, ac_get_modifier_swizzle_mode (TILE of any modifier); navi21 emulated"
+        ) {
+            $0.readModifierVendor = 0x02
         },
         Quirk(
             "Mesa Gallium driver",

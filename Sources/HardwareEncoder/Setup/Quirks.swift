@@ -14,6 +14,8 @@ struct Quirks: Hashable, Sendable {
     var fullBufferIsUnused = false
     /// Why no quality level is sent, although the driver lists some.
     var noQualityLevels: String?
+    /// How many slices an encoder with the entrypoint EncSlice lists whose quality levels are sent all the same.
+    var slicesWithQualityLevels: Int?
     /// The highest frame rate that its rate control can count, in frames per second; `nil` for any.
     var frameRateLimit: Double?
     /// What is sent for the quality levels, the first for level 1; `nil` for the level itself.
@@ -28,6 +30,9 @@ struct Quirks: Hashable, Sendable {
     /// Whether it takes memory of others for a surface only where planes have rows of one length and begin with one, in one
     /// memory; else it takes it and reads from elsewhere.
     var importsEvenPlanesOnly = false
+    /// The vendor (`DRM_FORMAT_MOD_VENDOR_*`) whose format modifiers the driver reads, where it takes memory of any
+    /// modifier and misreads that of other vendors; `nil` where it refuses what it cannot read.
+    var readModifierVendor: UInt8?
     /// Modes of rate control in which a change of rate or quality is not followed until the encoder is made anew.
     var unchangeableModes: RateControlModes = []
     /// Whether a quality is not followed while rates stay as they are.

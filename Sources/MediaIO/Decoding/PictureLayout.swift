@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import CFFmpeg
 internal import MediaTypes
+
+/// Which pictures are wanted of a source.
+struct PictureDemand: Equatable {
+    /// `nil` for the least that holds all colour of the source's.
+    var chromaFormat: ChromaFormat?
+    /// 10 or 12.
+    var maximumBitDepth: Int
+}
 
 /// What one of FFmpeg's pixel formats is, and which of ours takes its pictures.
 struct PictureLayout: Equatable {
@@ -9,8 +18,8 @@ struct PictureLayout: Equatable {
     let name: String
     /// Bits of each sample; the most if they differ.
     let bitDepth: Int
-    /// Whether 4:2:0 holds all its colour: it is 4:2:0, or has no colour at all.
-    let fitsChroma420: Bool
+    /// The least that holds all its colour: monochrome for none, 4:4:4 for red, green and blue.
+    let chromaFormat: ChromaFormat
     /// Whether it has chroma that lies as that of 4:2:0.
     let hasChroma420: Bool
     /// Whether samples are red, green and blue, or become so, as a palette's do.
@@ -36,7 +45,13 @@ struct PictureLayout: Equatable {
             has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL) || name.hasPrefix("mono") || name.hasPrefix("xyz")
         let isGray = descriptor.nb_components <= 2 && !isRGB
         hasChroma420 = !isGray && !isRGB && descriptor.log2_chroma_w == 1 && descriptor.log2_chroma_h == 1
-        fitsChroma420 = isGray || hasChroma420
+        chromaFormat =
+            switch (descriptor.log2_chroma_w, descriptor.log2_chroma_h) {
+            case _ where isGray: .monochrome
+            case _ where isRGB || descriptor.log2_chroma_w == 0: .yuv444
+            case (_, 0): .yuv422
+            default: .yuv420
+            }
         isFullRangeYCbCr = name.hasPrefix("yuvj")
         // What an alpha plane adds behind the others, and what stands in the place of alpha, is not looked at.
         equivalent =
@@ -46,21 +61,41 @@ struct PictureLayout: Equatable {
             case AV_PIX_FMT_P010LE: .p010
             case AV_PIX_FMT_BGRA, AV_PIX_FMT_BGR0: .bgra
             case AV_PIX_FMT_YUYV422: .yuy2
+            case AV_PIX_FMT_YUV420P12LE: .i012
+            case AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVA422P: .i422
+            case AV_PIX_FMT_YUV422P10LE, AV_PIX_FMT_YUVA422P10LE: .i210
+            case AV_PIX_FMT_YUV422P12LE, AV_PIX_FMT_YUVA422P12LE: .i212
+            case AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_YUVA444P: .i444
+            case AV_PIX_FMT_YUV444P10LE, AV_PIX_FMT_YUVA444P10LE: .i410
+            case AV_PIX_FMT_YUV444P12LE, AV_PIX_FMT_YUVA444P12LE: .i412
             default: nil
             }
     }
 
-    /// What a filter graph makes of it: the equivalent where that is 4:2:0 or RGB, else what loses least.
-    var filtered: PixelFormat {
-        switch equivalent {
-        case .some(let format) where format != .yuy2: format
-        default:
-            if isRGB, bitDepth <= 8 { .bgra } else { bitDepth > 8 ? .p010 : .i420 }
-        }
+    /// Whether its pictures can be handed out as they are. Red, green and blue can, and YUY2: they are converted later.
+    func isWanted(_ demand: PictureDemand) -> Bool {
+        guard let equivalent else { return false }
+        return [.bgra, .yuy2].contains(equivalent)
+            || equivalent.chromaFormat == chroma(demand) && equivalent.bitDepth == depth(demand)
+    }
+
+    /// What a filter graph makes of it: the equivalent where that is wanted, else what loses least.
+    func filtered(_ demand: PictureDemand) -> PixelFormat {
+        if let equivalent, equivalent != .yuy2, isWanted(demand) { return equivalent }
+        if isRGB, bitDepth <= 8 { return .bgra }
+        return .preferred(chroma(demand), bitDepth: depth(demand)) ?? .i420
     }
 
     /// Whether a filter graph turns red, green and blue into luma and chroma: there is no deeper RGB format than 8 bits.
-    var losesRGB: Bool { isRGB && filtered.isYCbCr }
+    func losesRGB(_ demand: PictureDemand) -> Bool { isRGB && filtered(demand).isYCbCr }
+
+    private func chroma(_ demand: PictureDemand) -> ChromaFormat {
+        demand.chromaFormat ?? (chromaFormat == .monochrome ? .yuv420 : chromaFormat)
+    }
+
+    private func depth(_ demand: PictureDemand) -> Int {
+        bitDepth <= 8 ? 8 : bitDepth <= 10 ? 10 : demand.maximumBitDepth
+    }
 }
 
 extension PixelFormat {
@@ -72,6 +107,13 @@ extension PixelFormat {
         case .p010: "p010le"
         case .bgra: "bgra"
         case .yuy2: "yuyv422"
+        case .i012: "yuv420p12le"
+        case .i422: "yuv422p"
+        case .i210: "yuv422p10le"
+        case .i212: "yuv422p12le"
+        case .i444: "yuv444p"
+        case .i410: "yuv444p10le"
+        case .i412: "yuv444p12le"
         }
     }
 }

@@ -4,15 +4,18 @@ internal import CFFmpeg
 internal import MediaTypes
 
 extension PixelBuffer {
-    /// Whether the memory of a frame can be a pixel buffer as it is: the format is one of ours and rows run downwards.
-    static func canWrap(_ frame: AVFrame) -> Bool {
-        guard let format = PictureLayout(rawFormat: frame.format)?.equivalent else { return false }
+    /// Whether the memory of a frame can be a pixel buffer as it is: the format is one that is wanted and rows run
+    /// downwards.
+    static func canWrap(_ frame: AVFrame, for demand: PictureDemand) -> Bool {
+        guard let layout = PictureLayout(rawFormat: frame.format), let format = layout.equivalent,
+            layout.isWanted(demand)
+        else { return false }
         return planes(of: frame, format) != nil
     }
 
     /// Makes a pixel buffer of a frame's memory without a copy; the frame is released with the buffer.
     ///
-    /// - Throws: `unsupported` unless ``canWrap(_:)``.
+    /// - Throws: `unsupported` unless ``canWrap(_:for:)``.
     convenience init(
         wrapping reference: FrameReference,
         color: ColorDescription,
@@ -23,7 +26,11 @@ extension PixelBuffer {
         guard let layout = PictureLayout(rawFormat: frame.format), let format = layout.equivalent,
             let planes = Self.planes(of: frame, format)
         else {
-            throw MediaError(.unsupported, "no pixel format for a decoded picture", given: "format \(frame.format)")
+            throw MediaError(
+                .unsupported,
+                "the pixel format of the decoded video is not supported",
+                given: "format \(frame.format)"
+            )
         }
         let description = Description(
             format: format,

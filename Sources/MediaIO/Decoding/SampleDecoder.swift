@@ -2,6 +2,7 @@
 
 public import BitstreamSyntax
 internal import CFFmpeg
+public import Logging
 public import MediaTypes
 
 /// Decodes samples by libavcodec, strictly: to see whether what an encoder gave is a stream. Used from one thread at a
@@ -18,14 +19,21 @@ public final class SampleDecoder {
     }
 
     private let decoder: VideoDecoder
+    private let log: LogRoute?
 
     /// Makes a decoder.
     ///
+    /// - Parameters:
+    ///   - codec: What it decodes.
+    ///   - logger: Receives FFmpeg's messages, as ``MediaLog/logger``; `nil` leaves them to that.
     /// - Throws: `unsupported` if FFmpeg has none for the codec, `outOfMemory`.
-    public init(_ codec: VideoCodec) throws(MediaError) {
+    public init(_ codec: VideoCodec, logger: Logger? = nil) throws(MediaError) {
         MediaLog.install()
+        log = LogRoute(logger)
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
         let id = codec == .h264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC
-        decoder = try VideoDecoder(strictly: id)
+        decoder = try VideoDecoder(strictly: id, log: log)
     }
 
     /// Decodes a whole stream.
@@ -98,6 +106,8 @@ public final class SampleDecoder {
         _ samples: [SampleBuffer],
         take: (FrameReference, MediaTime) throws(MediaError) -> Void
     ) throws(MediaError) {
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
         for (index, sample) in samples.enumerated() where !sample.isDropped {
             let data = try sample.annexB(withParameterSets: sample.isKeyFrame || sample.formatDescriptionChanged)
             let packet = try data.withUnsafeBytes { (bytes) throws(MediaError) in
@@ -111,7 +121,7 @@ public final class SampleDecoder {
             )
             try receive(samples, take)
         }
-        try check(decoder.send(nil), "avcodec_send_packet", "the stream has no end", code: .malformedData)
+        try check(decoder.send(nil), "avcodec_send_packet", "the decoder cannot be flushed", code: .malformedData)
         try receive(samples, take)
     }
 
@@ -130,13 +140,13 @@ public final class SampleDecoder {
                 guard frame.flags & AV_FRAME_FLAG_CORRUPT == 0, frame.decode_error_flags == 0 else {
                     throw MediaError(
                         .malformedData,
-                        "a picture came out damaged",
+                        "a decoded picture is damaged",
                         given: "errors 0x\(String(frame.decode_error_flags, radix: 16))",
                         call: "avcodec_receive_frame"
                     )
                 }
                 guard let index = Int(exactly: frame.pts), samples.indices.contains(index) else {
-                    throw MediaError(.malformedData, "a picture came out that is of no sample", given: "\(frame.pts)")
+                    throw MediaError(.malformedData, "a decoded picture belongs to no sample", given: "\(frame.pts)")
                 }
                 try take(reference, samples[index].presentationTime)
             }

@@ -15,11 +15,14 @@ final class VideoDecoder {
     }
 
     private var context: UnsafeMutablePointer<AVCodecContext>?
+    private let log: LogRoute?
 
     /// - Parameters:
     ///   - stream: The stream to decode.
     ///   - threads: How many; 0 for as many as there are processors.
-    init(stream: UnsafePointer<AVStream>, threads: Int) throws(MediaError) {
+    ///   - log: Where messages go, also those of the decoder's threads.
+    init(stream: UnsafePointer<AVStream>, threads: Int, log: LogRoute?) throws(MediaError) {
+        self.log = log
         let parameters = stream.pointee.codecpar
         let (codec, context) = try Self.make(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE)
         self.context = context
@@ -29,6 +32,8 @@ final class VideoDecoder {
             "the stream's parameters cannot be used",
             code: .malformedData
         )
+        // Each thread has a copy of the context, with this in it.
+        context.pointee.opaque = log?.mark
         context.pointee.pkt_timebase = stream.pointee.time_base
         context.pointee.framerate = stream.pointee.avg_frame_rate
         context.pointee.thread_count = Int32(clamping: threads)
@@ -40,11 +45,13 @@ final class VideoDecoder {
 
     /// Makes a decoder for packets with parameter sets in them, which works on one thread and says what is damaged. What it
     /// conceals it tells (without concealment libavcodec takes every picture of several slices for damaged).
-    init(strictly id: AVCodecID) throws(MediaError) {
+    init(strictly id: AVCodecID, log: LogRoute?) throws(MediaError) {
+        self.log = log
         let (codec, context) = try Self.make(id)
         self.context = context
         context.pointee.err_recognition = AV_EF_EXPLODE | AV_EF_BITSTREAM | AV_EF_BUFFER
         context.pointee.thread_count = 1
+        context.pointee.opaque = log?.mark
         try Self.open(context, codec)
     }
 

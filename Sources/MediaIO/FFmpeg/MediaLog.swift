@@ -5,10 +5,11 @@ internal import Glibc
 public import Logging
 internal import Synchronization
 
-/// Where the messages of FFmpeg's libraries go. They have one log for the whole process, so this is process-wide too.
+/// Where the messages of FFmpeg's libraries go that belong to no source or sink with a logger of its own.
 ///
-/// Nothing is logged until a logger is set, and FFmpeg never writes to standard error by itself once this package has
-/// opened its first source or sink.
+/// FFmpeg has one log callback for the whole process. A ``MediaSource``, ``MediaSink`` or ``SampleDecoder`` that has a
+/// logger gets its own messages, also those of its decoder's threads; everything else goes to ``logger``. FFmpeg never
+/// writes to standard error by itself once this package has opened its first source or sink.
 public enum MediaLog {
     private static let current = Mutex<Logger?>(nil)
 
@@ -26,7 +27,8 @@ public enum MediaLog {
     static func install() { _ = installed }
 
     private static let installed: Void = av_log_set_callback { object, level, format, arguments in
-        guard level <= AV_LOG_WARNING, let format, let arguments, let logger = MediaLog.logger else { return }
+        guard level <= AV_LOG_WARNING, let format, let arguments else { return }
+        guard let logger = LogRoute.logger(for: object) ?? MediaLog.logger else { return }
         let level: Logger.Level = level <= AV_LOG_ERROR ? .warning : .debug
         guard level >= logger.logLevel else { return }
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
@@ -41,10 +43,14 @@ public enum MediaLog {
 
     /// The name of the part of FFmpeg that logs, for example `h264`.
     private static func component(of object: UnsafeMutableRawPointer?) -> String {
-        guard let object,
-            let type = object.assumingMemoryBound(to: UnsafePointer<AVClass>?.self).pointee,
-            let name = type.pointee.item_name?(object)
-        else { return "ffmpeg" }
+        guard let object, let type = logClass(of: object), let name = type.pointee.item_name?(object) else {
+            return "ffmpeg"
+        }
         return String(cString: name)
+    }
+
+    /// What an object that logs is: the first field of each points to its class.
+    static func logClass(of object: UnsafeMutableRawPointer) -> UnsafePointer<AVClass>? {
+        object.assumingMemoryBound(to: UnsafePointer<AVClass>?.self).pointee
     }
 }

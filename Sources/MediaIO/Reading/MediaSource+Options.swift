@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+public import BitstreamSyntax
 internal import CFFmpeg
 public import MediaTypes
 
 extension MediaSource {
     /// How to read an input.
     public struct Options: Sendable, Hashable {
-        /// FFmpeg's name of the format, for example `mpegts`; `nil` to find out.
+        /// FFmpeg's name of the format, for example `mpegts`; `nil` to detect it.
         public var format: String?
-        /// What raw video holds; needed for it, and not allowed for anything else.
+        /// The format of raw video; required for raw video, not allowed otherwise.
         public var rawVideo: RawVideo?
         /// Where to begin, from the start of the input, zero or above; zero of the output is here.
         public var start: MediaTime?
@@ -18,8 +19,14 @@ extension MediaSource {
         public var deinterlacing: Deinterlacing
         /// Threads of the decoder and of the filters; 0 for as many as there are processors.
         public var threads: Int
+        /// What luma and chroma come out with: 4:2:0, 4:2:2 or 4:4:4; `nil` for the least that holds all colour of the input.
+        /// Red, green and blue of 8 bits, and YUY2, come out as they are.
+        public var chromaFormat: ChromaFormat? = .yuv420
+        /// The most bits of each sample that pictures come out with, 10 or 12. Those of 9 to this many bits come out with 10
+        /// or 12.
+        public var maximumBitDepth = 10
 
-        /// Everything from start to end, interlaced video deinterlaced, unless stated otherwise.
+        /// Creates options; by default, reads everything and deinterlaces interlaced video.
         public init(
             format: String? = nil,
             rawVideo: RawVideo? = nil,
@@ -36,29 +43,49 @@ extension MediaSource {
             self.threads = threads
         }
 
+        var demand: PictureDemand { PictureDemand(chromaFormat: chromaFormat, maximumBitDepth: maximumBitDepth) }
+
         /// - Throws: `invalidArgument`.
         func validate() throws(MediaError) {
+            if chromaFormat == .monochrome {
+                throw MediaError(.invalidArgument, "chroma format", given: "4:0:0", allowed: "4:2:0, 4:2:2, 4:4:4")
+            }
+            if ![10, 12].contains(maximumBitDepth) {
+                let given = "\(maximumBitDepth)"
+                throw MediaError(.invalidArgument, "most bits of a sample", given: given, allowed: "10, 12")
+            }
             if let start, !start.isValid || start < .zero {
-                throw MediaError(.invalidArgument, "start time", given: "\(start)", allowed: "zero or above")
+                throw MediaError(
+                    .invalidArgument,
+                    "the start time is out of range",
+                    given: "\(start)",
+                    allowed: "zero or above"
+                )
             }
             if let duration, !duration.isValid || duration <= .zero {
                 throw MediaError(.invalidArgument, "duration", given: "\(duration)", allowed: "above zero")
             }
             if !(0...64).contains(threads) {
-                throw MediaError(.invalidArgument, "number of decoder threads", given: "\(threads)", allowed: "0 to 64")
+                throw MediaError(
+                    .invalidArgument,
+                    "the number of decoder threads is out of range",
+                    given: "\(threads)",
+                    allowed: "0 to 64"
+                )
             }
         }
     }
 
     /// What to do with interlaced video.
     public enum Deinterlacing: String, Sendable, Hashable, CaseIterable {
-        /// Makes one progressive frame of each interlaced one (libavfilter's `bwdif`); progressive frames stay.
+        /// Makes one progressive frame from each interlaced one (libavfilter's `bwdif`); progressive frames are
+        /// unchanged.
         case automatic = "auto"
-        /// Leaves the lines of both fields in the picture.
+        /// Keeps the lines of both fields in the picture.
         case off
     }
 
-    /// What raw video holds, which has no header to say it.
+    /// The format of raw video, which has no header.
     public struct RawVideo: Sendable, Hashable {
         /// FFmpeg's name of the pixel format, for example `yuv420p`, or a raw value of ``MediaTypes/PixelFormat``.
         public var pixelFormat: String
@@ -85,7 +112,7 @@ extension MediaSource {
             guard av_get_pix_fmt(name) != AV_PIX_FMT_NONE else {
                 throw MediaError(
                     .invalidArgument,
-                    "pixel format of raw video",
+                    "unknown pixel format of raw video",
                     given: pixelFormat,
                     allowed: "a name that `ffmpeg -pix_fmts` lists, such as yuv420p, nv12 or p010le"
                 )
@@ -94,7 +121,7 @@ extension MediaSource {
             guard sizes.contains(width), sizes.contains(height) else {
                 throw MediaError(
                     .invalidArgument,
-                    "size of raw video",
+                    "the size of raw video is out of range",
                     given: "\(width)x\(height)",
                     allowed: "1x1 to \(sizes.upperBound)x\(sizes.upperBound)"
                 )
@@ -102,7 +129,7 @@ extension MediaSource {
             guard frameRate.isPositive else {
                 throw MediaError(
                     .invalidArgument,
-                    "frame rate of raw video",
+                    "the frame rate of raw video is out of range",
                     given: "\(frameRate)",
                     allowed: "above zero, such as 25 or 30000/1001"
                 )

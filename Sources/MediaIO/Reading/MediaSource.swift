@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+public import Logging
 public import MediaTypes
 
 /// Reads a media file, a pipe or a network stream: decoded video, and the packets of everything that can be copied.
 ///
-/// It is synchronous: opening and ``next()`` block while they read and decode, so give it a thread of its own and use
-/// it from one thread at a time. Only ``cancel()`` may be called from any thread at any time.
+/// It is synchronous: opening and ``next()`` block while they read and decode, so use it from one dedicated thread.
+/// Only ``cancel()`` may be called from any thread at any time.
 ///
-/// **Time.** All times are on the time line of the output. Its zero is the earliest start of the streams that are
-/// used, or ``Options/start`` after that; audio and video keep their offset. Times come from the container and are
-/// exact in its time base. Variable frame rate stays as it is. A frame whose time is missing, or not after that of
-/// the frame before, is placed one frame duration after it; ``problems`` counts these. In formats where the clock may
-/// jump, such as MPEG transport streams, jumps of more than 10 s, and back by more than 0.1 s, are closed for all
-/// streams alike. Edit lists are
-/// obeyed. Packets of copied tracks may come before zero: the priming of an audio encoder does.
+/// **Time.** All times are on the timeline of the output. Its zero is the earliest start of the used streams, plus
+/// ``Options/start``; audio and video keep their offset. Times come from the container and are exact in its time base.
+/// A variable frame rate stays variable. A frame whose time is missing, or not after that of the frame before, is
+/// placed one frame duration after it; ``problems`` counts these. In formats whose clock may jump, such as MPEG
+/// transport streams, jumps forward by more than 10 s and back by more than 0.1 s are closed for all streams alike.
+/// Edit lists are applied. Packets of copied tracks may precede zero, as the priming of an audio encoder does.
 ///
 /// **Pictures** come out upright and, unless the options say otherwise, progressive. Where the decoder's format is one
-/// of ``MediaTypes/PixelFormat`` they are the decoder's own memory, not copied: a source decodes into other memory as
-/// long as somebody holds a buffer. Other formats are converted: 4:2:0 with 8 bits (`i420`) or with 10 (`p010`) for all
-/// luma and chroma formats of up to 8 bits or more, `bgra` for RGB of up to 8 bits, and `p010` for deeper RGB.
+/// of ``MediaTypes/PixelFormat`` they are the decoder's own memory, without a copy; the source decodes into other
+/// memory as long as a buffer is in use. Other formats are converted: 4:2:0 with 8 bits (`i420`) or with 10 (`p010`)
+/// for all luma and chroma formats of up to 8 bits or more, `bgra` for RGB of up to 8 bits, and `p010` for deeper RGB.
+/// ``Options/chromaFormat`` and ``Options/maximumBitDepth`` select formats that keep more.
 ///
-/// **Damage.** What does not decode is counted and described in ``problems``, and reading goes on.
+/// **Damage.** Decoding errors are counted and described in ``problems``, and reading continues.
 public final class MediaSource: @unchecked Sendable {
     /// One thing that was read.
     public enum Event: Sendable {
@@ -37,20 +38,21 @@ public final class MediaSource: @unchecked Sendable {
     public var formatName: String { demuxer.formatName }
     /// The video.
     public let video: VideoTrack
-    /// The audio, subtitle and data tracks, whose packets ``next()`` gives.
+    /// The audio, subtitle and data tracks, whose packets ``next()`` returns.
     public let tracks: [MediaTrack]
-    /// The streams that are left out.
+    /// The streams that are ignored.
     public let ignoredStreams: [IgnoredStream]
-    /// Chapters that lie, at least in part, in what is read.
+    /// Chapters that overlap the range that is read.
     public let chapters: [Chapter]
-    /// Metadata of the whole, such as `title`; the keys are FFmpeg's.
+    /// Metadata of the whole file, such as `title`; the keys are FFmpeg's.
     public let metadata: [String: String]
-    /// What was wrong so far.
+    /// Problems so far.
     public var problems: SourceProblems { reader.problems }
 
     private let demuxer: Demuxer
     private let reader: SourceReader
     private let cancellation: Cancellation
+    private let log: LogRoute?
 
     /// Opens an input and decodes its first frame.
     ///
@@ -58,17 +60,22 @@ public final class MediaSource: @unchecked Sendable {
     ///   - path: A local path, `-` for standard input, or a URL with `://` of a protocol that FFmpeg knows. A path may
     ///     hold any character.
     ///   - options: How to read it.
+    ///   - logger: Receives what FFmpeg logs about this input, as ``MediaLog/logger``; `nil` leaves it to that.
     ///   - cancellation: Ends opening and reading from another thread.
     /// - Throws: `invalidArgument` for options that are out of range or contradict the input, and for a directory;
-    ///   `unavailable` if the input is missing or may not be read; `malformedData` if it is empty, is no media, has no
-    ///   video, or no frame of it can be decoded; `unsupported` if FFmpeg has no decoder; `inputOutput`;
+    ///   `unavailable` if the input is missing or not readable; `malformedData` if it is empty, is not a media file,
+    ///   has no video, or no frame can be decoded; `unsupported` if FFmpeg has no decoder; `inputOutput`;
     ///   `outOfMemory`; `cancelled`.
     public init(
         path: String,
         options: Options = Options(),
+        logger: Logger? = nil,
         cancellation: Cancellation = Cancellation()
     ) throws(MediaError) {
         try options.validate()
+        log = LogRoute(logger)
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
         self.path = path
         self.cancellation = cancellation
         demuxer = try Demuxer(path: path, options: options, cancellation: cancellation)
@@ -78,7 +85,7 @@ public final class MediaSource: @unchecked Sendable {
         // Of QuickTime it is one of the video track.
         let timecode = selection.video.pointee.text("timecode").map { ["timecode": $0] } ?? [:]
         metadata = demuxer.metadata.merging(timecode) { whole, _ in whole }
-        let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options)
+        let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options, log: log)
         reader = SourceReader(demuxer: demuxer, pipeline: pipeline, tracks: tracks, options: options)
         let first = try reader.start(at: options.start)
         let remaining = reader.remaining(of: demuxer.duration)
@@ -89,20 +96,24 @@ public final class MediaSource: @unchecked Sendable {
 
     /// The next frame or packet, in the order of the file; `nil` at the end.
     ///
-    /// - Throws: `cancelled`, `outOfMemory`. Damage is no error; see ``problems``.
-    public func next() throws(MediaError) -> Event? { try reader.next() }
+    /// - Throws: `cancelled`, `outOfMemory`. Damage is not an error; see ``problems``.
+    public func next() throws(MediaError) -> Event? {
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
+        return try reader.next()
+    }
 
-    /// Leaves pictures of uncompressed video in their file from now on, where the input is a file that is open for
-    /// reading alone: what ``next()`` gives is ``MediaTypes/PixelStorage/file(_:)``, and whoever wants the samples reads
-    /// them, straight to where they belong. The file must not change then. It spares an encoder that copies pictures
-    /// anyhow a copy; for one that reads them where they are it only moves the reading to another thread.
+    /// From now on, leaves pictures of uncompressed video in their file, if the input is a file that is open for
+    /// reading only: ``next()`` returns ``MediaTypes/PixelStorage/file(_:)``, and the samples are read when needed,
+    /// directly to their destination. The file must not change. This saves a copy for encoders that copy pictures
+    /// anyway; for encoders that read them in place, it only moves the reading to another thread.
     public func leavePicturesInFile() { reader.leavesPicturesInFile = true }
 
-    /// Takes the input for ended here: ``next()`` gives the frames that the decoder still holds and then `nil`, also
+    /// Treats the input as ended here: ``next()`` returns the frames that the decoder still holds and then `nil`, even
     /// after ``cancel()``.
     public func endInput() { reader.endInput() }
 
-    /// Ends a call that blocks now, and all later ones, with the error `cancelled`. Safe on any thread.
+    /// Ends a blocked call, and all later ones, with the error `cancelled`. Safe on any thread.
     public func cancel() { cancellation.cancel() }
 }
 
@@ -118,7 +129,7 @@ struct StreamSelection {
             let kinds = demuxer.streams.map { Self.kind(of: $0) }
             throw MediaError(
                 .malformedData,
-                "the input has no video" + (kinds.isEmpty ? "" : ", only \(kinds.joined(separator: ", "))"),
+                "the input has no video stream" + (kinds.isEmpty ? "" : ", only \(kinds.joined(separator: ", "))"),
                 given: demuxer.path,
                 allowed: "a file with a video stream"
             )
@@ -172,11 +183,11 @@ struct StreamSelection {
         let parameters = stream.pointee.codecpar.pointee
         if isCover(stream) { return "an attached picture" }
         switch parameters.codec_type {
-        case AVMEDIA_TYPE_VIDEO: return "one video stream is read, and another one is better"
+        case AVMEDIA_TYPE_VIDEO: return "only one video stream is read, and another one is preferred"
         case AVMEDIA_TYPE_AUDIO, AVMEDIA_TYPE_SUBTITLE, AVMEDIA_TYPE_DATA:
             return parameters.codec_id == AV_CODEC_ID_NONE ? "its codec is unknown to FFmpeg" : nil
         case AVMEDIA_TYPE_ATTACHMENT: return "an attached file"
-        default: return "it is of an unknown kind"
+        default: return "its type is unknown"
         }
     }
 }
@@ -199,7 +210,7 @@ extension VideoTrack {
         codecName = avcodec_get_name(stream.codecpar.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
         pixelFormatName = first.decoded.name
         bitDepth = first.decoded.bitDepth
-        fitsChroma420 = first.decoded.fitsChroma420
+        chromaFormat = first.decoded.chromaFormat
         color = buffer.color
         pixelAspectRatio = buffer.pixelAspectRatio
         attachments = buffer.attachments

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import CFFmpeg
 internal import MediaTypes
 
@@ -23,6 +24,8 @@ final class PictureFilter {
         var width: Int32
         var height: Int32
         var layout: PictureLayout
+        /// Of the source, the same for all of its pictures.
+        var demand: PictureDemand
         /// Whether rows run upwards in memory.
         var isBottomUp: Bool
         var color: ColorDescription
@@ -50,6 +53,7 @@ final class PictureFilter {
 
     let configuration: Configuration
     private let library: ffmpeg_filters
+    private let log: LogRoute?
     private var graph: UnsafeMutablePointer<AVFilterGraph>?
     private var source: UnsafeMutablePointer<AVFilterContext>?
     private var sink: UnsafeMutablePointer<AVFilterContext>?
@@ -58,20 +62,22 @@ final class PictureFilter {
     /// their output, those of others do not (`yadif_common.c`); so a duration goes round them.
     private var inside: [(time: Int64, duration: Int64)] = []
 
-    init(_ configuration: Configuration) throws(MediaError) {
+    init(_ configuration: Configuration, log: LogRoute? = nil) throws(MediaError) {
         self.configuration = configuration
+        self.log = log
         library = try Self.library.get()
         graph = library.graph_alloc()
         guard let graph else {
             throw MediaError(.outOfMemory, "no memory for a filter graph", call: "avfilter_graph_alloc")
         }
+        graph.pointee.opaque = log?.mark
         graph.pointee.nb_threads = Int32(clamping: configuration.threads)
         let steps = configuration.steps
         var last: UnsafeMutablePointer<AVFilterContext>?
         for step in steps {
             let next = try add(step, to: graph)
             if let last {
-                try check(library.link(last, 0, next, 0), "avfilter_link", "filters do not fit together")
+                try check(library.link(last, 0, next, 0), "avfilter_link", "filters cannot be connected")
             } else {
                 source = next
             }
@@ -81,7 +87,7 @@ final class PictureFilter {
         try check(
             library.graph_config(graph, nil),
             "avfilter_graph_config",
-            "pictures of this kind cannot be converted",
+            "these pictures cannot be converted",
             code: .unsupported,
             given: "\(configuration.layout.name) \(configuration.width)x\(configuration.height)"
         )
@@ -94,7 +100,7 @@ final class PictureFilter {
         return .failure(
             MediaError(
                 .unavailable,
-                "the library that converts pictures cannot be loaded: \(String(cString: missing))",
+                "libavfilter cannot be loaded: \(String(cString: missing))",
                 given: String(cString: ffmpeg_filter_library_name()),
                 call: "dlopen"
             )
@@ -108,13 +114,13 @@ final class PictureFilter {
         to graph: UnsafeMutablePointer<AVFilterGraph>
     ) throws(MediaError) -> UnsafeMutablePointer<AVFilterContext> {
         guard let filter = library.get_by_name(step.name) else {
-            throw MediaError(.unavailable, "FFmpeg was built without a filter that is needed", given: step.name)
+            throw MediaError(.unavailable, "FFmpeg was built without a required filter", given: step.name)
         }
         var context: UnsafeMutablePointer<AVFilterContext>?
         try check(
             library.graph_create_filter(&context, filter, step.name, step.options, nil, graph),
             "avfilter_graph_create_filter",
-            "a filter cannot be made",
+            "a filter cannot be created",
             code: .unsupported,
             given: "\(step.name)=\(step.options)"
         )
@@ -160,19 +166,22 @@ final class PictureFilter {
 extension PictureFilter.Configuration {
     /// The whole chain, from `buffer` to `buffersink`.
     var steps: [PictureFilter.Step] {
-        let conversion = [scale, .init("format", "pix_fmts=\(layout.filtered.ffmpegName)")]
+        let conversion = [scale, .init("format", "pix_fmts=\(target.ffmpegName)")]
         let turned = (isBottomUp ? [PictureFilter.Step("copy")] : []) + orientation.filters
         return [buffer] + deinterlacer + turned + conversion + [.init("buffersink")]
     }
 
+    private var target: PixelFormat { layout.filtered(demand) }
+
     /// What the pictures mean when they come out.
     var outputColor: ColorDescription {
         var color = color
-        if layout.losesRGB {
+        if layout.losesRGB(demand) {
             color.matrix = matrixOfRGB
             color.range = .limited
         }
-        if layout.filtered.is420, !layout.hasChroma420 { color.chromaLocation = .left }
+        if target.is420, !layout.hasChroma420 { color.chromaLocation = .left }
+        if !target.is420 { color.chromaLocation = nil }
         return color
     }
 
@@ -202,16 +211,21 @@ extension PictureFilter.Configuration {
     /// primaries. Without a change of format it does nothing.
     private var scale: PictureFilter.Step {
         let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1"
+        // Where chroma is to be: to the left, and between two rows where it is shared by them.
+        let places: [ChromaFormat: String] = [
+            .yuv420: ":out_h_chr_pos=0:out_v_chr_pos=128", .yuv422: ":out_h_chr_pos=0",
+        ]
+        let out = places[target.chromaFormat] ?? ""
         if layout.isRGB {
             let names: [ColorDescription.Matrix: String] = [.bt2020: "bt2020", .bt709: "bt709"]
             let name = names[matrixOfRGB] ?? "smpte170m"
-            let target = "out_color_matrix=\(name):out_range=tv:out_h_chr_pos=0:out_v_chr_pos=128"
-            return .init("scale", layout.losesRGB ? "\(common):\(target)" : common)
+            let losing = "\(common):out_color_matrix=\(name):out_range=tv\(out)"
+            return .init("scale", layout.losesRGB(demand) ? losing : common)
         }
         let range = color.range == .full ? "pc" : "tv"
-        let chroma = layout.equivalent == nil ? ":in_h_chr_pos=0:out_h_chr_pos=0:out_v_chr_pos=128" : ""
+        let chroma = layout.isWanted(demand) ? "" : ":in_h_chr_pos=0\(out)"
         // Newer versions would take the place on their way in from the frame.
-        let place = layout.hasChroma420 && layout.equivalent == nil ? ":in_v_chr_pos=128" : ""
+        let place = layout.hasChroma420 && !layout.isWanted(demand) ? ":in_v_chr_pos=128" : ""
         return .init("scale", "\(common):in_range=\(range):out_range=\(range)\(chroma)\(place)")
     }
 }

@@ -40,6 +40,7 @@ final class VideoPipeline {
 
     private let demuxer: Demuxer
     private let options: MediaSource.Options
+    private let log: LogRoute?
     private let decoder: VideoDecoder
     private let streamOrientation: Orientation?
     private var times = FrameTimes()
@@ -59,12 +60,14 @@ final class VideoPipeline {
     init(
         stream: UnsafeMutablePointer<AVStream>,
         demuxer: Demuxer,
-        options: MediaSource.Options
+        options: MediaSource.Options,
+        log: LogRoute? = nil
     ) throws(MediaError) {
         self.stream = stream
         self.demuxer = demuxer
         self.options = options
-        decoder = try VideoDecoder(stream: stream, threads: options.threads)
+        self.log = log
+        decoder = try VideoDecoder(stream: stream, threads: options.threads, log: log)
         rate = FrameRateEstimate(stream: stream)
         streamOrientation = Self.sideData(stream, AV_PKT_DATA_DISPLAYMATRIX)
             .map { Orientation(displayMatrix: PictureColor.displayMatrix($0)) }
@@ -204,12 +207,15 @@ extension VideoPipeline {
             options.deinterlacing == .automatic
             && (ffmpeg_is_interlaced(frame) != 0 || filter?.configuration.deinterlaces == true)
         let orientation = orientation(of: frame)
-        if !deinterlaces, orientation == .upright, PixelBuffer.canWrap(frame.pointee) { return nil }
+        if !deinterlaces, orientation == .upright, PixelBuffer.canWrap(frame.pointee, for: options.demand) {
+            return nil
+        }
         guard let layout = PictureLayout(rawFormat: frame.pointee.format) else { return nil }
         return PictureFilter.Configuration(
             width: frame.pointee.width,
             height: frame.pointee.height,
             layout: layout,
+            demand: options.demand,
             isBottomUp: frame.pointee.linesize.0 < 0,
             color: PictureColor.description(of: frame.pointee),
             pixelAspectRatio: frame.pointee.sample_aspect_ratio,
@@ -224,7 +230,7 @@ extension VideoPipeline {
     private func replaceFilter(_ configuration: PictureFilter.Configuration?) throws(MediaError) {
         filter = nil
         guard let configuration else { return }
-        do { filter = try PictureFilter(configuration) } catch { try noteUnusable(error) }
+        do { filter = try PictureFilter(configuration, log: log) } catch { try noteUnusable(error) }
     }
 
     private func noteLostMetadata(_ frame: UnsafePointer<AVFrame>) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+public import BitstreamSyntax
 public import MediaTypes
 
 /// The video of a ``MediaSource``, as its frames come out: turned upright and in one of our pixel formats.
@@ -16,10 +17,10 @@ public struct VideoTrack: Sendable, Hashable {
     public var codecName: String
     /// FFmpeg's name of the format that the decoder gives, for example `yuv422p10le`.
     public var pixelFormatName: String
-    /// Bits of each sample that the decoder gives. Frames come out with 8 or 10.
+    /// Bits of each sample that the decoder gives. Frames come out with 8, 10 or 12.
     public var bitDepth: Int
-    /// Whether 4:2:0 holds all the colour that the decoder gives: its format is 4:2:0, or grey.
-    public var fitsChroma420: Bool
+    /// The least that holds all the colour that the decoder gives: monochrome for grey, 4:4:4 for red, green and blue.
+    public var chromaFormat: ChromaFormat
     /// What the samples of the frames mean, as they come out.
     public var color: ColorDescription
     /// Width to height of one pixel, as shown.

@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import BitstreamSyntax
+public import Logging
 public import MediaTypes
 
 /// Writes coded video, and tracks copied from an input, into a file: the counterpart of `AVAssetWriter`.
 ///
-/// A regular file appears under its name when ``finish()`` succeeds and not before; until then it has a hidden temporary
-/// name in the same folder. After an error, ``abort()``, or when the sink goes away unfinished, nothing is left.
-/// Devices, FIFOs and standard output are written directly.
+/// A regular file appears under its name only when ``finish()`` succeeds; until then it has a hidden temporary name in
+/// the same folder. After an error, ``abort()``, or the release of an unfinished sink, no file is left. Devices, FIFOs
+/// and standard output are written directly.
 ///
 /// Calls block while the operating system writes. A sink is used by one thread at a time.
 ///
-/// **Copies.** Between the encoder's buffer and the kernel the coded data are copied: not at all in a bare byte stream
-/// (one `writev` gathers the pieces); once in MP4 and QuickTime (libavformat's output buffer, from a reference to
-/// the sample's own memory), twice in fragmented ones (it gathers a fragment first) and in Matroska (a cluster); in a
-/// transport stream three times (start codes, 188-byte packets, output buffer). A length-prefixed key frame that
-/// carries its parameter sets is copied once more.
+/// **Copies** of the coded data between the encoder's buffer and the kernel: none in a byte stream (one `writev`
+/// gathers the pieces); one in MP4 and QuickTime (libavformat's output buffer, from a reference to the sample's
+/// memory); two in fragmented ones (which collect a fragment first) and in Matroska (a cluster); three in a transport
+/// stream (start codes, 188-byte packets, output buffer). A length-prefixed key frame that carries its parameter sets
+/// is copied once more.
 ///
 /// **Parameter sets.** Byte streams and transport streams carry them in front of every key frame. MP4, QuickTime and
-/// Matroska carry them in the header; fragmented and streamed ones, and those that ask for it by
-/// ``repeatsParameterSets``, in front of every key frame as well, and so does every container from the first key
-/// frame on whose parameter sets differ from the header's. An MP4 or QuickTime track is `avc1`/`hvc1`, or `avc3`/`hev1`
-/// if it is fragmented, streamed, or has sets that differ from the header's.
+/// Matroska carry them in the header; fragmented and streamed ones, and those with ``repeatsParameterSets``, also carry
+/// them in front of every key frame. Every container does so from the first key frame on whose parameter sets differ
+/// from the header's. An MP4 or QuickTime track is `avc1`/`hvc1`, or `avc3`/`hev1` if it is fragmented, streamed, or
+/// has sets that differ from the header's.
 public final class MediaSink {
-    /// How an output is written.
+    /// How to write an output.
     public struct Options: Sendable {
-        /// The container; `nil` takes it from the path, see ``ContainerFormat/init(name:path:)``.
+        /// The container; `nil` derives it from the path, see ``ContainerFormat/init(name:path:)``.
         public var format: ContainerFormat?
         /// Whether an existing regular file may be replaced.
         public var overwrite = false
         /// Whether MP4 and QuickTime are written in fragments, one at each key frame and at least every ten seconds.
-        /// Else the index stands before the media data. Always so if the output is not seekable.
+        /// Otherwise the index precedes the media data. Outputs that are not seekable are always fragmented.
         public var isFragmented = false
-        /// Files that are read meanwhile. The output must be none of them.
+        /// Files that are being read. The output must not be one of them.
         public var inputPaths: [String] = []
         /// Frames per second, where that is constant: containers state it, and samples without duration get it from here.
         public var frameRate: Rational?
-        /// Who encoded the video, as containers state it per track.
+        /// The name of the encoder, which containers store per track.
         public var encoderName: String?
         /// The language of the video (mostly ISO 639-2), where the container states it per track.
         public var language: String?
@@ -47,11 +48,11 @@ public final class MediaSink {
         public init() {}
     }
 
-    /// Whether a container takes something.
+    /// Whether a container accepts something.
     public enum Acceptance: Sendable, Hashable {
-        /// It does.
+        /// Accepted.
         case accepted
-        /// It does not, and why, in words for a person.
+        /// Refused, with the reason in words for a person.
         case refused(reason: String)
     }
 
@@ -63,8 +64,7 @@ public final class MediaSink {
         public let sampleCount: Int
         /// From the first picture's presentation to the end of the last one's.
         public let duration: MediaTime
-        /// Why packets are missing that were taken before the video sample beside which they belong, and turned out to be
-        /// malformed.
+        /// Why packets are missing that were accepted ahead of their video sample and turned out to be malformed.
         public let packetErrors: [MediaError]
     }
 
@@ -72,22 +72,24 @@ public final class MediaSink {
     public let format: ContainerFormat
     /// The path as it was given.
     public let path: String
-    /// Whether the output is written in fragments, because it was asked for or because it is not seekable.
+    /// Whether the output is written in fragments, by request or because it is not seekable.
     public let isFragmented: Bool
 
     /// Deletes the temporary files of all sinks of this process that are not finished: for a process that is about to
-    /// end at once, on whatever thread. The sinks find out when they finish, and fail.
+    /// exit immediately, on any thread. Such sinks fail when they finish.
     public static func discardUnfinishedOutputs() { UnfinishedFiles.deleteAll() }
 
-    /// Whether parameter sets stand in front of every key frame in every container; `false` unless set.
+    /// Whether every container carries parameter sets in front of every key frame; default: `false`.
     ///
-    /// For video whose encoder may be replaced on the way, as one of a GPU is when it fails. A player that has come past a
-    /// change and goes back finds the sets of what came before there, and only there: it reads the header once. Without
-    /// a change they only take their bytes. Then an HEVC track is `hvc1`, which Apple's players ask for, though by the letter
-    /// of ISO/IEC 14496-15 8.3.3.1.3 such a track has no sets in its samples. Set it before the first sample.
+    /// Use it for video whose encoder may be replaced in mid-stream, for example if a GPU fails. A player that seeks
+    /// back across such a change finds the earlier parameter sets only there, because it reads the header once. Without
+    /// a change, they only cost their bytes. An HEVC track is then still `hvc1`, which Apple's players require,
+    /// although ISO/IEC 14496-15 8.3.3.1.3 strictly allows no parameter sets in its samples. Set it before the first
+    /// sample.
     public var repeatsParameterSets = false
 
     private let options: Options
+    private let log: LogRoute?
     private let file: OutputFile?
     private var contents = ContainerContents()
     private var writer: (any SampleWriter)?
@@ -96,20 +98,26 @@ public final class MediaSink {
     private var packetErrors: [MediaError] = []
     private var isOpen = true
 
-    /// Opens an output; every check that needs no sample is made here.
+    /// Opens an output, and makes all checks that need no sample.
     ///
     /// - Parameters:
     ///   - path: Where to write: a path, `-` for standard output, `null` for nothing.
     ///   - options: How to write.
-    ///   - cancellation: Ends the wait for something that reads from a FIFO, and nothing else.
+    ///   - logger: Receives what FFmpeg logs about this output, as ``MediaLog/logger``; `nil` leaves it to that.
+    ///   - cancellation: Ends only the wait for a reader of a FIFO.
+    ///   - abandonment: Ends that wait, and the wait for a stalled reader of a FIFO or device: the call that writes then
+    ///     throws `cancelled`. It does not end writes to standard output, which other processes share.
     /// - Throws: `invalidArgument` if the format is unknown, the folder is missing, the output exists and may not be
     ///   overwritten, is a folder, a terminal or the input; `inputOutput` if the system refuses to make the file;
     ///   `cancelled`.
     public init(
         path: String,
         options: Options = Options(),
-        cancellation: Cancellation? = nil
+        logger: Logger? = nil,
+        cancellation: Cancellation? = nil,
+        abandonment: Cancellation? = nil
     ) throws(MediaError) {
+        log = LogRoute(logger)
         let (format, target) = try Self.target(path: path, options: options)
         self.path = path
         self.format = format
@@ -120,15 +128,16 @@ public final class MediaSink {
             waiting = WaitingPackets(folder: temporaryFolder)
             return
         }
-        let file = try OutputFile(target, cancellation: cancellation)
+        let file = try OutputFile(target, cancellation: cancellation, abandonment: abandonment)
         self.file = file
         waiting = WaitingPackets(folder: file.folder ?? temporaryFolder)
         isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
     }
 
-    /// Makes the checks of ``init(path:options:cancellation:)`` and opens nothing: for those who have long work to do before.
+    /// Makes the checks of ``init(path:options:logger:cancellation:abandonment:)`` without opening anything, for programs
+    /// that have long work to do first.
     ///
-    /// - Throws: as ``init(path:options:cancellation:)``.
+    /// - Throws: as ``init(path:options:logger:cancellation:abandonment:)``.
     public static func validate(path: String, options: Options = Options()) throws(MediaError) {
         _ = try target(path: path, options: options)
     }
@@ -142,7 +151,7 @@ public final class MediaSink {
         guard format.canBeFragmented || !options.isFragmented else {
             throw MediaError(
                 .invalidArgument,
-                "the output format is not written in fragments",
+                "the output format does not support fragments",
                 given: format.rawValue,
                 allowed: ContainerFormat.allCases.filter(\.canBeFragmented).map(\.rawValue).joined(separator: ", ")
             )
@@ -155,10 +164,12 @@ public final class MediaSink {
 
     /// Adds a track that is copied, before the first sample.
     ///
-    /// - Returns: Whether the container takes it. If not, its packets must not be written.
+    /// - Returns: Whether the container accepts it. If not, its packets must not be written.
     /// - Throws: `invalidState` after the first sample.
     public func addTrack(_ track: MediaTrack) throws(MediaError) -> Acceptance {
         try checkHasNotBegun()
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
         if let reason = format.refusal(of: track, isSeekable: file?.isSeekable ?? true) {
             return .refused(reason: reason)
         }
@@ -168,8 +179,8 @@ public final class MediaSink {
 
     /// Sets the chapter marks, before the first sample.
     ///
-    /// - Returns: Whether the container takes them.
-    /// - Throws: `invalidState` after the first sample; `invalidArgument` if a chapter's times are no times.
+    /// - Returns: Whether the container accepts them.
+    /// - Throws: `invalidState` after the first sample; `invalidArgument` if a chapter's times are invalid.
     public func setChapters(_ chapters: [Chapter]) throws(MediaError) -> Acceptance {
         try checkHasNotBegun()
         for chapter in chapters where !(chapter.start.isValid && chapter.end.isValid && chapter.start <= chapter.end) {
@@ -180,33 +191,35 @@ public final class MediaSink {
                 allowed: "a start that is not after the end"
             )
         }
-        guard format.takesChapters else { return .refused(reason: "\(format.rawValue) takes no chapters") }
+        guard format.takesChapters else { return .refused(reason: "\(format.rawValue) does not support chapters") }
         contents.chapters = chapters
         return .accepted
     }
 
-    /// Sets texts about the whole file, such as `title`, before the first sample. A container leaves out the keys that
-    /// it does not know.
+    /// Sets texts about the whole file, such as `title`, before the first sample. A container omits keys that it does
+    /// not know.
     ///
-    /// - Returns: Whether the container takes such texts.
+    /// - Returns: Whether the container accepts such texts.
     /// - Throws: `invalidState` after the first sample.
     public func setMetadata(_ metadata: [String: String]) throws(MediaError) -> Acceptance {
         try checkHasNotBegun()
-        guard format.takesMetadata else { return .refused(reason: "\(format.rawValue) takes no metadata") }
+        guard format.takesMetadata else { return .refused(reason: "\(format.rawValue) does not support metadata") }
         contents.metadata = metadata
         return .accepted
     }
 
     /// Writes the next video sample, in decode order. The first one must be a key frame.
     ///
-    /// A dropped sample has no data and is passed over. Times are stored in the container's unit: exactly in MP4 and
-    /// QuickTime where the first sample's times and ``Options/frameRate`` have a common unit down to a microsecond,
-    /// else rounded to the nearest unit.
+    /// A dropped sample has no data and is skipped. Times are stored in the container's unit: exactly in MP4 and
+    /// QuickTime if the first sample's times and ``Options/frameRate`` have a common unit of at least a microsecond,
+    /// otherwise rounded to the nearest unit.
     ///
-    /// - Throws: `invalidArgument` or `malformedData` about this sample, which then is not written; `unsupported` if the
-    ///   codec changes; `inputOutput` if writing fails, after which nothing more can be written.
+    /// - Throws: `invalidArgument` or `malformedData` about this sample, which is then not written; `unsupported` if
+    ///   the codec changes; `inputOutput` if writing fails, after which nothing more can be written.
     public func write(_ sample: SampleBuffer) throws(MediaError) {
         try checkIsOpen()
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
         guard !sample.isDropped else { return }
         try format.validate(sample.formatDescription.codec)
         let accepted = try video.validate(sample, frameRate: options.frameRate)
@@ -219,15 +232,17 @@ public final class MediaSink {
         try writeWaitingPackets(to: writer, upTo: sample.decodeTime)
     }
 
-    /// Writes the next packet of a track that was accepted. Packets of one track come in decode order; those that come
-    /// before the first video sample wait for it, and then for those beside which they belong: up to 64 MiB in memory, more in a
-    /// temporary file beside the output, or where `TMPDIR` says if the output is no regular file.
+    /// Writes the next packet of a track that was accepted. Packets of a track must be in decode order. Packets wait
+    /// for the video sample next to which they belong: up to 64 MiB in memory, more in a temporary file next to the
+    /// output, or in `TMPDIR` if the output is not a regular file.
     ///
     /// - Throws: `invalidArgument` if the track was not added; `malformedData` if the packet has no times, goes back in
     ///   time or is not what its codec says, and then only this packet is left out; `inputOutput` if writing fails, after
     ///   which nothing more can be written.
     public func write(_ packet: MediaPacket) throws(MediaError) {
         try checkIsOpen()
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
         guard contents.tracks.contains(where: { $0 === packet.track }) else {
             throw MediaError(
                 .invalidArgument,
@@ -251,6 +266,8 @@ public final class MediaSink {
     ///   a file of this name appeared meanwhile and may not be overwritten. Then nothing is left.
     public func finish() throws(MediaError) -> Summary {
         try checkIsOpen()
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
         defer { abort() }
         guard let writer, video.count > 0 else {
             throw MediaError(.malformedData, "no video sample was written", given: path)
@@ -266,7 +283,7 @@ public final class MediaSink {
         )
     }
 
-    /// Gives the output up: nothing is left of it. Does nothing after ``finish()``.
+    /// Discards the output. Does nothing after ``finish()``.
     public func abort() {
         isOpen = false
         writer = nil
@@ -321,7 +338,7 @@ extension MediaSink {
         )
     }
 
-    /// Who joins a stream where it can be joined needs the parameter sets there.
+    /// A receiver that joins a stream at a key frame needs the parameter sets there.
     private func sendsParameterSets(_ sample: SampleBuffer, _ accepted: VideoSequence.Accepted) -> Bool {
         let isStreamed = isFragmented || file?.isSeekable == false
         let isRepeated = isStreamed || repeatsParameterSets || accepted.parameterSetsHaveChanged
@@ -329,7 +346,7 @@ extension MediaSink {
         return sample.isKeyFrame || sample.isRecoveryPoint
     }
 
-    /// Gives the output up if it has failed; an error about one sample or packet leaves it as it was.
+    /// Discards the output if it has failed; an error about one sample or packet leaves it unchanged.
     private func abortingOnFailure(_ body: () throws(MediaError) -> Void) throws(MediaError) {
         do {
             try body()
@@ -346,7 +363,11 @@ extension MediaSink {
     private func checkHasNotBegun() throws(MediaError) {
         try checkIsOpen()
         guard writer == nil else {
-            throw MediaError(.invalidState, "the output has begun; this belongs before the first sample", given: path)
+            throw MediaError(
+                .invalidState,
+                "the output has already begun; call this before the first sample",
+                given: path
+            )
         }
     }
 }

@@ -27,26 +27,25 @@ final class OutputFile {
 
     private var descriptor: Int32
     private let ownsDescriptor: Bool
+    private let abandonment: Cancellation?
     private let destination: OutputTarget.RegularFile?
     private var temporaryPath: String?
 
     /// Opens a device or a FIFO. The kernel would wait for a reader where nothing but a signal ends it.
-    private static func openSpecial(_ special: String, _ cancellation: Cancellation?) throws(MediaError) -> Int32 {
+    private static func openSpecial(_ special: String, _ cancellations: [Cancellation]) throws(MediaError) -> Int32 {
         while true {
             let (opened, error) = retryingOnInterrupt {
                 open(special, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
             }
-            if opened >= 0 {
-                _ = fcntl(opened, F_SETFL, fcntl(opened, F_GETFL) & ~O_NONBLOCK)
-                return opened
-            }
+            // It stays non-blocking: nobody else has this open file, and a reader that stalls is waited for in poll.
+            if opened >= 0 { return opened }
             var status = stat()
             let waitsForReader = error == ENXIO && stat(special, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
             guard waitsForReader else {
                 throw MediaError("the output cannot be opened", path: special, call: "open", error: error)
             }
-            if cancellation?.isCancelled == true {
-                throw MediaError(.cancelled, "nothing has opened the output for reading", given: special)
+            if cancellations.contains(where: \.isCancelled) {
+                throw MediaError(.cancelled, "no process has opened the output for reading", given: special)
             }
             usleep(pause)
         }
@@ -57,20 +56,27 @@ final class OutputFile {
 
     /// Opens an output. A FIFO waits until something opens it for reading.
     ///
-    /// - Parameter cancellation: Ends that wait.
+    /// - Parameters:
+    ///   - cancellation: Ends that wait.
+    ///   - abandonment: Ends every wait for a reader, also while writing.
     /// - Throws: `inputOutput` if it cannot be opened or created, with the path; `cancelled`.
-    init(_ target: OutputTarget, cancellation: Cancellation? = nil) throws(MediaError) {
+    init(
+        _ target: OutputTarget,
+        cancellation: Cancellation? = nil,
+        abandonment: Cancellation? = nil
+    ) throws(MediaError) {
+        self.abandonment = abandonment
         switch target {
         case .standardOutput:
             (path, descriptor, ownsDescriptor, destination) = ("standard output", STDOUT_FILENO, false, nil)
             isSeekable = false
         case .special(let special):
-            let opened = try Self.openSpecial(special, cancellation)
+            let opened = try Self.openSpecial(special, [cancellation, abandonment].compactMap(\.self))
             guard isatty(opened) == 0 else {
                 close(opened)
                 throw MediaError(
                     .invalidArgument,
-                    "video is not written to a terminal",
+                    "the output is a terminal",
                     given: special,
                     allowed: "a file, a pipe or another device"
                 )
@@ -119,7 +125,7 @@ final class OutputFile {
             }
             if written < 0 {
                 if error == EAGAIN {
-                    waitUntilWritable()
+                    try waitUntilWritable()
                     continue
                 }
                 throw fail("writev", error)
@@ -229,7 +235,7 @@ extension OutputFile {
             }
             guard error == EEXIST else {
                 throw MediaError(
-                    "no file can be made in the output's folder",
+                    "no file can be created in the output's folder",
                     path: file.folder,
                     call: "open",
                     error: error
@@ -237,7 +243,7 @@ extension OutputFile {
             }
         }
         throw MediaError(
-            "no temporary name is free in the output's folder",
+            "no unused temporary name was found in the output's folder",
             path: file.folder,
             call: "open",
             error: EEXIST
@@ -270,7 +276,7 @@ extension OutputFile {
         guard error == EEXIST else { throw fail("renameat2", error) }
         throw MediaError(
             .invalidArgument,
-            "the output appeared while it was being made",
+            "the output was created by someone else in the meantime",
             given: destination.givenPath,
             allowed: "a new name, or the option overwrite"
         )
@@ -303,11 +309,19 @@ extension OutputFile {
         pieces[next].iov_len -= left
     }
 
-    /// A pipe that the other side made non-blocking is waited for.
-    private func waitUntilWritable() {
+    /// Waits until the reader of a pipe takes more.
+    private func waitUntilWritable() throws(MediaError) {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = retryingOnInterrupt { poll(&entry, 1, -1) }
+        while retryingOnInterrupt({ poll(&entry, 1, Self.pollInterval) }).0 == 0 {
+            guard abandonment?.isCancelled == true else { continue }
+            let abandoned = MediaError(.cancelled, "the output's reader takes nothing", given: path)
+            failure = abandoned
+            throw abandoned
+        }
     }
+
+    /// How long one `poll` waits before it looks at the cancellation again, in milliseconds.
+    private static let pollInterval: Int32 = 100
 
     private func checkIsUsable() throws(MediaError) {
         if let failure { throw failure }

@@ -28,8 +28,14 @@ public struct Adjustment: Sendable, Hashable, CustomStringConvertible {
 extension Adjustment {
     /// A source's bits of which a codec keeps fewer.
     package init(bitDepth: Int, becoming used: Int, in codec: VideoCodec) {
-        let profile = codec == .h264 ? "high10" : "main10"
-        let reason = used < 10 ? "the profile has \(used) bits; \(profile) keeps ten" : "no profile has more"
+        let reason =
+            switch (codec, used) {
+            case (.h264, ..<10): "the profile has \(used) bits; high10 keeps ten"
+            case (.h264, _): "no profile of H.264 that is encoded here has more"
+            case (.hevc, ..<10): "the profile has \(used) bits; main10 keeps ten"
+            case (.hevc, ..<12): "that is the default; a bit depth of 12 keeps twelve"
+            case (.hevc, _): "no profile that is encoded here has more"
+            }
         self.init(property: "bit depth", requested: "\(bitDepth)", used: "\(used)", reason: reason)
     }
 }
@@ -58,7 +64,7 @@ extension EncoderConfiguration {
                     property: "size",
                     requested: "\(width)x\(height)",
                     used: "\(result.width)x\(result.height)",
-                    reason: "4:2:0 video has even sizes"
+                    reason: chromaFormat == .yuv420 ? "4:2:0 video has even sizes" : "video is coded with even sizes"
                 )
             )
         }
@@ -66,8 +72,11 @@ extension EncoderConfiguration {
             result.bitDepth = 8
             adjustments.append(Adjustment(bitDepth: 10, becoming: 8, in: .h264))
         }
+        // HEVC E.3.1: only 4:2:0 has places for chroma to be in.
+        if chromaFormat != .yuv420 { result.color?.chromaLocation = nil }
         try checkTiming()
         try rateControl.validate()
+        try checkFormat(codec)
         try checkProfile(codec)
         switch codec {
         case .h264: try result.checkLevel()
@@ -126,10 +135,38 @@ extension EncoderConfiguration {
         }
     }
 
-    private func checkProfile(_ codec: VideoCodec) throws(MediaError) {
-        guard bitDepth == 8 || bitDepth == 10 else {
-            throw MediaError(.invalidArgument, "bit depth is out of range", given: "\(bitDepth)", allowed: "8 or 10")
+    /// The bit depths that a codec has here.
+    package static func bitDepths(_ codec: VideoCodec) -> [Int] { codec == .hevc ? [8, 10, 12] : [8, 10] }
+
+    /// The chroma formats that a codec has here.
+    package static func chromaFormats(_ codec: VideoCodec) -> [ChromaFormat] {
+        codec == .hevc ? [.yuv420, .yuv422, .yuv444] : [.yuv420]
+    }
+
+    private func checkFormat(_ codec: VideoCodec) throws(MediaError) {
+        let name = codec == .hevc ? "HEVC" : "H.264"
+        let depths = Self.bitDepths(codec)
+        guard depths.contains(bitDepth) else {
+            throw MediaError(
+                .invalidArgument,
+                "bit depth is out of range",
+                given: "\(bitDepth)",
+                allowed: depths.map(String.init).joined(separator: ", ") + " for \(name)"
+            )
         }
+        let formats = Self.chromaFormats(codec)
+        guard formats.contains(chromaFormat) else {
+            throw MediaError(
+                .invalidArgument,
+                "chroma format is not one that \(name) is encoded with",
+                given: chromaFormat.name,
+                allowed: formats.map(\.name).joined(separator: ", ")
+                    + (codec == .h264 && chromaFormat != .monochrome ? "; HEVC has it" : "")
+            )
+        }
+    }
+
+    private func checkProfile(_ codec: VideoCodec) throws(MediaError) {
         guard let profile else { return }
         guard profile.codec == codec else {
             let allowed = VideoProfile.allCases.filter { $0.codec == codec }.map(\.rawValue)
@@ -146,6 +183,17 @@ extension EncoderConfiguration {
                 "profile \(profile.rawValue) has fewer bits",
                 given: "\(bitDepth) bits",
                 allowed: "\(profile.maximumBitDepth) bits"
+            )
+        }
+        guard chromaFormat <= profile.chromaFormat else {
+            let suitable = VideoProfile.allCases.filter {
+                $0.codec == codec && $0.chromaFormat >= chromaFormat && $0.maximumBitDepth >= bitDepth
+            }
+            throw MediaError(
+                .invalidArgument,
+                "profile \(profile.rawValue) has less chroma than \(chromaFormat.name)",
+                given: "profile \(profile.rawValue)",
+                allowed: suitable.map(\.rawValue).joined(separator: ", ")
             )
         }
         if profile.isBaseline, entropyMode == .cabac {
@@ -198,6 +246,12 @@ extension EncoderConfiguration {
         )
     }
 
+    /// The profile of HEVC: the one that was asked for, or the least that has chroma format and bit depth.
+    package var leastHEVCProfile: VideoProfile {
+        if let profile, profile.codec == .hevc { return profile }
+        return VideoProfile.hevc(chromaFormat, bitDepth: bitDepth) ?? .hevcMain444Bits12
+    }
+
     private func checkHEVCLevel() throws(MediaError) {
         guard let lowest = HEVCLevel.lowest(width: width, height: height, frameRate: frameRate) else {
             let highest = HEVCLevel.all.last
@@ -222,9 +276,10 @@ extension EncoderConfiguration {
             bitsPerSecond: max(limit?.bitsPerSecond ?? 0, rateControl.bitsPerSecond ?? 0),
             bufferSize: limit?.bufferSize ?? 0
         )
-        guard let reason = hevcLevel.reasonAgainst(rate) else { return }
+        let profile = leastHEVCProfile
+        guard let reason = hevcLevel.reasonAgainst(rate, in: profile) else { return }
         let sufficient = HEVCLevel.all.first {
-            $0.reasonAgainst(rate) == nil
+            $0.reasonAgainst(rate, in: profile) == nil
                 && $0.reasonAgainst(width: width, height: height, frameRate: frameRate) == nil
         }
         throw MediaError(

@@ -21,7 +21,9 @@ public struct EncoderConfiguration: Sendable, Hashable {
     /// Which level and tier, if the codec is HEVC; `nil` for the lowest that the stream keeps to. Without ``h264Level`` it
     /// makes HEVC the codec where that is open.
     public var hevcLevel: HEVCLevel?
-    /// Bits of a sample: 8 or 10.
+    /// How densely chroma is sampled: 4:2:0, or with HEVC also 4:2:2 and 4:4:4, which make HEVC the codec where that is open.
+    public var chromaFormat = ChromaFormat.yuv420
+    /// Bits of a sample: 8, 10, or with HEVC also 12, which makes HEVC the codec where that is open.
     public var bitDepth = 8
     /// Whether ten bits are a wish, as of a source that has them: encoders of HEVC fulfil it, those of H.264 code eight bits
     /// and report it.
@@ -112,20 +114,56 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
     case hevcMain = "hevc-main"
     /// HEVC main 10.
     case hevcMain10 = "hevc-main10"
+    /// HEVC main 12.
+    case hevcMain12 = "hevc-main12"
+    /// HEVC main 4:2:2 10, also for 4:2:2 of 8 bits.
+    case hevcMain422Bits10 = "hevc-main422-10"
+    /// HEVC main 4:2:2 12.
+    case hevcMain422Bits12 = "hevc-main422-12"
+    /// HEVC main 4:4:4, of 8 bits.
+    case hevcMain444 = "hevc-main444"
+    /// HEVC main 4:4:4 10.
+    case hevcMain444Bits10 = "hevc-main444-10"
+    /// HEVC main 4:4:4 12.
+    case hevcMain444Bits12 = "hevc-main444-12"
 
     /// The codec that the profile belongs to.
     public var codec: VideoCodec {
         switch self {
         case .h264Baseline, .h264Main, .h264High, .h264High10: .h264
-        case .hevcMain, .hevcMain10: .hevc
+        case .hevcMain, .hevcMain10, .hevcMain12, .hevcMain422Bits10, .hevcMain422Bits12, .hevcMain444,
+            .hevcMain444Bits10, .hevcMain444Bits12:
+            .hevc
         }
     }
 
     /// The highest bit depth.
     public var maximumBitDepth: Int {
         switch self {
-        case .h264High10, .hevcMain10: 10
-        case .h264Baseline, .h264Main, .h264High, .hevcMain: 8
+        case .h264Baseline, .h264Main, .h264High, .hevcMain, .hevcMain444: 8
+        case .h264High10, .hevcMain10, .hevcMain422Bits10, .hevcMain444Bits10: 10
+        case .hevcMain12, .hevcMain422Bits12, .hevcMain444Bits12: 12
+        }
+    }
+
+    /// The densest chroma.
+    public var chromaFormat: ChromaFormat {
+        switch self {
+        case .h264Baseline, .h264Main, .h264High, .h264High10, .hevcMain, .hevcMain10, .hevcMain12: .yuv420
+        case .hevcMain422Bits10, .hevcMain422Bits12: .yuv422
+        case .hevcMain444, .hevcMain444Bits10, .hevcMain444Bits12: .yuv444
+        }
+    }
+
+    /// Whether it is one of HEVC's format range extensions (HEVC A.3.5).
+    public var isRangeExtension: Bool {
+        codec == .hevc && self != .hevcMain && self != .hevcMain10
+    }
+
+    /// The least profile of HEVC with that chroma format and bit depth; `nil` if none has them.
+    package static func hevc(_ chroma: ChromaFormat, bitDepth: Int) -> VideoProfile? {
+        allCases.first {
+            $0.codec == .hevc && $0.chromaFormat >= chroma && $0.maximumBitDepth >= bitDepth
         }
     }
 

@@ -101,7 +101,7 @@ extension H264Level {
             switch profile {
             case .h264High10: 3000
             case .h264High: 1250
-            case .h264Baseline, .h264Main, .hevcMain, .hevcMain10: 1000
+            default: 1000
             }
         return RateLimit(bitsPerSecond: limits.maxBr * factor, bufferSize: limits.maxCpb * factor)
     }

@@ -90,13 +90,33 @@ public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
 // MARK: - Rates
 
 extension HEVCLevel {
-    /// The highest rate and the largest buffer of coded slices: MaxBR and MaxCPB of the tier times `CpbVclFactor`, which
-    /// is 1000 in profiles Main and Main 10 (HEVC A.4.1 and A.4.2).
-    public var maximumRate: RateLimit {
+    /// The highest rate and the largest buffer of coded slices in profiles Main and Main 10.
+    public var maximumRate: RateLimit { maximumRate(in: .hevcMain) }
+
+    /// The highest rate and the largest buffer of coded slices in a profile: MaxBR and MaxCPB of the tier times
+    /// `CpbVclFactor` (HEVC A.4.1 and A.4.2, tables A.8 to A.10).
+    public func maximumRate(in profile: VideoProfile) -> RateLimit {
         let tier = isHighTier ? limits.high ?? limits.main : limits.main
-        return RateLimit(bitsPerSecond: tier.maxBr * 1000, bufferSize: tier.maxCpb * 1000)
+        let factor = profile.codedBufferFactor
+        return RateLimit(bitsPerSecond: tier.maxBr * factor, bufferSize: tier.maxCpb * factor)
     }
 
-    /// Why a stream with that rate and decoder's buffer is beyond this level, or `nil` if it is not.
-    public func reasonAgainst(_ rate: RateLimit) -> String? { rate.reasonAgainst(maximum: maximumRate) }
+    /// Why a stream with that rate and decoder's buffer is beyond this level in a profile, or `nil` if it is not.
+    public func reasonAgainst(_ rate: RateLimit, in profile: VideoProfile = .hevcMain) -> String? {
+        rate.reasonAgainst(maximum: maximumRate(in: profile))
+    }
+}
+
+extension VideoProfile {
+    /// `CpbVclFactor` of a profile of HEVC (table A.10).
+    fileprivate var codedBufferFactor: Int {
+        switch self {
+        case .hevcMain12: 1500
+        case .hevcMain422Bits10: 1667
+        case .hevcMain422Bits12, .hevcMain444: 2000
+        case .hevcMain444Bits10: 2500
+        case .hevcMain444Bits12: 3000
+        case .hevcMain, .hevcMain10, .h264Baseline, .h264Main, .h264High, .h264High10: 1000
+        }
+    }
 }

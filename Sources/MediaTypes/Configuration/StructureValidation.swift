@@ -26,8 +26,10 @@ extension EncoderConfiguration {
     /// Why there are no B-frames, if the other settings exclude them.
     private var reasonAgainstBFrames: String? {
         if profile?.isBaseline == true { return "profile baseline has no B-frames" }
-        if isLowLatency || software.tuning == .zerolatency { return "low latency has no B-frames, which delay frames" }
-        if usesIntraRefresh { return "intra refresh has no B-frames, which refer across the wave" }
+        if isLowLatency || software.tuning == .zerolatency {
+            return "low latency excludes B-frames, which delay frames"
+        }
+        if usesIntraRefresh { return "intra refresh excludes B-frames, which refer across the wave" }
         return nil
     }
 
@@ -57,7 +59,7 @@ extension EncoderConfiguration {
         guard !allowsOpenGOP else {
             throw MediaError(
                 .invalidArgument,
-                "intra refresh has no I-frames at which groups could be open",
+                "intra refresh has no I-frames, so groups of pictures cannot be open",
                 given: "open groups",
                 allowed: "closed groups"
             )
@@ -65,7 +67,7 @@ extension EncoderConfiguration {
         guard let intraRefreshPeriod, intraRefreshPeriod > 1 else {
             throw MediaError(
                 .invalidArgument,
-                "intra refresh needs a key-frame interval, in which its wave goes over the picture",
+                "intra refresh needs a key-frame interval, the duration of its wave",
                 given: intraRefreshPeriod.map { "\($0) frame" } ?? "no limit",
                 allowed: "at least 2 frames"
             )
@@ -109,7 +111,7 @@ extension EncoderConfiguration {
         if isLowLatency, frames > 1 {
             throw MediaError(
                 .invalidArgument,
-                "low latency has one frame in flight, as more of them delay each other",
+                "low latency allows only one frame in flight",
                 given: "\(frames)",
                 allowed: "1"
             )

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+public import BitstreamSyntax
+
 /// How the samples of a picture lie in memory.
 public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     /// 8-bit 4:2:0, two planes: Y, then interleaved Cb and Cr. What GPUs encode.
@@ -8,35 +10,48 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     case i420
     /// 10-bit 4:2:0, two planes as NV12, each sample in the upper ten bits of a little-endian 16-bit word.
     case p010
+    /// 12-bit 4:2:0, three planes, each sample in the lower twelve bits of a little-endian 16-bit word.
+    case i012
+    /// 8-bit 4:2:2, three planes.
+    case i422
+    /// 10-bit 4:2:2, three planes of little-endian 16-bit words with the sample in their lower bits.
+    case i210
+    /// 12-bit 4:2:2, three planes of little-endian 16-bit words with the sample in their lower bits.
+    case i212
+    /// 8-bit 4:4:4, three planes.
+    case i444
+    /// 10-bit 4:4:4, three planes of little-endian 16-bit words with the sample in their lower bits.
+    case i410
+    /// 12-bit 4:4:4, three planes of little-endian 16-bit words with the sample in their lower bits.
+    case i412
     /// 8-bit blue, green, red, alpha in one plane, in this order in memory.
     case bgra
     /// 8-bit 4:2:2 in one plane: Y0 Cb Y1 Cr. What cameras give.
     case yuy2
 
     /// The number of planes.
-    public var planeCount: Int {
-        switch self {
-        case .nv12, .p010: 2
-        case .i420: 3
-        case .bgra, .yuy2: 1
-        }
-    }
+    public var planeCount: Int { arrangement.planeCount }
 
-    /// Bits of each sample: 8 or 10.
-    public var bitDepth: Int { self == .p010 ? 10 : 8 }
+    /// Bits of each sample: 8, 10 or 12.
+    public var bitDepth: Int { arrangement.bitDepth }
 
     /// Bytes of each sample: 1 or 2. Rows and planes of 2-byte samples begin at even addresses.
-    public var bytesPerSample: Int { self == .p010 ? 2 : 1 }
+    public var bytesPerSample: Int { arrangement.luma.wordSize }
 
     /// Whether the samples are luma and chroma (else red, green and blue).
     public var isYCbCr: Bool { self != .bgra }
 
+    /// How densely chroma is sampled; 4:4:4 for red, green and blue.
+    public var chromaFormat: ChromaFormat { arrangement.chromaFormat }
+
     /// Whether width and height have to be even: chroma samples are shared by 2x2 luma samples.
-    public var is420: Bool {
-        switch self {
-        case .nv12, .i420, .p010: true
-        case .bgra, .yuy2: false
-        }
+    public var is420: Bool { chromaFormat == .yuv420 }
+
+    /// The format of that chroma format and bit depth in which libavcodec and x265 have pictures, P010 in place of planes
+    /// for 4:2:0 of 10 bits; `nil` for a bit depth that is not 8, 10 or 12, and for monochrome.
+    public static func preferred(_ chroma: ChromaFormat, bitDepth: Int) -> PixelFormat? {
+        let order: [PixelFormat] = [.i420, .p010, .i012, .i422, .i210, .i212, .i444, .i410, .i412]
+        return order.first { $0.chromaFormat == chroma && $0.bitDepth == bitDepth }
     }
 
     /// The used bytes of a row and the number of rows of one plane of a picture of that size.
@@ -45,18 +60,8 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     /// or above ``PixelBuffer/maximumDimension``.
     public func planeExtent(_ plane: Int, width: Int, height: Int) -> PlaneExtent? {
         let valid = 1...PixelBuffer.maximumDimension
-        guard valid.contains(width), valid.contains(height), (0..<planeCount).contains(plane) else { return nil }
-        let chromaWidth = (width + 1) / 2
-        let chromaHeight = (height + 1) / 2
-        switch (self, plane) {
-        case (.nv12, 0), (.i420, 0): return PlaneExtent(bytesPerRow: width, rows: height)
-        case (.nv12, _): return PlaneExtent(bytesPerRow: chromaWidth * 2, rows: chromaHeight)
-        case (.i420, _): return PlaneExtent(bytesPerRow: chromaWidth, rows: chromaHeight)
-        case (.p010, 0): return PlaneExtent(bytesPerRow: width * 2, rows: height)
-        case (.p010, _): return PlaneExtent(bytesPerRow: chromaWidth * 4, rows: chromaHeight)
-        case (.bgra, _): return PlaneExtent(bytesPerRow: width * 4, rows: height)
-        case (.yuy2, _): return PlaneExtent(bytesPerRow: chromaWidth * 4, rows: height)
-        }
+        guard valid.contains(width), valid.contains(height) else { return nil }
+        return arrangement.extent(ofPlane: plane, width: width, height: height)
     }
 }
 

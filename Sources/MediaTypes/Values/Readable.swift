@@ -52,6 +52,12 @@ package enum Readable {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }
 
+    /// `8`, `8 and 10`, `8, 10 and 12`.
+    package static func list(_ words: [String]) -> String {
+        guard words.count > 1, let last = words.last else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " and " + last
+    }
+
     /// The beginning of a text that may be endless.
     package static func shortened(_ text: String) -> String { text.count > 200 ? text.prefix(199) + "…" : text }
 

@@ -19,7 +19,7 @@ struct X264Outcome {
         do {
             sequence = try H264SequenceParameterSet(nalUnit: parameterSets.first ?? [])
         } catch {
-            throw MediaError(.creationFailed, "x264 made a sequence parameter set that is none: \(error)")
+            throw MediaError(.creationFailed, "x264 returned an invalid sequence parameter set: \(error)")
         }
         let configuration = settings.configuration
         profile = sequence.profileName
@@ -68,20 +68,20 @@ struct X264Outcome {
             report("quantizer range", range, used, "x264 derives those of I- and B-frames from the constant quantizer")
         }
         if let fullness = configuration.initialBufferFullness, actual.rc.i_vbv_buffer_size > 0 {
-            let reason = "the buffer holds at least what comes in during a frame"
+            let reason = "the buffer holds at least the bits of one frame period"
             report("initial buffer fullness", Float(fullness), actual.rc.f_vbv_buffer_init, reason)
         }
         report(
             "rate buffer",
             "\(asked.rc.i_vbv_buffer_size) kbit",
             "\(actual.rc.i_vbv_buffer_size) kbit",
-            "x264 takes from one frame at the peak rate to 2000000 kbit"
+            "x264 allows one frame at the peak rate to 2000000 kbit"
         )
         if let ratio = configuration.pixelAspectRatio, let used = sequence.pixelAspectRatio {
-            report("pixel aspect ratio", ratio, used, "its terms have 16 bits")
+            report("pixel aspect ratio", ratio, used, "numerator and denominator have 16 bits")
         }
         if let profile = configuration.profile, sequence.profileIdc != profile.profileIdc {
-            let reason = "the other settings use nothing beyond it"
+            let reason = "the other settings need no higher profile"
             report("profile", profile.rawValue, sequence.profileName, reason)
         }
         return adjustments
@@ -90,8 +90,8 @@ struct X264Outcome {
 
 extension X264Outcome {
     private static func sliceReason(_ actual: x264_param_t, maximum: Int) -> String {
-        if actual.b_sliced_threads != 0 { return "without delay x264 codes a slice on each of its threads" }
-        if Int(actual.i_slice_count) == maximum { return "the level has no more for pictures of that size and rate" }
+        if actual.b_sliced_threads != 0 { return "in low-latency mode, x264 codes one slice per thread" }
+        if Int(actual.i_slice_count) == maximum { return "the level allows no more for this size and frame rate" }
         return "a slice has at least a row of macroblocks"
     }
 }
@@ -103,7 +103,7 @@ extension VideoProfile {
         case .h264Main: 77
         case .h264High: 100
         case .h264High10: 110
-        case .hevcMain, .hevcMain10: nil
+        default: nil
         }
     }
 }

@@ -4,8 +4,14 @@ internal import CX265
 internal import MediaTypes
 
 extension X265Settings {
-    /// What x265 takes; I420 first, which it copies as it is, while chroma that is interleaved has to be taken apart.
-    var pixelFormats: [PixelFormat] { configuration.bitDepth == 10 ? [.p010] : [.i420, .nv12] }
+    /// What x265 takes: planes first, which it copies as they are, while other samples have to be rearranged.
+    var pixelFormats: [PixelFormat] {
+        let alike = PixelFormat.allCases.filter {
+            $0.isYCbCr && $0.chromaFormat == configuration.chromaFormat && $0.bitDepth == configuration.bitDepth
+        }
+        let planar = alike.filter { $0.planeCount == 3 }
+        return planar + alike.filter { !planar.contains($0) }
+    }
 
     /// Intra refresh is not among them: there are waves if they are asked for, but none of them makes pictures whole.
     ///
@@ -16,7 +22,10 @@ extension X265Settings {
             .openGOP, .forceKeyFrame, .frameQuantizer, .accessUnitDelimiters, .hdrMetadata, .captions, .lowLatency,
             .softwareOptions, .initialBufferFullness,
         ]
-        if X265EncoderFactory.bitDepths.contains(10) { options.insert(.tenBit) }
+        let depths = X265EncoderFactory.bitDepths
+        if depths.contains(10) { options.insert(.tenBit) }
+        if depths.contains(12) { options.insert(.twelveBit) }
+        options.formUnion([.chroma422, .chroma444])
         if parameters.rc.rateControlMode != Int32(X265_RC_CQP.rawValue) { options.insert(.quantizerRange) }
         if actual.rc.aqMode != X265_AQ_NONE { options.insert(.regionsOfInterest) }
         if !isZeroLatency { options.insert(.slices) }

@@ -63,11 +63,7 @@ final class X265Encoder: EncoderBackend {
         regions =
             actual.rc.aqMode == X265_AQ_NONE
             ? nil : RegionOffsets(width: outcome.codedSize.width, height: outcome.codedSize.height)
-        staging = PlanarStaging(
-            width: configuration.width,
-            height: configuration.height,
-            bytesPerSample: configuration.bitDepth == 10 ? 2 : 1
-        )
+        staging = PlanarStaging(configuration)
         self.settings = settings
         self.instance = instance
         format = outcome.formatDescription
@@ -163,27 +159,20 @@ final class X265Encoder: EncoderBackend {
     /// The planes where they are, for x265 to copy from, or from ``staging`` if they are not as x265 reads them.
     private func setPlanes(of picture: inout x265_picture, _ format: PixelFormat, _ planes: [PixelPlane]) {
         picture.bitDepth = Int32(clamping: format.bitDepth)
-        picture.colorSpace = X265_CSP_I420
-        if format == .i420 {
-            // Newer versions have a fourth.
-            (picture.planes.0, picture.planes.1) = (planes[0].baseAddress, planes[1].baseAddress)
-            picture.planes.2 = planes[2].baseAddress
-            picture.stride.0 = Int32(clamping: planes[0].bytesPerRow)
-            picture.stride.1 = Int32(clamping: planes[1].bytesPerRow)
-            picture.stride.2 = Int32(clamping: planes[2].bytesPerRow)
-            return
-        }
-        if format == .p010 {
-            staging.fill(p010Luma: planes[0], chroma: planes[1])
-            picture.planes.0 = staging.luma
-            picture.stride.0 = Int32(clamping: staging.lumaBytesPerRow)
-        } else {
-            staging.fill(interleavedChroma: planes[1])
-            picture.planes.0 = planes[0].baseAddress
-            picture.stride.0 = Int32(clamping: planes[0].bytesPerRow)
-        }
-        (picture.planes.1, picture.planes.2) = (staging.cb, staging.cr)
-        picture.stride.1 = Int32(clamping: staging.chromaBytesPerRow)
-        picture.stride.2 = picture.stride.1
+        picture.colorSpace = format.chromaFormat.colorSpace
+        let (configuration, arrangement) = (settings.configuration, format.arrangement)
+        let given = PictureComponents(
+            arrangement,
+            width: configuration.width,
+            height: configuration.height,
+            planes: planes
+        )
+        let read = staging.planar(given)
+        // Newer versions have a fourth.
+        (picture.planes.0, picture.planes.1) = (read[0].base, read[1].base)
+        picture.planes.2 = read[2].base
+        picture.stride.0 = Int32(clamping: read[0].bytesPerRow)
+        picture.stride.1 = Int32(clamping: read[1].bytesPerRow)
+        picture.stride.2 = Int32(clamping: read[2].bytesPerRow)
     }
 }

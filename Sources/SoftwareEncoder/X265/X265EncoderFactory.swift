@@ -16,7 +16,8 @@ public import MediaTypes
 /// - Without delay a picture is one slice.
 /// - With intra refresh no message tells where a wave begins.
 /// - Captions are put into its access units afterwards, and its rate control does not count them.
-/// - A stream of key frames only is of the profiles Main Intra and Main 10 Intra.
+/// - A stream of key frames only is of the profiles Main Intra, Main 10 Intra and their like.
+/// - 4:2:2 of 8 bits is of the profile Main 4:2:2 10.
 /// - The processor's instructions are chosen once in a process, by the first encoder of a bit depth. The streams do not
 ///   depend on them.
 /// - It has no temporal layers of its own choice, no long-term references and no limit on the size of a frame.
@@ -36,7 +37,7 @@ public struct X265EncoderFactory: EncoderFactory {
     }
 
     /// The bit depths, of those that this package encodes, that the library was built for.
-    public static var bitDepths: [Int] { [8, 10].filter { X265Library(bitDepth: $0) != nil } }
+    public static var bitDepths: [Int] { [8, 10, 12].filter { X265Library(bitDepth: $0) != nil } }
 
     /// Creates an encoder by `x265_encoder_open`.
     ///

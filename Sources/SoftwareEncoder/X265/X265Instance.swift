@@ -5,7 +5,7 @@ internal import MediaTypes
 
 /// Owns one `x265_encoder`. Like the library's functions it is used by one thread at a time.
 final class X265Instance {
-    /// The parameters in force: what x265 made of those given.
+    /// The parameters in force: what x265 made of those given, without strings.
     let parameters: x265_param
     /// The processor's instructions that x265 uses in this process, as in `x265_param.cpuid`.
     let instructions: Int32
@@ -28,6 +28,7 @@ final class X265Instance {
         (encoder, instructions) = (opened.encoder, opened.instructions)
         var parameters = x265_param()
         library.api.encoder_parameters(encoder, &parameters)
+        x265_shim_free_strings(&parameters)
         self.parameters = parameters
     }
 

@@ -90,40 +90,20 @@ struct X265Outcome {
             )
         }
         if let ratio = configuration.pixelAspectRatio, let used = sequence.sampleAspectRatio.map(Rational.init) {
-            report("pixel aspect ratio", ratio.reduced, used, "its terms have 16 bits")
+            report("pixel aspect ratio", ratio.reduced, used, "numerator and denominator have 16 bits")
         }
         if let level = configuration.hevcLevel, level.isHighTier, asked.levelIdc > 0 {
             let used = sequence.profileTierLevel.general.tierFlag ? level.name : level.number
             report("level", level.name, used, "x265 writes the Main tier where the rates keep to it")
         }
-        if let profile = configuration.profile, sequence.profileTierLevel.general.profileIdc != profile.profileIdc {
-            let reason = "the other settings decide it"
-            report("profile", profile.rawValue, sequence.profileTierLevel.general.name, reason)
+        let general = sequence.profileTierLevel.general
+        // The settings decide whether it is the profile's variant of key frames only.
+        if let profile = configuration.profile,
+            !general.name.hasPrefix(profile.hevcProfile?.name ?? "")
+                || general.profileIdc != profile.hevcProfile?.profileIdc
+        {
+            report("profile", profile.rawValue, general.name, "the other settings decide it")
         }
         return adjustments
-    }
-}
-
-extension VideoProfile {
-    fileprivate var profileIdc: UInt32? {
-        switch self {
-        case .hevcMain: 1
-        case .hevcMain10: 2
-        case .h264Baseline, .h264Main, .h264High, .h264High10: nil
-        }
-    }
-}
-
-extension HEVCProfile {
-    /// The name in the field; profiles beyond version 1 are told apart by their constraints.
-    fileprivate var name: String {
-        switch profileIdc {
-        case 1: "Main"
-        case 2: "Main 10"
-        case 3: "Main Still Picture"
-        case 4 where constraints.intra && constraints.max8bit: "Main Intra"
-        case 4 where constraints.intra && constraints.max10bit: "Main 10 Intra"
-        default: "profile \(profileIdc)"
-        }
     }
 }

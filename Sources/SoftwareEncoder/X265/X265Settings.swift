@@ -138,7 +138,7 @@ extension X265Settings {
     private mutating func setPicture() throws(MediaError) {
         parameters.sourceWidth = Int32(clamping: configuration.width)
         parameters.sourceHeight = Int32(clamping: configuration.height)
-        parameters.internalCsp = X265_CSP_I420
+        parameters.internalCsp = configuration.chromaFormat.colorSpace
         parameters.internalBitDepth = Int32(clamping: configuration.bitDepth)
         parameters.sourceBitDepth = parameters.internalBitDepth
         parameters.bEnableAccessUnitDelimiters = configuration.accessUnitDelimiters ? 1 : 0
@@ -316,7 +316,7 @@ extension X265Settings {
 
     private mutating func applyProfile() throws(MediaError) {
         guard let profile = configuration.profile else { return }
-        let name = profile == .hevcMain10 ? "main10" : "main"
+        let name = profile.x265Name
         let status = library.api.param_apply_profile(&parameters, name)
         guard status >= 0 else {
             throw MediaError(
@@ -327,5 +327,24 @@ extension X265Settings {
                 status: Int(status)
             )
         }
+    }
+}
+
+extension ChromaFormat {
+    /// What x265 calls it.
+    var colorSpace: Int32 {
+        switch self {
+        case .monochrome: X265_CSP_I400
+        case .yuv420: X265_CSP_I420
+        case .yuv422: X265_CSP_I422
+        case .yuv444: X265_CSP_I444
+        }
+    }
+}
+
+extension VideoProfile {
+    /// What x265 calls it: by the name of this package without the codec, but for 4:4:4 of 8 bits.
+    fileprivate var x265Name: String {
+        self == .hevcMain444 ? "main444-8" : String(rawValue.trimmingPrefix("hevc-"))
     }
 }

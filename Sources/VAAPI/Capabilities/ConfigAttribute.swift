@@ -117,6 +117,12 @@ public struct RTFormats: NamedBits, Sendable, Hashable {
     public static let yuv422Bits10 = Self(rawValue: UInt32(VA_RT_FORMAT_YUV422_10))
     /// 4:4:4, 10 bits.
     public static let yuv444Bits10 = Self(rawValue: UInt32(VA_RT_FORMAT_YUV444_10))
+    /// 4:2:0, 12 bits.
+    public static let yuv420Bits12 = Self(rawValue: UInt32(VA_RT_FORMAT_YUV420_12))
+    /// 4:2:2, 12 bits.
+    public static let yuv422Bits12 = Self(rawValue: UInt32(VA_RT_FORMAT_YUV422_12))
+    /// 4:4:4, 12 bits.
+    public static let yuv444Bits12 = Self(rawValue: UInt32(VA_RT_FORMAT_YUV444_12))
     /// Packed RGB, 8 bits.
     public static let rgb32 = Self(rawValue: UInt32(VA_RT_FORMAT_RGB32))
 

@@ -41,6 +41,20 @@ public struct FourCC: RawRepresentable, Sendable, Hashable, CustomStringConverti
     public static let yv12 = Self("YV12")
     /// Packed Y, U, Y, V; 4:2:2, 8 bits.
     public static let yuy2 = Self("YUY2")
+    /// As P010 with 12 bits, in the upper bits of 16.
+    public static let p012 = Self("P012")
+    /// As YUY2 with 10 bits, in the upper bits of 16.
+    public static let y210 = Self("Y210")
+    /// As YUY2 with 12 bits, in the upper bits of 16.
+    public static let y212 = Self("Y212")
+    /// Packed V, U, Y, alpha; 4:4:4, 8 bits.
+    public static let ayuv = Self("AYUV")
+    /// Packed V, U, Y and a byte without meaning; 4:4:4, 8 bits.
+    public static let xyuv = Self("XYUV")
+    /// U, Y, V and alpha in a word of 32 bits, from the lowest on; 4:4:4, 10 bits.
+    public static let y410 = Self("Y410")
+    /// Packed U, Y, V, alpha; 4:4:4, 12 bits in the upper bits of 16.
+    public static let y412 = Self("Y412")
     /// Packed blue, green, red, alpha; 8 bits.
     public static let bgra = Self("BGRA")
     /// Packed blue, green, red and a byte without meaning; 8 bits.

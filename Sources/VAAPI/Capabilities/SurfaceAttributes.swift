@@ -19,13 +19,17 @@ public struct SurfaceMemoryTypes: NamedBits, Sendable, Hashable {
     /// A DMA-BUF.
     public static let prime2 = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2))
 
+    /// A DMA-BUF in the description of libva 2.21, which adds flags (`VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_3`; older
+    /// headers do not have the name).
+    public static let prime3 = Self(rawValue: 0x0800_0000)
+
     /// Such as `driver prime-2`.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (Self.driver.rawValue, "driver"), (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_V4L2), "v4l2"),
             (Self.userPointer.rawValue, "user-pointer"),
             (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_KERNEL_DRM), "kernel-drm"), (Self.prime.rawValue, "prime"),
-            (Self.prime2.rawValue, "prime-2"),
+            (Self.prime2.rawValue, "prime-2"), (Self.prime3.rawValue, "prime-3"),
         ]
     }
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import EncoderIPC
+import Logging
 import MediaTypes
 
-/// In which process encoders work.
+/// The process in which encoders run.
 public enum EncoderIsolation: String, Sendable, Hashable, CaseIterable {
-    /// Encoders of GPUs in a helper process, because drivers crash, abort and hang; software encoders in this process.
+    /// GPU encoders in a helper process, because drivers crash, abort and hang; software encoders in this process.
     case automatic = "auto"
-    /// All in this process: the lowest latency. The encoder of a GPU that hangs is left behind, and the GPU is tried
-    /// again in a helper process.
+    /// All encoders in this process, for the lowest latency. A GPU encoder that hangs is abandoned, and the GPU is
+    /// tried again in a helper process.
     case inProcess = "in-process"
-    /// All in helper processes. What happens to such a process is an error of the encoder, which the session answers by
-    /// a new encoder in a new process; no frame is lost.
+    /// All encoders in helper processes. If such a process fails, the session creates a new encoder in a new process;
+    /// no frame is lost.
     case process
 }
 
@@ -22,11 +23,17 @@ extension EncoderSelection {
     ///   - isolation: Which of them work in helper processes.
     ///   - pool: These processes.
     ///   - limits: Of the session.
-    func isolated(_ isolation: EncoderIsolation, in pool: HelperPool, limits: SessionLimits) -> EncoderSelection {
+    ///   - logger: Takes what these processes log; `nil` leaves it to the pool.
+    func isolated(
+        _ isolation: EncoderIsolation,
+        in pool: HelperPool,
+        limits: SessionLimits,
+        logger: Logger? = nil
+    ) -> EncoderSelection {
         let deadlines = RemoteEncoderFactory.Deadlines(within: limits)
         var selection = self
         selection.candidates = candidates.map { candidate in
-            let factory = RemoteEncoderFactory(candidate.identity, pool: pool, deadlines: deadlines)
+            let factory = RemoteEncoderFactory(candidate.identity, pool: pool, deadlines: deadlines, logger: logger)
             var isolated = candidate
             if isolation.appliesTo(candidate.identity) {
                 isolated.factory = factory

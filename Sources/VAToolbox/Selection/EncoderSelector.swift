@@ -2,6 +2,7 @@
 
 import BitstreamSyntax
 import HardwareEncoder
+public import Logging
 public import MediaTypes
 import RenderNodes
 import SoftwareEncoder
@@ -34,13 +35,22 @@ public struct EncoderSelector: Sendable {
     }
 
     /// Makes a selector of the encoders that this package has, on this machine.
-    public init() {
-        self.init(software: [.h264: X264EncoderFactory(), .hevc: X265EncoderFactory()]) { Self.hardwareFactory($0, $1) }
+    ///
+    /// - Parameter logger: Takes what encoders in this process log; `nil` for loggers with the labels `vatoolbox.x264` and
+    ///   `vatoolbox.vaapi`.
+    public init(logger: Logger? = nil) {
+        let x264 = logger.map { X264EncoderFactory(logger: $0) } ?? X264EncoderFactory()
+        self.init(software: [.h264: x264, .hevc: X265EncoderFactory()]) { Self.hardwareFactory($0, $1, logger) }
     }
 
     /// The encoder of a codec on the GPU of a render node; `nil` if this package has none.
-    static func hardwareFactory(_ device: String, _ codec: VideoCodec) -> (any EncoderFactory)? {
-        VAAPIEncoderFactory(device: device, codec: codec)
+    static func hardwareFactory(
+        _ device: String,
+        _ codec: VideoCodec,
+        _ logger: Logger? = nil
+    ) -> (any EncoderFactory)? {
+        logger.map { VAAPIEncoderFactory(device: device, codec: codec, logger: $0) }
+            ?? VAAPIEncoderFactory(device: device, codec: codec)
     }
 
     /// - Parameters:
@@ -104,7 +114,7 @@ public struct EncoderSelector: Sendable {
             if !selection.candidates.isEmpty { return }
             throw MediaError(
                 .unsupported,
-                "this version has no encoder of that codec for CPUs",
+                "this version has no software encoder for the codec",
                 given: configuration.codec.rawValue,
                 allowed: software.keys.map(\.rawValue).sorted().joined(separator: ", ")
             )
@@ -114,7 +124,7 @@ public struct EncoderSelector: Sendable {
         selection.candidates.append(EncoderSelection.Candidate(factory: factory, reason: reason))
         for other in codecs where other != codec && begun.contains(other) {
             guard let factory = software[other] else { continue }
-            let reason = "the stream is \(other.name), and keeps its codec"
+            let reason = "the stream is \(other.name) and cannot change its codec"
             var candidate = EncoderSelection.Candidate(factory: factory, reason: reason)
             candidate.onlyContinues = true
             selection.candidates.append(candidate)
@@ -130,8 +140,8 @@ public struct EncoderSelector: Sendable {
     }
 
     private func softwareReason(_ policy: EncoderPolicy, _ hardware: EncoderSelection) -> String {
-        if policy == .requireSoftware { return "software was asked for" }
-        if !hardware.candidates.isEmpty { return "the CPU comes after the GPUs" }
+        if policy == .requireSoftware { return "a software encoder was requested" }
+        if !hardware.candidates.isEmpty { return "the CPU is the fallback for the GPUs" }
         return hardware.rejected.isEmpty ? "no GPU" : hardware.rejected.map(\.description).joined(separator: "; ")
     }
 
@@ -144,10 +154,10 @@ public struct EncoderSelector: Sendable {
     ) {
         let survey = survey()
         var nodes: [RenderNode] = []
-        var reason = policy == .requireHardware ? "a GPU was asked for" : "a GPU comes before the CPU"
+        var reason = policy == .requireHardware ? "a GPU was requested" : "GPUs are preferred to the CPU"
         switch policy {
         case .devices(let paths, _):
-            reason = "this render node was asked for"
+            reason = "this render node was requested"
             for path in paths {
                 guard let node = survey.node(named: path) else {
                     selection.rejected.append(missing(path, survey))
@@ -168,7 +178,7 @@ public struct EncoderSelector: Sendable {
         }
         for codec in codecs {
             let isPreferred = codecs.count > 1 && codec == codecs[0]
-            let preference = isPreferred ? "\(reason), and \(codec.name) before \(codecs[1].name)" : reason
+            let preference = isPreferred ? "\(reason), and \(codec.name) to \(codecs[1].name)" : reason
             for node in nodes where node.access == .accessible {
                 add(node, codec, preference, isOnlyCodec: codecs.count == 1, to: &selection)
             }
@@ -188,15 +198,15 @@ public struct EncoderSelector: Sendable {
             candidate.facts = DeviceFacts(node)
             selection.candidates.append(candidate)
         } else if isOnlyCodec {
-            let refusal = Diagnosis(.codecNotInThisVersion, "this version has no encoder of that codec for GPUs")
+            let refusal = Diagnosis(.codecNotInThisVersion, "this version has no GPU encoder for the codec")
             selection.rejected.append(EncoderDescription.Rejection(name: node.path, refusal))
         }
     }
 
     private func missing(_ path: String, _ survey: RenderNodeSurvey) -> EncoderDescription.Rejection {
         let known = survey.nodes.map(\.path).joined(separator: ", ")
-        let found = "no such render node; there " + (known.isEmpty ? "is none" : "are \(known)")
-        let remedies = ["see which there are: vatoolbox probe"]
+        let found = "no such render node; " + (known.isEmpty ? "there is none" : "existing: \(known)")
+        let remedies = ["list the render nodes: vatoolbox probe"]
         return EncoderDescription.Rejection(name: path, Diagnosis(.unknownDevice, found, remedies: remedies))
     }
 }

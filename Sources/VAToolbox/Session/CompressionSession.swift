@@ -6,8 +6,8 @@ import Synchronization
 /// Encodes pictures to H.264 or HEVC: the counterpart of `VTCompressionSession`.
 ///
 /// Every frame that ``encode(_:presentationTime:duration:options:token:)`` accepts comes out of ``samples`` exactly
-/// once, in decoding order, with its times and the caller's token, whichever encoder does the work and even if one
-/// fails on the way.
+/// once, in decoding order, with its times and the caller's token, whichever encoder does the work, even if an encoder
+/// fails.
 ///
 /// ```swift
 /// let session = try await CompressionSession(configuration: .init(width: 1920, height: 1080))
@@ -17,17 +17,16 @@ import Synchronization
 /// try await consumer.value
 /// ```
 ///
-/// A session that is released without ``finish()`` is cancelled. So a consumer holds ``samples`` and not the session.
+/// Releasing a session without ``finish()`` cancels it, so a consumer should capture ``samples`` and not the session.
 public final class CompressionSession: Sendable {
-    /// What comes out, in decoding order. It has one consumer, which is the output handler if there is one; a second
-    /// iteration throws. Whoever stops before the end cancels the session: see ``SampleSequence``.
+    /// The coded samples, in decoding order. There is one consumer, which is the output handler if there is one; a
+    /// second iteration throws. Stopping before the end cancels the session; see ``SampleSequence``.
     public let samples: SampleSequence
-    /// What happens to the session, for logs. The newest 1024 events are kept until they are read. Ends with the
-    /// session.
+    /// Events of the session, for logs. The newest 1024 are kept until they are read. The stream ends with the session.
     public let events: AsyncStream<SessionEvent>
-    /// Buffers of the configured size in the format and the kind of memory that the encoder likes best.
+    /// Buffers of the configured size, in the pixel format and the type of memory that the encoder prefers.
     public let pixelBufferPool: PixelBufferPool
-    /// What the configuration asked for and is done differently, as found before an encoder was chosen.
+    /// Settings that differ from the request, as determined before an encoder was chosen.
     public let adjustments: [Adjustment]
 
     let engine: SessionEngine
@@ -35,32 +34,44 @@ public final class CompressionSession: Sendable {
     let mailbox: SessionMailbox
     private let current: CurrentEncoder
     private let first: EncoderDescription
-    /// Has a refresh posted after the system was suspended; `nil` if that concerns no encoder of this session.
+    /// Posts a refresh after a system suspend; `nil` if that affects no encoder of this session.
     private let sleepListener: SystemSleep.Listener?
 
-    /// Creates a session with the best encoder for that configuration.
+    /// Creates a session with the best available encoder for a configuration.
     ///
     /// - Parameters:
     ///   - configuration: What to encode, and how.
     ///   - options: How the session behaves.
     ///   - outputHandler: Takes the samples instead of ``samples``.
-    /// - Throws: `invalidArgument` for a bad value, `unavailable` or `unsupported` if no encoder that the policy allows
-    ///   can do it, else the last error of the last candidate.
+    /// - Throws: `invalidArgument` for an invalid value, `unavailable` or `unsupported` if no encoder that the policy
+    ///   allows supports the configuration, otherwise the last error of the last candidate.
     public convenience init(
         configuration: EncoderConfiguration,
         options: SessionOptions = .init(),
         outputHandler: OutputHandler? = nil
     ) async throws(MediaError) {
         try options.validate()
-        let selection = try EncoderSelector().select(for: configuration, policy: options.policy)
-            .isolated(options.isolation, in: options.helpers, limits: options.limits)
-            .guarded(options.devices, in: options.helpers, for: configuration)
         try await self.init(
             configuration: configuration,
             options: options,
-            selection: selection,
+            selection: try await Self.selection(for: configuration, options),
             outputHandler: outputHandler
         )
+    }
+
+    /// Selects encoders. With GPUs that opens render nodes, which may wake them, and takes locks that other processes have,
+    /// so it has a thread of its own: other tasks of the program go on meanwhile.
+    private static func selection(
+        for configuration: EncoderConfiguration,
+        _ options: SessionOptions
+    ) async throws(MediaError) -> EncoderSelection {
+        let select = { @Sendable () throws(MediaError) -> EncoderSelection in
+            try EncoderSelector(logger: options.logger).select(for: configuration, policy: options.policy)
+                .isolated(options.isolation, in: options.helpers, limits: options.limits, logger: options.logger)
+                .guarded(options.devices, in: options.helpers, for: configuration, logger: options.logger)
+        }
+        if options.policy == .requireSoftware { return try select() }
+        return try await PlainThread.result(name: "vt-select", select)
     }
 
     /// Creates a session that may use these encoders, in this order.
@@ -70,8 +81,8 @@ public final class CompressionSession: Sendable {
     ///   - options: How the session behaves.
     ///   - selection: The encoders.
     ///   - outputHandler: Takes the samples instead of ``samples``.
-    /// - Throws: `invalidArgument` for a bad value, `unavailable` if there is no candidate, else the last error of the
-    ///   last candidate.
+    /// - Throws: `invalidArgument` for an invalid value, `unavailable` if there is no candidate, otherwise the last
+    ///   error of the last candidate.
     public init(
         configuration: EncoderConfiguration,
         options: SessionOptions = .init(),
@@ -142,33 +153,33 @@ public final class CompressionSession: Sendable {
         return options.systemSleep.listen { mailbox.post(.refresh(.resume)) }
     }
 
-    /// Which encoder works now, with its codec, profile and level, and why this one.
+    /// The encoder in use, with its codec, profile and level, and the reason for its selection.
     public var encoder: EncoderDescription {
         current.description.withLock { $0 } ?? first
     }
 
-    /// The options of a configuration that the present encoder honours.
+    /// The options of a configuration that the encoder in use supports.
     public var supportedProperties: Set<EncoderOption> { encoder.properties.supportedProperties }
 
-    /// What the session has done so far.
+    /// Counters of the session.
     public var statistics: SessionStatistics {
         get async { await engine.statistics }
     }
 
-    /// Gives a picture to the encoder.
+    /// Submits a picture to the encoder.
     ///
-    /// Without real-time mode the call waits while the encoder is busy or the consumer of ``samples`` is slow. If it is
-    /// cancelled while it waits, the frame was not accepted. With real-time mode it never waits.
+    /// Without real-time mode, the call waits while the encoder is busy or the consumer of ``samples`` is behind. If
+    /// the call is cancelled while it waits, the frame is not accepted. In real-time mode, the call never waits.
     ///
     /// - Parameters:
-    ///   - buffer: The picture; it must not change any more. Other sizes and pixel formats are converted.
-    ///   - presentationTime: When it is shown, after that of the frame before.
-    ///   - duration: How long it is shown, if known; it comes out with the sample.
+    ///   - buffer: The picture, which must not change afterwards. Other sizes and pixel formats are converted.
+    ///   - presentationTime: The presentation time, later than that of the previous frame.
+    ///   - duration: The display duration, if known; the sample carries it.
     ///   - options: Key frame, quantizer, references. What the encoder does not honour (``supportedProperties``) is
     ///     refused; if an encoder that does is replaced by one that does not, it is left out and reported.
-    ///   - token: Anything; it comes out with the sample.
+    ///   - token: Any value; the sample carries it.
     /// - Returns: `accepted`, or what real-time mode did with the frame.
-    /// - Throws: `invalidArgument`, `unsupported` (the frame was not accepted, the session goes on); `cancelled`;
+    /// - Throws: `invalidArgument`, `unsupported` (the frame was not accepted, the session continues); `cancelled`;
     ///   `invalidState` after ``finish()``; the error of the session when it has failed.
     @discardableResult
     public func encode(
@@ -190,25 +201,26 @@ public final class CompressionSession: Sendable {
         return try await engine.call { .encode(frame, token: token, $0) }
     }
 
-    /// Waits until every accepted frame is queued in ``samples``, whatever the water marks say; with an output handler,
-    /// until the handler was called for them.
+    /// Waits until every accepted frame is queued in ``samples``, regardless of the water marks; with an output
+    /// handler, until it was called for them.
     ///
-    /// In real-time mode frames that wait are accepted first. Frames whose `encode` is suspended are not covered.
+    /// In real-time mode, waiting frames are accepted first. Frames whose `encode` call is suspended are not included.
     ///
-    /// It costs bits where the encoder looks ahead or reorders: it is emptied and starts anew, with an IDR picture. An
-    /// encoder that holds no frames back, as with ``MediaTypes/EncoderConfiguration/isLowLatency``, just goes on.
+    /// Flushing costs bits if the encoder uses lookahead or reorders frames: it is drained and starts again with an IDR
+    /// picture. An encoder that holds no frames back, as with ``MediaTypes/EncoderConfiguration/isLowLatency``, simply
+    /// continues.
     ///
-    /// - Throws: The error of the session when it has failed; `cancelled`, and then the frames come nevertheless.
+    /// - Throws: The error of the session if it has failed; `cancelled`, in which case the frames are still delivered.
     public func flush() async throws(MediaError) {
         try await complete { .flush($0) }
     }
 
     /// Changes bitrate, peak, quality, quantizer or frame rate for the frames that are accepted from now on.
     ///
-    /// Returns when the encoder has changed. An encoder that cannot do it while it runs is replaced at the next group
-    /// boundary, and then the call does not wait for the new one.
+    /// Returns when the encoder uses the new settings. An encoder that cannot change them while it runs is replaced at
+    /// the next group boundary; the call does not wait for the new one.
     ///
-    /// - Throws: `invalidArgument` for a bad value or one of another kind of rate control.
+    /// - Throws: `invalidArgument` for an invalid value or one of another rate control mode.
     public func update(_ update: EncoderUpdate) async throws(MediaError) {
         _ = try await engine.call { .update(update, $0) }
     }
@@ -219,10 +231,10 @@ public final class CompressionSession: Sendable {
     /// Waits until every accepted frame is queued in ``samples`` and ends them; with an output handler, until the
     /// handler was called for the last time. Calling it again does nothing.
     ///
-    /// No frame is accepted any more; calls of `encode` that are suspended throw `invalidState`. When it returns the
-    /// session has let go of its encoders, and of the devices that they used, unless one hangs.
+    /// No more frames are accepted; suspended `encode` calls throw `invalidState`. When this call returns, the session
+    /// has released its encoders and their devices, unless one hangs.
     ///
-    /// - Throws: The error of the session when it has failed; `cancelled`, and then the session finishes nevertheless.
+    /// - Throws: The error of the session if it has failed; `cancelled`, in which case the session still finishes.
     public func finish() async throws(MediaError) {
         do {
             try await complete { .finish($0) }
@@ -246,12 +258,12 @@ public final class CompressionSession: Sendable {
         await delivery?.catchUp()
     }
 
-    /// Ends the session at once. Suspended calls, and the iteration of ``samples``, throw `cancelled`; samples that were
-    /// not taken are discarded.
+    /// Ends the session immediately. Suspended calls and the iteration of ``samples`` throw `cancelled`; samples that
+    /// were not consumed are discarded.
     public func cancel() { mailbox.post(.cancel) }
 }
 
-/// The encoder that works now, where any thread can read it.
+/// The encoder in use, readable from any thread.
 private final class CurrentEncoder: Sendable {
     let description = Mutex<EncoderDescription?>(nil)
 }

@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import EncoderIPC
+public import Logging
 import MediaTypes
 
-/// How a session behaves, apart from what it encodes. Values are checked when a session is created.
+/// How a session behaves, independently of what it encodes. Values are checked when a session is created.
 public struct SessionOptions: Sendable {
     /// Which encoders may be used.
     public var policy = EncoderPolicy.preferHardware
-    /// How a GPU is chosen among several, and what has to be known of it.
+    /// How a GPU is selected among several, and which tests it must pass.
     public var devices = DeviceOptions()
-    /// In which process they work. It is about the encoders that the session selects itself; factories that are given to
-    /// it are used as they are.
+    /// The process in which encoders run. This applies to encoders that the session selects; factories that are passed
+    /// to the session are used as they are.
     public var isolation = EncoderIsolation.automatic
-    /// The helper processes in which encoders work, if they do not work in this one. Sessions may share a pool, which
-    /// can keep a spare helper ready, or several encoders in one helper.
+    /// The helper processes for encoders that do not run in this process. Sessions can share a pool. A pool can keep a
+    /// spare helper ready, or run several encoders in one helper.
     public var helpers = HelperPool.standard
-    /// What happens to frames that come faster than they can be encoded; `nil` lets `encode` wait instead.
+    /// How to handle frames that arrive faster than they can be encoded; `nil`: `encode` waits.
     public var realTime: RealTimeMode?
-    /// When a session gives an encoder up.
+    /// When a session gives up an encoder.
     public var limits = SessionLimits()
-    /// How much coded data may wait for the consumer.
+    /// Limits of the coded data that waits for the consumer.
     public var waterMarks = WaterMarks()
-    /// Whether an encoder on a GPU is replaced by a new one after the system was suspended, as by
-    /// ``CompressionSession/refresh()``: not every driver's contexts live through that. logind tells at once that the
-    /// system has resumed; where there is none, the first frame that comes afterwards finds out. No frame is lost either
-    /// way. The switch has the reason ``RefreshReason/resume``.
+    /// Whether a GPU encoder is replaced after a system suspend, as by ``CompressionSession/refresh()``: the contexts
+    /// of some drivers do not survive it. logind reports the resume immediately; without logind, the session detects it
+    /// with the next frame. No frame is lost either way. The switch has the reason ``RefreshReason/resume``.
     public var refreshesOnResume = true
+    /// Takes what the encoders of this session log: x264, GPU drivers, helper processes. `nil` for swift-log's labels
+    /// `vatoolbox.x264`, `vatoolbox.vaapi` and what ``EncoderIPC/HelperPool/Options/log`` does. x265 logs to standard error
+    /// only, so its log is off. A helper that several sessions share logs to its pool. Like ``isolation``, it is about the
+    /// encoders that the session selects itself.
+    public var logger: Logger?
 
-    /// Tells of suspends.
+    /// Reports suspends.
     var systemSleep = SystemSleep.shared
 
     /// Makes the defaults.
@@ -60,8 +65,8 @@ public struct SessionOptions: Sendable {
         try check(waterMarks.low, in: 1...waterMarks.high, "low water mark")
         try check(devices.proofDeadline, in: durations, "deadline for test encodes")
         if let breaker = devices.breaker {
-            try check(breaker.failures, in: 1...1000, "number of failures until a device is left alone")
-            try check(breaker.window, in: BreakerTimes.allowedTimes, "time in which failures of a device count")
+            try check(breaker.failures, in: 1...1000, "number of failures that suspend a device")
+            try check(breaker.window, in: BreakerTimes.allowedTimes, "time window of device failures")
             try check(breaker.pause, in: BreakerTimes.allowedTimes, "pause of a device")
             try check(breaker.longestPause, in: BreakerTimes.allowedTimes, "longest pause of a device")
         }
@@ -72,9 +77,10 @@ public struct SessionOptions: Sendable {
 
 /// Which encoders a session may use.
 public enum EncoderPolicy: Sendable, Hashable {
-    /// A GPU that can do it, else the CPU.
+    /// A GPU if one supports the configuration, otherwise the CPU.
     case preferHardware
-    /// A GPU or nothing: creation fails with the reason, and nothing is downgraded later.
+    /// GPUs only: without a suitable GPU, the creation fails with the reason, and the session never falls back to the
+    /// CPU.
     case requireHardware
     /// The CPU.
     case requireSoftware
@@ -83,7 +89,7 @@ public enum EncoderPolicy: Sendable, Hashable {
     case devices([String], software: Bool)
 }
 
-/// Real-time mode: `encode` never waits; a frame that finds no room makes another one go.
+/// Real-time mode: `encode` never waits, and frames are dropped when the queue is full.
 public struct RealTimeMode: Sendable, Hashable {
     /// Which frame goes.
     public enum DropPolicy: String, Sendable, Hashable {
@@ -98,63 +104,63 @@ public struct RealTimeMode: Sendable, Hashable {
     /// How many frames may wait for the encoder, 1...1000.
     public var maximumWaiting: Int
 
-    /// Makes a mode; by default the oldest of at most three waiting frames goes.
+    /// Creates a mode; by default the oldest of at most three waiting frames is dropped.
     public init(drop: DropPolicy = .oldest, maximumWaiting: Int = 3) {
         self.drop = drop
         self.maximumWaiting = maximumWaiting
     }
 }
 
-/// When a session gives an encoder up and goes to the next candidate, or ends.
+/// When a session gives up an encoder and continues with the next candidate, or ends.
 public struct SessionLimits: Sendable, Hashable {
-    /// How often creating one encoder is tried, 1...1000.
+    /// Attempts to create an encoder, 1...1000.
     public var creationAttempts = 5
-    /// How many frames in a row may fail on one encoder, 1...1000000.
+    /// Consecutive failed frames after which an encoder is given up, 1...1000000.
     public var consecutiveFailedFrames = 20
-    /// How often one encoder may miss a deadline, in creation or at work, 1...1000: each time costs the whole deadline, which
-    /// five or twenty times is more than anybody waits for. 250 frames that come out after it make good for it; of the last
-    /// candidate any frame does, for slow is better than over.
+    /// Missed deadlines after which an encoder is given up, in creation or at work, 1...1000. The default is low
+    /// because each one costs the whole deadline. After 250 coded frames, a missed deadline no longer counts; for the
+    /// last candidate, after one frame, because a slow encoder is better than none.
     public var missedDeadlines = 2
-    /// How long the creation of an encoder may take, 1 ms to 1 day. The first one on a device that has to prove what it does
-    /// (``DeviceOptions/proof``) may take four times ``DeviceOptions/proofDeadline`` longer.
+    /// Deadline for the creation of an encoder, 1 ms to 1 day. The first creation on a device that needs a test encode
+    /// (``DeviceOptions/proof``) gets four times ``DeviceOptions/proofDeadline`` in addition.
     public var creationDeadline = Duration.seconds(30)
-    /// How long is waited, after an encoder that has worked could not be made anew, until that is tried again, 0 to 1 hour;
-    /// twice as long each further time. A GPU that is reset is gone for seconds: with the defaults it has nearly four.
-    /// In real-time mode nothing is waited for.
+    /// Pause before another attempt to create an encoder that has worked before, 0 to 1 hour; it doubles each time. A
+    /// GPU that is being reset disappears for seconds: the defaults allow almost four. There is no pause in real-time
+    /// mode.
     public var creationPause = Duration.milliseconds(250)
-    /// How long an encoder that has work may stay without any progress, 1 ms to 1 day.
+    /// Deadline for any progress of an encoder that has frames, 1 ms to 1 day.
     public var frameDeadline = Duration.seconds(60)
-    /// How many frames may be handed to an encoder ahead of the one it works on, 0...1000. When no more may, `encode` waits
-    /// until half of them are worked off. Pictures that stay in their files take no memory while they wait: at least 15 of
-    /// them may. Neither holds where frames must be quick: in real-time mode and with
+    /// Frames that an encoder may have in its queue besides the one that it works on, 0...1000. When the queue is full,
+    /// `encode` waits until half of it is done. Pictures that are still in their files take no memory, so at least 15
+    /// of them may wait. Neither rule applies in real-time mode or with
     /// ``MediaTypes/EncoderConfiguration/isLowLatency``.
     public var framesAhead = 2
 
-    /// Makes the defaults: 5 attempts, 20 frames, 2 missed deadlines of 30 and 60 seconds, a quarter of a second, 2 frames
-    /// ahead.
+    /// Creates the defaults: 5 attempts, 20 frames, 2 missed deadlines of 30 and 60 seconds, a pause of 250 ms, 2
+    /// frames ahead.
     public init() {}
 }
 
-/// Bounds on the coded data that wait for the consumer of ``CompressionSession/samples``.
+/// Limits of the coded data that waits for the consumer of ``CompressionSession/samples``.
 public struct WaterMarks: Sendable, Hashable {
     /// `encode` waits when more bytes than this are queued; at least 1.
     public var high = 16 << 20
-    /// It goes on when fewer bytes than this are queued; 1...``high``.
+    /// It continues when fewer bytes than this are queued; 1...``high``.
     public var low = 8 << 20
 
-    /// Makes the defaults: 16 and 8 MiB.
+    /// Creates the defaults: 16 and 8 MiB.
     public init() {}
 
-    /// Makes water marks in bytes.
+    /// Creates water marks in bytes.
     public init(low: Int, high: Int) {
         self.high = high
         self.low = low
     }
 }
 
-/// What became of a frame that was given to `encode`.
+/// What happened to a frame that was passed to `encode`.
 public enum FrameDisposition: Sendable, Hashable {
-    /// An encoder has it; exactly one sample comes of it.
+    /// An encoder has it; exactly one sample results from it.
     case accepted
     /// Real-time mode: it waits, and is either accepted later or dropped, which an event reports.
     case waiting

@@ -35,13 +35,13 @@ final class LoginManager: Sendable {
                 do throws(SystemBus.Failure) {
                     try Self.listen(until: end, handler)
                 } catch {
-                    Self.logger.debug("nobody announces suspends: \(error.reason)")
+                    Self.logger.debug("no suspend notifications: \(error.reason)")
                 }
                 close(end)
             }
         } catch {
             close(end)
-            Self.logger.debug("nobody listens to announcements of suspends: \(error)")
+            Self.logger.debug("suspend notifications stopped: \(error)")
         }
     }
 

@@ -7,11 +7,11 @@ import EncodingBenchmark
 struct BenchCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure encoders: speed, latency, quality, cost.",
+        abstract: "Measure encoders: speed, latency, quality and cost.",
         usage: "vatoolbox bench [--quick | --plan <file>] [options]",
         discussion: """
-            Lists are divided by commas. Exit status: 0 done, also where single encoders failed; 1 failed; 2 the command line \
-            or the plan is wrong; 130 interrupted, and --resume goes on.
+            Separate the items of a list by commas. Exit status: 0 success, even if some encoders failed; 1 failure; 2 invalid \
+            command line or plan; 130 interrupted, continue with --resume.
             """,
         subcommands: [BenchCompareCommand.self, BenchReportCommand.self]
     )
@@ -20,31 +20,34 @@ struct BenchCommand: ParsableCommand, Sendable {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The folder for results (default: one named after the time).", valueName: "folder"),
+        help: ArgumentHelp(
+            "The folder for the results (default: a new one, named after the time).",
+            valueName: "folder"
+        ),
         completion: .directory
     )
     var output: String?
 
-    @Flag(help: "Go on with what the output folder has.")
+    @Flag(help: "Continue the interrupted benchmark in the output folder.")
     var resume = false
 
-    @Flag(help: "Print the runs and do nothing else.")
+    @Flag(help: "List the runs without executing them.")
     var list = false
 
     @Flag(help: "Keep the coded streams in the output folder.")
     var keepStreams = false
 
-    @Flag(name: .shortAndLong, help: "No progress and no notes.")
+    @Flag(name: .shortAndLong, help: "Do not print progress and notes.")
     var quiet = false
 }
 
-/// What is measured.
+/// The plan of a benchmark.
 struct BenchPlanArguments: ParsableArguments, Sendable {
-    @Flag(help: "A look in a minute or so: one small clip, each point once.")
+    @Flag(help: "First impression in about a minute: one small clip, each point once.")
     var quick = false
 
     @Option(
-        help: ArgumentHelp("A plan in YAML or JSON; other options change it.", valueName: "file"),
+        help: ArgumentHelp("A plan in YAML or JSON; other options override it.", valueName: "file"),
         completion: .file()
     )
     var plan: String?
@@ -66,14 +69,14 @@ struct BenchPlanArguments: ParsableArguments, Sendable {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Sizes in pixels (default: 1280x720; 640x360 with --quick).", valueName: "list")
+        help: ArgumentHelp("Frame sizes in pixels (default: 1280x720; with --quick 640x360).", valueName: "list")
     )
     var size: String?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Bitrates such as 2M, or qualities as crf=23, or quantizers as qp=30 (default: four rates for each size).",
+            "Bitrates such as 2M, qualities such as crf=23, or quantizers such as qp=30 (default: four bitrates per size).",
             valueName: "list"
         )
     )
@@ -88,27 +91,33 @@ struct BenchPlanArguments: ParsableArguments, Sendable {
     @Option(parsing: .unconditional, help: ArgumentHelp("Frames per second (default: 30).", valueName: "rate"))
     var fps: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Frames of a run (default: 300).", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Frames per run (default: 300).", valueName: "count"))
     var frames: ArgumentText<WholeNumber>?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Bits of a sample: 8 or 10 (default: 8).", valueName: "bits"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Bits per sample: 8 or 10 (default: 8).", valueName: "bits"))
     var bitDepth: ArgumentText<WholeNumber>?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How often each is measured (default: 3).", valueName: "count"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Measured runs of each combination (default: 3).", valueName: "count")
+    )
     var repeats: ArgumentText<WholeNumber>?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How often each runs before that (default: 1).", valueName: "count")
+        help: ArgumentHelp("Warm-up runs of each combination, which are not counted (default: 1).", valueName: "count")
     )
     var warmups: ArgumentText<WholeNumber>?
 
-    @Flag(help: "Find out how many streams each encoder keeps up with in real time.")
+    @Flag(help: "Also find how many simultaneous streams each encoder sustains in real time.")
     var density = false
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("What an hour of this machine costs, for the cost of a stream.", valueName: "price")
+        help: ArgumentHelp(
+            "Price of this machine per hour, in any currency, to compute the cost of a stream.",
+            valueName: "price"
+        )
     )
     var price: ArgumentText<PlainNumber>?
 }
@@ -121,9 +130,9 @@ struct BenchRunCommand: ParsableCommand, Sendable {
         shouldDisplay: false
     )
 
-    @Argument(help: "The file that says what to do.")
+    @Argument(help: "The file with the request.")
     var request: String
 
-    @Argument(help: "The file for what came of it.")
+    @Argument(help: "The file for the result.")
     var record: String
 }

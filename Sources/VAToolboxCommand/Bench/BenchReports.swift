@@ -9,32 +9,32 @@ import MediaTypes
 struct BenchCompareCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "compare",
-        abstract: "Tell what changed from one report to another, beyond noise.",
+        abstract: "Show the significant changes between two reports.",
         discussion: """
-            Repeats of the same point are paired; a figure has changed if the interval of their ratio's median excludes 1 and \
-            the change exceeds the tolerance. Exit status: 0 nothing got worse; 1 something did; 2 the reports cannot be read, \
-            or are not to be compared.
+            Repeats of the same point are paired. A figure has changed if the confidence interval of the median ratio excludes 1 \
+            and the change exceeds the tolerance. Exit status: 0 nothing got worse; 1 something got worse; 2 the reports cannot \
+            be read or compared.
             """
     )
 
-    @Argument(help: ArgumentHelp("The report.json from before.", valueName: "before"))
+    @Argument(help: ArgumentHelp("The earlier report.json.", valueName: "before"))
     var before: String
 
-    @Argument(help: ArgumentHelp("The report.json from after.", valueName: "after"))
+    @Argument(help: ArgumentHelp("The later report.json.", valueName: "after"))
     var after: String
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Per cent below which a change is none.", valueName: "percent")
+        help: ArgumentHelp("Ignore changes up to this many percent (default: 2).", valueName: "percent")
     )
     var tolerance: ArgumentText<PlainNumber>?
 
     @Option(
-        help: ArgumentHelp("Compare although these differ, divided by commas: \(Self.obstacles).", valueName: "what")
+        help: ArgumentHelp("Compare although these differ, separated by commas: \(Self.obstacles).", valueName: "what")
     )
     var despite: [String] = []
 
-    @Flag(help: "Also show what stayed the same or cannot be told.")
+    @Flag(help: "Also show unchanged and unclear figures.")
     var all = false
 
     private static var obstacles: String {
@@ -56,10 +56,10 @@ struct BenchCompareCommand: ParsableCommand, Sendable {
             )
             if comparison.isRefused(accepting: accepted) {
                 for (obstacle, difference) in comparison.obstacles where !accepted.contains(obstacle) {
-                    console.error("the reports differ in \(obstacle.rawValue): \(difference)")
+                    console.error("the reports cannot be compared: they differ in \(obstacle.rawValue): \(difference)")
                 }
                 let refused = Set(comparison.obstacles.map(\.obstacle)).union(accepted).map(\.rawValue).sorted()
-                console.remedies(["compare all the same: --despite \(refused.joined(separator: ","))"])
+                console.remedies(["compare anyway: --despite \(refused.joined(separator: ","))"])
                 return .usage
             }
             let text = comparison.text(width: Terminal.outputWidth, all: all)
@@ -77,7 +77,7 @@ struct BenchCompareCommand: ParsableCommand, Sendable {
             guard let obstacle = ReportComparison.Obstacle(rawValue: word) else {
                 throw MediaError(
                     .invalidArgument,
-                    "--despite does not know this",
+                    "unknown value of --despite",
                     given: word,
                     allowed: Self.obstacles
                 )
@@ -92,7 +92,7 @@ struct BenchCompareCommand: ParsableCommand, Sendable {
 struct BenchReportCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Show a report again, and make its files anew."
+        abstract: "Print a report, and write its files again if a folder is given."
     )
 
     @Argument(help: ArgumentHelp("A report.json.", valueName: "report"))

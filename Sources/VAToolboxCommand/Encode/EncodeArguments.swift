@@ -5,27 +5,30 @@ import MediaIO
 import MediaTypes
 import VAToolbox
 
-/// Where the video comes from.
+/// The input and how it is read.
 struct InputArguments: ParsableArguments, Sendable {
-    @Option(parsing: .unconditional, help: ArgumentHelp("Begin here: seconds or [HH:]MM:SS[.fff].", valueName: "time"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Where to begin: seconds or [HH:]MM:SS[.fff].", valueName: "time")
+    )
     var start: ArgumentText<ClockTime>?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Encode this much: seconds or [HH:]MM:SS[.fff].", valueName: "time")
+        help: ArgumentHelp("How much to encode: seconds or [HH:]MM:SS[.fff].", valueName: "time")
     )
     var duration: ArgumentText<ClockTime>?
 
     @Option(
         parsing: .unconditional,
-        help: "Interlaced video: auto or off (default: auto, one frame of each two fields)."
+        help: "Interlaced video: auto makes one frame from two fields, off keeps them (default: auto)."
     )
     var deinterlace: ArgumentText<MediaSource.Deinterlacing>?
 
-    @Option(help: ArgumentHelp("The input's format by FFmpeg's name (default: found out).", valueName: "name"))
+    @Option(help: ArgumentHelp("FFmpeg's name of the input format (default: detected).", valueName: "name"))
     var inputFormat: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Raw video: its size in pixels.", valueName: "WxH"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Raw video: frame size in pixels.", valueName: "WxH"))
     var inputSize: ArgumentText<PictureSize>?
 
     @Option(
@@ -38,12 +41,12 @@ struct InputArguments: ParsableArguments, Sendable {
     var inputPixelFormat: String?
 }
 
-/// Where the video goes.
+/// The output and its container.
 struct OutputArguments: ParsableArguments, Sendable {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write (\(OutputArguments.extensions)), - for standard output, null for nothing.",
+            "The file to write (\(OutputArguments.extensions)), - for standard output, or null to discard it.",
             valueName: "path"
         ),
         completion: .file()
@@ -51,15 +54,18 @@ struct OutputArguments: ParsableArguments, Sendable {
     var output: String
 
     @Option(
-        help: ArgumentHelp("\(OutputArguments.formats) (default: by extension).", valueName: "name"),
+        help: ArgumentHelp(
+            "The container: \(OutputArguments.formats) (default: from the extension).",
+            valueName: "name"
+        ),
         completion: .list(ContainerFormat.allCases.map(\.rawValue))
     )
     var format: String?
 
-    @Flag(help: "Write MP4 and MOV in fragments, playable while they grow.")
+    @Flag(help: "Write fragmented MP4 or MOV, which can be played while it grows.")
     var fragmented = false
 
-    @Flag(help: "Replace an existing output.")
+    @Flag(help: "Overwrite an existing output file.")
     var overwrite = false
 
     private static let formats = ContainerFormat.allCases.map(\.rawValue).joined(separator: ", ")
@@ -67,14 +73,14 @@ struct OutputArguments: ParsableArguments, Sendable {
         ContainerFormat.allCases.compactMap(\.fileExtensions.first).map { ".\($0)" }.joined(separator: " ")
 }
 
-/// How bits are spent.
+/// Rate control.
 struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The kind by the drivers' name: cqp (--qp), cbr, vbr (--bitrate with --peak-bitrate), avbr (--bitrate "
-                + "without a limit on peaks), icq (--crf) or qvbr (--crf with --peak-bitrate). Of what is not given, "
-                + "qp and crf are 23, and the peak is 1.5 times the bitrate (default: what the other options say).",
+            "cqp (uses --qp), cbr (--bitrate), vbr (--bitrate and --peak-bitrate), avbr (--bitrate without a peak), icq "
+                + "(--crf) or qvbr (--crf and --peak-bitrate). Missing options default to --qp 23, --crf 23 and a peak of "
+                + "1.5 times the bitrate (default: the mode that the other options imply).",
             valueName: "mode"
         )
     )
@@ -92,7 +98,7 @@ struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Limit on peaks in bit/s (default: none; 1.5 times the bitrate with --b-frames off).",
+            "Peak bitrate in bit/s (default: unlimited; with --b-frames off, 1.5 times the bitrate).",
             valueName: "rate"
         )
     )
@@ -101,61 +107,64 @@ struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Seconds over which peaks, or a constant bitrate, are measured; 0.01 to 60 (default: 1).",
+            "Window over which a peak or constant bitrate is measured, in seconds: 0.01 to 60 (default: 1).",
             valueName: "seconds"
         )
     )
     var peakWindow: ArgumentText<PlainNumber>?
 
-    @Flag(help: "Keep to the bitrate all the time, padded where needed.")
+    @Flag(help: "Constant bitrate, with padding where needed.")
     var cbr = false
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Constant quality instead: 0 to 51, lower is better.", valueName: "quality")
+        help: ArgumentHelp("Constant quality instead of a bitrate: 0 to 51, lower is better.", valueName: "quality")
     )
     var crf: ArgumentText<PlainNumber>?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Constant quantizer instead: 0 to 51, lower is better.", valueName: "quantizer")
+        help: ArgumentHelp("Constant quantizer instead of a bitrate: 0 to 51, lower is better.", valueName: "quantizer")
     )
     var qp: ArgumentText<WholeNumber>?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The lowest quantizer to use: 0 to 51 (default: the encoder's).", valueName: "quantizer")
+        help: ArgumentHelp("Lowest quantizer: 0 to 51 (default: the encoder's).", valueName: "quantizer")
     )
     var minQp: ArgumentText<WholeNumber>?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The highest quantizer to use: 0 to 51 (default: the encoder's).", valueName: "quantizer")
+        help: ArgumentHelp("Highest quantizer: 0 to 51 (default: the encoder's).", valueName: "quantizer")
     )
     var maxQp: ArgumentText<WholeNumber>?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The most bytes of a frame, such as 200k or 1.5M; GPUs that have such a limit (default: none).",
+            "Largest coded frame in bytes, such as 200k or 1.5M; only GPUs that support it (default: unlimited).",
             valueName: "bytes"
         )
     )
     var maxFrameSize: ArgumentText<ByteCount>?
 }
 
-/// What the pictures look like.
+/// Size, frame rate and bit depth of the pictures.
 struct PictureArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Size in pixels; odd numbers are rounded down (default: the input's).", valueName: "WxH")
+        help: ArgumentHelp(
+            "Output size in pixels; odd numbers are rounded down (default: the input's).",
+            valueName: "WxH"
+        )
     )
     var size: ArgumentText<PictureSize>?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Fit another shape into the size: letterbox, aspect-fill or stretch (default: letterbox).",
+            "How to fit an input of another aspect ratio: letterbox, aspect-fill or stretch (default: letterbox).",
             valueName: "mode"
         )
     )
@@ -164,7 +173,7 @@ struct PictureArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Constant frame rate, such as 25 or 30000/1001; 0.01 to 1000 (default: the input's times).",
+            "Constant frame rate, such as 25 or 30000/1001; 0.01 to 1000 (default: the input's timestamps).",
             valueName: "rate"
         )
     )
@@ -173,118 +182,142 @@ struct PictureArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Bits per sample: 8 or 10 (default: the profile's; HEVC keeps ten bits of the input, else 8).",
+            "Bits per sample: 8, 10, 12 (HEVC), or source to keep up to 12 bits (default: the profile's, otherwise 8; HEVC "
+                + "keeps a 10-bit input at 10).",
             valueName: "bits"
         )
     )
-    var bitDepth: ArgumentText<WholeNumber>?
+    var bitDepth: ArgumentText<BitDepthChoice>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Chroma format: 4:2:0, or of HEVC 4:2:2, 4:4:4 or source, which keeps the input's (default: the profile's, "
+                + "else 4:2:0).",
+            valueName: "format"
+        )
+    )
+    var chroma: ArgumentText<ChromaChoice>?
 
     @Option(
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "A region whose quantizer differs by the offset, -51 to 51; below zero is better. In pixels of the input's "
-                + "picture as it is shown. Can be repeated; where regions overlap, the first one counts.",
+            "Region of interest, in pixels of the input as displayed. The offset, -51 to 51, is added to its quantizer; "
+                + "negative values improve quality. Can be repeated; where regions overlap, the first one applies.",
             valueName: "x,y,width,height,offset"
         )
     )
     var roi: [ArgumentText<RegionOfInterest>] = []
 }
 
-/// How the stream is built.
+/// Codec, profile and structure of the stream.
 struct StreamArguments: ParsableArguments, Sendable {
-    @Option(parsing: .unconditional, help: "auto, h264 or hevc (default: auto: HEVC on a GPU that has it, else H.264).")
+    @Option(
+        parsing: .unconditional,
+        help: "auto, h264 or hevc. auto selects HEVC on a GPU that supports it, otherwise H.264 (default: auto)."
+    )
     var codec: ArgumentText<CodecSelection>?
 
     @Option(
         parsing: .unconditional,
-        help: "baseline, main, high or high10; main or main10 of HEVC (default: what suits the other options)."
+        help: ArgumentHelp(
+            "H.264: baseline, main, high or high10. HEVC: main, main10, main12, main422-10, main422-12, main444, "
+                + "main444-10 or main444-12 (default: chosen by the other options)."
+        )
     )
     var profile: ArgumentText<VideoProfile>?
 
     @Option(
         parsing: .unconditional,
-        help: "1, 1b, 1.1 to 6.2; of HEVC also 4-high to 6.2-high (default: the lowest that the stream keeps to)."
+        help: "1, 1b, 1.1 to 6.2; for HEVC also 4-high to 6.2-high (default: the lowest that allows the stream)."
     )
     var level: ArgumentText<StreamLevel>?
 
     @Option(
         name: .customLong("keyframe-interval"),
         parsing: .unconditional,
-        help: ArgumentHelp("At most this many frames, or seconds, such as 150 or 5s (default: 5s).", valueName: "count")
+        help: ArgumentHelp(
+            "Longest distance between key frames, in frames or seconds, such as 150 or 5s (default: 5s).",
+            valueName: "count"
+        )
     )
     var keyFrameInterval: ArgumentText<KeyFrameInterval>?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("auto, off or at most 1 to 16 in a row (default: auto).", valueName: "count")
+        help: ArgumentHelp("Most consecutive B-frames: auto, off or 1 to 16 (default: auto).", valueName: "count")
     )
     var bFrames: ArgumentText<BFrames>?
 
-    @Flag(help: "B-frames are no references.")
+    @Flag(help: "Do not use B-frames as references.")
     var noBPyramid = false
 
-    @Flag(help: "B-frames may refer across an I-frame, which then is no key frame to containers.")
+    @Flag(help: "Let B-frames refer across I-frames. Containers do not list such an I-frame as a key frame.")
     var openGop = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("auto, cavlc or cabac (default: auto).", valueName: "mode"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("H.264: auto, cavlc or cabac (default: auto).", valueName: "mode")
+    )
     var entropy: ArgumentText<EntropyMode>?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Slices of a picture: 1 to 256 (default: 1).", valueName: "count")
+        help: ArgumentHelp("Slices per picture: 1 to 256 (default: 1).", valueName: "count")
     )
     var slices: ArgumentText<WholeNumber>?
 
     @Flag(
-        help: "A wave of intra blocks in each key-frame interval instead of key frames; without B-frames."
+        help:
+            "Refresh the picture by a wave of intra blocks in each key-frame interval, instead of by key frames. Disables B-frames."
     )
     var intraRefresh = false
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "1 to 3 layers, of which the upper ones can be dropped; GPUs only (default: 1).",
+            "Temporal layers: 1 to 3. Receivers can drop the upper ones. GPUs only (default: 1).",
             valueName: "count"
         )
     )
     var temporalLayers: ArgumentText<WholeNumber>?
 
-    @Flag(help: "Begin every access unit with a delimiter.")
+    @Flag(help: "Insert access unit delimiters.")
     var aud = false
 }
 
-/// Who encodes, and in which mode.
+/// The encoder and its settings.
 struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "auto, software, or a render node such as /dev/dri/renderD128, or its PCI address (0000:03:00.0); several "
-                + "nodes, each with the option, are tried in their order (default: auto).",
+            "auto, software, a render node such as /dev/dri/renderD128, or its PCI address (0000:03:00.0). Repeat the "
+                + "option to try several nodes in that order (default: auto).",
             valueName: "device"
         )
     )
     var device: [ArgumentText<DeviceChoice>] = []
 
-    @Flag(help: "Of several GPUs take the one that has the least to do.")
+    @Flag(help: "Use the GPU with the lowest load.")
     var spread = false
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Leave a GPU that works for as many sessions of this user to others: 1 to 1000 (default: no limit).",
+            "Do not use a GPU that already has this many sessions of this user: 1 to 1000 (default: unlimited).",
             valueName: "count"
         )
     )
     var maxSessions: ArgumentText<WholeNumber>?
 
-    @Flag(help: "Fail rather than encode on the CPU.")
+    @Flag(help: "Fail instead of falling back to the CPU.")
     var requireHardware = false
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Where the encoder works: auto, in-process, or process, a helper that may crash or hang alone "
-                + "(default: auto: software in process).",
+            "Where the encoder runs: in-process, process (in a helper, which can crash or hang without harm), or auto: "
+                + "GPU encoders in a helper, software encoders in process (default: auto).",
             valueName: "mode"
         )
     )
@@ -293,7 +326,7 @@ struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long an encoder may show no progress before another takes over, from 0.1 to 3600 (default: 60).",
+            "Replace an encoder that makes no progress for this many seconds: 0.1 to 3600 (default: 60).",
             valueName: "seconds"
         )
     )
@@ -320,15 +353,15 @@ struct EncoderArguments: ParsableArguments, Sendable {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Software: threads, 0 to 128 (default: 0, as suits the machine).", valueName: "count")
+        help: ArgumentHelp("Software: number of threads, 0 to 128 (default: 0, automatic).", valueName: "count")
     )
     var threads: ArgumentText<WholeNumber>?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Software: vector instructions to use at most: auto, avx2 or sse2 (default: auto). x264 with AVX-512 does "
-                + "not always give the same stream twice.",
+            "Software: newest vector instructions to use: auto, avx2 or sse2 (default: auto). With AVX-512, x264 does not "
+                + "always produce the same stream twice.",
             valueName: "name"
         )
     )
@@ -337,7 +370,7 @@ struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "GPU: speed against compression, from 1, the best, to the driver's highest number (default: the driver's).",
+            "GPU: quality against speed, from 1 (best quality) to the driver's fastest level (default: the driver's).",
             valueName: "level"
         )
     )
@@ -346,8 +379,8 @@ struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "GPU: on for its low-power encoder or none, off for its full encoder or none, auto for the one that does "
-                + "more of what was asked for (default: auto).",
+            "GPU: on requires the low-power encoder, off requires the full encoder, auto selects the one that supports "
+                + "more of the request (default: auto).",
             valueName: "choice"
         )
     )
@@ -356,27 +389,27 @@ struct EncoderArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "GPU: frames that it has at a time, 1 to 16 (default: 4; 1 with --low-latency, which takes no more).",
+            "GPU: frames in flight, 1 to 16 (default: 4; always 1 with --low-latency).",
             valueName: "frames"
         )
     )
     var asyncDepth: ArgumentText<WholeNumber>?
 
-    @Flag(help: "Code every frame at once: no lookahead, no B-frames.")
+    @Flag(help: "Encode each frame without delay: no lookahead and no B-frames.")
     var lowLatency = false
 
-    @Flag(help: "Drop frames rather than fall behind; files are read at the pace of their times.")
+    @Flag(help: "Drop frames instead of falling behind; files are read in real time.")
     var realtime = false
 }
 
-/// What is said meanwhile and at the end.
+/// What the command prints.
 struct ReportArguments: ParsableArguments, Sendable {
-    @Flag(help: "Print the result as one JSON document on standard output.")
+    @Flag(help: "Print the result to standard output as one JSON document.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Print only warnings and errors.")
     var quiet = false
 
-    @Flag(name: .shortAndLong, help: "Print also what the encoder and FFmpeg log.")
+    @Flag(name: .shortAndLong, help: "Also print what the encoder and FFmpeg log.")
     var verbose = false
 }

@@ -6,16 +6,16 @@ import ArgumentParser
 struct EncodeCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "encode",
-        abstract: "Encode a video; audio, subtitles and chapters are copied.",
+        abstract: "Encode a video; copy its audio, subtitles and chapters.",
         usage: "vatoolbox encode <input> -o <output> [options]",
         discussion: """
-            Exit status: 0 done; 1 failed; 2 the command line is wrong; 3 done, but part of the input could not be \
-            decoded; 130 interrupted, and the output, if anything was read, holds that.
+            Exit status: 0 success; 1 failure; 2 invalid command line; 3 success, but part of the input could not be decoded; \
+            130 interrupted, the output holds what was read until then.
             """
     )
 
     @Argument(
-        help: "What to read: a file that FFmpeg knows, a URL, or - for standard input.",
+        help: "A file or URL that FFmpeg can read, or - for standard input.",
         completion: .file()
     )
     var input: String

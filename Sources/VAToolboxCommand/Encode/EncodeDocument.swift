@@ -53,6 +53,8 @@ extension EncodeOutcome {
             "bytes": JSON(report.output.byteCount),
             "width": .integer(description.width),
             "height": .integer(description.height),
+            "chroma": .string(report.configuration.chromaFormat.name),
+            "bitDepth": .integer(report.configuration.bitDepth),
             "frameRate": .string(report.configuration.frameRate.description),
             "variableFrameRate": .bool(report.configuration.isFrameRateVariable),
         ])

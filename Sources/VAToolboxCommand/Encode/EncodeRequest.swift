@@ -24,7 +24,7 @@ extension EncodeCommand {
             if asked != .automatic, asked.rawValue != codec.rawValue {
                 throw MediaError(
                     .invalidArgument,
-                    "the output does not take this codec",
+                    "the output format does not support this codec",
                     given: asked.rawValue,
                     allowed: "auto, \(codec.rawValue)"
                 )
@@ -86,7 +86,7 @@ extension InputArguments {
         guard let inputSize, let inputFps, let inputPixelFormat else {
             throw MediaError(
                 .invalidArgument,
-                "raw video is not described completely",
+                "the description of raw video is incomplete",
                 given: given.joined(separator: " and "),
                 allowed: "--input-size, --input-fps and --input-pixel-format together"
             )
@@ -123,7 +123,7 @@ extension PictureArguments {
             guard size != nil else {
                 throw MediaError(
                     .invalidArgument,
-                    "there is no size to fit into",
+                    "--fit needs --size",
                     given: "--fit \(fit.text)",
                     allowed: "with --size"
                 )
@@ -131,11 +131,21 @@ extension PictureArguments {
         }
         for region in roi { settings.regionsOfInterest.append(try region.value(of: "--roi")) }
         settings.frameRate = try fps?.value(of: "--fps")
-        if let bitDepth {
-            settings.base.bitDepth = try bitDepth.value(of: "--bit-depth").value
+        switch try bitDepth?.value(of: "--bit-depth") {
+        case .bits(let bits):
+            settings.base.bitDepth = bits
             settings.keepsBitDepth = false
-        } else if let profile = settings.base.profile {
-            settings.base.bitDepth = profile.maximumBitDepth
+        case .source:
+            if settings.base.profile != nil { throw contradiction("--bit-depth source", "--profile") }
+            settings.mostKeptBits = 12
+        case nil: settings.base.bitDepth = settings.base.profile?.maximumBitDepth ?? settings.base.bitDepth
+        }
+        switch try chroma?.value(of: "--chroma") {
+        case .format(let format): settings.base.chromaFormat = format
+        case .source:
+            if settings.base.profile != nil { throw contradiction("--chroma source", "--profile") }
+            settings.keepsChromaFormat = true
+        case nil: settings.base.chromaFormat = settings.base.profile?.chromaFormat ?? settings.base.chromaFormat
         }
     }
 }
@@ -173,7 +183,7 @@ extension StreamArguments {
         guard configuration.hevcLevel == nil, configuration.h264Level == nil else { return }
         throw MediaError(
             .invalidArgument,
-            "the codec has no such level",
+            "the codec does not have this level",
             given: level.text,
             allowed: codec == .hevc ? StreamLevel.hevcNames : StreamLevel.h264Names
         )

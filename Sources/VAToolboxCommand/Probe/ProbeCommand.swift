@@ -10,44 +10,45 @@ import VAToolbox
 struct ProbeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
-        abstract: "Tell which GPUs and encoders this machine has, and what stands in the way.",
+        abstract: "Show this machine's GPUs, drivers and encoders, and why any of them cannot be used.",
         discussion: """
-            Each driver is loaded in a process of its own, so that one which crashes or hangs is a line of the report, and \
-            proves by a short encode that it does what it lists, unless it did lately. Exit status: 0, also without a GPU or with a driver that fails; \
-            1 with --exhaustive, if something that a driver lists for H.264 and HEVC does not work; 2 the command line is wrong.
+            Each driver is loaded in its own helper process, so a crash or hang becomes a line of the report. A short test encode \
+            verifies each driver, unless a recent result is known. Exit status: 0 success, even without a GPU or with a driver \
+            that fails; 1 with --exhaustive, if something that a driver lists for H.264 or HEVC does not work; 2 invalid \
+            command line.
             """
     )
 
     @Flag(
         help: ArgumentHelp(
-            "Try every way to encode H.264 and HEVC that a driver lists.",
+            "Test-encode every H.264 and HEVC combination that the drivers list.",
             discussion: """
-                A few frames are encoded with each combination of profile, entrypoint, rate control, B-frames and slices, \
-                in processes of their own, and what comes out is read and decoded. The stages are reported one by one.
+                Encodes 12 frames with each combination of profile, entrypoint, rate control, B-frames and slices, each in \
+                its own helper process, then parses and decodes the output. The report shows the result of every stage.
                 """
         )
     )
     var exhaustive = false
 
-    @Flag(help: "Encode nothing: report what drivers list, and what is known.")
+    @Flag(help: "Skip the test encode: report what the drivers list and earlier results.")
     var noEncode = false
 
-    @Flag(help: "Forget what is known of GPUs, proofs and failures, before anything else.")
+    @Flag(help: "First discard the stored results of test encodes and the recorded GPU failures.")
     var reset = false
 
-    @Flag(help: "Print one JSON document.")
+    @Flag(help: "Print the report as one JSON document.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Tell everything that drivers say of how they encode, as --json does.")
+    @Flag(name: .shortAndLong, help: "Print all encoding capabilities that the drivers report, as --json does.")
     var verbose = false
 
-    @Flag(help: "Print a line for each node: whether it can be used, and what to do if not.")
+    @Flag(help: "Print one line per render node: whether it can be used and, if not, what to do.")
     var brief = false
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long each driver, and each combination that is tried, may take, from 0.1 to 3600 (default: 10).",
+            "Time limit for each driver and each tested combination, in seconds: 0.1 to 3600 (default: 10).",
             valueName: "seconds"
         )
     )
@@ -56,7 +57,7 @@ struct ProbeCommand: ParsableCommand {
     /// Refuses kinds of output that exclude each other.
     func validate() throws {
         if brief, exhaustive || json || verbose {
-            throw ValidationError("--brief excludes --exhaustive, --json and --verbose")
+            throw ValidationError("--brief cannot be combined with --exhaustive, --json or --verbose")
         }
     }
 

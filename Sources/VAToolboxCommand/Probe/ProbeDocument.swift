@@ -29,6 +29,7 @@ extension ProbeReport.SoftwareEncoder {
             "codec": .string(codec == "H.264" ? "h264" : codec.lowercased()),
             "name": .string(name),
             "bitDepths": .array(bitDepths.map(JSON.integer)),
+            "chromaFormats": JSON(chromaFormats),
         ])
     }
 }

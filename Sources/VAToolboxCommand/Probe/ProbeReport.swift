@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import EncoderIPC
 import MediaIO
 import MediaTypes
@@ -49,6 +50,8 @@ struct ProbeReport {
         var codec: String
         var name: String
         var bitDepths: [Int]
+        /// Such as `4:2:0`.
+        var chromaFormats: [String]
     }
 
     /// Looks at the machine. Has the VA-API drivers of the nodes that open asked, each in a helper process of its own
@@ -76,12 +79,14 @@ struct ProbeReport {
                 SoftwareEncoder(
                     codec: "H.264",
                     name: X264EncoderFactory.libraryName,
-                    bitDepths: X264EncoderFactory.bitDepths
+                    bitDepths: X264EncoderFactory.bitDepths,
+                    chromaFormats: EncoderConfiguration.chromaFormats(.h264).map(\.name)
                 ),
                 SoftwareEncoder(
                     codec: "HEVC",
                     name: X265EncoderFactory.libraryName,
-                    bitDepths: X265EncoderFactory.bitDepths
+                    bitDepths: X265EncoderFactory.bitDepths,
+                    chromaFormats: EncoderConfiguration.chromaFormats(.hevc).map(\.name)
                 ),
             ],
             ffmpegVersion: MediaLibraries.version

@@ -29,8 +29,9 @@ extension ProbeReport {
         page.line("")
         page.line("Software")
         for encoder in software {
-            let depths = encoder.bitDepths.map(String.init).joined(separator: " and ")
-            page.entry(encoder.codec, "\(encoder.name), \(depths) bits", indentation: 2)
+            let depths = Readable.list(encoder.bitDepths.map(String.init))
+            let formats = Readable.list(encoder.chromaFormats)
+            page.entry(encoder.codec, "\(encoder.name); \(depths) bits; \(formats)", indentation: 2)
         }
         page.entry("files", "FFmpeg \(ffmpegVersion)", indentation: 2)
         return page.text
@@ -40,13 +41,13 @@ extension ProbeReport {
         let answering = nodes.contains { if case .answers = $0.driver { true } else { false } }
         guard answering else { return "`vatoolbox encode` uses the CPU." }
         if nodes.contains(where: { $0.trials != nil }) {
-            return "Combinations were tried with \(Trial.frameCount) frames each, in processes of their own."
+            return "Each combination was tested with \(Trial.frameCount) frames in a separate process."
         }
         if nodes.contains(where: { $0.standing?.verdict != nil }) {
-            return "Encoders are as the drivers list them; `vatoolbox probe --exhaustive` tries them all."
+            return "Encoders are shown as the drivers list them; `vatoolbox probe --exhaustive` tests them all."
         }
         return
-            "Encoders are as the drivers list them; no test encode was made. `vatoolbox probe --exhaustive` makes them."
+            "Encoders are shown as the drivers list them, without a test encode; `vatoolbox probe --exhaustive` tests them all."
     }
 }
 
@@ -66,13 +67,13 @@ extension TextPage {
             paragraph(refusal.explanation, indentation: 4)
             list(refusal.remedies, indentation: 4)
         case .failed(let trouble):
-            self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
+            self.entry("access", "accessible; " + (node.permissionText ?? ""), indentation: 4)
             self.entry("driver", trouble.headline, indentation: 4)
             if let file = trouble.file, !trouble.isAbsence { self.entry("file", file, indentation: 4) }
             add(trouble)
             add(entry.standing)
         case .answers(let driver, let trouble):
-            self.entry("access", "open to this process; " + (node.permissionText ?? ""), indentation: 4)
+            self.entry("access", "accessible; " + (node.permissionText ?? ""), indentation: 4)
             self.entry("driver", Readable.shortened(driver.description.vendor), indentation: 4)
             if let file = driver.description.file { self.entry("file", file, indentation: 4) }
             self.entry("libva", "VA-API \(driver.description.version)", indentation: 4)

@@ -41,7 +41,7 @@ struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
     /// - Throws: `invalidArgument`.
     func value(of option: String) throws(MediaError) -> Value {
         guard let value = Value(argument: text) else {
-            throw MediaError(.invalidArgument, "\(option) is not understood", given: text, allowed: Value.allowedText)
+            throw MediaError(.invalidArgument, "\(option) is not valid", given: text, allowed: Value.allowedText)
         }
         return value
     }
@@ -67,10 +67,55 @@ extension SoftwareEncoderOptions.Preset: ArgumentValue {}
 extension SoftwareEncoderOptions.Tuning: ArgumentValue {}
 extension SoftwareEncoderOptions.InstructionSet: ArgumentValue {}
 extension VideoProfile: ArgumentValue {
-    /// `main` is H.264's until the codec is known to be HEVC.
-    init?(argument text: String) { self.init(rawValue: text == "main10" ? Self.hevcMain10.rawValue : text) }
+    /// Names without a codec are H.264's first: `main` is, until the codec is known to be HEVC.
+    init?(argument text: String) {
+        guard let profile = Self(rawValue: text) ?? Self(rawValue: "hevc-\(text)") else { return nil }
+        self = profile
+    }
 
-    static var completions: [String] { allCases.filter { $0.codec == .h264 }.map(\.rawValue) + ["main10"] }
+    static var completions: [String] {
+        let hevc = allCases.filter { $0.codec == .hevc && $0 != .hevcMain }
+        return allCases.filter { $0.codec == .h264 }.map(\.rawValue)
+            + hevc.map { String($0.rawValue.trimmingPrefix("hevc-")) }
+    }
+}
+
+/// How many bits samples are coded with.
+enum BitDepthChoice: ArgumentValue, Hashable {
+    case bits(Int)
+    case source
+
+    init?(argument text: String) {
+        if text == "source" {
+            self = .source
+        } else if let bits = DecimalNumber(text)?.wholeValue {
+            self = .bits(bits)
+        } else {
+            return nil
+        }
+    }
+
+    static let completions = EncoderConfiguration.bitDepths(.hevc).map(String.init) + ["source"]
+    static var allowedText: String { completions.joined(separator: ", ") }
+}
+
+/// Which chroma format is coded.
+enum ChromaChoice: ArgumentValue, Hashable {
+    case format(ChromaFormat)
+    case source
+
+    init?(argument text: String) {
+        if text == "source" {
+            self = .source
+        } else if let format = EncoderConfiguration.chromaFormats(.hevc).first(where: { $0.name == text }) {
+            self = .format(format)
+        } else {
+            return nil
+        }
+    }
+
+    static let completions = EncoderConfiguration.chromaFormats(.hevc).map(\.name) + ["source"]
+    static var allowedText: String { completions.joined(separator: ", ") }
 }
 
 /// A level by its name, which may be one of either codec.
@@ -85,7 +130,7 @@ struct StreamLevel: ArgumentValue {
 
     static var h264Names: String { H264Level.all.map(\.name).joined(separator: ", ") }
     static var hevcNames: String { HEVCLevel.all.map(\.name).joined(separator: ", ") }
-    static var allowedText: String { "\(h264Names); of HEVC \(hevcNames)" }
+    static var allowedText: String { "\(h264Names); for HEVC \(hevcNames)" }
     static var completions: [String] { Set(H264Level.all.map(\.name) + HEVCLevel.all.map(\.name)).sorted() }
 }
 

@@ -145,6 +145,7 @@ extension SeededGenerator {
         value.profile = maybe { $0.one() }
         value.h264Level = maybe { $0.one(of: H264Level.all) }
         value.hevcLevel = maybe { $0.one(of: HEVCLevel.all) }
+        value.chromaFormat = one()
         value.bitDepth = number()
         value.prefersBitDepth = flag()
         value.frameRate = ratio()

@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", "no report"), ("{\"format\":1}", "no report"), ("", "no report"), ("{\"format\":\"1\"}", "no report"),
+        ("[]", "not a benchmark report"), ("{\"format\":1}", "not a benchmark report"), ("", "not a benchmark report"),
+        ("{\"format\":\"1\"}", "not a benchmark report"),
     ])
     func whatIsNoReportIsRefused(text: String, reason: String) {
         let error = #expect(throws: MediaError.self) { try BenchmarkReport(json: Array(text.utf8), name: "c") }
@@ -71,7 +72,7 @@ import Testing
         }
         #expect(try refusal { $0.runs[0].clip = "other" }?.given == "other")
         #expect(try refusal { $0.runs[0].encoder = "other" }?.given == "other")
-        #expect(try refusal { $0.clips += $0.clips }?.message.contains("one id") == true)
+        #expect(try refusal { $0.clips += $0.clips }?.message.contains("the same id") == true)
         #expect(try refusal { $0.clips[0].frameRate = "0/0" }?.given == "0/0")
         #expect(try measurement { $0.bytes = -1 }?.given == "a count of -1")
         #expect(try measurement { $0.framesOut = .max } != nil)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import Foundation
 import MediaTypes
 
@@ -62,6 +63,58 @@ struct TestClip: Sendable {
         return data
     }
 
+    /// The luma of a frame with chroma of its own, in any planar format or YUY2: the bytes of each plane, tightly packed.
+    func bytes(_ index: Int, _ format: PixelFormat) -> [[UInt8]] {
+        let luma = Array(frames[index].prefix(width * height))
+        let components = [luma, chroma(index, 3, format), chroma(index, 7, format)]
+        if format == .yuy2 {
+            var packed: [UInt8] = []
+            for place in 0..<width * height {
+                packed.append(components[0][place])
+                packed.append(components[1 + place % 2][place / 2])
+            }
+            return [packed]
+        }
+        let extra = UInt16(format.bitDepth - 8)
+        if extra == 0 { return components }
+        let mask: UInt16 = 1 << extra - 1
+        return components.map { samples in
+            var words: [UInt8] = []
+            for sample in samples {
+                let code: UInt16 = UInt16(sample) << extra | UInt16(sample) & mask
+                words.append(UInt8(code & 255))
+                words.append(UInt8(code >> 8))
+            }
+            return words
+        }
+    }
+
+    private func chroma(_ index: Int, _ seed: Int, _ format: PixelFormat) -> [UInt8] {
+        let columns = width / format.chromaFormat.horizontalSubsampling
+        let rows = height / format.chromaFormat.verticalSubsampling
+        var samples: [UInt8] = []
+        for y in 0..<rows {
+            for x in 0..<columns {
+                let value: Int = 90 + x * 3 + y * 5 + index * seed
+                samples.append(UInt8(64 + value & 63))
+            }
+        }
+        return samples
+    }
+
+    /// YUV4MPEG2 of frames in a planar format.
+    func y4m(_ format: PixelFormat) -> Data {
+        let depth = format.bitDepth > 8 ? "p\(format.bitDepth)" : ""
+        let space = format.chromaFormat.name.filter(\.isNumber) + depth
+        let header = "YUV4MPEG2 W\(width) H\(height) F\(frameRate.numerator):\(frameRate.denominator) Ip C\(space)\n"
+        var data = Data(header.utf8)
+        for index in frames.indices {
+            data.append(contentsOf: "FRAME\n".utf8)
+            for plane in bytes(index, format) { data.append(contentsOf: plane) }
+        }
+        return data
+    }
+
     static func tenBit(_ sample: UInt8) -> UInt16 { UInt16(sample) * 4 + UInt16(sample & 3) }
 
     /// One frame as pixel buffer, in rows that are `padding` bytes longer than needed; the padding is poisoned.
@@ -79,13 +132,15 @@ struct TestClip: Sendable {
         }
         let planes: [[UInt8]] =
             switch format {
+            case _ where format == .yuy2 || format.chromaFormat != .yuv420 || format.bitDepth == 12:
+                bytes(index, format)
             case .nv12: [Array(luma), interleaved]
             case .p010: [words(luma), words(interleaved)]
             default: [Array(luma), Array(first), Array(second)]
             }
         let description = PixelBuffer.Description(format: format, width: width, height: height)
         let laidOut = planes.enumerated().map { plane, samples in
-            let rows = plane == 0 ? height : height / 2
+            let rows = plane == 0 ? height : height / format.chromaFormat.verticalSubsampling
             return Plane(samples, bytesPerRow: samples.count / rows, rows: rows, padding: padding)
         }
         return try PixelBuffer(description, planes: laidOut.map(\.pixelPlane)) { withExtendedLifetime(laidOut) {} }

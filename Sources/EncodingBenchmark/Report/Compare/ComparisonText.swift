@@ -24,10 +24,11 @@ extension ReportComparison {
         }
         text += counts.joined(separator: ", ") + "\n"
         if !all, rows.contains(where: { $0.verdict == .unclear }) {
-            text += "unclear: too few pairs of repeats (eight tell) or curves apart; --all shows which figures\n"
+            text +=
+                "unclear: fewer than eight pairs of repeats, or curves that hardly overlap; --all lists these figures\n"
         }
         if rows.contains(where: { [.worse, .better, .changed].contains($0.verdict) }) {
-            text += "of these figures, chance alone changes \(Readable.number(expectedByChance, places: 1))\n"
+            text += "expected changes by chance alone: \(Readable.number(expectedByChance, places: 1))\n"
         }
         return text
     }

@@ -48,7 +48,7 @@ extension Metric {
         scale: 1,
         places: 1,
         better: .higher,
-        explanation: "frames per second from the first frame handed over to the last sample received"
+        explanation: "frames per second from the first submitted frame to the last received sample"
     ) { run, _ in run.framesPerSecond }
 
     static let timesRealTime = Metric(
@@ -64,10 +64,14 @@ extension Metric {
         context.clip.framesPerSecond > 0 ? run.framesPerSecond / context.clip.framesPerSecond : nil
     }
 
-    static let latencyP50 = latency("P50", "p50", "what half of the frames take at most, from in to out") { $0.p50 }
-    static let latencyP90 = latency("P90", "p90", "what 90 of 100 frames take at most") { $0.p90 }
-    static let latencyP99 = latency("P99", "p99", "what 99 of 100 frames take at most") { $0.p99 }
-    static let latencyMaximum = latency("Maximum", "max", "the slowest frame") { $0.maximum }
+    static let latencyP50 = latency(
+        "P50",
+        "p50",
+        "latency that half of the frames do not exceed, from submission to sample"
+    ) { $0.p50 }
+    static let latencyP90 = latency("P90", "p90", "latency that 90 % of the frames do not exceed") { $0.p90 }
+    static let latencyP99 = latency("P99", "p99", "latency that 99 % of the frames do not exceed") { $0.p99 }
+    static let latencyMaximum = latency("Maximum", "max", "latency of the slowest frame") { $0.maximum }
 
     /// Latencies are of frames that were coded: without this one an encoder that drops most of them looks fast.
     static let dropped = Metric(
@@ -78,7 +82,7 @@ extension Metric {
         scale: 100,
         places: 2,
         better: .lower,
-        explanation: "frames that were not encoded because the encoder was behind, as a live source would lose them"
+        explanation: "frames that were dropped because the encoder was behind, as with a live source"
     ) { run, _ in run.framesIn > 0 ? Double(run.framesDropped) / Double(run.framesIn) : nil }
 
     static let timeToFirstSample = Metric(
@@ -89,7 +93,7 @@ extension Metric {
         scale: 1e3,
         places: 1,
         better: .lower,
-        explanation: "from the start of a session, before its encoder is made, to the first sample"
+        explanation: "from the start of a session, before its encoder is created, to the first sample"
     ) { run, _ in run.timeToFirstSample }
 
     static let processorPerFrame = Metric(
@@ -100,7 +104,7 @@ extension Metric {
         scale: 1e3,
         places: 2,
         better: .lower,
-        explanation: "processor time of the process and its helper for each frame"
+        explanation: "CPU time of the process and its helper per frame"
     ) { run, _ in run.framesOut > 0 ? run.processorTime.total / Double(run.framesOut) : nil }
 
     static let processorShare = Metric(
@@ -111,7 +115,7 @@ extension Metric {
         scale: 100,
         places: 0,
         better: nil,
-        explanation: "processor time for each second; 100 % is one logical processor"
+        explanation: "CPU time per second; 100 % is one logical processor"
     ) { run, _ in run.wallTime > 0 ? run.processorTime.total / run.wallTime : nil }
 
     static let peakMemory = Metric(
@@ -122,7 +126,7 @@ extension Metric {
         scale: 1e-6,
         places: 1,
         better: .lower,
-        explanation: "the most memory that the process and its helper held at a time"
+        explanation: "peak memory of the process and its helper"
     ) { run, _ in run.peakMemory.value.map(Double.init) }
 
     static let copiesPerFrame = Metric(
@@ -133,7 +137,7 @@ extension Metric {
         scale: 1,
         places: 2,
         better: .lower,
-        explanation: "how often a picture's pixels are copied on the way to the encoder"
+        explanation: "number of copies of a picture on its way to the encoder"
     ) { run, _ in run.framesOut > 0 ? Double(run.copiedPictures) / Double(run.framesOut) : nil }
 
     static let bitRate = Metric(
@@ -155,7 +159,7 @@ extension Metric {
         scale: 100,
         places: 1,
         better: nil,
-        explanation: "how far the delivered bit rate is from the one asked for"
+        explanation: "deviation of the delivered bitrate from the requested one"
     ) { run, context in
         guard let asked = context.point.bitsPerSecond, let delivered = bitRate.value(run, context) else { return nil }
         return delivered / Double(asked) - 1
@@ -169,7 +173,7 @@ extension Metric {
         scale: 100,
         places: 1,
         better: nil,
-        explanation: "standard deviation of the bit rate in windows of one second, by its mean"
+        explanation: "standard deviation of the bitrate in windows of one second, divided by its mean"
     ) { run, _ in
         guard run.windows.count > 1 else { return nil }
         let mean = run.windows.reduce(0, +) / Double(run.windows.count)
@@ -204,7 +208,7 @@ extension Metric {
     static let xpsnr = quality(
         "xpsnr",
         "XPSNR Y",
-        "peak signal-to-noise ratio of luma, weighted by what eyes see, by ffmpeg",
+        "perceptually weighted peak signal-to-noise ratio of luma, by ffmpeg",
         inDecibels: true
     ) { $0.xpsnr.value?.y }
 
@@ -216,7 +220,7 @@ extension Metric {
         scale: 100,
         places: 0,
         better: nil,
-        explanation: "the share of time that the busiest engine of the GPU worked"
+        explanation: "the share of time in which the GPU's busiest engine worked"
     ) { run, _ in run.wallTime > 0 ? run.gpuBusy.value?.values.max().map { $0 / run.wallTime } : nil }
 
     static let power = Metric(
@@ -227,7 +231,7 @@ extension Metric {
         scale: 1,
         places: 1,
         better: .lower,
-        explanation: "what all counters of energy together say, by the time of the run"
+        explanation: "the sum of all energy counters, divided by the duration of the run"
     ) { run, _ in run.wallTime > 0 ? joules(run).map { $0 / run.wallTime } : nil }
 
     static let energyPerFrame = Metric(
@@ -238,7 +242,7 @@ extension Metric {
         scale: 1e3,
         places: 1,
         better: .lower,
-        explanation: "what all counters of energy together say, by the number of frames"
+        explanation: "the sum of all energy counters, divided by the number of frames"
     ) { run, _ in run.framesOut > 0 ? joules(run).map { $0 / Double(run.framesOut) } : nil }
 
     /// All of them, in the order of tables.

@@ -22,7 +22,7 @@ extension ReportPage {
                 ("Encoder", encoder.name), ("Codec", encoder.codec), ("Device", encoder.device),
                 ("Driver", encoder.driver), ("Entrypoint", encoder.entrypoint), ("Preset", encoder.preset),
                 ("Pictures", encoder.transfer.title),
-                ("Process", encoder.isInHelper ? "of its own" : "that of the benchmark"),
+                ("Process", encoder.isInHelper ? "helper" : "benchmark"),
             ]
             let settings = encoder.settings.sorted { $0.key < $1.key }.map { ($0.key, Optional($0.value)) }
             return """
@@ -60,7 +60,7 @@ extension ReportPage {
             let facts: [(String, String?)] = [
                 ("Card", gpu.name), ("On the bus", gpu.busIdentity), ("Kernel driver", gpu.kernelDriver),
                 ("Driver", gpu.driver), ("Firmware", firmware.isEmpty ? nil : firmware.joined(separator: ", ")),
-                ("Fake", gpu.isFake ? "yes: there is no such device" : nil),
+                ("Fake", gpu.isFake ? "yes: the device is simulated" : nil),
             ]
             return "<div class=\"card\"><h3>\(gpu.node)</h3>\(Self.facts(facts))</div>"
         }
@@ -85,9 +85,12 @@ extension ReportPage {
             ("Clips", plan.clips.map(\.text).joined(separator: ", ")),
             ("Sizes", plan.sizes.map(\.text).joined(separator: ", ")),
             ("Frames", "\(plan.frames) at \(plan.frameRate.text) per second"),
-            ("Points", plan.points.isEmpty ? "to suit each size" : plan.points.map(\.text).joined(separator: ", ")),
+            (
+                "Points",
+                plan.points.isEmpty ? "automatic for each size" : plan.points.map(\.text).joined(separator: ", ")
+            ),
             ("Modes", plan.modes.map(\.title).joined(separator: ", ")),
-            ("Repeats", "\(plan.repeats), and \(plan.warmups) before that do not count"),
+            ("Repeats", "\(plan.repeats), after \(plan.warmups) warm-up runs"),
             ("Price per hour", plan.price.map { Readable.number($0, places: 4) }),
         ]
     }

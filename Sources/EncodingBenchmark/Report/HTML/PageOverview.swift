@@ -7,7 +7,7 @@ extension ReportPage {
     var overview: Markup {
         let columns = overviewColumns.filter { column in report.encoders.contains { column.cell($0).key != nil } }
         let table = PageTable(
-            caption: "What an encoder does at its least favourable, of all clips and points",
+            caption: "The worst case of each encoder over all clips and points",
             columns: [PageTable.Column("Encoder", isNumber: false), PageTable.Column("Pictures", isNumber: false)]
                 + columns.map { PageTable.Column($0.title, explanation: $0.explanation) },
             rows: report.encoders.map { encoder in
@@ -27,7 +27,7 @@ extension ReportPage {
     private var overviewColumns: [OverviewColumn] {
         let anchor = commonAnchor(of: figures.points.map(\.series))
         return [
-            OverviewColumn(title: Metric.timesRealTime.heading, explanation: "as fast as it can, on the slowest clip") {
+            OverviewColumn(title: Metric.timesRealTime.heading, explanation: "at full speed, on the slowest clip") {
                 worst(.timesRealTime, of: $0, in: [.throughput])
             },
             OverviewColumn(title: Metric.latencyP99.heading, explanation: Metric.latencyP99.explanation) {
@@ -47,17 +47,21 @@ extension ReportPage {
             },
             OverviewColumn(
                 title: "Rate against \(anchor ?? "others"), %",
-                explanation: "how much more rate the same quality needs (BD-rate), mean over clips; below 0 is better"
+                explanation: "bitrate change for the same quality (BD-rate), mean over clips; below 0 is better"
             ) { rateCell($0, anchor) },
-            OverviewColumn(title: "Streams", explanation: "the most in real time at once") { encoder in
+            OverviewColumn(title: "Streams", explanation: "the largest number of simultaneous streams in real time") {
+                encoder in
                 let least = densities(of: encoder).min { $0.density.streams < $1.density.streams }
                 return least.map { PageTable.Cell("\($0.text)", key: Double($0.density.streams)) }
                     ?? PageTable.Cell("–")
             },
-            OverviewColumn(title: "Streams per watt", explanation: "at that number") { encoder in
+            OverviewColumn(title: "Streams per watt", explanation: "at that number of streams") { encoder in
                 PageTable.Cell(densities(of: encoder).compactMap(\.streamsPerWatt.value).min(), places: 2)
             },
-            OverviewColumn(title: "Cost per stream-hour", explanation: "with that number, in the price's currency") {
+            OverviewColumn(
+                title: "Cost per stream-hour",
+                explanation: "at that number of streams, in the currency of the price"
+            ) {
                 PageTable.Cell(densities(of: $0).compactMap(\.costPerStreamHour.value).max(), places: 4)
             },
         ]

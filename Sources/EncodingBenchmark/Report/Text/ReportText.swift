@@ -102,14 +102,15 @@ extension BenchmarkReport {
         // A column that has no room needs no explanation.
         let mark =
             table.text.contains(" %)")
-            ? flow("(n %): the curves share only n % of their range, so the number says little", width: width) : ""
-        return "% more rate for the same quality (below 0 is better)\n" + table.text + note(of: [table]) + mark + "\n"
+            ? flow("(n %): the curves share only n % of their range, so the number is not reliable", width: width) : ""
+        return "BD-rate in % for the same quality (below 0 is better)\n" + table.text
+            + note(of: [table]) + mark + "\n"
     }
 
     private static func streams(_ figures: DerivedFigures, width: Int) -> String {
         guard !figures.density.isEmpty else { return "" }
-        let titles = ["encoder", "streams", "CPU %", "W", "per W", "cost per hour", "clip", "what one more broke"]
-        let words: Set = ["encoder", "clip", "what one more broke"]
+        let titles = ["encoder", "streams", "CPU %", "W", "per W", "cost per hour", "clip", "limited by"]
+        let words: Set = ["encoder", "clip", "limited by"]
         let columns = titles.map { TextTable.Column(title: $0, isNumber: !words.contains($0)) }
         func text(_ value: Double?, _ places: Int) -> String {
             value.map { Readable.number($0, places: places) } ?? "-"
@@ -123,7 +124,7 @@ extension BenchmarkReport {
             ]
         }
         let table = TextTable(columns, rows, width: width, indentation: 2)
-        return "most streams in real time\n" + table.text + note(of: [table]) + "\n"
+        return "simultaneous streams in real time\n" + table.text + note(of: [table]) + "\n"
     }
 
     private static func note(of tables: [TextTable]) -> String {

@@ -2,6 +2,7 @@
 
 import BitstreamSyntax
 import EncoderIPC
+import Logging
 import MediaTypes
 
 extension EncoderSelection {
@@ -12,14 +13,16 @@ extension EncoderSelection {
     ///   - helpers: Says which helper program test encodes use.
     ///   - configuration: What the session encodes.
     ///   - hung: Devices that have hung in a test encode of the same selection.
+    ///   - logger: Takes what helpers of test encodes log; `nil` leaves it to `helpers`.
     func guarded(
         _ options: DeviceOptions,
         in helpers: HelperPool,
         for configuration: EncoderConfiguration,
-        hung: HungDevices = HungDevices()
+        hung: HungDevices = HungDevices(),
+        logger: Logger? = nil
     ) throws(MediaError) -> EncoderSelection {
         try guarded(options, helpers.options.path, for: configuration, hung: hung) { (candidate) throws(MediaError) in
-            try Prover(candidate.identity, options, helpers: helpers)
+            try Prover(candidate.identity, options, helpers: helpers, logger: logger)
         }
     }
 
@@ -56,7 +59,7 @@ extension EncoderSelection {
             candidate.outcome = { gate.take($0) }
             candidate.proof = { gate.proof }
             candidate.settle = { await gate.settle() }
-            if options.placement == .spread { candidate.reason += "; it has the least to do" }
+            if options.placement == .spread { candidate.reason += "; it has the lowest load" }
             guarded.append(candidate)
         }
         var selection = self

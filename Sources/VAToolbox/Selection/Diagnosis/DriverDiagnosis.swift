@@ -68,11 +68,10 @@ extension Diagnosis {
         if start == .noName {
             self.init(
                 .kernelDriverSilent,
-                "\(sentence). The kernel's driver does not say which driver of libva is for it: the GPU was taken away, or "
-                    + "is lost",
+                "\(sentence). The kernel driver does not report which VA-API driver it needs: the GPU was removed or is lost",
                 remedies: [
-                    "see whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'",
-                    "make the container anew: device numbers may have changed since it was made",
+                    "check whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'",
+                    "create the container again: device numbers may have changed since it was created",
                 ] + Self.anotherEncoder
             )
         } else if let search, search.installed.isEmpty {
@@ -84,7 +83,7 @@ extension Diagnosis {
         {
             self.init(
                 .noVAAPIEncoder,
-                "\(sentence). No VA-API driver encodes behind the kernel driver \(search.kernelDriver): \(reason)",
+                "\(sentence). No VA-API driver can encode with the kernel driver \(search.kernelDriver): \(reason)",
                 remedies: Self.anotherEncoder
             )
         } else if start == .refused {
@@ -92,17 +91,18 @@ extension Diagnosis {
         } else if start == .otherVersion {
             self.init(
                 .driverVersionMismatch,
-                "\(sentence). The file is no driver for libva 2.\(search?.libVAVersion ?? 0), which this program uses",
+                "\(sentence). The file is not a driver for libva 2.\(search?.libVAVersion ?? 0), which this program uses",
                 remedies: Self.reinstall(search, "install libva and the driver from the same release")
-                    + ["see which functions the file has: nm -D \(file ?? "FILE") | grep vaDriverInit"]
+                    + ["list the functions of the file: nm -D \(file ?? "FILE") | grep vaDriverInit"]
             )
         } else {
             self.init(
                 .driverUnloadable,
-                "\(sentence). The file is there and cannot be loaded: it is damaged, made for another machine, or lacks a "
-                    + "library",
-                remedies: ["see which libraries are missing: ldd \(file ?? "FILE") | grep 'not found'"]
-                    + Self.reinstall(search, "install the driver anew, with what it needs") + device.withoutSandbox
+                "\(sentence). The file exists but cannot be loaded: it is damaged, built for another machine, or a library "
+                    + "that it needs is missing",
+                remedies: ["list the missing libraries: ldd \(file ?? "FILE") | grep 'not found'"]
+                    + Self.reinstall(search, "reinstall the driver and the libraries that it needs")
+                    + device.withoutSandbox
             )
         }
     }
@@ -113,28 +113,28 @@ extension Diagnosis {
 
     /// There is no file of a driver.
     private init(withoutDriver search: DriverSearch, on device: DeviceFacts) {
-        let found = "there is no driver file: libva looked for \(search.files.joined(separator: ", "))"
+        let found = "no driver file was found: libva looked for \(search.files.joined(separator: ", "))"
         if let reason = KernelDriversWithoutEncoder.reason(search.kernelDriver), search.forcedName == nil {
             self.init(
                 .noVAAPIEncoder,
-                "\(found). No VA-API driver encodes behind the kernel driver \(search.kernelDriver): \(reason)",
+                "\(found). No VA-API driver can encode with the kernel driver \(search.kernelDriver): \(reason)",
                 remedies: Self.anotherEncoder
             )
         } else if let name = search.forcedName, !search.fitting.contains(name) {
             self.init(
                 .driverNameWrong,
-                "\(found), since LIBVA_DRIVER_NAME is \(name)",
+                "\(found), because LIBVA_DRIVER_NAME is \(name)",
                 remedies: search.remedies
             )
         } else if let path = search.forcedPath {
             self.init(
                 .driverPathWrong,
-                "\(found), since LIBVA_DRIVERS_PATH is \(path)",
+                "\(found), because LIBVA_DRIVERS_PATH is \(path)",
                 remedies: search.remedies
             )
         } else {
             self.init(.driverFileMissing, found, remedies: search.remedies)
-            if remedies.isEmpty { remedies = ["see what drives the GPU: lspci -nnk -d ::03xx"] }
+            if remedies.isEmpty { remedies = ["find the GPU and its kernel driver: lspci -nnk -d ::03xx"] }
         }
     }
 
@@ -143,27 +143,27 @@ extension Diagnosis {
         let fitting = search.fitting.joined(separator: " and ")
         self.init(
             .driverForOtherGPU,
-            "LIBVA_DRIVER_NAME asks for \(name), but this is \(device.gpuName) with the kernel driver "
-                + "\(search.kernelDriver), whose driver is \(fitting): \(sentence)",
+            "LIBVA_DRIVER_NAME selects \(name), but the GPU is \(device.gpuName) with the kernel driver "
+                + "\(search.kernelDriver), which needs \(fitting): \(sentence)",
             remedies: ["let libva choose the driver instead of \(name): unset LIBVA_DRIVER_NAME"]
-                + (search.package.map { ["install the one that fits: sudo apt-get install \($0)"] } ?? [])
+                + (search.package.map { ["install the driver for this GPU: sudo apt-get install \($0)"] } ?? [])
         )
     }
 
     /// A driver was loaded and has refused to start.
     private init(refusedStartOf file: String?, _ sentence: String, on device: DeviceFacts) {
         let others = device.otherDrivers(than: file.flatMap(DriverDescription.name(ofFile:)) ?? device.driverName)
-        let kernelLog = "look for what the kernel says: sudo dmesg | grep -iE 'drm|i915|xe|amdgpu'"
+        let kernelLog = "look at the kernel log: sudo dmesg | grep -iE 'drm|i915|xe|amdgpu'"
         if device.isIntel, let pci = device.pci, let family = IntelFamily.of(pci) {
             self.init(
                 .gpuNewerThanDriver,
-                "\(sentence). The GPU, \(device.gpuName), is of the family \(family.name), which no release of Intel's "
-                    + "driver before \(family.release) lists: an older one does not know it",
+                "\(sentence). The GPU, \(device.gpuName), belongs to the family \(family.name), which Intel's driver "
+                    + "supports since release \(family.release): the installed driver is probably older",
                 remedies: [
-                    "see how old the driver is: strings \(file ?? "FILE") | grep 'iHD driver'",
-                    "install \(family.release) or newer, of a newer release of the distribution or Intel's own: "
+                    "check the driver's version: strings \(file ?? "FILE") | grep 'iHD driver'",
+                    "install \(family.release) or newer, from a newer release of the distribution or from Intel: "
                         + "https://github.com/intel/media-driver/releases",
-                    "in a container, build it on a newer Debian: docker build --build-arg BASE=debian:RELEASE-slim ...",
+                    "in a container, build the image on a newer Debian: docker build --build-arg BASE=debian:RELEASE-slim ...",
                     kernelLog,
                 ] + others
             )
@@ -171,12 +171,14 @@ extension Diagnosis {
         }
         var remedies = others + [kernelLog]
         if device.isAMD {
-            remedies.append("use a newer Mesa, if the GPU is younger than it: sudo apt-get install mesa-va-drivers")
+            remedies.append(
+                "install a newer Mesa if the GPU was released after it: sudo apt-get install mesa-va-drivers"
+            )
         }
         self.init(
             .driverInitializationFailed,
             sentence,
-            remedies: remedies + ["have libva tell more: LIBVA_MESSAGING_LEVEL=2 vatoolbox probe"]
+            remedies: remedies + ["get more messages from libva: LIBVA_MESSAGING_LEVEL=2 vatoolbox probe"]
                 + device.withoutSandbox
         )
     }
@@ -209,12 +211,12 @@ extension DeviceFacts {
         let name = file.flatMap(DriverDescription.name(ofFile:)) ?? driverName
         let update = (search?.package).map { ["update the driver: sudo apt-get install --only-upgrade \($0)"] } ?? []
         return otherDrivers(than: name) + update
-            + ["see whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'"]
+            + ["check whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'"]
             + withoutSandbox + Diagnosis.anotherEncoder
     }
 
     /// The sandbox of the helper takes things away on which a driver may rely that nobody here has met.
     var withoutSandbox: [String] {
-        isSandboxed ? ["see whether the sandbox is the reason: VATOOLBOX_SANDBOX=off vatoolbox probe"] : []
+        isSandboxed ? ["check whether the sandbox is the reason: VATOOLBOX_SANDBOX=off vatoolbox probe"] : []
     }
 }

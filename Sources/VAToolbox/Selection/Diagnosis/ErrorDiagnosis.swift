@@ -32,7 +32,7 @@ extension Diagnosis {
             self.init(
                 misbehaviour: .driverCrashed,
                 of: nil,
-                "the driver took its process along: \(error.message)",
+                "the driver ended its helper process: \(error.message)",
                 on: device
             )
         case .driverHung?:
@@ -64,21 +64,21 @@ extension Diagnosis {
             self.init(
                 .deviceBusy,
                 error.message,
-                remedies: ["wait for a session on the GPU to end, or use another one: vatoolbox probe"]
+                remedies: ["wait until a session on the GPU ends, or use another GPU: vatoolbox probe"]
                     + Self.anotherEncoder
             )
         case .suspended:
             self.init(
                 .suspended,
                 error.message,
-                remedies: ["see what fails, and when the GPU is tried again: vatoolbox probe"]
+                remedies: ["see the failure, and when the GPU is tried again: vatoolbox probe"]
                     + device.remediesForMisbehaviour(of: nil)
             )
         case .proofFailed:
             self.init(
                 .proofFailed,
                 error.message,
-                remedies: ["see which ways to encode work on the GPU: vatoolbox probe --exhaustive"]
+                remedies: ["see which combinations work on the GPU: vatoolbox probe --exhaustive"]
                     + device.remediesForMisbehaviour(of: nil)
             )
         default:
@@ -98,10 +98,11 @@ extension Diagnosis {
     ) -> [String] {
         switch cause {
         case .sizeOutOfRange:
-            ["scale the pictures to a size that it encodes: vatoolbox encode --size 1280x720 ..."] + anotherEncoder
-        case .profileMissing: ["leave the profile to the encoder: vatoolbox encode without --profile"] + anotherEncoder
+            ["scale the pictures to a supported size: vatoolbox encode --size 1280x720 ..."] + anotherEncoder
+        case .profileMissing:
+            ["let the encoder choose the profile: vatoolbox encode without --profile"] + anotherEncoder
         case .entrypointMissing:
-            ["leave the choice of encoder to the driver: vatoolbox encode --low-power auto ..."] + device.fullBuild
+            ["let the driver choose the entrypoint: vatoolbox encode --low-power auto ..."] + device.fullBuild
         case .formatMissing: anotherEncoder
         case .outOfDescriptors: ["allow more open files: ulimit -n 65536"]
         default: remedies(forNode: cause, on: device)
@@ -130,7 +131,8 @@ extension Diagnosis {
     ///   - vendor: What the driver says of itself.
     package init(lackOfEncoder decodes: Bool, of codec: VideoCodec = .h264, vendor: String, on device: DeviceFacts) {
         let found =
-            "the driver (\(vendor)) lists " + (decodes ? "\(codec.name) for decoding only" : "nothing of \(codec.name)")
+            "the driver (\(vendor)) lists "
+            + (decodes ? "\(codec.name) for decoding only" : "no profile of \(codec.name)")
         let isMesa = vendor.contains("Mesa")
         if let kernelDriver = device.kernelDriver, let reason = KernelDriversWithoutEncoder.reason(kernelDriver) {
             self.init(
@@ -147,30 +149,30 @@ extension Diagnosis {
         } else if codec == .hevc {
             self.init(
                 .gpuWithoutEncoder,
-                "\(found): the GPU has no encoder of it, or this build of the driver leaves it out",
+                "\(found): the GPU has no encoder for it, or this build of the driver omits it",
                 remedies: (device.isIntel ? device.fullBuild : []) + Self.anotherEncoder
             )
         } else if isMesa, !decodes || device.isAMD {
             self.init(
                 .driverWithoutCodec,
-                "\(found): this build of Mesa leaves the codec out, as some distributions do because of patents. "
-                    + "GPUs of AMD that code video have H.264, so that the GPU is hardly the reason",
+                "\(found): this build of Mesa omits the codec, as some distributions do because of patents. All AMD "
+                    + "GPUs with a video encoder support H.264, so the GPU is probably not the reason",
                 remedies: [
-                    "on Debian and Ubuntu, install the distribution's own build: "
+                    "on Debian and Ubuntu, install the distribution's build: "
                         + "sudo apt-get install --reinstall mesa-va-drivers",
                     "on Fedora, with RPM Fusion: sudo dnf swap mesa-va-drivers mesa-va-drivers-freeworld",
                     "on openSUSE, with Packman: sudo zypper install --from packman Mesa-libva",
-                    "in a container the driver of the image counts, and Debian's and Ubuntu's have the codec",
+                    "in a container, use an image based on Debian or Ubuntu, whose drivers have the codec",
                 ]
             )
         } else if device.isIntel {
             self.init(
                 .driverWithoutCodec,
-                "\(found): Intel's GPUs have encoders, but the free build of the driver has none for those before Skylake",
+                "\(found): the GPU has an encoder, but the driver's free build does not support it on GPUs before Skylake",
                 remedies: device.fullBuild + Self.anotherEncoder
             )
         } else {
-            self.init(.gpuWithoutEncoder, "\(found): the GPU has no encoder of it", remedies: Self.anotherEncoder)
+            self.init(.gpuWithoutEncoder, "\(found): the GPU has no encoder for it", remedies: Self.anotherEncoder)
         }
     }
 }
@@ -196,7 +198,7 @@ extension Diagnosis {
             self.init(
                 .rateControlMissing,
                 error.message,
-                remedies: ["use one that the driver has, such as constant quantizers: vatoolbox encode --qp 26 ..."]
+                remedies: ["use a mode that the driver has, such as constant quantizers: vatoolbox encode --qp 26 ..."]
                     + device.fullBuild + Self.anotherEncoder
             )
         }
@@ -209,19 +211,19 @@ extension Diagnosis {
         guard device.isIntel, device.huC != .running else { return nil }
         let known =
             switch device.huC {
-            case .notRunning: "the kernel says that the firmware does not run"
-            case .unavailable(let code): "the kernel says that it has no firmware (errno \(code))"
-            case .running, nil: "whether it runs is not known here"
+            case .notRunning: "the kernel reports that the firmware is not running"
+            case .unavailable(let code): "the kernel reports that it has no firmware (errno \(code))"
+            case .running, nil: "whether the firmware is running is unknown"
             }
         self.init(
             .firmwareMissing,
-            "Intel's low-power encoder has constant quantizers only without its HuC firmware, and this one lists no others; "
+            "the low-power encoder lists constant quantizers only, which is typical when Intel's HuC firmware is missing; "
                 + known,
             remedies: [
-                "install the firmware, on the host, and start it anew: sudo apt-get install firmware-misc-nonfree",
-                "have i915 load it, on the host (enable_guc=2 before Tiger Lake): "
+                "install the firmware on the host, then reboot: sudo apt-get install firmware-misc-nonfree",
+                "let i915 load it, on the host (enable_guc=2 before Tiger Lake): "
                     + "echo 'options i915 enable_guc=3' | sudo tee /etc/modprobe.d/i915.conf && sudo update-initramfs -u",
-                "see what became of it, on the host: sudo dmesg | grep -i huc",
+                "check the result on the host: sudo dmesg | grep -i huc",
                 "use constant quantizers: vatoolbox encode --qp 26 ...",
             ]
         )

@@ -7,14 +7,15 @@ enum KernelDriversWithoutEncoder {
     /// What is known of a kernel driver; `nil` if it is none of these.
     static func reason(_ name: String) -> String? {
         switch name {
-        case "nouveau": "Mesa's driver for it decodes at most, on old GPUs"
-        case "nvidia-drm", "nvidia": "NVIDIA's VA-API driver decodes only; its encoder is NVENC, which this is not for"
-        case "vgem", "vkms": "that device has memory only, to test with"
+        case "nouveau": "Mesa's driver for it can only decode, on old GPUs"
+        case "nvidia-drm", "nvidia":
+            "NVIDIA's VA-API driver decodes only; NVIDIA's encoder is NVENC, which VAToolbox does not support"
+        case "vgem", "vkms": "it is a virtual device for tests"
         case "vmwgfx", "qxl", "bochs-drm", "cirrus", "hyperv_drm", "vboxvideo", "simpledrm", "simple-framebuffer":
-            "that is the display of a virtual machine, or of its firmware"
-        case "ast", "mgag200", "udl", "gud": "that device drives displays only"
+            "it is the display of a virtual machine or of the firmware"
+        case "ast", "mgag200", "udl", "gud": "it is a display device without a GPU"
         case "panfrost", "panthor", "lima", "v3d", "vc4", "etnaviv", "msm", "tegra", "asahi", "powervr":
-            "encoders of such chips are devices of V4L2, not of VA-API"
+            "the encoder of such a chip is a V4L2 device, which VA-API does not cover"
         default: nil
         }
     }

@@ -12,6 +12,7 @@ struct ConfigurationClass: Sendable, Hashable, CustomStringConvertible {
     init(_ configuration: EncoderConfiguration, _ codec: VideoCodec) {
         let hardware = configuration.hardware
         var parts = [codec.rawValue, "\(configuration.width)x\(configuration.height)", "\(configuration.bitDepth)bit"]
+        if configuration.chromaFormat != .yuv420 { parts.append(configuration.chromaFormat.name) }
         parts.append(Self.name(configuration.rateControl))
         parts.append("b=\(Self.name(configuration.bFrames))")
         parts.append("slices=\(configuration.slices)")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import EncoderIPC
+import Logging
 import MediaTypes
 
 /// Finds out whether a device encodes what is wanted: looks whether that is known, else tries it.
@@ -11,16 +12,28 @@ struct Prover: Sendable {
     /// Makes encoders for test encodes, which do no harm to this process.
     let factory: any EncoderFactory
 
-    /// - Parameter helpers: Says which helper program is used. Test encodes have helpers of their own, since a helper in which
-    ///   an encoder has failed may harm others.
-    init(_ identity: EncoderIdentity, _ options: DeviceOptions, helpers: HelperPool) throws(MediaError) {
+    /// - Parameters:
+    ///   - helpers: Says which helper program is used. Test encodes have helpers of their own, since a helper in which
+    ///     an encoder has failed may harm others.
+    ///   - logger: Takes what these helpers log; `nil` leaves it to `helpers`.
+    init(
+        _ identity: EncoderIdentity,
+        _ options: DeviceOptions,
+        helpers: HelperPool,
+        logger: Logger? = nil
+    ) throws(MediaError) {
         var own = HelperPool.Options()
         own.path = helpers.options.path
         own.log = helpers.options.log
         var deadlines = RemoteEncoderFactory.Deadlines()
         deadlines.start = options.proofDeadline / 2
         (deadlines.creation, deadlines.call) = (options.proofDeadline / 2, options.proofDeadline / 2)
-        let factory = RemoteEncoderFactory(identity, pool: try HelperPool(own), deadlines: deadlines)
+        let factory = RemoteEncoderFactory(
+            identity,
+            pool: try HelperPool(own),
+            deadlines: deadlines,
+            logger: logger
+        )
         self.init(options, factory: factory)
     }
 
@@ -116,15 +129,15 @@ struct Prover: Sendable {
         let stage = proof.stage.map { " at \($0.rawValue)" } ?? ""
         let now = WallClock.now
         let known =
-            "; that was \(Self.text(now - proof.time)) ago, and is tried again in \(Self.text(proof.end - now))"
+            " (\(Self.text(now - proof.time)) ago; the next attempt is in \(Self.text(proof.end - now)))"
         return MediaError(
             .proofFailed,
             "a test encode failed\(stage): \(proof.reason)\(isKnown ? known : "")",
             cause: proof.cause ?? .proofFailed,
             // What can be done about a cause is known to the diagnosis of the error.
             remedies: proof.cause == nil
-                ? ["see what the driver does at all: vatoolbox probe --exhaustive"]
-                    + (isKnown ? ["try it again at once: vatoolbox probe --reset"] : []) : []
+                ? ["see what works with the driver: vatoolbox probe --exhaustive"]
+                    + (isKnown ? ["try it again now: vatoolbox probe --reset"] : []) : []
         )
     }
 

@@ -95,7 +95,8 @@ package struct TestEncode: Sendable {
         do throws(MediaError) {
             valid = try configuration.validated(for: codec).configuration
             encoder = try factory.makeEncoder(EncoderRequest(configuration: valid, output: { output.take($0) }))
-            let format: PixelFormat = encoder.properties.pixelFormats.contains(.nv12) ? .nv12 : .p010
+            let formats = encoder.properties.pixelFormats
+            let format = formats.contains(.nv12) ? .nv12 : formats.first ?? .nv12
             let description = PixelBuffer.Description(format: format, width: valid.width, height: valid.height)
             pool = try PixelBufferPool(description, memory: .shared)
         } catch {

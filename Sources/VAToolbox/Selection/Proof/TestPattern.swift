@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaTypes
 
 /// Pictures that are known to the sample: squares of one colour each, all of which change from picture to picture.
@@ -23,99 +24,99 @@ struct TestPattern: Sendable {
 
     /// Draws a picture.
     ///
-    /// - Parameter buffer: NV12 or P010, whose samples have zeros behind those of NV12.
+    /// - Parameter buffer: Luma and chroma of any format; samples of more than 8 bits have zeros behind those of 8.
+    /// - Throws: `unsupported` for red, green and blue.
     static func draw(_ number: Int, into buffer: PixelBuffer) throws(MediaError) {
-        try buffer.withPlanes { planes throws(MediaError) in
-            for (index, plane) in planes.enumerated() {
-                let height = index == 0 ? square : square / 2
-                var samples: [UInt8] = []
-                for row in 0..<(index == 0 ? buffer.height : buffer.height / 2) {
-                    if row % height == 0 {
-                        samples = line(index, row: row / height, number: number, width: buffer.width)
-                    }
-                    let bytes = buffer.format == .p010 ? samples.flatMap { [0, $0] } : samples
-                    bytes.withUnsafeBytes { bytes in
-                        UnsafeMutableRawBufferPointer(
-                            start: plane.baseAddress + row * plane.bytesPerRow,
-                            count: bytes.count
-                        )
-                        .copyMemory(from: bytes)
-                    }
+        try withComponents(of: buffer) { component, plane, bitDepth, side in
+            for y in stride(from: 0, to: plane.height, by: side.rows) {
+                for x in stride(from: 0, to: plane.width, by: side.columns) {
+                    let value = value(component, column: x / side.columns, row: y / side.rows, number: number)
+                    let width = min(side.columns, plane.width - x)
+                    plane.part(x: x, y: y, width: width, height: min(side.rows, plane.height - y))
+                        .fill(Int(value) << (bitDepth - 8), bitDepth: bitDepth)
                 }
             }
         }
     }
 
-    /// A row of samples of NV12.
-    private static func line(_ plane: Int, row: Int, number: Int, width: Int) -> [UInt8] {
-        (0..<width).map { column in
-            plane == 0
-                ? value(0, column: column / square, row: row, number: number)
-                : value(1 + column % 2, column: column / square, row: row, number: number)
-        }
-    }
-
-    /// How far a picture is off, in the row of squares and the plane where it is worst: the mean of the differences of
+    /// How far a picture is off, in the row of squares and the component where it is worst: the mean of the differences of
     /// samples, 0 to 255.
     ///
-    /// - Parameter buffer: NV12, P010 or I420.
-    /// - Throws: `unsupported` for other formats.
+    /// - Parameter buffer: Luma and chroma of any format.
+    /// - Throws: `unsupported` for red, green and blue.
     static func deviation(of buffer: PixelBuffer, from number: Int) throws(MediaError) -> Double {
-        guard [.nv12, .p010, .i420].contains(buffer.format) else {
-            throw MediaError(.unsupported, "the pattern is compared in 4:2:0", given: buffer.format.rawValue)
+        var worst = 0.0
+        try withComponents(of: buffer) { component, plane, bitDepth, side in
+            let view = ComponentView(
+                plane: plane,
+                component: component,
+                excess: plane.shift + bitDepth - 8,
+                columns: side.columns,
+                rows: side.rows
+            )
+            worst = max(worst, view.worstDeviation(from: number))
         }
-        return try buffer.withPlanes { planes throws(MediaError) in
-            var worst = 0.0
-            for (index, plane) in planes.enumerated() {
-                let isInterleaved = index > 0 && buffer.format != .i420
-                let bytes = buffer.format.bytesPerSample
-                for component in 0..<(isInterleaved ? 2 : 1) {
-                    let view = PlaneView(
-                        plane: plane,
-                        component: isInterleaved ? 1 + component : index,
-                        // The upper byte of a sample is the second one.
-                        offset: component * bytes + bytes - 1,
-                        step: isInterleaved ? 2 * bytes : bytes,
-                        width: index == 0 ? buffer.width : buffer.width / 2,
-                        height: index == 0 ? buffer.height : buffer.height / 2,
-                        square: index == 0 ? square : square / 2
-                    )
-                    worst = max(worst, view.worstDeviation(from: number))
-                }
+        return worst
+    }
+
+    /// Calls `body` with each component (luma, then the two of chroma), the bits of its samples, and the samples of a square
+    /// in either direction.
+    private static func withComponents(
+        of buffer: PixelBuffer,
+        _ body: (Int, ComponentPlane, Int, (columns: Int, rows: Int)) -> Void
+    ) throws(MediaError) {
+        guard buffer.format.isYCbCr else {
+            throw MediaError(.unsupported, "the pattern is one of luma and chroma", given: buffer.format.rawValue)
+        }
+        let chroma = buffer.format.chromaFormat
+        try buffer.withPlanes { planes throws(MediaError) in
+            let picture = PictureComponents(
+                buffer.format.arrangement,
+                width: buffer.width,
+                height: buffer.height,
+                planes: planes
+            )
+            for (component, plane) in picture.planes.enumerated() {
+                let side =
+                    component == 0
+                    ? (square, square) : (square / chroma.horizontalSubsampling, square / chroma.verticalSubsampling)
+                body(component, plane, picture.bitDepth, side)
             }
-            return worst
         }
     }
 
     /// One component of a picture.
-    private struct PlaneView {
-        let plane: PixelPlane
+    private struct ComponentView {
+        let plane: ComponentPlane
         let component: Int
-        let offset: Int
-        let step: Int
-        let width: Int
-        let height: Int
-        let square: Int
+        /// Bits of a word below the upper eight of a sample.
+        let excess: Int
+        let columns: Int
+        let rows: Int
 
         /// Looks at one in fifteen samples, of all rows and columns alike.
         func worstDeviation(from number: Int) -> Double {
             var worst = 0.0
-            for band in 0..<((height + square - 1) / square) {
-                let rows = stride(from: band * square, to: min(height, (band + 1) * square), by: 3)
+            for band in 0..<((plane.height + rows - 1) / rows) {
                 var sum = 0
                 var count = 0
-                for row in rows {
-                    let start = plane.baseAddress + row * plane.bytesPerRow + offset
-                    for column in stride(from: row % 5, to: width, by: 5) {
-                        let found = Int(start.load(fromByteOffset: column * step, as: UInt8.self))
-                        let right = TestPattern.value(component, column: column / square, row: band, number: number)
-                        sum += abs(found - Int(right))
+                for row in stride(from: band * rows, to: min(plane.height, (band + 1) * rows), by: 3) {
+                    for column in stride(from: row % 5, to: plane.width, by: 5) {
+                        let right = TestPattern.value(component, column: column / columns, row: band, number: number)
+                        sum += abs(sample(column, row) - Int(right))
                         count += 1
                     }
                 }
                 if count > 0 { worst = max(worst, Double(sum) / Double(count)) }
             }
             return worst
+        }
+
+        /// The upper eight bits of a sample.
+        private func sample(_ column: Int, _ row: Int) -> Int {
+            let place = plane.base + row * plane.bytesPerRow + column * plane.step
+            return plane.wordSize == 1
+                ? Int(place.load(as: UInt8.self)) : Int(UInt16(littleEndian: place.load(as: UInt16.self)) >> excess)
         }
     }
 }

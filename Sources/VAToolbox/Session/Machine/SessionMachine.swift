@@ -221,7 +221,8 @@ extension SessionMachine {
             if case .creating = phase { "the encoder was not ready in time" } else { "the encoder makes no progress" }
         // A new process may do what one that is stuck does not; in this process the same would hang again.
         let isPermanent = !selection.candidates[attempts.candidate].moveToHelper()
-        let given = "\(work.framesAtInstance) frames with it, \(work.framesDone - work.framesCoded) kept by it"
+        let given =
+            "\(work.framesAtInstance) frames submitted, \(work.framesDone - work.framesCoded) held by the encoder"
         fail(MediaError(.deadlineExceeded, message, given: given, isPermanent: isPermanent), isHung: true)
     }
 
@@ -257,7 +258,7 @@ extension SessionMachine {
 
     private static let abandonment = MediaError(
         .cancelled,
-        "nobody takes the samples of the session any more: what iterated them has ended, perhaps with an error of its own"
+        "the consumer of the session's samples has ended, perhaps because of an error of its own"
     )
 
     private mutating func cancel() {

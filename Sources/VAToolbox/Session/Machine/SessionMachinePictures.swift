@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaTypes
 
 // MARK: - The first picture
@@ -13,7 +14,8 @@ extension SessionMachine {
         var result = configuration
         if result.color == nil {
             var color = buffer.color.coded(from: buffer.format, width: result.width, height: result.height)
-            if let location = color.chromaLocation, location.rawValue > 5 { color.chromaLocation = nil }
+            let isPlaced = result.chromaFormat == .yuv420
+            if let location = color.chromaLocation, !isPlaced || location.rawValue > 5 { color.chromaLocation = nil }
             result.color = color
         }
         let picture = buffer.pictureDescription

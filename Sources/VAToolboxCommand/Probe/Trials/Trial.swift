@@ -77,10 +77,10 @@ extension Trial {
             }
             guard let capabilities = encoder.answer.capabilities else { return [untried([], "the driver had failed")] }
             guard encoder.profile.coded != nil, encoder.entrypoint.codesSlices else {
-                return [untried([], "this version does not encode that")]
+                return [untried([], "this version does not support it")]
             }
             return capabilities.triedModes.filter { !configurable($0) }.map {
-                untried($0, "this version has no such rate control")
+                untried($0, "this version does not support this rate control mode")
             }
         }
     }
@@ -127,6 +127,12 @@ extension Profile {
         case "H264High": .h264High
         case "HEVCMain": .hevcMain
         case "HEVCMain10": .hevcMain10
+        case "HEVCMain12": .hevcMain12
+        case "HEVCMain422_10": .hevcMain422Bits10
+        case "HEVCMain422_12": .hevcMain422Bits12
+        case "HEVCMain444": .hevcMain444
+        case "HEVCMain444_10": .hevcMain444Bits10
+        case "HEVCMain444_12": .hevcMain444Bits12
         default: nil
         }
     }
@@ -144,6 +150,7 @@ extension Trial {
         configuration.codec = codec == .hevc ? .hevc : .h264
         configuration.profile = profile.coded
         configuration.bitDepth = profile.coded?.maximumBitDepth ?? 8
+        configuration.chromaFormat = profile.coded?.chromaFormat ?? .yuv420
         configuration.rateControl = rateControl
         configuration.bFrames = bFrames == 0 ? .off : .maximum(bFrames)
         configuration.slices = slices

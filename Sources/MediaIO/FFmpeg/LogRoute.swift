@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CFFmpeg
+internal import CLinux
+internal import Logging
+internal import Synchronization
+
+/// Leads the messages of one source or sink to its logger, for as long as the route exists.
+///
+/// FFmpeg's callback says which object logs, and most objects do not know to whom they belong. But they log on the thread
+/// that calls FFmpeg, so the thread is marked for the time of the call. FFmpeg's own threads have no mark: what logs there,
+/// a decoder or a filter, carries the route's number in its `opaque` field.
+final class LogRoute: Sendable {
+    private struct Routes {
+        var loggers: [UInt: Logger] = [:]
+        /// 0 means no route.
+        var next: UInt = 1
+    }
+
+    /// Numbers rather than pointers: a message that comes after the end of its route finds nothing.
+    private static let routes = Mutex(Routes())
+
+    private let number: UInt
+
+    /// `nil` without a logger.
+    init?(_ logger: Logger?) {
+        guard let logger else { return nil }
+        number = Self.routes.withLock { routes in
+            defer { routes.next += 1 }
+            routes.loggers[routes.next] = logger
+            return routes.next
+        }
+    }
+
+    deinit { Self.routes.withLock { _ = $0.loggers.removeValue(forKey: number) } }
+
+    /// For the field `opaque` of an `AVCodecContext` or `AVFilterGraph`.
+    var mark: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: number) }
+
+    /// Marks this thread until ``leave(_:)``, which gets what this returns.
+    static func enter(_ route: LogRoute?) -> UInt { UInt(linux_mark_thread(route?.number ?? 0)) }
+
+    static func leave(_ previous: UInt) { _ = linux_mark_thread(previous) }
+
+    /// The logger for a message of an object; `nil` if it belongs to no route.
+    static func logger(for object: UnsafeMutableRawPointer?) -> Logger? {
+        var number = UInt(linux_thread_mark())
+        if number == 0, let object { number = mark(of: object) }
+        return number == 0 ? nil : routes.withLock { $0.loggers[number] }
+    }
+
+    private static func mark(of object: UnsafeMutableRawPointer) -> UInt {
+        guard let type = MediaLog.logClass(of: object) else { return 0 }
+        if type == avcodec_get_class() {
+            return UInt(bitPattern: object.assumingMemoryBound(to: AVCodecContext.self).pointee.opaque)
+        }
+        // libavfilter is loaded late, so its class is known by name.
+        guard let name = type.pointee.class_name, String(cString: name) == "AVFilter" else { return 0 }
+        let graph = object.assumingMemoryBound(to: AVFilterContext.self).pointee.graph
+        return UInt(bitPattern: graph?.pointee.opaque)
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Dispatch
+import MediaTypes
+import Synchronization
+
+/// Runs the jobs of one actor on a thread of its own, so that calls which block on files keep no thread of the cooperative
+/// pool. A dispatch queue would take its thread from a pool that the whole process shares: when jobs that wait for pipes
+/// have them all, every other queue of the program stands still.
+///
+/// The thread starts with the first job and ends with the executor.
+final class ThreadExecutor: SerialExecutor {
+    private let name: String
+    private let work = Work()
+
+    /// - Parameter name: Of the thread, at most 15 bytes.
+    init(name: String) { self.name = name }
+
+    deinit { work.end() }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        work.add({ job.runSynchronously(on: self.asUnownedSerialExecutor()) }, startingThreadNamed: name)
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    /// What the thread has to do. The thread keeps this and not the executor, which may go away on the thread itself.
+    private final class Work: Sendable {
+        private struct State {
+            var jobs: [@Sendable () -> Void] = []
+            var hasThread = false
+            /// Whether the thread sleeps until there is something to do.
+            var isAsleep = false
+            var isOver = false
+        }
+
+        private let state = Mutex(State())
+        private let wake = DispatchSemaphore(value: 0)
+
+        func add(_ job: @escaping @Sendable () -> Void, startingThreadNamed name: String) {
+            let (isFirst, wasAsleep) = state.withLock { state in
+                state.jobs.append(job)
+                defer { (state.hasThread, state.isAsleep) = (true, false) }
+                return (!state.hasThread, state.isAsleep)
+            }
+            if wasAsleep { wake.signal() }
+            guard isFirst else { return }
+            // Where no thread can be had, one of the shared pool does the work.
+            do throws(MediaError) {
+                try PlainThread.start(name: name, run)
+            } catch {
+                DispatchQueue.global().async(execute: run)
+            }
+        }
+
+        func end() {
+            let wasAsleep = state.withLock { state in
+                state.isOver = true
+                defer { state.isAsleep = false }
+                return state.isAsleep
+            }
+            if wasAsleep { wake.signal() }
+        }
+
+        @Sendable private func run() {
+            while true {
+                let (jobs, isOver) = state.withLock { state in
+                    defer { state.jobs = [] }
+                    state.isAsleep = state.jobs.isEmpty && !state.isOver
+                    return (state.jobs, state.isOver)
+                }
+                for job in jobs { job() }
+                if !jobs.isEmpty { continue }
+                if isOver { return }
+                wake.wait()
+            }
+        }
+    }
+}
