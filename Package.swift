@@ -228,7 +228,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TranscodingTests",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "Transcoding", "VAToolbox"],
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox"],
             swiftSettings: strict
         ),
         .testTarget(

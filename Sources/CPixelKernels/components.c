@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Samples of any chroma format, component by component.
+// Conversion of samples of any chroma format, component by component.
 
 #include "CPixelKernels.h"
 #include "multiversion.h"
@@ -19,7 +19,7 @@ INLINE uint32_t load_word(const uint8_t *place, ptrdiff_t size) {
     }
 }
 
-/// Sizes and steps are compile-time constants where rows are to be vectorised.
+/// Sizes and steps are compile-time constants where rows have to be vectorised.
 INLINE void move_samples(
     const struct pixel_kernel_samples *source, const struct pixel_kernel_samples *target, ptrdiff_t width,
     ptrdiff_t height, uint32_t mask, ptrdiff_t in_size, ptrdiff_t in_step, ptrdiff_t out_size, ptrdiff_t out_step) {
@@ -81,12 +81,13 @@ void pixel_kernel_move_samples(
 
 // MARK: - Codes
 
-/// The 12-bit value of a sample. Whether it is wide is a compile-time constant.
+/// Returns the 12-bit value of a sample. `is_wide` is a compile-time constant.
 INLINE int32_t load(const void *row, ptrdiff_t index, int is_wide, int32_t lift) {
-    return (is_wide ? ((const uint16_t *)row)[index] : ((const uint8_t *)row)[index]) << lift;
+    int32_t code = is_wide ? ((const uint16_t *)row)[index] & (0xfff >> lift) : ((const uint8_t *)row)[index];
+    return code << lift;
 }
 
-/// Rounds a sum (12-bit value, 16 fractional bits) to a code, halves up, and stores it.
+/// Rounds a sum (12-bit value, 16 fractional bits) to a code, with halves rounded up, and stores it.
 INLINE void store(void *row, ptrdiff_t index, int32_t sum, int is_wide, int32_t lift) {
     int32_t code = (sum + (1 << (15 + lift))) >> (16 + lift), most = 0xfff >> lift;
     code = code < 0 ? 0 : code > most ? most : code;

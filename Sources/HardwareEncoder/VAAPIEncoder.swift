@@ -8,10 +8,10 @@ internal import MediaTypes
 internal import Synchronization
 internal import VAAPI
 
-/// An encoder of a GPU at work.
+/// A GPU encoder.
 ///
-/// The session's thread plans, uploads and submits, and takes coded pictures to make room; when it pauses a thread of the
-/// encoder's own waits for them. What both touch is in the ``Pipeline`` and in the collector's state.
+/// The session's thread plans, uploads and submits pictures, and collects coded pictures to make room. When it pauses,
+/// a thread of the encoder waits for them. The ``Pipeline`` and the collector's state are shared between both threads.
 final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     let properties: EncoderProperties
 
@@ -27,21 +27,21 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     private var miscellaneous: MiscellaneousParameters
     private var messages: PictureMessages<Stream>
     private var keyFrames: KeyFrameClock
-    /// How bits are spent from the next picture on.
+    /// The rate control for the next pictures.
     private var rate: RatePlan
     private var shown = PresentationHistory()
-    /// Frames that were taken and are not submitted yet, by number.
+    /// The frames that were accepted but not submitted, by number.
     private var waiting: [Int64: WaitingFrame] = [:]
     /// The surfaces of references, by number.
     private var references: [Int64: PooledSurface] = [:]
 
-    /// What is left of a frame when its picture is in a surface.
+    /// The remaining data of a frame once its picture is in a surface.
     private struct WaitingFrame {
         var surface: InputSurface
         var presentationTime: MediaTime
         var options: FrameOptions
         var attachments: PixelAttachments
-        /// The constant quantizer that held when it was taken.
+        /// The constant quantizer when the frame was accepted.
         var quantizer: Int
     }
 
@@ -68,18 +68,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         messages = PictureMessages(setup)
         rate = setup.device.rate
         keyFrames = KeyFrameClock(request.configuration)
-        properties = EncoderProperties(
-            name: driver.vendor,
-            profile: stream.profileName,
-            level: stream.levelName,
-            reorderDepth: setup.device.structure.reorderDepth,
-            maximumDelay: setup.device.structure.consecutiveBFrames + setup.device.framesInFlight,
-            pixelFormats: pixelFormat.alikeForSurfaces,
-            conversions: PictureConverter.support(driver, pixelFormat),
-            supportedProperties: setup.device.supportedProperties,
-            adjustments: setup.device.adjustments,
-            formatDescription: format.format
-        )
+        properties = Self.properties(setup, driver, pixelFormat, format.format)
         self.setup = setup
         self.coder = coder
 
@@ -89,18 +78,6 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
             renderTargetFormat: pixelFormat.renderTargetFormat,
             format: setup.device.surfaceFormat
         )
-        let contextSize = stream.contextSize(hasPackedHeaders: !setup.device.packedHeaders.isEmpty)
-        let context = try calling(.creationFailed) { () throws(VAError) in
-            try Context(
-                config: try display.makeConfig(
-                    profile: setup.device.profile,
-                    entrypoint: setup.device.entrypoint,
-                    attributes: setup.device.attributes
-                ),
-                width: contextSize.width,
-                height: contextSize.height
-            )
-        }
         let pageTrial = PageTrial(device: device)
         self.pageTrial = pageTrial
         input = PictureInput(
@@ -122,7 +99,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         reconstructions = SurfacePool(display.share(), surfaces)
         let collector = Collector<Stream.Coder>(format, request.output)
         pipeline = try Pipeline(
-            context: context,
+            context: try Self.context(display, setup),
             depth: setup.device.framesInFlight,
             capacity: stream.largestPicture,
             take: { (job, segments) throws(MediaError) in
@@ -135,6 +112,44 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
                 request.output(.failed($0))
             }
         )
+    }
+
+    private static func properties(
+        _ setup: EncoderSetup<Stream>,
+        _ driver: DriverDescription,
+        _ pixelFormat: PixelFormat,
+        _ format: FormatDescription
+    ) -> EncoderProperties {
+        EncoderProperties(
+            name: driver.vendor,
+            profile: setup.stream.profileName,
+            level: setup.stream.levelName,
+            reorderDepth: setup.device.structure.reorderDepth,
+            maximumDelay: setup.device.structure.consecutiveBFrames + setup.device.framesInFlight,
+            pixelFormats: pixelFormat.alikeForSurfaces,
+            conversions: PictureConverter.support(driver, pixelFormat),
+            supportedProperties: setup.device.supportedProperties,
+            adjustments: setup.device.adjustments,
+            formatDescription: format
+        )
+    }
+
+    private static func context(
+        _ display: borrowing Display,
+        _ setup: EncoderSetup<Stream>
+    ) throws(MediaError) -> Context {
+        let size = setup.stream.contextSize(hasPackedHeaders: !setup.device.packedHeaders.isEmpty)
+        return try calling(.creationFailed) { () throws(VAError) in
+            try Context(
+                config: try display.makeConfig(
+                    profile: setup.device.profile,
+                    entrypoint: setup.device.entrypoint,
+                    attributes: setup.device.attributes
+                ),
+                width: size.width,
+                height: size.height
+            )
+        }
     }
 
     deinit { pipeline.close() }
@@ -168,7 +183,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
 
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome {
         guard let plan = setup.rate(changedTo: configuration) else { return .needsNewEncoder }
-        // Frames that were taken before are coded as before.
+        // Frames that were accepted before are encoded with the previous settings.
         for picture in planner.endGroup() { try submit(picture) }
         let known = setup.device.adjustments + rate.adjustments
         rate = plan
@@ -214,7 +229,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
             references: picture.keptReferences.reduce(into: [:]) { $0[$1] = references[$1] },
             units: try messages.units(planned, frame.attachments)
         )
-        // What the picture drops is kept by pictures in flight as long as they need it.
+        // Pictures in flight retain dropped references as long as they need them.
         for dropped in planned.dropped { references[dropped.number] = nil }
         if planned.isReference { references[planned.number] = reconstruction }
         do {
@@ -225,8 +240,8 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         }
     }
 
-    /// The quantizer of a picture's slices. With a constant quantizer I pictures have a lower one and B pictures a higher
-    /// one, for much or nothing depends on them; the differences are those that x264 has.
+    /// Returns the quantizer of a picture's slices. With a constant quantizer, I pictures have a lower one because much
+    /// depends on them, and B pictures a higher one because little does; the differences are those of x264.
     private func quantizer(_ kind: PlannedPicture.Kind, _ frame: WaitingFrame) -> Int {
         guard rate.mode == .cqp else { return setup.stream.initialQuantizer }
         if let asked = frame.options.quantizer { return min(max(asked, 1), 51) }
@@ -239,7 +254,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         return rate.constantQuantizers.clamping(frame.quantizer + offset)
     }
 
-    /// A mark beyond those that the decoded picture buffer has room for, which was reported, is left out.
+    /// Returns the long-term mark, without marks beyond the capacity of the decoded picture buffer, which was reported.
     private func longTermIndex(_ options: FrameOptions) -> Int? {
         options.longTermReference.flatMap { $0 < setup.device.structure.longTermReferences ? $0 : nil }
     }
@@ -290,7 +305,8 @@ extension VAAPIEncoder {
         }
     }
 
-    /// What the driver says of every profile of the codec and entrypoint that encodes. One that it fails over is passed over.
+    /// Returns the capabilities for every encoding profile and entrypoint of the codec, except for those that the
+    /// driver fails to describe.
     private static func capabilities(
         _ display: borrowing Display,
         _ driver: DriverDescription,

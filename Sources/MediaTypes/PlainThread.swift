@@ -2,24 +2,30 @@
 
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// A detached POSIX thread, for calls that block and may never return.
 package enum PlainThread {
     /// Runs `body` on a thread that ends with it, while the calling task is suspended.
     ///
-    /// - Parameter name: As ``start(name:_:)``.
-    /// - Throws: `outOfMemory` if the system has no thread left; what `body` throws.
+    /// - Parameter name: As in ``start(name:_:)``.
+    /// - Throws: `outOfMemory` if the system cannot create a thread; any error of `body`.
     package static func result<Value: Sendable>(
         name: String,
         _ body: @escaping @Sendable () throws(MediaError) -> Value
     ) async throws(MediaError) -> Value {
-        typealias Continuation = CheckedContinuation<Result<Value, MediaError>, Never>
-        let result = await withCheckedContinuation { (continuation: Continuation) in
-            do throws(MediaError) {
-                try start(name: name) { continuation.resume(returning: Result(catching: body)) }
-            } catch {
-                continuation.resume(returning: .failure(error))
+        let outcome = FirstValue<Result<Value, MediaError>>()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard outcome.resume(continuation) else { return }
+                do throws(MediaError) {
+                    try start(name: name) { outcome.set(Result(catching: body)) }
+                } catch {
+                    outcome.set(.failure(error))
+                }
             }
+        } onCancel: {
+            outcome.set(.failure(MediaError(.cancelled, "the call was cancelled")))
         }
         return try result.get()
     }
@@ -31,8 +37,8 @@ package enum PlainThread {
 
     /// Starts a thread that runs `body` and ends.
     ///
-    /// - Parameter name: Shown by `ps -T`; at most 15 bytes of it.
-    /// - Throws: `outOfMemory` if the system has no thread left.
+    /// - Parameter name: The name that `ps -T` shows; at most 15 bytes of it are used.
+    /// - Throws: `outOfMemory` if the system cannot create a thread.
     package static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(MediaError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -58,5 +64,49 @@ package enum PlainThread {
         guard status != 0 else { return }
         context.release()
         throw MediaError(.outOfMemory, "no thread can be started", call: "pthread_create", status: Int(status))
+    }
+}
+
+/// Passes the first of several values to a continuation, whichever of the two comes first.
+private final class FirstValue<Value: Sendable>: Sendable {
+    private enum State {
+        case empty
+        case waiting(CheckedContinuation<Value, Never>)
+        case set(Value)
+        case done
+    }
+
+    private let state = Mutex(State.empty)
+
+    /// Resumes the continuation with the first value, now or when there is one.
+    ///
+    /// - Returns: Whether there is none yet.
+    func resume(_ continuation: CheckedContinuation<Value, Never>) -> Bool {
+        let value = state.withLock { state -> Value? in
+            guard case .set(let value) = state else {
+                state = .waiting(continuation)
+                return nil
+            }
+            state = .done
+            return value
+        }
+        guard let value else { return true }
+        continuation.resume(returning: value)
+        return false
+    }
+
+    /// Sets the value if there is none yet.
+    func set(_ value: Value) {
+        let continuation = state.withLock { state -> CheckedContinuation<Value, Never>? in
+            switch state {
+            case .empty: state = .set(value)
+            case .waiting(let continuation):
+                state = .done
+                return continuation
+            case .set, .done: break
+            }
+            return nil
+        }
+        continuation?.resume(returning: value)
     }
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import CPixelKernels
 internal import MediaTypes
 
-/// What the codes of a picture stand for, as far as it decides about arithmetic.
+/// The properties of a picture's codes that affect the conversion arithmetic.
 struct SampleMeaning: Hashable {
-    /// `nil` if the matrix plays no part: it is unspecified, or the same before and after.
+    /// The luma weights; `nil` if the matrix has no effect: it is unspecified, or the same before and after.
     var weights: LumaWeights?
     var isFullRange: Bool
     var bitDepth: Int
 
-    /// Luma, or red, green and blue, from 0 to 1 in the kernels' 10-bit values (H.273 8.3, equations 20 to 31).
+    /// The span of luma, or of red, green and blue, from 0 to 1, in the kernels' 10-bit values (H.273 8.3, equations 20
+    /// to 31).
     var lumaSpan: Double { isFullRange ? fullSpan : 219 * 4 }
-    /// Chroma from -0.5 to 0.5 in 10-bit values.
+    /// The span of chroma from -0.5 to 0.5 in 10-bit values.
     var chromaSpan: Double { isFullRange ? fullSpan : 224 * 4 }
     /// The 10-bit value of luma 0.
     var lumaOffset: Int32 { isFullRange ? 0 : 16 * 4 }
@@ -22,9 +24,9 @@ struct SampleMeaning: Hashable {
     private var fullSpan: Double { Double((1 << bitDepth) - 1) * 4 / Double(1 << (bitDepth - 8)) }
 }
 
-/// What has to be done to the samples of a source, and what they mean afterwards.
+/// The conversion of a source's samples, and the colour description of the result.
 struct ColorConversion {
-    /// The colour of the result.
+    /// The colour description of the result.
     let result: ColorDescription
     let source: SampleMeaning
     let target: SampleMeaning
@@ -34,15 +36,19 @@ struct ColorConversion {
 
     init(source: PixelBuffer.Description, output: PixelBuffer.Description) throws(MediaError) {
         if source.format.isYCbCr {
-            try self.init(yCbCr: source.color, depth: source.format.bitDepth, output: output)
+            try self.init(yCbCr: source.color, format: source.format, output: output)
         } else {
             try self.init(rgb: source.color, depth: source.format.bitDepth, output: output)
         }
     }
 
-    private init(yCbCr color: ColorDescription, depth: Int, output: PixelBuffer.Description) throws(MediaError) {
+    private init(
+        yCbCr color: ColorDescription,
+        format: PixelFormat,
+        output: PixelBuffer.Description
+    ) throws(MediaError) {
         var result = color
-        var from = SampleMeaning(isFullRange: color.range == .full, bitDepth: depth)
+        var from = SampleMeaning(isFullRange: color.range == .full, bitDepth: format.bitDepth)
         if color.range != .unspecified, output.color.range != .unspecified { result.range = output.color.range }
         var to = SampleMeaning(isFullRange: result.range == .full, bitDepth: output.format.bitDepth)
         if color.matrix != output.color.matrix, color.matrix != .unspecified, output.color.matrix != .unspecified {
@@ -50,6 +56,7 @@ struct ColorConversion {
             result.matrix = output.color.matrix
             if weights.0 != weights.1 { (from.weights, to.weights) = weights }
         }
+        if format.chromaFormat == .yuv444 { result.chromaLocation = .center }
         if !output.format.is420 { result.chromaLocation = nil }
         self.result = result
         source = from
@@ -85,29 +92,30 @@ struct ColorConversion {
 
 // MARK: - Coefficients
 
-/// The numbers that kernels count in.
+/// The number format of kernels.
 struct KernelPrecision {
-    /// Those for 4:2:0 of 8 and 10 bits: values of 10 bits, and 18 fractional bits.
+    /// The format for 8- and 10-bit 4:2:0: 10-bit values with 18 fractional bits.
     static let tenBits = KernelPrecision(one: 1 << 18, scale: 1)
-    /// Those for planes of all chroma formats: values of 12 bits, and 16 fractional bits.
+    /// The format for planes of all chroma formats: 12-bit values with 16 fractional bits.
     static let twelveBits = KernelPrecision(one: 1 << 16, scale: 4)
 
     let one: Int32
-    /// How much larger values are than those of 10 bits.
+    /// The scale of values relative to 10-bit values.
     let scale: Int32
 
     fileprivate func fixedPoint(_ value: Double) -> Int32 { Int32((value * Double(one)).rounded()) }
 
-    /// The bias that makes the sum `output` where all inputs are at their offset.
+    /// Returns the bias with which the sum is `output` if all inputs are at their offsets.
     fileprivate func bias(_ output: Int32, _ inputs: (coefficient: Int32, offset: Int32)...) -> Int32 {
         inputs.reduce(output * scale * one) { $0 - $1.coefficient * $1.offset * scale }
     }
 }
 
 extension ColorConversion {
-    /// From Y, Cb, Cr to Y, Cb, Cr, by way of the red, green and blue between.
+    /// Returns the transform from Y, Cb, Cr to Y, Cb, Cr through red, green and blue.
     ///
-    /// Differences to luma are R - Y = 2 (1 - KR) Cr and B - Y = 2 (1 - KB) Cb, and the weighted sum of all three is 0.
+    /// The differences to luma are R - Y = 2 (1 - KR) Cr and B - Y = 2 (1 - KB) Cb, and the weighted sum of all three
+    /// is 0.
     func yCbCrTransform(_ precision: KernelPrecision = .tenBits) -> pixel_kernel_transform {
         var lumaFrom = (cb: 0.0, cr: 0.0)
         var cbFrom = (cb: 1.0, cr: 0.0)
@@ -143,7 +151,8 @@ extension ColorConversion {
         return transform
     }
 
-    /// From blue, green, red to Y, Cb, Cr. Rounding errors go to green, so that grey gives no chroma.
+    /// Returns the transform from blue, green, red to Y, Cb, Cr. Rounding errors are added to green, so that grey has
+    /// no chroma.
     func bgrTransform(_ precision: KernelPrecision = .tenBits) -> pixel_kernel_bgr_transform {
         var transform = pixel_kernel_bgr_transform()
         guard let weights = target.weights else { return transform }

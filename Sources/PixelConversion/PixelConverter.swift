@@ -2,42 +2,46 @@
 
 public import MediaTypes
 
-/// Turns pictures of any format, size and colour into pictures of one format, size and colour.
+/// Converts pictures of any format, size and colour to pictures of one format, size and colour.
 ///
-/// Takes pictures of all formats and sizes; gives luma and chroma of even size, in all formats but YUY2. Sources may differ from
-/// call to call. A picture that is already as wanted is returned as it is. Memory for pictures is allocated while the
-/// first ones are converted and used again afterwards. A converter is used by one thread at a time.
+/// The source may have any format and size, and may differ from call to call. The result has luma and chroma with an
+/// even size, in any such format except YUY2. A picture that already has all wanted properties is returned unchanged.
+/// Memory for pictures is allocated during the first conversions and reused. A converter is used by one thread at a
+/// time.
 ///
-/// **What the result is.** Its format, size and pixel aspect ratio are those of ``output``. Its attachments are the
-/// source's, with regions of interest moved to where they are in the result.
+/// **Result.** Its format, size and pixel aspect ratio are those of ``output``. Its attachments are the source's, with
+/// regions of interest moved to their positions in the result.
 ///
-/// **Colour.** Matrix and range are converted where both the source's and the wanted value are known and differ. Where
-/// either is unspecified the samples keep their meaning, and the result carries the source's value. A depth of ten bits
-/// is four times eight bits in limited range, in which an unspecified range is taken to be, and 1023/255 times in full
-/// range; every result is rounded to the nearest code, halves up. BGRA has no meaning as Y, Cb and Cr yet, so what
-/// ``output`` leaves unspecified is chosen: limited range, BT.709 for results of at least 1280 columns or 720 rows, else
-/// BT.601. An unspecified range of BGRA means full, its matrix does not matter, and alpha is ignored. Primaries and
-/// transfer characteristics are never converted; the result carries the source's. So ``PixelBuffer/color`` of the result
-/// always says what its samples are.
+/// **Colour.** Matrix and range are converted if both the source's and the wanted value are known and differ. If either
+/// is unspecified, the samples keep their meaning, and the result has the source's value. 10-bit codes are four times
+/// the 8-bit codes in limited range, which is assumed for an unspecified range, and 1023/255 times in full range; every
+/// result is rounded to the nearest code, with halves rounded up. BGRA is not yet Y, Cb and Cr, so values that
+/// ``output`` leaves unspecified are chosen: limited range, and BT.709 for results of at least 1280 columns or 720
+/// rows, otherwise BT.601. An unspecified range of BGRA means full range, its matrix is not used, and alpha is ignored.
+/// Primaries and transfer characteristics are never converted; the result has the source's. Therefore
+/// ``PixelBuffer/color`` of the result always describes its samples.
 ///
-/// **Chroma siting.** Samples of 4:2:0 sources keep their place. Scaling keeps the centres of planes aligned, which
-/// puts left-sited chroma of a result that is s times as wide off by |s - 1| / 2 luma samples. Chroma of BGRA is the
-/// mean of 2x2 pixels, and the result says `center`; chroma of YUY2 is the mean of two rows. Where 4:2:2, 4:4:4 or twelve
-/// bits are on either side, chroma is scaled from one density to the other, its centres aligned.
+/// **Chroma siting.** Samples of 4:2:0 sources keep their location. Scaling keeps the centres of planes aligned, which
+/// displaces left-sited chroma of a result that is s times as wide by |s - 1| / 2 luma samples. Chroma of BGRA is the
+/// mean of 2x2 pixels, and the result has the location `center`; chroma of YUY2 is the mean of two rows. If 4:2:2,
+/// 4:4:4 or 12 bits are on either side, chroma planes are scaled with their centres aligned: 4:2:0 from 4:4:4 has the
+/// location `center`; 4:2:2 from 4:4:4 or BGRA is half a luma sample to the right of the location that 4:2:2 defines,
+/// which no description can express; and rows of 4:2:2 from 4:2:0 are displaced by up to a quarter of a 4:2:0 row at
+/// the edges.
 ///
-/// **Passes over memory.** One for a change of layout, depth, matrix or range, all together; for YUY2 one more over
-/// chroma, or over everything if codes change. Scaling is a pass more for each change that it needs before it (chroma
-/// of NV12 is separated; P010 and YUY2 become planar; BGRA becomes YCbCr in the wanted colour) or after it (chroma is
-/// interleaved again; codes change). I420 to I420 is scaled in one pass. What is cut off is not read. Scaling is
-/// libyuv's: a box filter where both sides become less than half, else bilinear.
+/// **Passes over memory.** There is one pass for all changes of layout, bit depth, matrix and range together; for YUY2
+/// one more over chroma, or over everything if codes change. Scaling adds one pass, and one for each change that it
+/// needs before it (separation of NV12 chroma; P010 and YUY2 to planar; BGRA to YCbCr in the wanted colour) or after it
+/// (interleaving of chroma; change of codes). I420 is scaled to I420 in one pass. Cropped parts are not read. Scaling
+/// uses libyuv: a box filter if both dimensions are reduced to less than half, otherwise bilinear.
 public final class PixelConverter {
-    /// What results are. Its attachments play no part.
+    /// The description of the results. Its attachments are not used.
     public let output: PixelBuffer.Description
-    /// How sources of another shape are fitted in.
+    /// How sources with another aspect ratio are fitted in.
     public let scaling: ScalingMode
 
     private let pool: PixelBufferPool
-    /// `nil` for formats beyond 4:2:0 of 8 and 10 bits.
+    /// The layout of results; `nil` for formats other than 8- and 10-bit 4:2:0.
     private let outputLayout: SampleLayout?
     private let placer = PicturePlacer()
     private let componentPlacer = ComponentPlacer()
@@ -45,23 +49,22 @@ public final class PixelConverter {
     /// Makes a converter.
     ///
     /// - Parameters:
-    ///   - output: What results shall be, of even size: any format but BGRA and YUY2. A pixel aspect ratio that is not
-    ///     positive counts as 1:1.
-    ///   - scaling: How sources of another shape are fitted in.
-    ///   - memory: The kind of memory of results.
+    ///   - output: The description of the results, with an even size and any format except BGRA and YUY2. A pixel
+    ///     aspect ratio that is not positive counts as 1:1.
+    ///   - scaling: How sources with another aspect ratio are fitted in.
+    ///   - memory: The type of the results' memory.
     /// - Throws: `unsupported` for another format, `invalidArgument` for a size that is odd or out of range.
     public init(
         output: PixelBuffer.Description,
         scaling: ScalingMode = .letterbox,
         memory: PixelBufferPool.Memory = .owned
     ) throws(MediaError) {
-        let formats = PixelFormat.allCases.filter { $0.isYCbCr && $0.planeCount > 1 }
-        guard formats.contains(output.format) else {
+        guard Self.canMake(output.format) else {
             throw MediaError(
                 .unsupported,
                 "pictures cannot be converted to this format",
                 given: output.format.rawValue,
-                allowed: formats.map(\.rawValue).joined(separator: ", ")
+                allowed: PixelFormat.allCases.filter(Self.canMake).map(\.rawValue).joined(separator: ", ")
             )
         }
         guard output.width % 2 == 0, output.height % 2 == 0 else {
@@ -80,9 +83,14 @@ public final class PixelConverter {
         self.scaling = scaling
     }
 
-    /// Why pictures like that cannot become `output`; `nil` if they can, as long as the CPU can reach their samples.
+    /// Returns whether results can have this format: every format of luma and chroma but YUY2.
+    public static func canMake(_ format: PixelFormat) -> Bool { format.isYCbCr && format.planeCount > 1 }
+
+    /// Returns the reason why pictures with a description cannot be converted to `output`; `nil` if they can, provided
+    /// that the CPU can access their samples.
     ///
-    /// It is the error that ``convert(_:)`` would throw for their colour, found without a converter or a picture.
+    /// This is the error that ``convert(_:)`` would throw for their colour description, available without a converter
+    /// or a picture.
     public static func refusal(
         of source: PixelBuffer.Description,
         for output: PixelBuffer.Description
@@ -95,10 +103,10 @@ public final class PixelConverter {
         }
     }
 
-    /// What becomes of pictures like that, for somebody else who does it.
+    /// Returns the conversion of pictures with a description, for another component that performs it.
     ///
-    /// - Returns: `nil` if they are as wanted.
-    /// - Throws: what ``refusal(of:for:)`` says.
+    /// - Returns: `nil` if no conversion is needed.
+    /// - Throws: The error that ``refusal(of:for:)`` returns.
     public static func conversion(
         of source: PixelBuffer.Description,
         to output: PixelBuffer.Description,
@@ -122,10 +130,12 @@ public final class PixelConverter {
         )
     }
 
-    /// Converts a picture, or returns it if format, size, pixel aspect ratio and colour are already as wanted.
+    /// Converts a picture, or returns it if format, size, pixel aspect ratio and colour description are already as
+    /// wanted.
     ///
-    /// The source is read during the call only, and the result is the caller's.
-    /// - Throws: `unsupported` if the CPU cannot reach the source's samples, or if its matrix or the wanted one is not
+    /// The source is read only during the call.
+    ///
+    /// - Throws: `unsupported` if the CPU cannot access the source's samples, or if its matrix or the wanted one is not
     ///   defined by two coefficients (for example ICtCp) and differs; `outOfMemory`.
     public func convert(_ source: PixelBuffer) throws(MediaError) -> PixelBuffer {
         let geometry = PictureGeometry(

@@ -2,25 +2,24 @@
 
 internal import MediaTypes
 
-/// Memory for the components of pictures that lie in memory otherwise than x265 reads them, which is in planes with samples
-/// in the lower bits of their words. It is reused from frame to frame.
+/// Memory for the components of pictures whose layout x265 does not support: it reads planes with samples in the lower
+/// bits of their words. The memory is reused from frame to frame.
 final class PlanarStaging {
     private static let alignment = 64
 
     private let arrangement: SampleArrangement
-    private let width: Int
-    private let height: Int
     private var memory: [Int: UnsafeMutableRawPointer] = [:]
 
-    /// - Parameter configuration: Of the encoder, with an even size.
+    /// Allocates the memory.
+    ///
+    /// - Parameter configuration: The configuration of the encoder, with an even size.
     init(_ configuration: EncoderConfiguration) {
         arrangement = .planar(configuration.chromaFormat, bitDepth: configuration.bitDepth)
-        (width, height) = (configuration.width, configuration.height)
     }
 
     deinit { for block in memory.values { block.deallocate() } }
 
-    /// Luma, Cb and Cr in planes: those of the picture that are planes where they are, the others copied.
+    /// Returns the planes of luma, Cb and Cr. Planes that x265 can read are used in place, the others are copied.
     func planar(_ picture: PictureComponents) -> [ComponentPlane] {
         picture.planes.enumerated().map { index, plane in
             if plane.isPlain { return plane }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import BitstreamSyntax
 internal import MediaTypes
 
-/// The settings of a library for a configuration, as far as libraries have them in common.
+/// The settings that libraries have in common, for a configuration.
 protocol SoftwareSettings {
-    /// The library as messages name it, for example `x264`.
+    /// The name of the library for messages, for example `x264`.
     static var library: String { get }
     /// The validated configuration, with an even size.
     var configuration: EncoderConfiguration { get }
-    /// What had to be changed on the way.
+    /// The differences from the request.
     var adjustments: [Adjustment] { get set }
-    /// B-frames in a row, in the library's parameters.
+    /// The number of B-frames in a row, in the library's parameters.
     var bFrameCount: Int32 { get set }
     /// Whether B-frames may be references, in the library's parameters.
     var usesBPyramid: Bool { get set }
@@ -21,7 +22,8 @@ extension SoftwareSettings {
         adjustments.append(Adjustment(property: property, requested: requested, used: used, reason: reason))
     }
 
-    /// Libraries count in thousands of bits. Rounded down, so that a limit stays one and a peak stays above its average.
+    /// Returns a rate or size in thousands of bits, the unit of the libraries. It is rounded down, so that a limit is
+    /// not exceeded and a peak is not below its average.
     mutating func kilobits(_ bits: Int, _ property: String, isReported: Bool = true) -> Int32 {
         let result = max(1, bits / 1000)
         if isReported, result * 1000 != bits {
@@ -32,7 +34,7 @@ extension SoftwareSettings {
 
     var isZeroLatency: Bool { configuration.isLowLatency || configuration.software.tuning == .zerolatency }
 
-    /// The most frames from a key frame to the next; `nil` for no limit.
+    /// The maximum number of frames from a key frame to the next; `nil` for no limit.
     var keyFrameDistance: Int32? {
         let interval = configuration.keyFrameInterval
         let frames =
@@ -40,7 +42,7 @@ extension SoftwareSettings {
         return frames.map { Int32(clamping: $0) }
     }
 
-    /// B-frames delay frames by one, a pyramid of them by two.
+    /// Limits the reorder depth: B-frames reorder by one frame, a pyramid of them by two.
     mutating func limitReordering(to depth: Int) {
         let reason = "the session reorders frames by at most \(depth)"
         if depth < 1, bFrameCount > 0 {
@@ -85,12 +87,12 @@ extension SoftwareSettings {
 
 // MARK: - Colour
 
-/// The code points of H.273 that a library writes.
+/// The code points of H.273 that a library can write.
 struct WrittenCodePoints {
     let primaries: ClosedRange<UInt8>
     let transfers: ClosedRange<UInt8>
     let matrices: ClosedRange<UInt8>
-    /// Those within the ranges that it does not write.
+    /// The code points within the ranges that it cannot write.
     var excepted: Set<UInt8> = []
 
     fileprivate func written(_ color: ColorDescription) -> ColorDescription {
@@ -107,16 +109,16 @@ struct WrittenCodePoints {
 }
 
 extension SoftwareSettings {
-    /// The colour that the stream will tell; `nil` if the configuration has none. What the library does not write
-    /// becomes unspecified, and is reported.
+    /// Returns the colour description in the stream; `nil` if the configuration has none. Values that the library
+    /// cannot write become unspecified, which is reported.
     ///
-    /// - Throws: `invalidArgument` for what 4:2:0 video cannot have.
+    /// - Throws: `invalidArgument` for values that are not possible for the video.
     mutating func writtenColor(_ known: WrittenCodePoints) throws(MediaError) -> ColorDescription? {
         guard let asked = configuration.color else { return nil }
         guard asked.matrix != .rgb else {
             throw MediaError(
                 .invalidArgument,
-                "4:2:0 video has no RGB matrix",
+                "\(configuration.chromaFormat.name) video is not encoded with an RGB matrix",
                 given: "matrix 0",
                 allowed: "1...\(known.matrices.upperBound)"
             )

@@ -4,16 +4,18 @@ import Dispatch
 import MediaTypes
 import Synchronization
 
-/// Runs the jobs of one actor on a thread of its own, so that calls which block on files keep no thread of the cooperative
-/// pool. A dispatch queue would take its thread from a pool that the whole process shares: when jobs that wait for pipes
-/// have them all, every other queue of the program stands still.
+/// Runs the jobs of one actor on a dedicated thread, so that calls that block on files do not occupy threads of the
+/// cooperative pool. A dispatch queue would use a pool that the whole process shares: if jobs that wait for pipes
+/// occupy all its threads, every other queue of the program stalls.
 ///
 /// The thread starts with the first job and ends with the executor.
 final class ThreadExecutor: SerialExecutor {
     private let name: String
     private let work = Work()
 
-    /// - Parameter name: Of the thread, at most 15 bytes.
+    /// Makes an executor.
+    ///
+    /// - Parameter name: The name of the thread, at most 15 bytes.
     init(name: String) { self.name = name }
 
     deinit { work.end() }
@@ -25,12 +27,13 @@ final class ThreadExecutor: SerialExecutor {
 
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-    /// What the thread has to do. The thread keeps this and not the executor, which may go away on the thread itself.
+    /// The work queue of the thread. The thread retains this and not the executor, which may be released on the thread
+    /// itself.
     private final class Work: Sendable {
         private struct State {
             var jobs: [@Sendable () -> Void] = []
             var hasThread = false
-            /// Whether the thread sleeps until there is something to do.
+            /// Whether the thread sleeps until there is work.
             var isAsleep = false
             var isOver = false
         }
@@ -46,11 +49,11 @@ final class ThreadExecutor: SerialExecutor {
             }
             if wasAsleep { wake.signal() }
             guard isFirst else { return }
-            // Where no thread can be had, one of the shared pool does the work.
+            // If no thread can be created, a thread of the shared pool does the work.
             do throws(MediaError) {
                 try PlainThread.start(name: name, run)
             } catch {
-                DispatchQueue.global().async(execute: run)
+                DispatchQueue.global().async(execute: runWhatThereIs)
             }
         }
 
@@ -61,6 +64,19 @@ final class ThreadExecutor: SerialExecutor {
                 return state.isAsleep
             }
             if wasAsleep { wake.signal() }
+        }
+
+        /// Runs jobs until there are none; the next one tries to start a thread again.
+        @Sendable private func runWhatThereIs() {
+            while true {
+                let jobs = state.withLock { state in
+                    defer { state.jobs = [] }
+                    state.hasThread = !state.jobs.isEmpty
+                    return state.jobs
+                }
+                if jobs.isEmpty { return }
+                for job in jobs { job() }
+            }
         }
 
         @Sendable private func run() {

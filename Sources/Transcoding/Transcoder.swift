@@ -6,25 +6,25 @@ public import MediaTypes
 import Synchronization
 public import VAToolbox
 
-/// What to transcode, from where to where.
+/// The input, the output and the settings of a transcode.
 public struct TranscodeRequest: Sendable {
     /// The input: a path, or `-` for standard input.
     public var input: String
-    /// How to read it.
+    /// The options for reading the input.
     public var source: MediaSource.Options
     /// The output: a path, `-` for standard output, or `null`.
     public var output: String
-    /// How to write it.
+    /// The options for writing the output.
     public var sink: MediaSink.Options
-    /// What to encode to.
+    /// The settings for encoding the video.
     public var video: VideoSettings
-    /// How the session behaves.
+    /// The options of the session.
     public var session: SessionOptions
-    /// Whether frames are read no faster than they are shown, as from a live source.
+    /// Whether frames are read in real time, no faster than they are shown, as from a live source.
     public var isPaced = false
-    /// Takes everything that libraries, drivers and helper processes log for this job, so that jobs of one process have logs
-    /// of their own; see `SessionOptions.logger`, which comes first for encoders. FFmpeg's errors are warnings here, and its
-    /// warnings debug messages. `nil` leaves FFmpeg's messages to `MediaLog.logger`.
+    /// Receives the messages of libraries, drivers and helper processes for this job, so that each job of a process has
+    /// its own log; see `SessionOptions.logger`, which takes precedence for encoders. FFmpeg's errors are warnings
+    /// here, and its warnings are debug messages. `nil` leaves FFmpeg's messages to `MediaLog.logger`.
     public var logger: Logger?
 
     /// Makes a request.
@@ -45,15 +45,15 @@ public struct TranscodeRequest: Sendable {
     }
 }
 
-/// Reads an input, encodes its video, copies its other tracks and writes an output: once.
+/// Reads an input, encodes its video, copies its other tracks and writes an output. Each instance can run once.
 public final class Transcoder: Sendable {
-    /// What happens while it works, for people who watch.
+    /// An event during a transcode, for display.
     public enum Notice: Sendable {
-        /// The encoder is there and the work begins.
+        /// The encoder was created and the transcode begins.
         case started(VideoTrack, EncoderDescription)
-        /// Something of the session.
+        /// An event of the session.
         case session(SessionEvent)
-        /// Something that the output will not have.
+        /// An item that the output will lack.
         case omission(String)
     }
 
@@ -67,34 +67,34 @@ public final class Transcoder: Sendable {
     private let abandonment = Cancellation()
     private let isStopped = Atomic(false)
     private let state = Mutex(TranscodeProgress())
-    /// What the output refused as damaged.
+    /// The packets that the output refused as damaged.
     private let losses = Mutex(SourceProblems())
-    /// What the change of the frame rate could not keep.
+    /// The captions that were lost by the frame rate conversion.
     private let lostByRate = Mutex<Adjustment?>(nil)
 
     /// Makes a transcoder.
     ///
     /// - Parameters:
-    ///   - request: What to transcode.
-    ///   - notify: Called on any thread; must not block.
+    ///   - request: The input, the output and the settings.
+    ///   - notify: Receives notices on any thread; must not block.
     public init(_ request: TranscodeRequest, notify: @escaping @Sendable (Notice) -> Void = { _ in }) {
         self.request = request
         self.notify = notify
     }
 
-    /// How far it has come. Safe on any thread.
+    /// The present progress. Safe on any thread.
     public var progress: TranscodeProgress { state.withLock { $0 } }
 
-    /// Ends the work as if the input ended here: what was read is encoded, and the output is complete. Safe on any
-    /// thread, at any time.
+    /// Ends the transcode as if the input ended here: the frames that were read are encoded, and the output is
+    /// complete. Safe on any thread, at any time.
     public func stop() {
         isStopped.store(true, ordering: .sequentiallyConsistent)
         cancellation.cancel()
     }
 
-    /// Does the work. When the calling task is cancelled, it ends with `cancelled` and leaves no output.
+    /// Runs the transcode. If the calling task is cancelled, it ends with `cancelled` and leaves no output.
     ///
-    /// - Throws: The first error of input, encoder or output; then there is no output under its name.
+    /// - Throws: The first error of input, encoder or output; then there is no file with the output's name.
     public func run() async throws(MediaError) -> TranscodeReport {
         let result = await withTaskCancellationHandler {
             await Self.result { () async throws(MediaError) in try await transcode() }
@@ -106,13 +106,14 @@ public final class Transcoder: Sendable {
         return try result.get()
     }
 
-    /// Ends every wait for other programs.
+    /// Ends every wait for other processes.
     private func abandon() {
         cancellation.cancel()
         abandonment.cancel()
     }
 
     private func transcode() async throws(MediaError) -> TranscodeReport {
+        try request.video.validate()
         let source = request.video.demand(of: request.source)
         var contents = try await reader.open(request.input, source, request.logger, cancellation)
         var lostContents = contents.video.lostMetadata
@@ -126,7 +127,7 @@ public final class Transcoder: Sendable {
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let omissions = refusals + ignored + lostContents
         let session = try await makeSession(configuration)
-        // x264 is replaced by itself at most, and on purpose.
+        // x264 is only ever replaced by itself, and on purpose.
         if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
         notify(.started(contents.video, session.encoder))
         omissions.forEach { notify(.omission($0)) }
@@ -172,7 +173,7 @@ public final class Transcoder: Sendable {
         return try await CompressionSession(configuration: configuration, options: options)
     }
 
-    /// Passes the events of a session on until it ends, and keeps those for the report.
+    /// Forwards the events of a session until it ends, and collects those for the report.
     private func follow(_ session: CompressionSession) -> Task<([Adjustment], [EncoderSwitch]), Never> {
         Task {
             var (adjustments, switches): ([Adjustment], [EncoderSwitch]) = ([], [])
@@ -203,7 +204,7 @@ public final class Transcoder: Sendable {
         )
     }
 
-    /// Whether an encoder copies pictures as they come into memory of its device, and nothing else is done with them before.
+    /// Returns whether an encoder copies pictures into memory of its device without any other processing before.
     private func copiesPictures(
         _ encoder: EncoderDescription,
         _ video: VideoTrack,
@@ -211,11 +212,12 @@ public final class Transcoder: Sendable {
     ) -> Bool {
         guard encoder.identity.isHardware, request.video.frameRate == nil else { return false }
         if encoder.properties.conversions?.formats.contains(video.pixelFormat) == true { return true }
-        return encoder.properties.pixelFormats.contains(video.pixelFormat)
+        // Others are rearranged on their way into the device's memory, and read into memory for that.
+        return [.nv12, .p010].contains(video.pixelFormat) && encoder.properties.pixelFormats.contains(video.pixelFormat)
             && (video.width, video.height) == (configuration.width, configuration.height)
     }
 
-    /// Feeds the session and empties it, side by side, until the input ends or either side fails.
+    /// Feeds the session and writes its samples concurrently, until the input ends or either side fails.
     private func work(
         _ session: CompressionSession,
         copied: Set<Int>,
@@ -294,7 +296,7 @@ public final class Transcoder: Sendable {
         try await session.finish()
     }
 
-    /// A packet that is too damaged for the container costs itself, not the whole.
+    /// If a packet is too damaged for the container, only this packet is lost.
     private func copy(_ packet: MediaPacket) async throws(MediaError) {
         do {
             try await writer.write(packet)
@@ -303,7 +305,7 @@ public final class Transcoder: Sendable {
         }
     }
 
-    /// The next events; after a stop, those that are still inside of the decoder.
+    /// Returns the next events; after a stop, those that the decoder still holds.
     private func nextEvents() async throws(MediaError) -> [MediaSource.Event] {
         if !isStopped.load(ordering: .sequentiallyConsistent) {
             do {
@@ -316,7 +318,7 @@ public final class Transcoder: Sendable {
         return try await reader.next()
     }
 
-    /// Encodes frames of a converter until somebody stops.
+    /// Encodes frames of a converter until the transcode is stopped.
     private func encode(
         _ frames: FrameRateConverter.Frames?,
         _ session: CompressionSession,
@@ -345,20 +347,20 @@ public final class Transcoder: Sendable {
 }
 
 extension [Adjustment] {
-    /// Each of them once, where it comes first.
+    /// The adjustments without duplicates, each at its first position.
     fileprivate var unique: [Adjustment] {
         var seen: Set<Adjustment> = []
         return filter { seen.insert($0).inserted }
     }
 }
 
-/// Holds frames back until it is time to show them.
+/// Delays frames until their presentation time.
 struct Pace {
-    /// How long a wait may go on after nobody wants it any more.
+    /// The maximum time for which a wait continues after it is no longer needed.
     private static let patience = Duration.milliseconds(100)
     private var start: (instant: SuspendingClock.Instant, time: MediaTime)?
 
-    /// Waits until a frame is due, or until `isStopped` says that there is no need to.
+    /// Waits until a frame is due, or until `isStopped` returns `true`.
     mutating func wait(for time: MediaTime, unless isStopped: () -> Bool) async throws(MediaError) {
         guard let start else {
             start = (.now, time)

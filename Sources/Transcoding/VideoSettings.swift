@@ -4,24 +4,25 @@ import BitstreamSyntax
 import MediaIO
 public import MediaTypes
 
-/// How to encode a track; values that are not set are taken from the track.
+/// The settings for encoding a track; settings without a value are derived from the track.
 public struct VideoSettings: Sendable {
     /// All settings except those that the track determines: size, timing, colour, pixel aspect ratio and HDR metadata.
     public var base: EncoderConfiguration
-    /// The size of the output in pixels; `nil` for the track's.
+    /// The size of the output in pixels; `nil` for the track's size.
     public var size: (width: Int, height: Int)?
-    /// A constant frame rate; `nil` for the track's timing as it is.
+    /// The constant frame rate of the output; `nil` keeps the track's timing.
     public var frameRate: Rational?
-    /// Whether HEVC encodes a track of more than eight bits with ten bits, or with twelve if ``mostKeptBits`` is 12;
-    /// otherwise the bit depth of ``base`` applies. A profile takes precedence over both.
+    /// Whether HEVC encodes a track of more than 8 bits with 10 bits, or with 12 if ``mostKeptBits`` is 12; otherwise
+    /// the bit depth of ``base`` applies. A profile takes precedence over both.
     public var keepsBitDepth = true
-    /// The highest bit depth that ``keepsBitDepth`` keeps: 10 or 12. With 12, a track of more than ten bits selects HEVC.
+    /// The maximum bit depth that ``keepsBitDepth`` keeps: 10 or 12. With 12, a track of more than 10 bits selects
+    /// HEVC.
     public var mostKeptBits = 10
     /// Whether HEVC uses the smallest chroma format that holds all colour of the track; otherwise that of ``base``
     /// applies. If the codec is not fixed, a track that is not 4:2:0 selects HEVC. A profile takes precedence.
     public var keepsChromaFormat = false
-    /// Regions of interest for every picture, in pixels of the track's pictures as displayed, and scaled with them.
-    /// They replace the pictures' own regions; if empty, those are used.
+    /// The regions of interest of every picture, in pixels of the track's pictures as displayed; they are scaled with
+    /// the pictures. They replace the pictures' own regions; if empty, those are used.
     public var regionsOfInterest: [RegionOfInterest] = []
 
     /// Makes settings.
@@ -35,7 +36,18 @@ public struct VideoSettings: Sendable {
         self.frameRate = frameRate
     }
 
-    /// The configuration of an encoder for that track, and what of the track it cannot keep.
+    /// - Throws: `invalidArgument` if ``mostKeptBits`` is out of range.
+    func validate() throws(MediaError) {
+        if [10, 12].contains(mostKeptBits) { return }
+        throw MediaError(
+            .invalidArgument,
+            "the highest bit depth to keep is out of range",
+            given: "\(mostKeptBits)",
+            allowed: "10, 12"
+        )
+    }
+
+    /// Returns the configuration of an encoder for a track, and the properties of the track that it cannot keep.
     func configuration(for track: VideoTrack) -> (EncoderConfiguration, [Adjustment]) {
         var result = base
         var adjustments: [Adjustment] = []
@@ -53,7 +65,7 @@ public struct VideoSettings: Sendable {
         if base.profile == nil, base.fixedCodec != .h264 {
             if keepsChromaFormat { result.chromaFormat = max(track.chromaFormat, .yuv420) }
             if keepsBitDepth, track.bitDepth > 8 {
-                result.bitDepth = track.bitDepth > 10 ? mostKeptBits : 10
+                result.bitDepth = max(base.bitDepth, track.bitDepth > 10 ? mostKeptBits : 10)
                 result.prefersBitDepth = result.fixedCodec == nil
             }
         }
@@ -77,7 +89,8 @@ public struct VideoSettings: Sendable {
         return (result, adjustments)
     }
 
-    /// What the source has to give: the pictures that the configuration is for, with no less than that has.
+    /// Returns the source options for the pictures that the configuration needs, demanding no less than the given
+    /// options.
     func demand(of source: MediaSource.Options) -> MediaSource.Options {
         var source = source
         let mayKeep = base.profile == nil && base.fixedCodec != .h264
@@ -99,9 +112,10 @@ public struct VideoSettings: Sendable {
 // MARK: - Regions of interest
 
 extension VideoSettings {
-    /// The regions as far as they lie in the track's pictures, and what was cut.
+    /// Returns the regions, clipped to the track's pictures, and an adjustment for each clipped one.
     ///
-    /// - Throws: `invalidArgument` for a region that is empty or outside, an offset out of range, or too many of them.
+    /// - Throws: `invalidArgument` if a region is empty or outside, an offset is out of range, or there are too many
+    ///   regions.
     func regions(in track: VideoTrack) throws(MediaError) -> ([RegionOfInterest], [Adjustment]) {
         try regions(width: track.width, height: track.height)
     }

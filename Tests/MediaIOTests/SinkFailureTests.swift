@@ -24,7 +24,7 @@ import Testing
     }
 
     /// The kernel itself would wait until somebody reads, and nothing but a signal would end that.
-    @Test func theWaitForAReaderCanBeEnded() throws {
+    @Test(arguments: [true, false]) func theWaitForAReaderCanBeEnded(isAbandoned: Bool) throws {
         let folder = try SinkFolder()
         let path = folder.path("fifo")
         try #require(mkfifo(path, 0o600) == 0)
@@ -33,7 +33,9 @@ import Testing
         var options = MediaSink.Options()
         options.format = .ts
         let error = #expect(throws: MediaError.self) {
-            try MediaSink(path: path, options: options, cancellation: cancellation)
+            try isAbandoned
+                ? MediaSink(path: path, options: options, abandonment: cancellation)
+                : MediaSink(path: path, options: options, cancellation: cancellation)
         }
         #expect(error?.code == .cancelled && error?.given == path)
     }
@@ -53,6 +55,36 @@ import Testing
         abandonment.cancel()
         let error = #expect(throws: MediaError.self) {
             for sample in try Self.large() { try sink.write(sample) }
+        }
+        #expect(error?.code == .cancelled && error?.given == path)
+    }
+
+    /// A reader that always takes a little would keep a writer busy for long.
+    @Test func aReaderThatTricklesCanBeAbandoned() throws {
+        let folder = try SinkFolder()
+        let path = folder.path("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let isOver = Atomic(false)
+        let isDone = DispatchSemaphore(value: 0)
+        try PlainThread.start(name: "trickle") {
+            var page = [UInt8](repeating: 0, count: 4096)
+            while !isOver.load(ordering: .relaxed) { if read(reader, &page, page.count) <= 0 { usleep(1000) } }
+            isDone.signal()
+        }
+        defer {
+            isOver.store(true, ordering: .relaxed)
+            isDone.wait()
+            close(reader)
+        }
+        var options = MediaSink.Options()
+        options.format = .h264
+        let abandonment = Cancellation()
+        let sink = try MediaSink(path: path, options: options, abandonment: abandonment)
+        abandonment.cancel()
+        // The pipe is full again and again, and never for as long as a wait takes.
+        let error = #expect(throws: MediaError.self) {
+            for _ in 0..<64 { for sample in try Self.large() { try sink.write(sample) } }
         }
         #expect(error?.code == .cancelled && error?.given == path)
     }

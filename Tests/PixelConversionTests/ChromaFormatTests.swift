@@ -47,6 +47,36 @@ import Testing
         }
     }
 
+    /// Words hold samples in their lower bits; what producers leave in the others plays no part.
+    @Test(arguments: [PixelFormat.i210, .i410, .i012, .i212], [PixelFormat.i422, .i444, .i210, .i412])
+    func bitsAboveTheSamplesAreIgnored(source: PixelFormat, target: PixelFormat) throws {
+        var generator = SeededGenerator(seed: 43)
+        let picture = Picture.random(source, 32, 16, &generator)
+        // To full range, so that codes change.
+        let output = PixelBuffer.Description(format: target, width: 32, height: 16, color: .init(range: .full))
+        let clean = try picture.buffer(color: .init(range: .limited))
+        let soiled = try picture.buffer(color: .init(range: .limited))
+        try soiled.withPlanes { planes in
+            for (plane, extent) in zip(planes, soiled.planeExtents) {
+                for row in 0..<extent.rows {
+                    let words = (plane.baseAddress + row * plane.bytesPerRow).assumingMemoryBound(to: UInt16.self)
+                    for index in 0..<extent.bytesPerRow / 2 { words[index] |= 0xffff << UInt16(source.bitDepth) }
+                }
+            }
+        }
+        let converter = try PixelConverter(output: output, scaling: .stretch)
+        #expect(try Picture(converter.convert(clean)) == Picture(converter.convert(soiled)))
+    }
+
+    @Test func chromaOfFourSamplesIsInTheirCentre() throws {
+        for (source, location) in [(PixelFormat.i444, ColorDescription.ChromaLocation.center), (.i422, nil)] {
+            let picture = Picture.solid(source, 16, 16, (90, 100, 110))
+            let output = PixelBuffer.Description(format: .i420, width: 16, height: 16)
+            let result = try PixelConverter(output: output).convert(picture.buffer(color: .bt709))
+            #expect(result.color.chromaLocation == location)
+        }
+    }
+
     /// What has the chroma format and the depth already keeps every code.
     @Test func layoutsKeepEveryCode() throws {
         var generator = SeededGenerator(seed: 42)

@@ -44,6 +44,38 @@ import Testing
         #expect(try scratch.probe("out.h265", "v", "stream=pix_fmt").first == format)
     }
 
+    /// What cameras give, YUY2, is the same stream as its samples in planes, as it is and scaled.
+    @Test(arguments: [[], ["--size", "160x120", "--fit", "stretch"], ["--size", "200x300"]])
+    func packedPicturesAreEncodedAsPlanesAre(options: [String]) throws {
+        let scratch = try Scratch()
+        let size = "320x180"
+        for format in ["yuyv422", "yuv422p"] {
+            let raw = ["-pix_fmt", format, "-f", "rawvideo", scratch.path("\(format).raw")]
+            try scratch.generate("testsrc2=size=\(size):rate=25:duration=0.4,format=yuv422p", raw)
+            let input = ["--input-format", "rawvideo", "--input-size", size, "--input-fps", "25"]
+            try scratch.encode(
+                ["\(format).raw", "-o", "\(format).h265", "--chroma", "4:2:2", "--device", "software"] + options
+                    + input + ["--input-pixel-format", format, "--qp", "20", "--preset", "ultrafast"]
+            )
+        }
+        let hashes = try scratch.frameHashes("yuyv422.h265")
+        #expect(hashes.count == 10)
+        #expect(try hashes == scratch.frameHashes("yuv422p.h265"))
+        #expect(try scratch.probe("yuyv422.h265", "v", "stream=pix_fmt").first == "yuv422p")
+    }
+
+    /// Chroma of 4:2:2 is where the left one of two luma samples is; between both, pictures would differ by 37 dB.
+    @Test func redGreenAndBlueBecome422AsByFFmpeg() throws {
+        let scratch = try Scratch()
+        let raw = ["-c:v", "rawvideo", scratch.path("rgb.nut")]
+        try scratch.generate("testsrc2=size=320x180:rate=25:duration=0.2,format=bgr24", raw)
+        let options = ["--chroma", "4:2:2", "--qp", "1", "--device", "software", "--preset", "ultrafast"]
+        try scratch.encode(["rgb.nut", "-o", "out.h265"] + options)
+        let scale = "scale=flags=bicubic+accurate_rnd+full_chroma_int:out_color_matrix=smpte170m:out_range=tv"
+        let filter = "\(scale):out_h_chr_pos=0,format=yuv422p"
+        #expect(try scratch.worstPSNR("rgb.nut", "out.h265", filter: filter) > 55)
+    }
+
     /// x265 predicts from memory that it never wrote where a picture is one block. The C library fills such memory.
     @Test(arguments: ["16x16", "32x32", "48x48", "64x64"], [85, 255])
     func smallPicturesAreWhatTheyWere(size: String, filling: Int) throws {

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// `chroma_format_idc`: how densely the chroma planes are sampled.
+/// `chroma_format_idc`: the chroma subsampling.
 public enum ChromaFormat: UInt32, Sendable, Hashable, CaseIterable, Comparable {
     /// 4:0:0, luma only.
     case monochrome = 0
-    /// 4:2:0, half the width and half the height.
+    /// 4:2:0, chroma with half the width and half the height.
     case yuv420 = 1
-    /// 4:2:2, half the width.
+    /// 4:2:2, chroma with half the width.
     case yuv422 = 2
-    /// 4:4:4, full size.
+    /// 4:4:4, chroma with full size.
     case yuv444 = 3
 
-    /// Whether the first has less chroma than the second.
+    /// Returns whether the first format has fewer chroma samples than the second.
     public static func < (first: ChromaFormat, second: ChromaFormat) -> Bool { first.rawValue < second.rawValue }
 
-    /// `SubWidthC`: luma samples for each chroma sample in a row; 1 for monochrome.
+    /// `SubWidthC`: the number of luma samples per chroma sample in a row; 1 for monochrome.
     public var horizontalSubsampling: Int { self == .yuv420 || self == .yuv422 ? 2 : 1 }
-    /// `SubHeightC`: luma samples for each chroma sample in a column; 1 for monochrome.
+    /// `SubHeightC`: the number of luma samples per chroma sample in a column; 1 for monochrome.
     public var verticalSubsampling: Int { self == .yuv420 ? 2 : 1 }
 
-    /// The name in the field, for example `4:2:0`.
+    /// The number of luma and chroma samples in a picture of that many luma samples, a multiple of four.
+    public func sampleCount(luma: Int) -> Int {
+        self == .monochrome ? luma : luma + 2 * luma / (horizontalSubsampling * verticalSubsampling)
+    }
+
+    /// The common name, for example `4:2:0`.
     public var name: String {
         switch self {
         case .monochrome: "4:0:0"
@@ -30,11 +35,11 @@ public enum ChromaFormat: UInt32, Sendable, Hashable, CaseIterable, Comparable {
     }
 }
 
-/// Width and height in luma samples.
+/// A width and height in luma samples.
 public struct PictureSize: Hashable, Sendable {
-    /// Luma samples in a row.
+    /// The width in luma samples.
     public var width: Int
-    /// Luma samples in a column.
+    /// The height in luma samples.
     public var height: Int
 
     /// Makes a size of `width` by `height` luma samples.
@@ -46,12 +51,12 @@ public struct PictureSize: Hashable, Sendable {
 
 /// A positive fraction in lowest terms: a frame rate in frames per second or a sample aspect ratio.
 public struct PositiveRatio: Hashable, Sendable {
-    /// The dividend, at least 1.
+    /// The numerator, at least 1.
     public let numerator: Int
-    /// The divisor, at least 1.
+    /// The denominator, at least 1.
     public let denominator: Int
 
-    /// Reduces the fraction; nil unless both numbers are at least 1.
+    /// Makes the reduced fraction; nil unless both numbers are at least 1.
     public init?(_ numerator: Int, _ denominator: Int) {
         guard numerator > 0, denominator > 0 else { return nil }
         var (divisor, rest) = (numerator, denominator)
@@ -61,16 +66,16 @@ public struct PositiveRatio: Hashable, Sendable {
     }
 }
 
-/// What sample values mean as colour, in the code points of ITU-T H.273 that H.264 and HEVC carry in their VUI.
+/// The colour description of samples, as code points of ITU-T H.273, which the VUI of H.264 and HEVC contains.
 public struct ColourCodePoints: Hashable, Sendable {
-    /// `colour_primaries`, 0...255: 1 is BT.709, 9 is BT.2020, 2 unspecified.
+    /// `colour_primaries`, 0...255: 1 is BT.709, 9 is BT.2020, 2 is unspecified.
     public var colourPrimaries: UInt32
-    /// `transfer_characteristics`, 0...255: 1 is BT.709, 16 is PQ, 18 is HLG, 2 unspecified.
+    /// `transfer_characteristics`, 0...255: 1 is BT.709, 16 is PQ, 18 is HLG, 2 is unspecified.
     public var transferCharacteristics: UInt32
-    /// `matrix_coefficients`, 0...255: 1 is BT.709, 5 and 6 are BT.601, 9 is BT.2020, 2 unspecified.
+    /// `matrix_coefficients`, 0...255: 1 is BT.709, 5 and 6 are BT.601, 9 is BT.2020, 2 is unspecified.
     public var matrixCoefficients: UInt32
 
-    /// Makes a description; each part is unspecified unless given.
+    /// Makes a colour description; all parts are unspecified by default.
     public init(
         colourPrimaries: UInt32 = 2,
         transferCharacteristics: UInt32 = 2,
@@ -91,18 +96,18 @@ public struct ColourCodePoints: Hashable, Sendable {
 
 /// Offsets from the edges of a picture: frame cropping, the conformance window or the default display window.
 ///
-/// Units are those of the element: chroma samples, doubled in height for H.264 streams that may have fields.
+/// The unit is that of the element: chroma samples, doubled in height for H.264 streams that may have fields.
 public struct WindowOffsets: Hashable, Sendable {
-    /// From the left edge.
+    /// The offset from the left edge.
     public var left: UInt32
-    /// From the right edge.
+    /// The offset from the right edge.
     public var right: UInt32
-    /// From the top edge.
+    /// The offset from the top edge.
     public var top: UInt32
-    /// From the bottom edge.
+    /// The offset from the bottom edge.
     public var bottom: UInt32
 
-    /// Makes offsets; an edge that is not given stays.
+    /// Makes offsets; all are zero by default.
     public init(left: UInt32 = 0, right: UInt32 = 0, top: UInt32 = 0, bottom: UInt32 = 0) {
         self.left = left
         self.right = right

@@ -5,26 +5,24 @@ internal import Dispatch
 internal import MediaTypes
 internal import Synchronization
 
-/// The client's end of the ring: takes coded data out of memory that the helper writes.
+/// The client's end of the ring: reads coded data from memory that the helper writes.
 struct CodedRing: Sendable {
     private let mapping: SharedMapping
 
     init(_ mapping: SharedMapping) { self.mapping = mapping }
 
-    /// The size of a ring: room for two frames that are as large as their pictures, and at least 1 MiB. Memory is used
-    /// only as far as it was ever written.
+    /// The size of a ring: room for two frames that are as large as their pictures, and at least 1 MiB. Memory is only
+    /// allocated as far as it was written.
     static func byteCount(for configuration: EncoderConfiguration) -> Int {
         let sides = 1...PixelBuffer.maximumDimension
         guard sides.contains(configuration.width), sides.contains(configuration.height) else { return 1 << 20 }
-        let chroma = configuration.chromaFormat
-        let luma = configuration.width * configuration.height
-        let samples = luma + 2 * luma / (chroma.horizontalSubsampling * chroma.verticalSubsampling)
+        let samples = configuration.chromaFormat.sampleCount(luma: configuration.width * configuration.height)
         return max(1 << 20, samples * (configuration.bitDepth > 8 ? 4 : 2))
     }
 
-    /// Copies data out, so that the helper can change them no more and their place is free again.
+    /// Copies data, so that the helper can no longer change it and its space is free again.
     ///
-    /// - Throws: `malformedData` if they do not lie in the ring.
+    /// - Throws: `malformedData` if the data is not in the ring.
     func data(offset: Int, byteCount: Int) throws(MediaError) -> CodedData {
         guard (0...mapping.byteCount).contains(offset), (0...mapping.byteCount - offset).contains(byteCount) else {
             throw MediaError(
@@ -38,41 +36,42 @@ struct CodedRing: Sendable {
     }
 }
 
-/// What the helper has: frames that have not come out, and pictures that it still reads. Holds every message of the
-/// helper against that.
+/// The frames that the helper has not returned, and the pictures that it still reads. Every message of the helper is
+/// checked against this state.
 ///
-/// A frame that was given is either outstanding or was given to the output, never both and never neither. Nothing comes
-/// out any more after ``settle()``, ``close()`` or an error that was given to the output, so both sets are final then.
+/// A submitted frame is either outstanding or was passed to the output, never both and never neither. After
+/// ``settle()``, ``close()`` or an error that was passed to the output, no frame is returned any more, so both sets are
+/// final.
 final class FrameLedger: Sendable {
     fileprivate struct State {
         weak var link: HelperLink?
         var properties: EncoderProperties?
-        /// Whether nothing is given to the session any more.
+        /// Whether nothing is passed to the session any more.
         var isClosed = false
-        /// Why: what the session was told, or would have been.
+        /// The error that the session received, or would have received.
         var failure: MediaError?
-        /// Frames that were given, and have not come out.
+        /// The frames that were submitted and not returned.
         var outstanding: Set<Int64> = []
-        /// Pictures that the helper reads, by frame.
+        /// The pictures that the helper reads, by frame.
         var lent: [Int64: PixelBuffer] = [:]
-        /// How many frames were taken out of the ring.
+        /// The number of frames that were taken from the ring.
         var taken: UInt64 = 0
-        /// Frames that were given without waiting for the answer, in their order, as they will be told of.
+        /// The frames that were submitted without waiting for the answer, in order, with the values to report.
         var unanswered: [TakenFrame] = []
-        /// Whether somebody waits until fewer are unanswered.
+        /// Whether a thread waits for fewer unanswered frames.
         var isRoomAwaited = false
     }
 
-    /// How many frames may be unanswered. It is less than a helper allows.
+    /// The maximum number of unanswered frames, less than a helper allows.
     private static let mostUnanswered = 8
 
     private let ring: CodedRing
-    /// Called under the lock; it never blocks, and asks nothing of the ledger.
+    /// Called under the lock; it never blocks and does not call the ledger.
     private let output: @Sendable (EncoderOutput) -> Void
-    /// Called for frames that were given without waiting, under the same conditions.
+    /// Called for frames that were submitted without waiting, under the same conditions.
     private let tellTaken: (@Sendable (TakenFrame) -> Void)?
     private let state = Mutex(State())
-    /// Signalled when fewer frames are unanswered, or none will be answered any more.
+    /// Signalled when fewer frames are unanswered, or when no further answer will come.
     private let room = DispatchSemaphore(value: 0)
 
     init(
@@ -85,16 +84,16 @@ final class FrameLedger: Sendable {
         self.output = output
     }
 
-    /// Names the link, to which room in the ring is given back.
+    /// Sets the link to which space in the ring is returned.
     func connect(_ link: HelperLink) { state.withLock { $0.link = link } }
 
-    /// From here on frames may come out.
+    /// Allows frames to be returned from here on.
     func open(_ properties: EncoderProperties) { state.withLock { $0.properties = properties } }
 
-    /// From here on nothing is given to the session: a call has failed, and what has not come out by now is lost.
+    /// Ends the output to the session: a call has failed, and frames that were not returned are lost.
     func settle() { state.withLock { $0.isClosed = true } }
 
-    /// The same, and nobody cares for the pictures any more.
+    /// Ends the output to the session and releases the pictures.
     func close() {
         let lent = state.withLock { state in
             state.isClosed = true
@@ -104,7 +103,7 @@ final class FrameLedger: Sendable {
         withExtendedLifetime(lent) {}
     }
 
-    /// Notes a frame that is about to be given.
+    /// Records a frame that is about to be submitted.
     func lend(_ picture: PixelBuffer, _ number: Int64) {
         state.withLock { state in
             state.outstanding.insert(number)
@@ -112,9 +111,9 @@ final class FrameLedger: Sendable {
         }
     }
 
-    /// What the link is to know of frames that are given without waiting.
+    /// Returns the link's handlers for frames that are submitted without waiting.
     ///
-    /// - Parameter patience: How long their answers are waited for.
+    /// - Parameter patience: The deadline for their answers.
     func frames(within patience: Duration) -> HelperLink.Frames {
         HelperLink.Frames(
             patience: patience,
@@ -123,8 +122,8 @@ final class FrameLedger: Sendable {
         )
     }
 
-    /// Notes that a frame's answer is to come; waits before if there are as many as may be, until half of them have come
-    /// or the link says that none will.
+    /// Records that the answer to a frame is pending. If the maximum number is reached, first waits until half of them
+    /// are answered or the link reports that none will be.
     func expectAnswer(to frame: TakenFrame) {
         while true {
             let isNoted = state.withLock { state in
@@ -140,17 +139,17 @@ final class FrameLedger: Sendable {
         }
     }
 
-    /// Tells of a frame that the helper has taken; of one whose answer was waited for, too.
+    /// Reports a frame that the helper has accepted, including one whose answer was awaited.
     func tell(_ frame: TakenFrame) {
         state.withLock { state in
             if !state.isClosed { tellTaken?(frame) }
         }
     }
 
-    /// Takes the answer to a frame that was given without waiting.
+    /// Handles the answer to a frame that was submitted without waiting.
     ///
-    /// - Returns: Whether it is one: frames are answered in their order, before what was asked after them.
-    /// - Throws: `malformedData` if it is the answer to another order.
+    /// - Returns: Whether it is such an answer: frames are answered in order, before later orders.
+    /// - Throws: `malformedData` if it answers another order.
     private func answer(_ message: HelperMessage) throws(MediaError) -> Bool {
         guard let first = state.withLock({ $0.unanswered.first }) else { return false }
         switch message {
@@ -170,15 +169,15 @@ final class FrameLedger: Sendable {
         return true
     }
 
-    /// What has become of the encoder, if it has failed.
+    /// The error of the encoder, if it has failed.
     var failure: MediaError? { state.withLock { $0.failure } }
 
-    /// The frames that have not come out.
+    /// The frames that were not returned.
     var outstanding: Set<Int64> { state.withLock { $0.outstanding } }
 
-    /// The encoder has failed, and the session is told.
+    /// Fails the encoder and reports the error to the session.
     ///
-    /// - Parameter keepsPictures: Whether the helper may still read pictures; they are free when it is gone.
+    /// - Parameter keepsPictures: Whether the helper may still read pictures; they are released when it has ended.
     func fail(_ error: MediaError, keepsPictures: Bool = false) {
         let (lent, isRoom) = state.withLock { state in
             if !state.isClosed { output(.failed(error)) }
@@ -191,10 +190,10 @@ final class FrameLedger: Sendable {
         withExtendedLifetime(lent) {}
     }
 
-    /// Takes a message that answers no order.
+    /// Handles a message that answers no order.
     ///
-    /// - Returns: Whether the helper has less to do now: a frame came out, or a picture came back.
-    /// - Throws: `malformedData` if it does not fit to what the helper was given.
+    /// - Returns: Whether the helper made progress: a frame or a picture was returned.
+    /// - Throws: `malformedData` if it does not match what the helper was given.
     func handle(_ message: HelperMessage) throws(MediaError) -> Bool {
         switch message {
         case .coded(let notice): return try take(notice)
@@ -210,7 +209,7 @@ final class FrameLedger: Sendable {
 
     /// Takes a picture back.
     ///
-    /// - Returns: Whether the helper had it; after the end that does not matter.
+    /// - Returns: Whether the helper had it; after the end, this does not matter.
     /// - Throws: `malformedData` if the helper did not have it.
     @discardableResult
     func release(_ number: Int64) throws(MediaError) -> Bool {
@@ -221,7 +220,7 @@ final class FrameLedger: Sendable {
         return picture != nil
     }
 
-    /// - Returns: Whether the frame came out; after the end none does.
+    /// - Returns: Whether the frame was returned; after the end, none is.
     private func take(_ notice: CodedNotice) throws(MediaError) -> Bool {
         let (isKnown, properties, isClosed) = state.withLock { state in
             (state.outstanding.contains(notice.number), state.properties, state.isClosed)
@@ -262,9 +261,9 @@ final class FrameLedger: Sendable {
 }
 
 extension FrameLedger.State {
-    /// Notes that a wait for fewer unanswered frames is over if there are so many.
+    /// Ends a wait for at most that many unanswered frames.
     ///
-    /// - Returns: Whether somebody waited for that.
+    /// - Returns: Whether a thread was waiting for it.
     fileprivate mutating func endWait(atMost most: Int) -> Bool {
         guard isRoomAwaited, unanswered.count <= most else { return false }
         isRoomAwaited = false
@@ -273,7 +272,7 @@ extension FrameLedger.State {
 }
 
 extension FormatDescription {
-    /// What a stream of that codec and size cannot be, or `nil`.
+    /// Returns the reason why the description cannot belong to a stream of that codec and size; `nil` if it can.
     func reasonAgainst(codec: VideoCodec, width: Int, height: Int) -> String? {
         guard self.codec == codec else { return "encodes \(self.codec.rawValue) instead of \(codec.rawValue)" }
         guard (self.width, self.height) == (width, height) else {

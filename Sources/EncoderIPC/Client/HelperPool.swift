@@ -33,11 +33,11 @@ public final class HelperPool: Sendable {
     /// The default pool of sessions: one encoder per helper, no spare.
     public static let standard = HelperPool(unchecked: .init())
 
-    /// What the pool does.
+    /// The options of the pool.
     public let options: Options
 
     private struct State {
-        /// Helpers that several encoders share. They live as long as their encoders.
+        /// The helpers that several encoders share. They exist as long as their encoders.
         var shared: [Shared] = []
         var spare: HelperHost?
     }
@@ -68,15 +68,15 @@ public final class HelperPool: Sendable {
 
     deinit { state.withLock { $0.spare?.close() } }
 
-    /// The process of the spare helper, once it runs.
+    /// The process ID of the spare helper, once it runs.
     var spareProcessID: Int32? { state.withLock { $0.spare?.processID } }
 
-    /// Opens a connection to a helper that has greeted.
+    /// Opens a connection to a helper that has sent its greeting.
     ///
     /// - Parameters:
-    ///   - patience: How long a helper may take to start.
-    ///   - logger: Takes what the helper logs if it has one encoder only; `nil` leaves it to the pool.
-    /// - Throws: `unavailable` if there is no helper program or it cannot be run, `deadlineExceeded`, `outOfMemory`, and
+    ///   - patience: The deadline for the start of a helper.
+    ///   - logger: Receives the log of the helper if it has only one encoder; `nil` leaves it to the pool.
+    /// - Throws: `unavailable` if there is no helper program or it cannot be run, `deadlineExceeded`, `outOfMemory`, or
     ///   the end of the helper.
     func connect(
         _ handlers: HelperLink.Handlers,
@@ -93,7 +93,7 @@ public final class HelperPool: Sendable {
         }
     }
 
-    /// A helper in which a place is kept for one more encoder.
+    /// Returns a helper with a reserved place for one more encoder.
     private func place(_ logger: Logger?) throws(MediaError) -> HelperHost {
         let limit = options.encodersPerHelper
         let log = limit > 1 ? nil : logger.map { logger in { @Sendable line in Self.log(line, to: logger) } }
@@ -103,8 +103,14 @@ public final class HelperPool: Sendable {
                 return host
             }
             let spare = state.spare.take()
-            let host = if let spare, spare.reserve(limit: limit) { spare } else { try start(reserving: limit) }
-            if let log { host.setLog(log) }
+            let host: HelperHost
+            if let spare, spare.reserve(limit: limit) {
+                host = spare
+                if let log { spare.setLog(log) }
+            } else {
+                host = try start(log: log ?? options.log)
+                _ = host.reserve(limit: limit)
+            }
             if limit > 1 { state.shared.append(Shared(host: host)) }
             return host
         }
@@ -112,14 +118,8 @@ public final class HelperPool: Sendable {
         return host
     }
 
-    private func start(reserving limit: Int) throws(MediaError) -> HelperHost {
-        let host = try start()
-        _ = host.reserve(limit: limit)
-        return host
-    }
-
-    private func start() throws(MediaError) -> HelperHost {
-        try HelperHost.start(path: try HelperLocation.find(options.path), log: options.log)
+    private func start(log: @escaping @Sendable (HelperLogLine) -> Void) throws(MediaError) -> HelperHost {
+        try HelperHost.start(path: try HelperLocation.find(options.path), log: log)
     }
 
     /// Starts a spare if one is to be kept and there is none. Errors are ignored here and reported to callers that need
@@ -127,7 +127,7 @@ public final class HelperPool: Sendable {
     private func keepSpare() {
         guard options.keepsSpare else { return }
         state.withLock { state in
-            if state.spare?.isOpen != true { state.spare = try? start() }
+            if state.spare?.isOpen != true { state.spare = try? start(log: options.log) }
         }
     }
 
@@ -136,7 +136,7 @@ public final class HelperPool: Sendable {
     private static func logToSwiftLog(_ line: HelperLogLine) { log(line, to: logger) }
 
     private static func log(_ line: HelperLogLine, to logger: Logger) {
-        // What libraries and drivers write to standard error has no level.
+        // Output of libraries and drivers to standard error has no level.
         logger.log(level: line.level.flatMap { Logger.Level(rawValue: $0) } ?? .info, "\(line.text)")
     }
 }

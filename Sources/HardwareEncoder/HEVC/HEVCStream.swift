@@ -4,8 +4,8 @@ internal import BitstreamSyntax
 internal import GOPPlanning
 internal import MediaTypes
 
-/// What an HEVC stream is, as far as that is decided before its first picture: profile, tier, level and parameter sets,
-/// all derived from what was asked for and from what the encoder can do.
+/// The properties of an HEVC stream that are determined before its first picture: profile, tier, level and parameter
+/// sets, derived from the request and the capabilities of the encoder.
 struct HEVCStream: CodedStream {
     typealias Coder = HEVCCoder
 
@@ -23,8 +23,8 @@ struct HEVCStream: CodedStream {
     let picture: HEVCPictureParameterSet
     let adjustments: [Adjustment]
 
-    /// Picture order counts wrap at this many bits: enough for any group of B-frames, and so few that slice headers stay
-    /// short. Long-term references are named with all bits.
+    /// The number of bits at which picture order counts wrap: enough for any group of B-frames, and small enough for
+    /// short slice headers. Long-term references are identified with all bits.
     static let orderCountBits = 8
 
     init(
@@ -64,10 +64,10 @@ struct HEVCStream: CodedStream {
     var codedSize: PictureSize { sequence.codedSize }
     var initialQuantizer: Int { 26 + Int(picture.initQpMinus26) }
 
-    /// The sequence's parameters have no conformance window: drivers that write headers crop to the size of the context.
+    /// The sequence parameters have no conformance window: drivers that write headers crop to the size of the context.
     func contextSize(hasPackedHeaders: Bool) -> PictureSize { hasPackedHeaders ? codedSize : sequence.displaySize }
 
-    /// That of the profile in Main and Main 10, else that of the configuration.
+    /// The format of the profile for Main and Main 10, otherwise that of the configuration.
     static func pixelFormat(_ profile: VideoProfile, _ configuration: EncoderConfiguration) -> PixelFormat {
         let isExtended = profile.isRangeExtension
         let depth = isExtended ? configuration.bitDepth : profile.maximumBitDepth
@@ -75,12 +75,10 @@ struct HEVCStream: CodedStream {
         return format == .i420 ? .nv12 : format ?? .nv12
     }
 
-    /// Somewhat more than the samples themselves have; what is larger is sent again with a larger buffer. Slices have
-    /// headers, and constant rates are filled up.
+    /// Slightly more than the size of the samples; a larger picture is submitted again with a larger buffer. Slices
+    /// have headers, and constant bitrates add filler data.
     var largestPicture: Int {
-        let chroma = sequence.chromaFormatIdc
-        let luma = codedSize.width * codedSize.height
-        let samples = luma + 2 * luma / (chroma.horizontalSubsampling * chroma.verticalSubsampling)
+        let samples = sequence.chromaFormatIdc.sampleCount(luma: codedSize.width * codedSize.height)
         return samples * sequence.lumaBitDepth / 8 * 25 / 24 + (rateLimit?.bufferSize ?? 0) / 8 + 65536
     }
 
@@ -96,7 +94,7 @@ struct HEVCStream: CodedStream {
 // MARK: - Profile and level
 
 extension HEVCStream {
-    /// The profile that was asked for, else that of the bit depth.
+    /// Returns the requested profile, otherwise the one for the bit depth.
     static func profile(
         _ configuration: EncoderConfiguration,
         among profiles: [VideoProfile]
@@ -134,7 +132,7 @@ extension HEVCStream {
         Self.takes(level, configuration, tools, Self.highestRate(configuration, rateLimit))
     }
 
-    /// Whether a level takes size and rate, and so many pictures beside the current one and slices.
+    /// Returns whether a level allows the size, rate, number of other pictures in the buffer and number of slices.
     private static func takes(
         _ level: HEVCLevel,
         _ configuration: EncoderConfiguration,
@@ -150,8 +148,8 @@ extension HEVCStream {
             && level.reasonAgainst(rate, in: configuration.leastHEVCProfile) == nil
     }
 
-    /// The level that was asked for, else the lowest that takes the size, the rate, the slices and the pictures that are
-    /// kept, in the Main tier if there is one.
+    /// Returns the requested level, otherwise the lowest one for the size, rate, slices and reference pictures, in the
+    /// Main tier if possible.
     private static func level(
         _ configuration: EncoderConfiguration,
         _ traits: StreamTraits,
@@ -195,7 +193,8 @@ extension HEVCStream {
         set.vpsMaxSubLayersMinus1 = UInt32(clamping: upperLayers)
         set.profileTierLevel = general
         set.profileTierLevel.subLayers = Array(repeating: .init(), count: upperLayers)
-        // What the highest layer needs is enough for those below, of whose pictures it has all.
+        // The requirements of the highest layer suffice for the lower layers, because it includes all of their
+        // pictures.
         set.subLayerOrdering.isPresentForEachSubLayer = false
         set.subLayerOrdering.subLayers[0].maxDecPicBufferingMinus1 = UInt32(clamping: traits.referenceFrames)
         set.subLayerOrdering.subLayers[0].maxNumReorderPics = UInt32(clamping: traits.reorderDepth)
@@ -244,7 +243,7 @@ extension HEVCStream {
         var set = HEVCPictureParameterSet()
         set.signDataHidingEnabledFlag = tools.hidesSigns
         set.numRefIdxL0DefaultActiveMinus1 = UInt32(clamping: traits.activeReferences[0] - 1)
-        // Without B pictures list 1 is that of P pictures, if they have one.
+        // Without B pictures, list 1 belongs to P pictures, if they have one.
         let ofP = min(tools.generalizedList1Limit, traits.activeReferences[0])
         let list1 = traits.reorderDepth == 0 && ofP > 0 ? ofP : traits.activeReferences[1]
         set.numRefIdxL1DefaultActiveMinus1 = UInt32(clamping: list1 - 1)
@@ -272,12 +271,12 @@ extension HEVCStream {
             numUnitsInTick: UInt32(clamping: rate.denominator),
             timeScale: UInt32(clamping: rate.numerator)
         )
-        // The rates of sub-layers would each have to be kept to.
+        // With sub-layers, each of their rates would have to be observed.
         if let rateLimit, traits.sendsTiming, traits.temporalLayers == 1 {
             let isConstant = if case .constantBitRate = configuration.rateControl { true } else { false }
             let isFixed = !configuration.isFrameRateVariable
             usability.hrd = referenceDecoder(rateLimit, isConstant: isConstant, isFixed: isFixed)
-            // Order counts go up by one from picture to picture. Said also because Mesa reads an HRD only behind this.
+            // The order count increases by one per picture. It is also set because Mesa parses an HRD only after it.
             if isFixed { usability.timing?.numTicksPocDiffOneMinus1 = 0 }
         }
         return usability
@@ -290,7 +289,7 @@ extension HEVCStream {
     ) -> HEVCReferenceDecoder {
         var common = HEVCReferenceDecoder.Common()
         common.nalHrdParametersPresentFlag = true
-        // Buffering periods begin with IDR pictures, which may be as far apart as a session is long.
+        // Buffering periods begin with IDR pictures, whose distance can be as long as a session.
         common.auCpbRemovalDelayLengthMinus1 = 31
         let scaled = limit.scaled
         (common.bitRateScale, common.cpbSizeScale) = (scaled.rateScale, scaled.sizeScale)
@@ -299,8 +298,8 @@ extension HEVCStream {
         schedule.cpbSizeValueMinus1 = scaled.size - 1
         schedule.cbrFlag = isConstant
         var layer = HEVCReferenceDecoder.SubLayer()
-        // Not the general flag, which says it of the whole stream and from which the other follows (HEVC E.3.2): Mesa does
-        // not infer it, and reads everything behind it one element too early.
+        // Not the general flag, which applies to the whole stream and implies this one (HEVC E.3.2): Mesa does not
+        // infer this one and parses everything after it one element too early.
         layer.fixedPicRateWithinCvsFlag = isFixed
         layer.nalSchedules = [schedule]
         var decoder = HEVCReferenceDecoder()

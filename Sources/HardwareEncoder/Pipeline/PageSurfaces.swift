@@ -3,38 +3,38 @@
 internal import MediaTypes
 internal import VAAPI
 
-/// Pages of pixel buffer pools that are surfaces of a driver (`VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR`): told to it once, and
-/// read where they lie with every picture that comes in them.
+/// The driver's surfaces for pages of pixel buffer pools (`VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR`). Pages are imported
+/// once and read in place for every picture in them.
 ///
-/// The kernel wants whole pages that the process may write to, as those of a pool are. A surface keeps its pages. Those that
-/// a pool has freed go with the encoder, or when others take their place here.
+/// The kernel requires whole pages that the process may write to, as those of a pool are. A surface retains its pages.
+/// Pages that a pool has freed are released with the encoder, or when others replace them here.
 struct PageSurfaces: ~Copyable {
     private let display: Display
     private let columns: Int
     private let rows: Int
     private let format: FourCC
-    /// More than a pool has in use at a time, and as much as that may be.
+    /// The limit exceeds the number of pages that a pool uses at a time, and bounds their size.
     private var surfaces = RecentValues<ObjectIdentifier, Surface>(limit: 64, byteLimit: 256 << 20)
 
     /// - Parameters:
-    ///   - display: Where the surfaces are.
-    ///   - request: What surfaces that need no import are like: they have whole macroblocks.
+    ///   - display: The display of the surfaces.
+    ///   - request: The properties of surfaces without import, which consist of whole macroblocks.
     init(_ display: consuming Display, _ request: SurfaceRequest) {
         self.display = display
         (columns, rows) = (request.width, request.height)
         format = request.format ?? .nv12
     }
 
-    /// The surface of a picture.
+    /// Returns the surface of a picture.
     ///
-    /// - Returns: `nil` for a picture that is in no pages of a pool, or lies in them otherwise than in surfaces.
-    /// - Throws: if the driver does not take the pages.
+    /// - Returns: `nil` for a picture that is not in pages of a pool, or whose layout differs from that of surfaces.
+    /// - Throws: An error if the driver refuses the pages.
     mutating func surface(_ buffer: PixelBuffer) throws(MediaError) -> Surface? {
         guard buffer.format.lies(as: format) else { return nil }
         let pages = buffer.pages { pages in
-            guard buffer.format.is420 else { return }
-            // Beyond the surface's last column, too, for other encoders may have larger blocks.
-            let columns = (pages.planes.map(\.bytesPerRow).min() ?? 0) / buffer.format.bytesPerSample
+            guard buffer.format.isYCbCr else { return }
+            // Also beyond the surface's last column, because other encoders may have larger blocks.
+            let columns = (pages.planes.map(\.bytesPerRow).min() ?? 0) / buffer.format.arrangement.luma.step
             writable(pages).extend(width: buffer.width, height: buffer.height, columns: columns, rows: rows)
         }
         guard let pages else { return nil }

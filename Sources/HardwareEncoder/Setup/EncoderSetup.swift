@@ -5,24 +5,25 @@ internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
 
-/// Everything that is settled about an encoder before anything of it is created: ``DeviceSetup``, and the stream that
-/// comes of it.
+/// The complete setup of an encoder, determined before anything of it is created: its ``DeviceSetup`` and the resulting
+/// stream.
 struct EncoderSetup<Stream: CodedStream>: Sendable {
     var device: DeviceSetup
     var stream: Stream
 }
 
 extension EncoderSetup {
-    /// Settles everything about an encoder.
+    /// Determines the setup of an encoder.
     ///
     /// - Parameters:
-    ///   - configuration: A validated one.
-    ///   - capabilities: What the driver says of each profile and entrypoint that it encodes with; those of other
-    ///     codecs are passed over.
-    ///   - vendor: What the driver calls itself.
-    ///   - maximumReorderDepth: How many pictures may be coded before one and shown after it; `nil` for any number.
-    /// - Throws: `unsupported` or `invalidArgument`, with what the driver has, if it cannot do what was asked for in a
-    ///   way that is still that.
+    ///   - configuration: A validated configuration.
+    ///   - capabilities: The driver's capabilities for each encoding profile and entrypoint; those of other codecs are
+    ///     ignored.
+    ///   - vendor: The driver's vendor string.
+    ///   - maximumReorderDepth: The maximum number of pictures that are coded before a picture and shown after it;
+    ///     `nil` for any number.
+    /// - Throws: `unsupported` or `invalidArgument`, with the driver's capabilities, if it cannot satisfy the request
+    ///   even with adjustments.
     init(
         _ configuration: EncoderConfiguration,
         capabilities: [EncodeCapabilities],
@@ -34,7 +35,7 @@ extension EncoderSetup {
         let ours = capabilities.filter { $0.videoProfile(Stream.self) != nil }
         var settled: [Self] = []
         var failures: [MediaError] = []
-        // The full encoder comes first, so that it is taken if both do the same.
+        // The full encoder comes first, so that it is used if both are equivalent.
         for entrypoint in try Self.entrypoints(ours, configuration.hardware.lowPower, among: capabilities) {
             do throws(MediaError) {
                 let candidates = ours.filter { $0.entrypoint == entrypoint }
@@ -50,7 +51,7 @@ extension EncoderSetup {
         self = best
     }
 
-    /// The entrypoints that may be used, the one to prefer first.
+    /// Returns the entrypoints that may be used, preferred one first.
     private static func entrypoints(
         _ ours: [EncodeCapabilities],
         _ lowPower: HardwareEncoderOptions.LowPower,
@@ -93,7 +94,7 @@ extension EncoderSetup {
         )
     }
 
-    /// Settles one entrypoint.
+    /// Determines the setup for one entrypoint.
     private init(
         _ configuration: EncoderConfiguration,
         _ candidates: [EncodeCapabilities],
@@ -116,7 +117,7 @@ extension EncoderSetup {
         try settlement.check(format)
         var rate = try settlement.rate(limit: Stream.rateLimit(configuration))
         try settlement.checkFrameRate(rate)
-        // VA-API counts waves in macroblocks, whatever the codec (VAEncMiscParameterRIR); not all drivers do.
+        // VA-API counts waves in macroblocks for all codecs (VAEncMiscParameterRIR), but not all drivers do.
         let refreshed = blocks(ofSide: quirks.refreshBlock, configuration.width, configuration.height)
         let refresh = settlement.intraRefresh(
             columns: refreshed.columns,
@@ -133,12 +134,7 @@ extension EncoderSetup {
         let coded = blocks(ofSide: tools.blockSize, size.width, size.height)
         let slices = settlement.slices(limits, columns: coded.columns, rows: coded.rows)
         let regions = settlement.regionsOfInterest(rate)
-        var traits = StreamTraits(profiles: [profile])
-        traits.referenceFrames = structure.referenceCount
-        traits.reorderDepth = structure.reorderDepth
-        traits.activeReferences = [structure.list0Limit, structure.list1Limit]
-        traits.longTermReferences = structure.longTermReferences
-        traits.temporalLayers = structure.temporalLayers
+        var traits = StreamTraits(profiles: [profile], structure)
         traits.slices = slices.count
         traits.initialQuantizer = rate.quantizer
         traits.changesQuantizers = rate.mode != .cqp || regions.count > 0
@@ -170,21 +166,33 @@ extension EncoderSetup {
             quirks: quirks
         )
         device.supportedProperties = settlement.supportedProperties(device)
-        // The other codec has CABAC only.
+        // HEVC supports only CABAC.
         if Stream.codec != .h264 { device.supportedProperties.remove(.entropyMode) }
         self.init(device: device, stream: stream)
     }
 }
 
+extension StreamTraits {
+    /// Creates the traits of a stream with a structure.
+    fileprivate init(profiles: [VideoProfile], _ structure: GOPStructure) {
+        self.init(profiles: profiles)
+        referenceFrames = structure.referenceCount
+        reorderDepth = structure.reorderDepth
+        activeReferences = [structure.list0Limit, structure.list1Limit]
+        longTermReferences = structure.longTermReferences
+        temporalLayers = structure.temporalLayers
+    }
+}
+
 extension EncodeCapabilities {
-    /// The profile if it is one of the codec that is encoded here, with an entrypoint that encodes slices.
+    /// Returns the profile if it belongs to this encoder's codec and the entrypoint encodes slices.
     fileprivate func videoProfile<Stream: CodedStream>(_ stream: Stream.Type) -> VideoProfile? {
         guard entrypoint == .encSlice || entrypoint == .encSliceLowPower else { return nil }
         return Stream.profiles.first { Profile($0) == profile }
     }
 }
 
-/// How many blocks cover a picture.
+/// Returns the number of blocks that cover a picture.
 private func blocks(ofSide side: Int, _ width: Int, _ height: Int) -> (columns: Int, rows: Int) {
     ((width + side - 1) / side, (height + side - 1) / side)
 }

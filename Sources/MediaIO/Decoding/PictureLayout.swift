@@ -4,29 +4,29 @@ internal import BitstreamSyntax
 internal import CFFmpeg
 internal import MediaTypes
 
-/// Which pictures are wanted of a source.
+/// The pictures that a source has to return.
 struct PictureDemand: Equatable {
-    /// `nil` for the least that holds all colour of the source's.
+    /// The chroma format; `nil` for the smallest one that holds all colour of the source.
     var chromaFormat: ChromaFormat?
-    /// 10 or 12.
+    /// The maximum bit depth: 10 or 12.
     var maximumBitDepth: Int
 }
 
-/// What one of FFmpeg's pixel formats is, and which of ours takes its pictures.
+/// The properties of an FFmpeg pixel format, and the pixel format of this package for its pictures.
 struct PictureLayout: Equatable {
     /// FFmpeg's name, for example `yuv422p10le`.
     let name: String
-    /// Bits of each sample; the most if they differ.
+    /// The bit depth of the samples; the highest if components differ.
     let bitDepth: Int
-    /// The least that holds all its colour: monochrome for none, 4:4:4 for red, green and blue.
+    /// The smallest chroma format that holds all its colour: monochrome for none, 4:4:4 for red, green and blue.
     let chromaFormat: ChromaFormat
-    /// Whether it has chroma that lies as that of 4:2:0.
+    /// Whether it has chroma located as in 4:2:0.
     let hasChroma420: Bool
-    /// Whether samples are red, green and blue, or become so, as a palette's do.
+    /// Whether samples are red, green and blue, or are converted to that, as those of a palette.
     let isRGB: Bool
-    /// One of the old `yuvj` formats, whose name says full range.
+    /// Whether it is one of the deprecated `yuvj` formats, whose names imply full range.
     let isFullRangeYCbCr: Bool
-    /// Our format with the very same memory layout, if there is one.
+    /// The pixel format of this package with the same memory layout, if there is one.
     let equivalent: PixelFormat?
 
     private let format: AVPixelFormat
@@ -39,8 +39,8 @@ struct PictureLayout: Equatable {
         name = String(cString: text)
         let components = [descriptor.comp.0, descriptor.comp.1, descriptor.comp.2, descriptor.comp.3]
         bitDepth = components.prefix(Int(descriptor.nb_components)).map { Int($0.depth) }.max() ?? 8
-        // One bit per pixel is black and white without footroom, which only RGB states without a range; XYZ decodes
-        // to RGB.
+        // A one-bit format is black and white without headroom, which without a specified range only RGB expresses. XYZ
+        // is decoded to RGB.
         isRGB =
             has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL) || name.hasPrefix("mono") || name.hasPrefix("xyz")
         let isGray = descriptor.nb_components <= 2 && !isRGB
@@ -53,7 +53,7 @@ struct PictureLayout: Equatable {
             default: .yuv420
             }
         isFullRangeYCbCr = name.hasPrefix("yuvj")
-        // What an alpha plane adds behind the others, and what stands in the place of alpha, is not looked at.
+        // An alpha plane after the other planes, and bytes in the place of alpha, are ignored.
         equivalent =
             switch format {
             case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVA420P: .i420
@@ -72,22 +72,30 @@ struct PictureLayout: Equatable {
             }
     }
 
-    /// Whether its pictures can be handed out as they are. Red, green and blue can, and YUY2: they are converted later.
+    /// Returns whether pictures can be returned unchanged. YUY2 can, and red, green and blue can unless 4:2:2 is
+    /// demanded: they are converted later.
     func isWanted(_ demand: PictureDemand) -> Bool {
         guard let equivalent else { return false }
-        return [.bgra, .yuy2].contains(equivalent)
+        if equivalent == .bgra { return handsOutRGB(demand) }
+        return equivalent == .yuy2
             || equivalent.chromaFormat == chroma(demand) && equivalent.bitDepth == depth(demand)
     }
 
-    /// What a filter graph makes of it: the equivalent where that is wanted, else what loses least.
+    /// Returns the output format of a filter graph: the equivalent format if it meets the demand, otherwise the one
+    /// that loses least.
     func filtered(_ demand: PictureDemand) -> PixelFormat {
         if let equivalent, equivalent != .yuy2, isWanted(demand) { return equivalent }
-        if isRGB, bitDepth <= 8 { return .bgra }
+        if isRGB, bitDepth <= 8, handsOutRGB(demand) { return .bgra }
         return .preferred(chroma(demand), bitDepth: depth(demand)) ?? .i420
     }
 
-    /// Whether a filter graph turns red, green and blue into luma and chroma: there is no deeper RGB format than 8 bits.
+    /// Returns whether a filter graph converts red, green and blue to luma and chroma, for example because there is no
+    /// RGB format of more than 8 bits.
     func losesRGB(_ demand: PictureDemand) -> Bool { isRGB && filtered(demand).isYCbCr }
+
+    /// Returns whether red, green and blue are left to a later conversion. For 4:2:2, libswscale is better: it locates
+    /// chroma at the left luma sample of each pair, as 4:2:2 requires, and not between both.
+    private func handsOutRGB(_ demand: PictureDemand) -> Bool { demand.chromaFormat != .yuv422 }
 
     private func chroma(_ demand: PictureDemand) -> ChromaFormat {
         demand.chromaFormat ?? (chromaFormat == .monochrome ? .yuv420 : chromaFormat)

@@ -5,28 +5,30 @@ internal import CFFmpeg
 public import MediaTypes
 
 extension MediaSource {
-    /// How to read an input.
+    /// The options for reading an input.
     public struct Options: Sendable, Hashable {
         /// FFmpeg's name of the format, for example `mpegts`; `nil` to detect it.
         public var format: String?
         /// The format of raw video; required for raw video, not allowed otherwise.
         public var rawVideo: RawVideo?
-        /// Where to begin, from the start of the input, zero or above; zero of the output is here.
+        /// The start of the part to read, from the start of the input, zero or positive. It becomes time zero of the
+        /// output.
         public var start: MediaTime?
-        /// How much to read, above zero.
+        /// The duration of the part to read; must be positive.
         public var duration: MediaTime?
-        /// What to do with interlaced video.
+        /// The handling of interlaced video.
         public var deinterlacing: Deinterlacing
-        /// Threads of the decoder and of the filters; 0 for as many as there are processors.
+        /// The number of threads of the decoder and of the filters; 0 for one per processor.
         public var threads: Int
-        /// What luma and chroma come out with: 4:2:0, 4:2:2 or 4:4:4; `nil` for the least that holds all colour of the input.
-        /// Red, green and blue of 8 bits, and YUY2, come out as they are.
+        /// The chroma format of luma and chroma pictures: 4:2:0, 4:2:2 or 4:4:4; `nil` for the smallest one that holds
+        /// all colour of the input. Pictures of 8-bit red, green and blue (unless 4:2:2 is set), and of YUY2, are
+        /// returned unchanged.
         public var chromaFormat: ChromaFormat? = .yuv420
-        /// The most bits of each sample that pictures come out with, 10 or 12. Those of 9 to this many bits come out with 10
-        /// or 12.
+        /// The maximum bit depth of the pictures: 10 or 12. Sources of 9 or 10 bits are decoded to 10 bits, deeper ones
+        /// to this bit depth.
         public var maximumBitDepth = 10
 
-        /// Creates options; by default, reads everything and deinterlaces interlaced video.
+        /// Makes options; the defaults read everything and deinterlace interlaced video.
         public init(
             format: String? = nil,
             rawVideo: RawVideo? = nil,
@@ -45,14 +47,25 @@ extension MediaSource {
 
         var demand: PictureDemand { PictureDemand(chromaFormat: chromaFormat, maximumBitDepth: maximumBitDepth) }
 
-        /// - Throws: `invalidArgument`.
+        /// Checks the ranges of the options.
+        ///
+        /// - Throws: `invalidArgument` if one is out of range.
         func validate() throws(MediaError) {
             if chromaFormat == .monochrome {
-                throw MediaError(.invalidArgument, "chroma format", given: "4:0:0", allowed: "4:2:0, 4:2:2, 4:4:4")
+                throw MediaError(
+                    .invalidArgument,
+                    "the chroma format of the source is out of range",
+                    given: "4:0:0",
+                    allowed: "4:2:0, 4:2:2, 4:4:4"
+                )
             }
             if ![10, 12].contains(maximumBitDepth) {
-                let given = "\(maximumBitDepth)"
-                throw MediaError(.invalidArgument, "most bits of a sample", given: given, allowed: "10, 12")
+                throw MediaError(
+                    .invalidArgument,
+                    "the highest bit depth of the source is out of range",
+                    given: "\(maximumBitDepth)",
+                    allowed: "10, 12"
+                )
             }
             if let start, !start.isValid || start < .zero {
                 throw MediaError(
@@ -63,7 +76,12 @@ extension MediaSource {
                 )
             }
             if let duration, !duration.isValid || duration <= .zero {
-                throw MediaError(.invalidArgument, "duration", given: "\(duration)", allowed: "above zero")
+                throw MediaError(
+                    .invalidArgument,
+                    "the duration is out of range",
+                    given: "\(duration)",
+                    allowed: "above zero"
+                )
             }
             if !(0...64).contains(threads) {
                 throw MediaError(
@@ -76,10 +94,10 @@ extension MediaSource {
         }
     }
 
-    /// What to do with interlaced video.
+    /// The handling of interlaced video.
     public enum Deinterlacing: String, Sendable, Hashable, CaseIterable {
-        /// Makes one progressive frame from each interlaced one (libavfilter's `bwdif`); progressive frames are
-        /// unchanged.
+        /// Makes one progressive frame from each interlaced one (libavfilter's `bwdif`); progressive frames are not
+        /// changed.
         case automatic = "auto"
         /// Keeps the lines of both fields in the picture.
         case off
@@ -89,14 +107,14 @@ extension MediaSource {
     public struct RawVideo: Sendable, Hashable {
         /// FFmpeg's name of the pixel format, for example `yuv420p`, or a raw value of ``MediaTypes/PixelFormat``.
         public var pixelFormat: String
-        /// Width in pixels.
+        /// The width in pixels.
         public var width: Int
-        /// Height in pixels.
+        /// The height in pixels.
         public var height: Int
-        /// Frames per second.
+        /// The frame rate in frames per second.
         public var frameRate: Rational
 
-        /// Describes raw video.
+        /// Makes a raw video format.
         public init(pixelFormat: String, width: Int, height: Int, frameRate: Rational) {
             self.pixelFormat = pixelFormat
             self.width = width
@@ -104,9 +122,9 @@ extension MediaSource {
             self.frameRate = frameRate
         }
 
-        /// The options of libavformat's `rawvideo` demuxer.
+        /// Returns the options for libavformat's `rawvideo` demuxer.
         ///
-        /// - Throws: `invalidArgument`.
+        /// - Throws: `invalidArgument` if a value is not allowed.
         func settings() throws(MediaError) -> [(String, String)] {
             let name = PixelFormat(rawValue: pixelFormat)?.ffmpegName ?? pixelFormat
             guard av_get_pix_fmt(name) != AV_PIX_FMT_NONE else {

@@ -4,25 +4,25 @@ internal import CLinux
 internal import Glibc
 internal import MediaTypes
 
-/// The descriptor that an output is written to.
+/// The file, FIFO or device that an output is written to.
 ///
-/// A regular file is written under a temporary, hidden name in the folder where it is wanted, and gets its own name in
-/// ``commit()`` only. Without a commit nothing is left, unless the process is killed: then the temporary file is.
-/// Not safe for use by more than one thread at a time.
+/// A regular file is written under a hidden temporary name in its final folder, and renamed only by ``commit()``.
+/// Without a commit no file is left, unless the process is killed: then the temporary file remains. Used by one thread
+/// at a time.
 final class OutputFile {
-    /// The path for messages.
+    /// The path for error messages.
     let path: String
-    /// Whether ``seek(to:from:)`` works.
+    /// Whether ``seek(to:from:)`` is supported.
     let isSeekable: Bool
-    /// How many bytes were written; what was written twice counts twice.
+    /// The number of bytes written; bytes that were overwritten count again.
     private(set) var bytesWritten: Int64 = 0
-    /// The first failure. Once it is set every further call throws it again.
+    /// The first failure. After it, every call throws it again.
     private(set) var failure: MediaError?
 
-    /// Where the bytes of a regular file can be read until the commit; `nil` for pipes and devices.
+    /// The path from which a regular file can be read until the commit; `nil` for pipes and devices.
     var readablePath: String? { temporaryPath }
 
-    /// The folder where a regular file will be; `nil` for pipes and devices.
+    /// The folder of a regular file; `nil` for pipes and devices.
     var folder: String? { destination?.folder }
 
     private var descriptor: Int32
@@ -31,13 +31,15 @@ final class OutputFile {
     private let destination: OutputTarget.RegularFile?
     private var temporaryPath: String?
 
-    /// Opens a device or a FIFO. The kernel would wait for a reader where nothing but a signal ends it.
+    /// Opens a device or a FIFO without blocking. A blocking open of a FIFO waits for a reader, and only a signal ends
+    /// it.
     private static func openSpecial(_ special: String, _ cancellations: [Cancellation]) throws(MediaError) -> Int32 {
         while true {
             let (opened, error) = retryingOnInterrupt {
                 open(special, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
             }
-            // It stays non-blocking: nobody else has this open file, and a reader that stalls is waited for in poll.
+            // The descriptor stays non-blocking: no other process has this open file description, and waits for a
+            // stalled reader use poll.
             if opened >= 0 { return opened }
             var status = stat()
             let waitsForReader = error == ENXIO && stat(special, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
@@ -51,15 +53,15 @@ final class OutputFile {
         }
     }
 
-    /// How often a FIFO is asked whether something reads from it, in microseconds.
+    /// The interval at which a FIFO is checked for a reader, in microseconds.
     private static let pause: UInt32 = 20_000
 
-    /// Opens an output. A FIFO waits until something opens it for reading.
+    /// Opens an output. For a FIFO, waits until it is opened for reading.
     ///
     /// - Parameters:
-    ///   - cancellation: Ends that wait.
-    ///   - abandonment: Ends every wait for a reader, also while writing.
-    /// - Throws: `inputOutput` if it cannot be opened or created, with the path; `cancelled`.
+    ///   - cancellation: Ends this wait.
+    ///   - abandonment: Ends every wait for a reader, including those while writing.
+    /// - Throws: `inputOutput` with the path if it cannot be opened or created; `cancelled`.
     init(
         _ target: OutputTarget,
         cancellation: Cancellation? = nil,
@@ -94,10 +96,10 @@ final class OutputFile {
 
     deinit { discard() }
 
-    /// Writes bytes at the present position, all of them.
+    /// Writes all bytes at the present position.
     ///
-    /// - Throws: `inputOutput` with the path, how much was written, and the reason. Neither a closed pipe nor a limit on
-    ///   file sizes raises a signal.
+    /// - Throws: `inputOutput` with the path, the number of bytes written, and the reason. Neither a closed pipe nor a
+    ///   file size limit raises a signal.
     func write(_ bytes: UnsafeRawBufferPointer) throws(MediaError) {
         guard let base = bytes.baseAddress, bytes.count > 0 else { return }
         var piece = [iovec(iov_base: UnsafeMutableRawPointer(mutating: base), iov_len: bytes.count)]
@@ -109,10 +111,10 @@ final class OutputFile {
         try bytes.withUnsafeBufferPointer { (bytes) throws(MediaError) in try write(UnsafeRawBufferPointer(bytes)) }
     }
 
-    /// Writes pieces one after another, all of them, without bringing them together first.
+    /// Writes several pieces completely, one after another, without copying them together.
     ///
-    /// - Parameter pieces: Where the bytes are; used up by the call.
-    /// - Throws: as ``write(_:)-(UnsafeRawBufferPointer)``.
+    /// - Parameter pieces: The pieces, which the call modifies.
+    /// - Throws: As ``write(_:)-(UnsafeRawBufferPointer)``.
     func write(_ pieces: inout [iovec]) throws(MediaError) {
         try checkIsUsable()
         var next = 0
@@ -135,10 +137,10 @@ final class OutputFile {
         }
     }
 
-    /// Moves the position.
+    /// Changes the position.
     ///
     /// - Parameters:
-    ///   - offset: In bytes.
+    ///   - offset: The offset in bytes.
     ///   - origin: `SEEK_SET`, `SEEK_CUR` or `SEEK_END`.
     /// - Returns: The new position from the beginning.
     func seek(to offset: Int64, from origin: Int32) throws(MediaError) -> Int64 {
@@ -148,7 +150,7 @@ final class OutputFile {
         return Int64(position)
     }
 
-    /// The size of a regular file.
+    /// Returns the size of a regular file in bytes.
     func size() throws(MediaError) -> Int64 {
         try checkIsUsable()
         var status = stat()
@@ -156,7 +158,7 @@ final class OutputFile {
         return Int64(status.st_size)
     }
 
-    /// Reads bytes of a regular file without moving the position; fewer than asked for at its end.
+    /// Reads bytes of a regular file without changing the position. Returns fewer bytes at the end of the file.
     func read(_ count: Int, at offset: Int64) throws(MediaError) -> [UInt8] {
         try checkIsUsable()
         var failed: Int32 = 0
@@ -179,11 +181,11 @@ final class OutputFile {
         return bytes
     }
 
-    /// Makes the output complete: its bytes reach the disk, then it gets its name.
+    /// Completes the output: flushes its bytes to the disk, then renames it to its final name.
     ///
-    /// - Returns: The size of a regular file, else the number of bytes written.
-    /// - Throws: `inputOutput` if the bytes do not reach the disk; `invalidArgument` if a file of this name appeared
-    ///   meanwhile and may not be replaced. Then nothing is left.
+    /// - Returns: The size of a regular file; otherwise the number of bytes written.
+    /// - Throws: `inputOutput` if the bytes cannot be flushed to the disk; `invalidArgument` if a file with this name
+    ///   was created meanwhile and may not be replaced. In these cases no file is left.
     func commit() throws(MediaError) -> Int64 {
         do throws(MediaError) {
             guard let destination, let temporaryPath else {
@@ -206,7 +208,7 @@ final class OutputFile {
         }
     }
 
-    /// Closes the descriptor and removes the temporary file. Does nothing after a commit.
+    /// Closes the descriptor and deletes the temporary file. Has no effect after a commit.
     func discard() {
         if descriptor >= 0, ownsDescriptor { close(descriptor) }
         descriptor = -1
@@ -259,13 +261,13 @@ extension OutputFile {
         if linux_rename_without_replacing(temporaryPath, path) == 0 { return }
         var error = errno
         if error == EINVAL || error == ENOSYS {
-            // The file system does not know RENAME_NOREPLACE (NFS and some FUSE file systems).
+            // The file system does not support RENAME_NOREPLACE (NFS and some FUSE file systems).
             if link(temporaryPath, path) == 0 {
                 unlink(temporaryPath)
                 return
             }
             error = errno
-            // Nor hard links: what appears between these two calls is replaced.
+            // It does not support hard links either: a file that is created between these two calls is replaced.
             var status = stat()
             if [EPERM, ENOSYS, EOPNOTSUPP].contains(error) {
                 let isThere = lstat(path, &status) == 0
@@ -282,8 +284,8 @@ extension OutputFile {
         )
     }
 
-    /// Makes the new name itself durable. The file is complete already, so a file system that cannot do it is no reason
-    /// to fail.
+    /// Makes the new name durable. The file is already complete, so a file system that does not support this causes no
+    /// failure.
     private static func syncFolder(_ folder: String) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -309,18 +311,22 @@ extension OutputFile {
         pieces[next].iov_len -= left
     }
 
-    /// Waits until the reader of a pipe takes more.
+    /// Waits until the reader of a pipe accepts more.
     private func waitUntilWritable() throws(MediaError) {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        while retryingOnInterrupt({ poll(&entry, 1, Self.pollInterval) }).0 == 0 {
-            guard abandonment?.isCancelled == true else { continue }
-            let abandoned = MediaError(.cancelled, "the output's reader takes nothing", given: path)
-            failure = abandoned
-            throw abandoned
+        while true {
+            if abandonment?.isCancelled == true {
+                let abandoned = MediaError(.cancelled, "the output's reader is too slow", given: path)
+                failure = abandoned
+                throw abandoned
+            }
+            let (ready, error) = retryingOnInterrupt { poll(&entry, 1, Self.pollInterval) }
+            if ready > 0 { return }
+            if ready < 0 { throw fail("poll", error) }
         }
     }
 
-    /// How long one `poll` waits before it looks at the cancellation again, in milliseconds.
+    /// The timeout of one `poll` before the cancellation is checked again, in milliseconds.
     private static let pollInterval: Int32 = 100
 
     private func checkIsUsable() throws(MediaError) {
@@ -334,7 +340,7 @@ extension OutputFile {
         let closing = descriptor
         descriptor = -1
         guard ownsDescriptor else { return }
-        // After EINTR Linux has closed the descriptor all the same.
+        // After EINTR, Linux has nevertheless closed the descriptor.
         guard close(closing) == 0 || errno == EINTR else { throw fail("close", errno) }
     }
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What the sample values of a picture mean: the code points of ITU-T H.273 and the range.
+internal import BitstreamSyntax
+
+/// The colour description of sample values: the code points of ITU-T H.273 and the range.
 ///
-/// `unspecified` values travel as such; nothing in this package guesses them silently.
+/// `unspecified` values are passed on as they are; nothing in this package guesses them silently.
 public struct ColorDescription: Sendable, Hashable {
-    /// Chromaticity of the primaries, H.273 table 2.
+    /// The chromaticity of the primaries (H.273 table 2).
     public struct Primaries: Sendable, Hashable, RawRepresentable {
         /// The code point `ColourPrimaries`.
         public let rawValue: UInt8
-        /// Makes the primaries of that code point.
+        /// Makes the primaries with the given code point.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// BT.709, also sRGB.
         public static let bt709 = Primaries(rawValue: 1)
-        /// Not known.
+        /// Unspecified.
         public static let unspecified = Primaries(rawValue: 2)
         /// BT.601 with 625 lines (PAL).
         public static let bt601Lines625 = Primaries(rawValue: 5)
@@ -24,15 +26,15 @@ public struct ColorDescription: Sendable, Hashable {
         public static let displayP3 = Primaries(rawValue: 12)
     }
 
-    /// The transfer characteristics, H.273 table 3.
+    /// The transfer characteristics (H.273 table 3).
     public struct Transfer: Sendable, Hashable, RawRepresentable {
         /// The code point `TransferCharacteristics`.
         public let rawValue: UInt8
-        /// Makes the transfer characteristics of that code point.
+        /// Makes the transfer characteristics with the given code point.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// BT.709.
         public static let bt709 = Transfer(rawValue: 1)
-        /// Not known.
+        /// Unspecified.
         public static let unspecified = Transfer(rawValue: 2)
         /// BT.601, SMPTE 170M.
         public static let bt601 = Transfer(rawValue: 6)
@@ -46,19 +48,19 @@ public struct ColorDescription: Sendable, Hashable {
         public static let hlg = Transfer(rawValue: 18)
     }
 
-    /// The matrix from red, green and blue to luma and chroma, H.273 table 4.
+    /// The matrix coefficients that derive luma and chroma from red, green and blue (H.273 table 4).
     public struct Matrix: Sendable, Hashable, RawRepresentable {
         /// The code point `MatrixCoefficients`.
         public let rawValue: UInt8
-        /// Makes the matrix of that code point.
+        /// Makes the matrix with the given code point.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// The identity: samples are green, blue and red.
+        /// The identity: the samples are green, blue and red.
         public static let rgb = Matrix(rawValue: 0)
         /// BT.709.
         public static let bt709 = Matrix(rawValue: 1)
-        /// Not known.
+        /// Unspecified.
         public static let unspecified = Matrix(rawValue: 2)
-        /// BT.601 with 625 lines; the same numbers as ``bt601Lines525``.
+        /// BT.601 with 625 lines; the same coefficients as ``bt601Lines525``.
         public static let bt601Lines625 = Matrix(rawValue: 5)
         /// BT.601 with 525 lines, SMPTE 170M.
         public static let bt601Lines525 = Matrix(rawValue: 6)
@@ -66,27 +68,28 @@ public struct ColorDescription: Sendable, Hashable {
         public static let bt2020 = Matrix(rawValue: 9)
     }
 
-    /// Which sample values are used.
+    /// The range of the sample values.
     public enum Range: String, Sendable, Hashable {
-        /// Not known; decoders take it for limited.
+        /// Unspecified; decoders assume limited range.
         case unspecified
-        /// Luma 16...235 and chroma 16...240 (times 4 with ten bits); also called video or MPEG range.
+        /// Luma 16...235 and chroma 16...240 (times 4 for 10 bits); also called video or MPEG range.
         case limited
         /// All values; also called full or JPEG range.
         case full
     }
 
-    /// Where chroma samples lie relative to luma, the code points 0 to 5 of `chroma_sample_loc_type` (H.264 E.2.1).
+    /// The location of chroma samples relative to luma samples: the code points 0 to 5 of `chroma_sample_loc_type`
+    /// (H.264 E.2.1).
     public struct ChromaLocation: Sendable, Hashable, RawRepresentable {
         /// The code point, 0...5.
         public let rawValue: UInt8
-        /// Makes the location of that code point.
+        /// Makes the location with the given code point.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// Left, between two lines: what MPEG-2, H.264 and HEVC use unless they say otherwise.
+        /// Left, between two lines: the default of MPEG-2, H.264 and HEVC.
         public static let left = ChromaLocation(rawValue: 0)
-        /// In the middle of four luma samples (JPEG, MPEG-1).
+        /// In the centre of four luma samples (JPEG, MPEG-1).
         public static let center = ChromaLocation(rawValue: 1)
-        /// On the upper left luma sample (BT.2020 and BT.2100).
+        /// At the upper left luma sample (BT.2020 and BT.2100).
         public static let topLeft = ChromaLocation(rawValue: 2)
     }
 
@@ -98,10 +101,10 @@ public struct ColorDescription: Sendable, Hashable {
     public var matrix: Matrix
     /// The range of sample values.
     public var range: Range
-    /// The place of the chroma samples; `nil` if not known.
+    /// The location of the chroma samples; `nil` if not known.
     public var chromaLocation: ChromaLocation?
 
-    /// Describes colour; all parts are unspecified unless given.
+    /// Makes a colour description; all parts are unspecified by default.
     public init(
         primaries: Primaries = .unspecified,
         transfer: Transfer = .unspecified,
@@ -116,7 +119,7 @@ public struct ColorDescription: Sendable, Hashable {
         self.chromaLocation = chromaLocation
     }
 
-    /// Nothing is known.
+    /// The colour description with all parts unspecified.
     public static let unspecified = ColorDescription()
     /// BT.709, limited range: high definition video.
     public static let bt709 = ColorDescription(primaries: .bt709, transfer: .bt709, matrix: .bt709, range: .limited)
@@ -136,28 +139,31 @@ public struct ColorDescription: Sendable, Hashable {
 }
 
 extension ColorDescription {
-    /// What samples of a picture of that format, described by this, become when they are converted to 4:2:0 luma and
-    /// chroma and nothing else is asked.
+    /// Returns the colour description of a picture with this description and the given format after its conversion to
+    /// 4:2:0 luma and chroma without other requests.
     ///
-    /// Luma and chroma stay what they are. Red, green and blue (the format's, or by ``Matrix/rgb``) get limited range,
-    /// the matrix of BT.709 from 1280 columns or 720 rows on, else that of BT.601, and chroma in the middle of the four
-    /// pixels whose mean it is; their primaries and transfer characteristics stay.
+    /// Luma and chroma keep their description, except that chroma of 4:4:4 is then located in the centre. Red, green
+    /// and blue (given by the format, or by ``Matrix/rgb``) are converted to limited range, with the BT.709 matrix from
+    /// 1280 columns or 720 rows on and the BT.601 matrix below. Their chroma samples, each the mean of four pixels, are
+    /// located in the centre of these. Primaries and transfer characteristics do not change.
     ///
     /// - Parameters:
     ///   - format: The format of the picture before the conversion.
     ///   - width: The width of the result in luma samples.
     ///   - height: The height of the result in luma samples.
     public func coded(from format: PixelFormat, width: Int, height: Int) -> ColorDescription {
-        guard !format.isYCbCr || matrix == .rgb else { return self }
         var result = self
+        // Four chroma samples become one.
+        if format.chromaFormat == .yuv444 { result.chromaLocation = .center }
+        guard !format.isYCbCr || matrix == .rgb else { return result }
         result.matrix = Self.usualMatrix(width: width, height: height)
         result.range = .limited
         result.chromaLocation = .center
         return result
     }
 
-    /// The matrix that red, green and blue of a picture get where nothing says which: that of BT.709 from 1280 columns or 720
-    /// rows on, else that of BT.601.
+    /// Returns the default matrix for the conversion of red, green and blue if none is specified: BT.709 from 1280
+    /// columns or 720 rows on, otherwise BT.601.
     package static func usualMatrix(width: Int, height: Int) -> Matrix {
         width >= 1280 || height >= 720 ? .bt709 : .bt601Lines525
     }

@@ -4,31 +4,31 @@ import MediaTypes
 import PixelConversion
 import Synchronization
 
-/// What a session knows of encoders that convert pictures by themselves: once one has failed with such pictures, those after
-/// it are given pictures that are converted already.
+/// The shared knowledge of a session about encoders that convert pictures: after one has failed with such pictures,
+/// later encoders are given converted pictures.
 final class ConversionTrial: Sendable {
     private let failed = Atomic(false)
 
     /// Whether an encoder has failed that was given pictures to convert.
     var hasFailed: Bool { failed.load(ordering: .relaxed) }
 
-    /// Notes such a failure.
+    /// Records such a failure.
     func noteFailure() { failed.store(true, ordering: .relaxed) }
 }
 
-/// Makes pictures fit an encoder: its size, its pixel format, the configured colour. What the encoder converts by itself is
-/// left to it, with word of what is to be done. Used on the encoder's thread.
+/// Adapts pictures to an encoder: to its size, its pixel format and the configured colour. Conversions that the encoder
+/// supports are left to it and described in the frame. Used on the encoder's thread.
 final class FrameAdapter {
     private let configuration: EncoderConfiguration
     private let formats: [PixelFormat]
-    /// `nil` if the encoder converts nothing, or has failed to.
+    /// `nil` if the encoder supports no conversion, or has failed at one.
     private var conversions: ConversionSupport?
     private let memory: PixelBufferPool.Memory
     private var converters: [PixelFormat: PixelConverter] = [:]
-    /// Interleaves the chroma of pictures that the encoder then scales.
+    /// Interleaves the chroma of pictures that the encoder scales.
     private var interleaver: PixelConverter?
 
-    /// - Parameter memory: What converted pictures are made of: what the encoder reads without a copy.
+    /// - Parameter memory: The memory type of converted pictures, which the encoder can read without a copy.
     init(
         _ configuration: EncoderConfiguration,
         _ properties: EncoderProperties,
@@ -40,14 +40,14 @@ final class FrameAdapter {
         conversions = properties.conversions
     }
 
-    /// The same frame if its picture fits, or with what the encoder has to do to it, else with a converted copy.
+    /// Returns the frame unchanged if its picture fits, with a conversion for the encoder, or with a converted copy.
     func adapt(_ frame: EncoderFrame) throws(MediaError) -> EncoderFrame {
-        guard let output = Self.target(for: frame.buffer.format, configuration, formats) else { return frame }
+        guard var output = Self.target(for: frame.buffer.format, configuration, formats) else { return frame }
+        let picture = frame.buffer.pictureDescription
+        let wanted = try PixelConverter.conversion(of: picture, to: output, scaling: configuration.scaling)
+        guard let wanted else { return frame }
         var frame = frame
         if let conversions {
-            let picture = frame.buffer.pictureDescription
-            let wanted = try PixelConverter.conversion(of: picture, to: output, scaling: configuration.scaling)
-            guard let wanted else { return frame }
             if conversions.takes(picture, wanted) {
                 frame.conversion = wanted
                 return frame
@@ -57,14 +57,18 @@ final class FrameAdapter {
                 return frame
             }
         }
+        // YUY2 is encoded as it is, and converted to another format that the encoder accepts.
+        if !PixelConverter.canMake(output.format), let other = formats.first(where: PixelConverter.canMake) {
+            output.format = other
+        }
         frame.buffer = try converter(output).convert(frame.buffer)
         return frame
     }
 
-    /// A picture in planes as the encoder scales it, with its chroma interleaved, and what is to be done to it then: one pass
-    /// over memory instead of those that scaling takes.
+    /// Returns a planar picture with interleaved chroma, as the encoder requires for scaling, and the conversion that
+    /// remains. Interleaving takes one pass over the memory, fewer than scaling.
     ///
-    /// - Returns: `nil` if it is not to be scaled, or the encoder does not do it in that format either.
+    /// - Returns: `nil` if the picture is not scaled, or if the encoder does not support the interleaved format either.
     private func interleaved(
         _ buffer: PixelBuffer,
         _ wanted: PictureConversion,
@@ -98,15 +102,15 @@ final class FrameAdapter {
         return converter
     }
 
-    /// From here on all pictures are converted here.
+    /// Converts all further pictures in this class.
     ///
-    /// - Returns: what there is to tell of it.
+    /// - Returns: The adjustment to report.
     func giveUpConversions(of encoder: any EncoderBackend, because error: MediaError) -> Adjustment {
         conversions = nil
         return Self.givenUp(encoder.properties, because: error.description)
     }
 
-    /// What there is to tell of an encoder that is not asked to convert pictures.
+    /// Returns the adjustment to report when an encoder no longer converts pictures.
     static func givenUp(_ properties: EncoderProperties, because reason: String) -> Adjustment {
         Adjustment(
             property: "conversion of pictures",
@@ -116,7 +120,8 @@ final class FrameAdapter {
         )
     }
 
-    /// What pictures of a format become for an encoder that takes these formats; `nil` if it takes them as they are.
+    /// Returns the format to which pictures are converted for an encoder that accepts these formats; `nil` if no
+    /// conversion is needed.
     static func target(
         for format: PixelFormat,
         _ configuration: EncoderConfiguration,
