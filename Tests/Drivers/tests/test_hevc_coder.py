@@ -28,7 +28,9 @@ LIBDE265 = shutil.which("libde265-dec265")
 
 def decode(stream, info):
     chroma, depth = ("420", "422", "444")[info["chroma"] - 1], info["depth"]
-    return decode_with_ffmpeg(stream, f"yuv{chroma}p" + ("" if depth == 8 else f"{depth}le"))
+    # libavcodec's SIMD code deblocks 12 bits with sums of 16 bits, which overflow at the strongest edges.
+    options = ["-cpuflags", "0"] if depth == 12 else []
+    return decode_with_ffmpeg(stream, f"yuv{chroma}p" + ("" if depth == 8 else f"{depth}le"), *options)
 
 
 def decode_with_libde265(stream, info):
@@ -83,9 +85,7 @@ class HEVCCoderTest(ExerciseCase):
 
     @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
     def test_ffmpeg_gives_the_reconstruction_of_range_extensions(self):
-        # Of some streams of 12 bits libavcodec (5.1 and 7.1) gives other samples than libde265, 4:2:0 included.
-        cases = [("plain", seed, variant) for seed in range(FIRST, FIRST + COUNT // 2) for variant in EXTENDED
-                 if not variant.endswith("12")]
+        cases = [("plain", seed, variant) for seed in range(FIRST, FIRST + COUNT // 2) for variant in EXTENDED]
         self.check_variety(self.exercise_all(cases, decode))
 
     def check_variety(self, summaries):

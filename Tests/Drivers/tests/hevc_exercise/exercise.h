@@ -39,7 +39,8 @@ struct exercise {
     int qp, qp_spread;        /* of slices */
     unsigned wish_percent;    /* pictures with wishes */
     bool plain;               /* without what libavcodec gets wrong: constrained intra prediction, slices of a picture
-                                 that differ in how they are deblocked, and deblocking of chroma with a QP above 57 */
+                                 that differ in how they are deblocked, deblocking of chroma with a QP above 57, and
+                                 QPs of 50 and 51 with 12 bits, for which its tables of QP / 6 and QP % 6 have no value */
     bool neutral;             /* plain, and without what libde265 gets wrong with 4:2:2 and 4:4:4 */
     bool skip;                /* coded without looking at the source: streams of which only the syntax is right */
     unsigned sequence;

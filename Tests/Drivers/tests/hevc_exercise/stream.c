@@ -62,6 +62,18 @@ uint8_t *exercise_allocate_frame(const struct hevc_sps *sps, struct hevc_frame *
     return samples;
 }
 
+/* The highest QP that units are given. Plain streams of 12 bits keep even chroma, with offsets of up to 10, below 50. */
+static int most_qp(const struct exercise *exercise)
+{
+    return exercise->plain && exercise->sps.bit_depth_luma_minus8 == 4 ? 49 - 10 : 51;
+}
+
+static int within_range(const struct exercise *exercise, int qp)
+{
+    int least = -6 * (int)exercise->sps.bit_depth_luma_minus8;
+    return qp < least ? least : qp > most_qp(exercise) ? most_qp(exercise) : qp;
+}
+
 void exercise_begin(struct exercise *exercise, enum exercise_kind kind, uint64_t seed, struct exercise_format format,
                     unsigned pictures)
 {
@@ -184,7 +196,6 @@ static void draw_slice(struct work *work, struct hevc_slice_header *header)
     struct exercise *exercise = work->exercise;
     struct random *random = &exercise->random;
     const struct hevc_pps *pps = &exercise->pps;
-    int least = -6 * (int)exercise->sps.bit_depth_luma_minus8;
     int qp = exercise->qp + random_between(random, -exercise->qp_spread, exercise->qp_spread);
     header->slice_type = work->type;
     if (random_chance(random, 10))
@@ -196,7 +207,7 @@ static void draw_slice(struct work *work, struct hevc_slice_header *header)
     header->mvd_l1_zero_flag = random_below(random, 2);
     header->cabac_init_flag = pps->cabac_init_present_flag && random_chance(random, 50);
     header->five_minus_max_num_merge_cand = random_chance(random, 60) ? 0 : random_below(random, 5);
-    header->slice_qp_delta = (qp < least ? least : qp > 51 ? 51 : qp) - 26 - pps->init_qp_minus26;
+    header->slice_qp_delta = within_range(exercise, qp) - 26 - pps->init_qp_minus26;
     if (pps->pps_slice_chroma_qp_offsets_present_flag) {
         header->slice_cb_qp_offset = random_between(random, -4, 4);
         header->slice_cr_qp_offset = random_between(random, -4, 4);
@@ -266,11 +277,10 @@ static bool code_segment(struct work *work, struct hevc_slice_header *header, ui
     header->first_slice_segment_in_pic_flag = work->next == 0;
     header->slice_segment_address = work->next;
     request.qp = 26 + exercise->pps.init_qp_minus26 + header->slice_qp_delta;
-    if (exercise->pps.cu_qp_delta_enabled_flag && random_chance(&exercise->random, 40)) {
-        int least = -6 * (int)exercise->sps.bit_depth_luma_minus8, qp = request.qp;
-        qp += random_between(&exercise->random, -12, 12);
-        request.qp = qp < least ? least : qp > 51 ? 51 : qp;
-    }
+    request.least_qp = -6 * (int)exercise->sps.bit_depth_luma_minus8;
+    request.most_qp = most_qp(exercise);
+    if (exercise->pps.cu_qp_delta_enabled_flag && random_chance(&exercise->random, 40))
+        request.qp = within_range(exercise, request.qp + random_between(&exercise->random, -12, 12));
     struct hevc_frame copies[2][HEVC_MAXIMUM_REFERENCES];
     if (!fill_references(work, header, &request, copies))
         return false;
