@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The same on every architecture.
+// The same numbers on every architecture.
 enum { landlock_create_ruleset = 444, landlock_add_rule = 445, landlock_restrict_self = 446 };
 enum { landlock_version_flag = 1, landlock_rule_path_beneath = 1 };
 
@@ -33,7 +33,7 @@ int linux_landlock_version(void) {
 }
 
 int linux_landlock_create(uint64_t files, uint64_t network, uint64_t scopes) {
-    // Kernels that know a shorter structure want zeros in the rest.
+    // Kernels with a shorter structure require zeros in the rest.
     const struct ruleset_attributes attributes = {.files = files, .network = network, .scopes = scopes};
     return (int)syscall(landlock_create_ruleset, &attributes, sizeof attributes, 0);
 }
@@ -75,7 +75,7 @@ struct library_visit {
 static int visit_library(struct dl_phdr_info *library, size_t size, void *data) {
     (void)size;
     const struct library_visit *visit = data;
-    // The program has no name here, and the library that the kernel brings has no file.
+    // The program itself has an empty name here, and the library that the kernel provides has no file.
     if (library->dlpi_name != NULL && library->dlpi_name[0] != '\0') {
         visit->body(library->dlpi_name, visit->context);
     }

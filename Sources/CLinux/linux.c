@@ -35,7 +35,7 @@ int linux_seal_for_readers(int fd) {
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
     int result = fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
-    // Linux 5.0 and older know no such seal, and then set none of the others either.
+    // Linux 5.0 and older do not support this seal, and then set none of the others either.
     return result != 0 && errno == EINVAL ? linux_seal_size(fd) : result;
 }
 

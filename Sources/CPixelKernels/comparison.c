@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Structural similarity, after Wang, Bovik, Sheikh and Simoncelli (IEEE Trans. Image Processing 13, 2004), over windows of
-// 8x8 samples that lie 4 samples apart, each sample weighing the same: the variant in which x264 and FFmpeg state it.
+// Structural similarity, after Wang, Bovik, Sheikh and Simoncelli (IEEE Trans. Image Processing 13, 2004), over windows
+// of 8x8 samples at a distance of 4 samples, with equal weights: the variant that x264 and FFmpeg use.
 //
-// The sums over blocks of 4x4 samples are made once and serve the four windows that share a block.
+// The sums over blocks of 4x4 samples are computed once and used by the four windows that share a block.
 
 #include "CPixelKernels.h"
 #include "multiversion.h"
@@ -12,10 +12,10 @@
 
 enum { BLOCK = 4, WINDOW_SAMPLES = 64 };
 
-/// What a block of 4x4 samples adds to a window. With ten bits no sum of four blocks exceeds 32 bits.
+/// The sums of a block of 4x4 samples. With 10 bits, no sum of four blocks exceeds 32 bits.
 struct block_sums {
     uint32_t first, second;
-    /// Of the squares of both.
+    /// The sum of the squares of both samples.
     uint32_t squares;
     uint32_t products;
 };
@@ -62,8 +62,8 @@ INLINE double window(const struct block_sums *above, const struct block_sums *be
 INLINE double similarity(const struct pixel_kernel_plane_pair *pair, struct block_sums *sums, int is_wide) {
     ptrdiff_t columns = pair->width / BLOCK, rows = pair->height / BLOCK;
     double peak = pair->peak;
-    // All terms are those of sums over the samples: c1 is K1 * peak squared times 64, and c2 has the factor 63 of an
-    // unbiased variance, too. FFmpeg rounds both to integers.
+    // All terms are sums over the samples: c1 is K1 * peak squared, times 64, and c2 also has the factor 63 of an
+    // unbiased variance. FFmpeg rounds both to integers.
     double c1 = (double)(int64_t)(.01 * .01 * peak * peak * WINDOW_SAMPLES + .5);
     double c2 = (double)(int64_t)(.03 * .03 * peak * peak * WINDOW_SAMPLES * (WINDOW_SAMPLES - 1) + .5);
     struct block_sums *above = sums, *below = sums + columns;
@@ -100,7 +100,7 @@ double pixel_kernel_similarity(const struct pixel_kernel_plane_pair *pair) {
 }
 
 MULTIVERSION uint64_t pixel_kernel_squared_error_16(const struct pixel_kernel_plane_pair *pair) {
-    // So many squares of differences of ten bits fit into 32 bits.
+    // The sum of this number of squared 10-bit differences fits 32 bits.
     enum { CHUNK = 4096 };
     uint64_t total = 0;
     for (ptrdiff_t y = 0; y < pair->height; y++) {

@@ -3,10 +3,10 @@
 #include "CPixelKernels.h"
 #include "multiversion.h"
 
-/// How one sample is stored. Always a compile-time constant where it is used.
+/// The storage of one sample. Always a compile-time constant where it is used.
 enum sample { SAMPLE_8, SAMPLE_LOW_10, SAMPLE_HIGH_10 };
 
-/// The 10-bit value of a sample.
+/// Returns the 10-bit value of a sample.
 INLINE int32_t load(const void *row, ptrdiff_t index, enum sample sample) {
     switch (sample) {
     case SAMPLE_8: return ((const uint8_t *)row)[index] << 2;
@@ -34,16 +34,16 @@ INLINE void *row_of(const void *plane, ptrdiff_t stride, ptrdiff_t row) {
     return (uint8_t *)plane + stride * row;
 }
 
-/// The row whose index `step * x + step - 1` is a Cr sample. Interleaved samples are reached by Cb's pointer, so that
-/// the compiler sees pairs.
+/// Returns the row in which index `step * x + step - 1` is a Cr sample. Interleaved samples are accessed through Cb's
+/// pointer, so that the compiler sees pairs.
 INLINE void *cr_row_of(const struct pixel_kernel_picture *picture, ptrdiff_t step, ptrdiff_t row) {
     return step == 1 ? row_of(picture->cr, picture->cr_stride, row) : row_of(picture->cb, picture->cb_stride, row);
 }
 
 // MARK: - YCbCr to YCbCr
 
-// Widths and coefficients are copied to locals: a store of bytes may change anything that is read through a pointer,
-// and the loops could not be vectorised.
+// Widths and coefficients are copied to locals: a store of bytes may alias anything that is read through a pointer,
+// which would prevent vectorisation of the loops.
 
 INLINE void convert_luma(
     const struct pixel_kernel_picture *from, const struct pixel_kernel_picture *to,
@@ -93,7 +93,7 @@ INLINE void convert_chroma(
     }
 }
 
-/// One conversion for each pair of layouts, so that samples and steps are constants in the loops.
+/// One conversion for each pair of layouts, so that sample formats and steps are constants in the loops.
 #define CONVERSION(name, in, in_step, out, out_step)                                                    \
     MULTIVERSION static void name(                                                                      \
         const struct pixel_kernel_picture *from, const struct pixel_kernel_picture *to,                 \
@@ -135,7 +135,7 @@ void pixel_kernel_convert(
 INLINE void bgra_luma(
     const uint8_t *source, ptrdiff_t stride, const struct pixel_kernel_picture *to,
     const struct pixel_kernel_bgr_transform *transform, enum sample out) {
-    // A code of 8 bits becomes a value of 10 by two bits of the coefficient.
+    // Two bits of the coefficient convert an 8-bit code to a 10-bit value.
     const int32_t blue = transform->luma[0] * 4, green = transform->luma[1] * 4, red = transform->luma[2] * 4;
     const int32_t bias = transform->luma_bias;
     const ptrdiff_t width = to->width;
@@ -151,7 +151,7 @@ INLINE void bgra_luma(
 INLINE void bgra_chroma(
     const uint8_t *source, ptrdiff_t stride, const struct pixel_kernel_picture *to,
     const struct pixel_kernel_bgr_transform *transform, enum sample out, ptrdiff_t step) {
-    // The sum of four codes of 8 bits is their mean as a value of 10.
+    // The sum of four 8-bit codes is their mean as a 10-bit value.
     const int32_t cb_gain[3] = {transform->cb[0], transform->cb[1], transform->cb[2]};
     const int32_t cr_gain[3] = {transform->cr[0], transform->cr[1], transform->cr[2]};
     const int32_t cb_bias = transform->cb_bias, cr_bias = transform->cr_bias;

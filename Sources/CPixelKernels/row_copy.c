@@ -7,7 +7,7 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-/// Copies a row past the caches, but for its ends that do not fill a vector of the target.
+/// Copies a row with non-temporal stores, except for its ends that do not fill a vector of the target.
 static void stream_row(char *target, const char *source, size_t bytes) {
     size_t head = -(uintptr_t)target & 15;
     if (head > bytes) head = bytes;
@@ -36,7 +36,7 @@ void pixel_kernel_copy_rows(
             stream_row(
                 (char *)target + (ptrdiff_t)row * target_stride, (const char *)source + (ptrdiff_t)row * source_stride,
                 bytes_per_row);
-        // Streamed bytes are not ordered with what tells the device about them.
+        // Non-temporal stores are not ordered with the stores that notify the device.
         _mm_sfence();
         return;
     }

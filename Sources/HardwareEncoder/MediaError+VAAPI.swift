@@ -4,8 +4,8 @@ package import MediaTypes
 package import VAAPI
 
 extension MediaError {
-    /// A call that libva or the driver refused. What a driver does not support when an encoder is made is `unsupported`,
-    /// which trying again does not change; a driver that has no room for one more encoder is `busy`.
+    /// Creates an error for a call that libva or the driver refused. An unsupported request during the creation of an
+    /// encoder is `unsupported`, because a retry would not help; a driver without room for one more encoder is `busy`.
     init(_ error: VAError, _ code: MediaError.Code) {
         let isLacking = code == .creationFailed && error.status.isLackOfSupport
         let isBusy = code == .creationFailed && (error.status.isBusy || error.isContextWithoutRoom)
@@ -18,7 +18,8 @@ extension MediaError {
         )
     }
 
-    /// A display that could not be opened. A driver that does not start is taken for one that never will.
+    /// Creates an error for a display that could not be opened. A driver that does not start is considered permanently
+    /// unusable.
     package init(_ error: DisplayError) {
         switch error.reason {
         case .failed(let failure):
@@ -44,7 +45,7 @@ extension MediaError {
 }
 
 extension MediaError.Cause {
-    /// The cause by which a driver that does not start is known, before anything of its GPU is.
+    /// Returns the cause for a driver that does not start, before anything about its GPU is known.
     package init(_ failure: DriverStartFailure) {
         self =
             switch failure {
@@ -58,7 +59,7 @@ extension MediaError.Cause {
 }
 
 extension DriverStartFailure {
-    /// How the start of a driver failed, for which an error has that cause; `nil` for another cause.
+    /// Returns how the start of a driver failed, from the cause of an error; `nil` for another cause.
     package init?(_ cause: MediaError.Cause) {
         switch cause {
         case .kernelDriverSilent: self = .noName
@@ -71,7 +72,7 @@ extension DriverStartFailure {
     }
 }
 
-/// Calls libva, and passes its errors on as those of this package.
+/// Calls libva and converts its errors to errors of this package.
 func calling<Result: ~Copyable>(
     _ code: MediaError.Code,
     _ body: () throws(VAError) -> Result

@@ -4,65 +4,64 @@ internal import Glibc
 internal import MediaTypes
 internal import VAAPI
 
-/// How a driver is told to spend bits: the mode of its rate control, and the numbers of `VAEncMiscParameterRateControl`
-/// and `VAEncMiscParameterHRD`.
+/// The rate control of a driver: its mode and the values of `VAEncMiscParameterRateControl` and
+/// `VAEncMiscParameterHRD`.
 struct RatePlan: Hashable, Sendable {
-    /// The numbers of a mode that aims at a rate.
+    /// The values of a mode with a target bitrate.
     struct Target: Hashable, Sendable {
-        /// `bits_per_second`: the rate that is not exceeded for long.
+        /// `bits_per_second`: the peak rate, which is only exceeded briefly.
         var peak: Int
         /// `target_percentage`: the average, in percent of the peak, 1...100.
         var percentage: Int
-        /// `window_size` in milliseconds: how long the driver may take to come to the average.
+        /// `window_size` in milliseconds: the time within which the driver reaches the average.
         var window: Int
-        /// The decoder's buffer of `VAEncMiscParameterHRD`, in bits; `nil` leaves the driver without one.
+        /// The size of the decoder buffer for `VAEncMiscParameterHRD`, in bits; `nil` sends none to the driver.
         var bufferSize: Int?
     }
 
-    /// One mode.
+    /// Exactly one mode.
     var mode: RateControlModes
-    /// The rate, for modes that aim at one.
+    /// The target, for modes with a target bitrate.
     var target: Target?
-    /// The quality to keep, 1...51, lower is better: `ICQ_quality_factor` or `quality_factor`.
+    /// The quality, 1...51, lower is better: `ICQ_quality_factor` or `quality_factor`.
     var quality: Int?
-    /// The quantizer of P pictures in mode CQP, and where the others begin, 1...51.
+    /// The quantizer of P pictures in CQP mode, and the initial quantizer in other modes, 1...51.
     var quantizer: Int
-    /// The quantizers that may be used, within 0...51; `nil` for all. In a mode other than CQP 0 at the lower end means
-    /// no limit there.
+    /// The allowed quantizers, within 0...51; `nil` for all. In a mode other than CQP, a lower bound of 0 means no
+    /// limit.
     var quantizerRange: ClosedRange<Int>?
-    /// How full the decoder's buffer is at the first picture (`initial_buffer_fullness`), in bits; `nil` without one.
+    /// The initial fullness of the decoder buffer (`initial_buffer_fullness`), in bits; `nil` without a buffer.
     var initialFullness: Int?
-    /// Whether the quantizer changes from macroblock to macroblock (`mb_rate_control`); `nil` for the driver's choice.
+    /// Whether the quantizer changes per macroblock (`mb_rate_control`); `nil` leaves the choice to the driver.
     var controlsMacroblocks: Bool?
-    /// Whether a stream that falls short of its rate is filled up.
+    /// Whether filler data is added to a stream below its bitrate.
     var isPadded = false
-    /// Where the plan differs from what was asked for.
+    /// The settings of the plan that differ from the request.
     var adjustments: [Adjustment] = []
 
-    /// The modes that the config is made with. From 24.1.4 on iHD heeds `mb_rate_control` only with `VA_RC_MB` in the
-    /// config, which it takes beside CBR and VBR, and refuses beside others.
+    /// The modes of the config. Since 24.1.4, iHD uses `mb_rate_control` only with `VA_RC_MB` in the config, which it
+    /// accepts with CBR and VBR and refuses with other modes.
     var configModes: RateControlModes {
         controlsMacroblocks == true && [.cbr, .vbr].contains(mode) ? [mode, .perMacroblock] : mode
     }
 
-    /// How long the decoder's buffer fills before the first picture is taken from it (`initial_cpb_removal_delay`), in
-    /// units of 1/90000 s, at least 1.
+    /// The time for which the decoder buffer fills before the first picture is removed (`initial_cpb_removal_delay`),
+    /// in units of 1/90000 s, at least 1.
     var initialDelay: UInt32 {
         let bits = Int128(initialFullness ?? 0)
         return UInt32(clamping: max(1, bits * 90_000 / Int128(max(1, target?.peak ?? 1))))
     }
 
-    /// How full the decoder's buffer is at the first picture where nothing was asked for. A fuller one has more for the
-    /// first intra picture, an emptier one shortens the delay before it.
+    /// The default initial fullness of the decoder buffer. A higher value leaves more bits for the first intra picture,
+    /// a lower value shortens the delay before it.
     static let usualFullness = 0.75
-    /// `window_size` where nothing was asked for.
+    /// The default `window_size`.
     static let usualWindow = 1000
 
     /// - Parameters:
-    ///   - configuration: A validated one.
-    ///   - limit: The limit on peaks as the stream tells it; `nil` for none.
-    ///   - modes: What the driver has.
-    /// - Throws: `unsupported` if it has nothing that does what was asked for.
+    ///   - configuration: A validated configuration.
+    ///   - limit: The peak limit as signalled in the stream; `nil` for none.
+    ///   - modes: The modes that the driver supports.
     init(
         _ configuration: EncoderConfiguration,
         limit: RateLimit?,
@@ -71,7 +70,7 @@ struct RatePlan: Hashable, Sendable {
         try self.init(modeOf: configuration, limit, modes)
         settleQuantizers(configuration)
         settleMacroblocks(configuration, modes)
-        // Not 0, for which iHD does not control the rate, or fails.
+        // Not 0, with which iHD disables rate control or fails.
         initialFullness = target?.bufferSize.map {
             max(1, Int(Double($0) * (configuration.initialBufferFullness ?? Self.usualFullness)))
         }
@@ -160,13 +159,13 @@ struct RatePlan: Hashable, Sendable {
                 "the driver's only variable bitrate mode has a peak limit"
             )
         }
-        // Without a limit a driver still wants a peak: twice the average lets it do what a scene needs.
+        // Drivers require a peak even without a limit; twice the average covers demanding scenes.
         let peak = limit?.bitsPerSecond ?? average * 2
         let window = limit.map(Self.window) ?? Self.usualWindow
         target = Target(average: average, peak: peak, window: window, bufferSize: limit?.bufferSize)
     }
 
-    /// This plan with a peak that the stream's level allows, where nobody has asked for one; the average stays.
+    /// Returns this plan with a peak that the stream's level allows, if none was requested; the average is unchanged.
     func keepingPeak(below limit: Int) -> RatePlan {
         guard mode == .vbr, let target, target.bufferSize == nil, target.peak > limit else { return self }
         let average = Int(Int128(target.peak) * Int128(target.percentage) / 100)
@@ -175,7 +174,7 @@ struct RatePlan: Hashable, Sendable {
         return result
     }
 
-    /// How long the buffer takes to fill, in milliseconds, 1...60000.
+    /// Returns the time in which the buffer fills, in milliseconds, 1...60000.
     private static func window(_ limit: RateLimit) -> Int {
         Int(min(max(Int128(limit.bufferSize) * 1000 / Int128(max(1, limit.bitsPerSecond)), 1), 60_000))
     }
@@ -189,20 +188,21 @@ struct RatePlan: Hashable, Sendable {
             quantizer = Self.estimatedQuantizer(average, configuration)
         }
         guard let range = configuration.quantizerRange else { return }
-        // 0 is no limit to drivers, at both ends; all of them take 1 and more.
+        // Drivers interpret 0 as no limit at both ends; all of them accept 1 and more.
         quantizerRange = range.lowerBound...max(range.upperBound, 1)
         quantizer = constantQuantizers.clamping(quantizer)
     }
 
-    /// The quantizers that pictures may have with constant quantizers.
+    /// The allowed quantizers in constant quantizer mode.
     var constantQuantizers: ClosedRange<Int> {
         max(quantizerRange?.lowerBound ?? 1, 1)...(quantizerRange?.upperBound ?? 51)
     }
 
-    /// The quantizer at which video of that rate may be expected to come out, 18...40.
+    /// Estimates the quantizer for video at that bitrate, 18...40.
     ///
-    /// Bits fall about as the quantizer's step grows, which doubles every 6 (H.264 8.5.9), and camera pictures at 26
-    /// take about a tenth of a bit for each sample. A bad guess costs a few frames until the driver has corrected it.
+    /// The bitrate decreases about in proportion to the quantizer step, which doubles every 6 (H.264 8.5.9), and camera
+    /// pictures at 26 need about a tenth of a bit per sample. A bad estimate costs a few frames until the driver has
+    /// corrected it.
     static func estimatedQuantizer(_ bitsPerSecond: Int, _ configuration: EncoderConfiguration) -> Int {
         let samples = Double(configuration.width * configuration.height) * configuration.frameRate.doubleValue
         guard samples > 0, bitsPerSecond > 0 else { return 26 }
@@ -268,8 +268,8 @@ struct RatePlan: Hashable, Sendable {
 }
 
 extension RatePlan.Target {
-    /// An average below a peak. The percentage is rounded up and the peak made to fit, so that the average is met and the
-    /// peak not exceeded.
+    /// Creates a target with an average below a peak. The percentage is rounded up and the peak adapted, so that the
+    /// average is met and the peak not exceeded.
     fileprivate init(average: Int, peak: Int, window: Int, bufferSize: Int?) {
         let percentage = min(100, max(1, Int((Int128(average) * 100 + Int128(peak) - 1) / Int128(peak))))
         self.init(
@@ -282,6 +282,6 @@ extension RatePlan.Target {
 }
 
 extension ClosedRange {
-    /// The nearest value in the range.
+    /// Returns the nearest value in the range.
     func clamping(_ value: Bound) -> Bound { Swift.min(Swift.max(value, lowerBound), upperBound) }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What Landlock can deny, by the version of it that a kernel has. The numbers are those of linux/landlock.h.
+/// The rights that Landlock can deny, by the version that the kernel supports. The numbers are those of
+/// linux/landlock.h.
 struct LandlockRights: Sendable, Hashable {
     /// `LANDLOCK_ACCESS_FS_*`, `LANDLOCK_ACCESS_NET_*` and `LANDLOCK_SCOPE_*`.
     var files: UInt64
     var network: UInt64
     var scopes: UInt64
 
-    /// Everything that a version knows; the kernel refuses bits that it does not.
+    /// All rights of a version; the kernel refuses unknown bits.
     init(version: Int32) {
         var files = File.ofFirstVersion
         if version >= 2 { files |= File.refer }
@@ -16,7 +17,7 @@ struct LandlockRights: Sendable, Hashable {
         self.files = files
         // Binding and connecting TCP sockets.
         network = version >= 4 ? 0b11 : 0
-        // Connecting to abstract sockets, and signals to processes outside.
+        // Connecting to abstract sockets, and sending signals to processes outside.
         scopes = version >= 6 ? 0b11 : 0
     }
 
@@ -32,11 +33,11 @@ struct LandlockRights: Sendable, Hashable {
         static let refer: UInt64 = 1 << 13
         static let truncate: UInt64 = 1 << 14
         static let deviceRequests: UInt64 = 1 << 15
-        /// What can be allowed for something that is no folder: execution, writing, reading, truncation, requests.
+        /// The rights that apply to non-folders: execution, writing, reading, truncation, device requests.
         static let ofFiles: UInt64 = 1 | writeFile | readFile | truncate | deviceRequests
     }
 
-    /// The rights to give for an access.
+    /// Returns the rights to grant for an access.
     func granted(by access: SandboxPolicy.Access, isFolder: Bool) -> UInt64 {
         let rights: UInt64 =
             switch access {
@@ -50,7 +51,7 @@ struct LandlockRights: Sendable, Hashable {
         return rights & files & (isFolder ? .max : File.ofFiles)
     }
 
-    /// What a version cannot deny, in words.
+    /// Returns the rights that a version cannot deny, as text.
     static func missing(inVersion version: Int32) -> [String] {
         [
             (3, "truncating files"), (4, "TCP connections"), (5, "device requests (ioctl)"),

@@ -3,18 +3,19 @@
 internal import CLinux
 internal import Glibc
 
-/// Confines this process for good, before it loads anything that it does not trust.
+/// Confines this process permanently, before it loads untrusted code.
 public enum Sandbox {
-    /// The largest file or shared memory that the process can make, in bytes.
+    /// The maximum size of a file or shared memory that the process can create, in bytes.
     static let largestFile: rlim_t = 4 << 30
-    /// The most descriptors. An encoder has about twenty of its own, and as many as its client lends it pictures.
+    /// The maximum number of descriptors. An encoder has about twenty, plus those of the pictures that its client lends
+    /// it.
     static let mostDescriptors: rlim_t = 8192
 
-    /// Applies a policy. Call it first in `main`: Landlock and the loss of capabilities hold for the thread that calls and
-    /// for those that it starts, so threads that are there already are reported.
+    /// Applies a policy. Call it first in `main`: Landlock and the dropped capabilities apply to the calling thread and
+    /// the threads that it starts, so existing threads are reported.
     ///
-    /// - Returns: What could not be had of the kernel. None of it is an error: an old kernel, or a container that forbids
-    ///   such calls, leaves a process that is confined less.
+    /// - Returns: The confinement that the kernel did not provide. This is never an error: with an old kernel, or in a
+    ///   container that forbids such calls, the process is confined less.
     public static func apply(_ policy: SandboxPolicy) -> SandboxReport {
         var report = SandboxReport()
         if linux_forbid_new_privileges() != 0 {
@@ -45,7 +46,7 @@ public enum Sandbox {
         if linux_drop_capabilities() != 0 {
             report.addError(of: "capset", "dropped capabilities", "an encoder keeps the capabilities of its user")
         }
-        // What an older Landlock does not know the filter refuses as well.
+        // The filter also refuses what an older Landlock does not support.
         if !filterCalls(&report), let version { reportMissing(inVersion: version, &report) }
         return report
     }
@@ -66,17 +67,17 @@ public enum Sandbox {
 
     // MARK: - Limits
 
-    /// Not limited: `RLIMIT_NPROC`, which counts all processes and threads of a user, wherever they are, and new processes
-    /// are refused anyway; `RLIMIT_AS`, since drivers map gigabytes that they do not use.
+    /// `RLIMIT_NPROC` is not limited, because it counts all processes and threads of a user everywhere, and new
+    /// processes are refused anyway. `RLIMIT_AS` is not limited, because drivers map gigabytes that they do not use.
     private static func limit(_ report: inout SandboxReport) {
-        // A crash is told by its signal; the pictures of a session do not belong into a file.
+        // A crash is reported by its signal; the pictures of a session do not belong in a file.
         set(RLIMIT_CORE, 0, &report, "the limit of core files", "a crash may write pictures into a core file")
         set(RLIMIT_FSIZE, largestFile, &report, "the limit of file sizes", "a driver may fill the disk")
         set(RLIMIT_NOFILE, mostDescriptors, &report, "the limit of descriptors", "only the kernel's limits apply")
     }
 
-    /// Lowers both limits to the value. The one in force is raised as far for descriptors, since a shell's usual 1024 are
-    /// few for many encoders.
+    /// Lowers both limits to the value. The soft limit of descriptors is raised to it, because a shell's usual 1024 are
+    /// too few for many encoders.
     private static func set(
         _ resource: __rlimit_resource,
         _ value: rlim_t,
@@ -97,7 +98,7 @@ public enum Sandbox {
 
     private static let filesMeaning = "an encoder can access every file that its user can access"
 
-    /// - Returns: The version of Landlock that confines files now.
+    /// - Returns: The version of Landlock that confines files.
     private static func confineFiles(_ policy: SandboxPolicy, _ report: inout SandboxReport) -> Int32? {
         let version = linux_landlock_version()
         guard version > 0 else {
@@ -148,7 +149,7 @@ public enum Sandbox {
             let error = String(cString: strerror(errno))
             report.unreachable.append("\(grant.path) (landlock_add_rule: \(error))")
         }
-        // A rule is about an inode, and /proc makes a new one when nobody holds the old one's name.
+        // A rule applies to an inode, and /proc creates a new one once the name of the old one is no longer held.
         if !grant.path.hasPrefix("/proc/") { close(path) }
     }
 
@@ -157,7 +158,7 @@ public enum Sandbox {
     private static let callsMeaning =
         "an encoder can make every system call, for example start programs and open sockets"
 
-    /// - Returns: Whether the filter holds.
+    /// - Returns: Whether the filter is active.
     private static func filterCalls(_ report: inout SandboxReport) -> Bool {
         guard let architecture = SystemCallFilter.Architecture.current else {
             report.add("seccomp", "there is no filter for this architecture", callsMeaning)
@@ -167,7 +168,7 @@ public enum Sandbox {
         let count = UInt16(program.count)
         let result = linux_seccomp_filter(program, count, 1)
         if result == 0 { return true }
-        // Else there is a thread that has a filter of its own.
+        // Otherwise, a thread has a filter of its own.
         guard result > 0, linux_seccomp_filter(program, count, 0) == 0 else {
             report.addError(of: "seccomp", "seccomp", callsMeaning)
             return false

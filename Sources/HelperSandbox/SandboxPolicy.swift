@@ -4,50 +4,50 @@ internal import CLinux
 internal import Glibc
 public import MediaTypes
 
-/// What a process that encodes may reach: which files, and whether it is confined at all.
+/// The access of an encoding process: which files it may use, and whether it is confined at all.
 ///
-/// A value that is computed from the environment and from what the process has loaded; ``Sandbox/apply(_:)`` makes it hold.
-/// Which system calls are left is not part of it: that is the same for everybody.
+/// The value is computed from the environment and the loaded libraries; ``Sandbox/apply(_:)`` enforces it. The allowed
+/// system calls are not part of it, because they are the same for all processes.
 public struct SandboxPolicy: Sendable, Hashable {
-    /// What may be done with a file, or with what lies in a folder. No access includes execution: libraries are mapped,
-    /// which is reading, and no program is ever started.
+    /// The access to a file, or to the contents of a folder. No access includes execution: libraries are mapped, which
+    /// counts as reading, and no program is ever started.
     public enum Access: Sendable, Hashable {
         /// Reading files and listing folders.
         case read
-        /// Reading and writing files that are there.
+        /// Reading and writing existing files.
         case readWrite
-        /// The same and listing, and requests to devices (ioctl).
+        /// Reading, writing and listing, and device requests (ioctl).
         case devices
-        /// Reading, listing, writing, making and removing files and folders.
+        /// Reading, listing, writing, creating and removing files and folders.
         case everything
     }
 
-    /// A path with what is allowed there and below.
+    /// A path with the access to it and everything below.
     public struct Grant: Sendable, Hashable {
         /// The file, device or folder.
         public var path: String
-        /// What is allowed.
+        /// The allowed access.
         public var access: Access
 
-        /// Allows an access to a path.
+        /// Grants access to a path.
         public init(_ path: String, _ access: Access) {
             self.path = path
             self.access = access
         }
     }
 
-    /// Whether files, system calls and capabilities are confined. Limits hold in any case.
+    /// Whether files, system calls and capabilities are confined. Resource limits apply in any case.
     public var isOn: Bool
-    /// What may be reached. A path that does not exist is no error.
+    /// The accessible paths. A path that does not exist is not an error.
     public var grants: [Grant]
 
-    /// The variable that turns confinement `on` (the default) or `off`.
+    /// The environment variable that turns confinement `on` (the default) or `off`.
     public static let modeVariable = "VATOOLBOX_SANDBOX"
-    /// The variable that names further folders, divided by colons, in which everything is allowed: for traces of libva,
-    /// dumps of drivers, and the like.
+    /// The environment variable with additional folders, separated by colons, with full access: for traces of libva,
+    /// dumps of drivers, and similar files.
     public static let writableVariable = "VATOOLBOX_SANDBOX_WRITABLE"
 
-    /// Makes a policy of grants.
+    /// Creates a policy from grants.
     public init(isOn: Bool = true, grants: [Grant]) {
         self.isOn = isOn
         self.grants = grants
@@ -55,7 +55,7 @@ public struct SandboxPolicy: Sendable, Hashable {
 
     /// The policy of this process.
     ///
-    /// - Throws: `invalidArgument` for a value of ``modeVariable`` that is none.
+    /// - Throws: `invalidArgument` for an invalid value of ``modeVariable``.
     public static func ofThisProcess() throws(MediaError) -> SandboxPolicy {
         try SandboxPolicy(
             environment: { name in linux_environment(name).map { String(cString: $0) } },
@@ -67,13 +67,13 @@ public struct SandboxPolicy: Sendable, Hashable {
         )
     }
 
-    /// The policy of a process.
+    /// Creates the policy of a process.
     ///
     /// - Parameters:
-    ///   - environment: The value of a variable.
+    ///   - environment: Returns the value of an environment variable.
     ///   - program: The path of the program.
-    ///   - libraries: The paths of libraries that it has loaded; others are expected beside them.
-    /// - Throws: `invalidArgument` for a value of ``modeVariable`` that is none.
+    ///   - libraries: The paths of its loaded libraries; others are expected next to them.
+    /// - Throws: `invalidArgument` for an invalid value of ``modeVariable``.
     public init(
         environment: (String) -> String?,
         program: String?,
@@ -108,16 +108,16 @@ public struct SandboxPolicy: Sendable, Hashable {
         }
     }
 
-    // MARK: - Where things are
+    // MARK: - Paths
 
-    /// What drivers and libraries read of the system: themselves and their data, the dynamic linker's cache, their settings,
-    /// what the kernel tells of devices, processors and memory, and of this process. Nothing of other processes, and of
-    /// /etc only what is named.
+    /// The system files that drivers and libraries read: themselves and their data, the cache of the dynamic linker,
+    /// their settings, and kernel information about devices, processors, memory and this process. Nothing about other
+    /// processes, and only the named files in /etc.
     private static let system = [
         "/usr", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/gnu/store",
         "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/etc/libva.conf", "/etc/drirc",
         "/etc/igfx_user_feature.txt", "/etc/igfx_user_feature_next.txt",
-        // The last one lies in the one before, unless a preloaded library shows other devices.
+        // The last one is within the previous one, unless a preloaded library presents other devices.
         "/sys/bus/pci", "/sys/class/drm", "/sys/dev/char", "/sys/devices", "/sys/devices/system",
         "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/dev/i915",
         "/proc/sys/vm/overcommit_memory",
@@ -129,27 +129,27 @@ public struct SandboxPolicy: Sendable, Hashable {
         Grant("/dev/random", .read), Grant("/dev/urandom", .read),
     ]
 
-    /// The folder of a file; the file alone if the folder holds what is not meant.
+    /// Returns the folder of a file, or only the file if the folder contains unrelated files.
     private static func surroundings(of file: String, home: String?) -> String {
         let folder = parts(of: file).dropLast()
-        // A path that goes up again is not judged by its beginning.
+        // A path with `..` cannot be judged by its beginning.
         if folder.contains("..") || isWide(Array(folder)) || Array(folder) == home.map(parts) { return file }
         return (file.hasPrefix("/") ? "/" : "") + folder.joined(separator: "/")
     }
 
-    /// Whether a folder holds, or may hold, all that a user has, or what the system or other programs keep.
+    /// Returns whether a folder contains, or may contain, all files of a user, or data of the system or other programs.
     private static func isWide(_ folder: [String]) -> Bool {
         let wide: Set<[String]> = [
             [], ["home"], ["root"], ["tmp"], ["var"], ["var", "tmp"], ["var", "home"], ["dev"], ["dev", "shm"], ["run"],
             ["run", "user"], ["var", "run"], ["var", "run", "user"], ["etc"], ["srv"], ["mnt"], ["media"], ["proc"],
             ["sys"],
         ]
-        // Homes, and the folders in which users' sessions keep their sockets and keys.
+        // Home folders, and the folders in which user sessions keep their sockets and keys.
         let parents: Set<[String]> = [["home"], ["var", "home"], ["run", "user"], ["var", "run", "user"]]
         return wide.contains(folder) || parents.contains(folder.dropLast())
     }
 
-    /// The names in a path, without empty ones and those that stay where they are.
+    /// Returns the components of a path, without empty ones and `.`.
     private static func parts(of path: String) -> [String] {
         path.split(separator: "/").map { String($0) }.filter { $0 != "." }
     }

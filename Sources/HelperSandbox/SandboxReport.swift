@@ -2,27 +2,27 @@
 
 internal import Glibc
 
-/// How far a process is confined.
+/// The result of confining a process.
 public struct SandboxReport: Sendable, Hashable {
-    /// Something that does not confine the process as it should.
+    /// A part of the confinement that is missing.
     public struct Degradation: Sendable, Hashable, CustomStringConvertible {
-        /// What is missing, for example `Landlock`.
+        /// The missing part, for example `Landlock`.
         public var what: String
-        /// Why: the call and the kernel's error, or who wanted it so.
+        /// The reason: the call and the kernel's error, or who disabled it.
         public var why: String
-        /// What follows from it.
+        /// The consequence.
         public var meaning: String
 
-        /// The three in one line.
+        /// All three in one line.
         public var description: String { "\(what): \(why); \(meaning)" }
     }
 
-    /// What is missing; empty if the process is confined as it should be.
+    /// The missing parts; empty if the process is confined as intended.
     public internal(set) var degradations: [Degradation] = []
-    /// Folders that were to be writable and cannot be reached, with the error.
+    /// The additional writable folders that are not accessible, with the error.
     public internal(set) var unreachable: [String] = []
 
-    /// Lines for a log, at the level of warnings.
+    /// The lines for a log, as warnings.
     public var warnings: [String] {
         degradations.map { "the sandbox lacks \($0)" }
             + unreachable.map { "a folder in \(SandboxPolicy.writableVariable) cannot be accessed: \($0)" }
@@ -32,7 +32,7 @@ public struct SandboxReport: Sendable, Hashable {
         degradations.append(Degradation(what: what, why: why, meaning: meaning))
     }
 
-    /// Adds what the last call failed with.
+    /// Adds a degradation with the error of the last call.
     mutating func addError(of call: String, _ what: String, _ meaning: String) {
         let error = errno
         add(what, "\(call) failed (\(String(cString: strerror(error))))", meaning)

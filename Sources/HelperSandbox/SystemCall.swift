@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A system call, with its number on each architecture; `nil` where it does not exist.
+/// A system call with its number on each architecture; `nil` if it does not exist there.
 struct SystemCall: Sendable, Hashable {
     var name: String
     var x86: UInt32?
@@ -13,7 +13,7 @@ struct SystemCall: Sendable, Hashable {
         }
     }
 
-    /// Reads `NAME NUMBER NUMBER, ...`: the number on x86-64, then on aarch64, `-` for none.
+    /// Parses `NAME NUMBER NUMBER, ...`: the number on x86-64, then on aarch64, `-` for none.
     static func list(_ text: String) -> [SystemCall] {
         text.split { $0 == "," || $0 == "\n" }.compactMap { entry in
             let words = entry.split(separator: " ")
@@ -24,16 +24,16 @@ struct SystemCall: Sendable, Hashable {
 }
 
 extension SystemCallFilter {
-    /// The newest call that is known here. What is newer does not exist for a confined process, so that the C library
-    /// does without it.
+    /// The newest known call. Newer calls appear as not implemented to a confined process, so that the C library does
+    /// not use them.
     static let newestKnownCall: UInt32 = 466
 
-    /// Calls that are allowed whatever their arguments are. What is in none of the lists is refused.
+    /// The calls that are allowed with any arguments. A call in none of the lists is refused.
     static let allowedCalls = [files, descriptors, sockets, memory, threads, signals, time, itself].flatMap {
         SystemCall.list($0)
     }
 
-    /// Files: which, and what for, is Landlock's part.
+    /// Files: Landlock restricts which ones, and for what.
     private static let files = """
         open 2 -, openat 257 56, openat2 437 437, creat 85 -, close 3 57, close_range 436 436, access 21 -
         faccessat 269 48, faccessat2 439 439, stat 4 -, lstat 6 -, fstat 5 80, newfstatat 262 79
@@ -42,7 +42,7 @@ extension SystemCallFilter {
         mkdirat 258 34, rmdir 84 -, unlink 87 -, unlinkat 263 35, umask 95 166
         """
 
-    /// Descriptors that are open.
+    /// Open descriptors.
     private static let descriptors = """
         read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, pwrite64 18 68, preadv 295 69
         pwritev 296 70, preadv2 327 286, pwritev2 328 287, lseek 8 62, ftruncate 77 46, fallocate 285 47
@@ -52,14 +52,14 @@ extension SystemCallFilter {
         epoll_pwait 281 22, epoll_pwait2 441 441
         """
 
-    /// Sockets that this process was given; there is no way to a new one.
+    /// Sockets that this process was given; it cannot create new ones.
     private static let sockets = """
         sendmsg 46 211, recvmsg 47 212, recvfrom 45 207, shutdown 48 210, getsockopt 55 209
         getsockname 51 204, getpeername 52 205
         """
 
-    /// Memory. That code may be mapped and written memory may become code has to stay: drivers are loaded late, and
-    /// Mesa compiles for the CPU.
+    /// Memory. Mapping code and making written memory executable must stay allowed: drivers are loaded later, and Mesa
+    /// compiles code for the CPU.
     private static let memory = """
         mmap 9 222, munmap 11 215, mprotect 10 226, mremap 25 216, madvise 28 233, brk 12 214, msync 26 227
         mincore 27 232, memfd_create 319 279, membarrier 324 283, get_mempolicy 239 236
@@ -74,7 +74,7 @@ extension SystemCallFilter {
         sched_get_priority_min 147 126, getpriority 140 141, getcpu 309 168, arch_prctl 158 -
         """
 
-    /// Signals that this process gets.
+    /// Signals to this process.
     private static let signals = """
         rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, rt_sigpending 127 136
         rt_sigsuspend 130 133, rt_sigtimedwait 128 137, sigaltstack 131 132, pause 34 -, alarm 37 -
@@ -89,7 +89,7 @@ extension SystemCallFilter {
         timerfd_settime 286 86, timerfd_gettime 287 87
         """
 
-    /// What this process is, and where it runs.
+    /// Information about this process and its environment.
     private static let itself = """
         getpid 39 172, getppid 110 173, gettid 186 178, getuid 102 174, geteuid 107 175, getgid 104 176
         getegid 108 177, getresuid 118 148, getresgid 120 150, getgroups 115 158, getpgid 121 155

@@ -3,15 +3,15 @@
 internal import CLinux
 internal import Glibc
 
-/// Which system calls a confined process may make, as a program for the kernel's packet filter machine (seccomp).
+/// The system calls that a confined process may make, as a program for the kernel's packet filter (seccomp).
 ///
-/// The kernel runs it at each call, on `struct seccomp_data`: the number at byte 0, the architecture at 4, six arguments of
-/// 8 bytes from 16 on.
+/// The kernel runs it at each call, on `struct seccomp_data`: the number at byte 0, the architecture at byte 4, six
+/// arguments of 8 bytes each from byte 16 on.
 struct SystemCallFilter: Sendable {
     enum Architecture: Sendable, CaseIterable {
         case x86, arm
 
-        /// What this program was compiled for; `nil` if there are no tables for it.
+        /// The architecture of this program; `nil` if there are no tables for it.
         static var current: Architecture? {
             #if arch(x86_64)
             .x86
@@ -31,7 +31,7 @@ struct SystemCallFilter: Sendable {
         }
     }
 
-    /// What is wanted of an argument: that its 32 bits, or those under the mask, are one of the values.
+    /// A condition on an argument: its 32 bits, or those under the mask, equal one of the values.
     struct Condition: Sendable {
         enum Half: UInt32, Sendable { case low = 0, high = 4 }
 
@@ -41,21 +41,21 @@ struct SystemCallFilter: Sendable {
         var values: [UInt32]
     }
 
-    /// What becomes of a call.
+    /// The rule for a call.
     enum Rule: Sendable {
         case allowed
-        /// It fails with that error.
+        /// The call fails with this error.
         case refused(Int32)
-        /// It is allowed if all conditions of one of the lists hold; else it fails with `EPERM`.
+        /// The call is allowed if all conditions of one of the lists are met; otherwise, it fails with `EPERM`.
         case allowedIf([[Condition]])
     }
 
     private var rules: [UInt32: Rule] = [:]
     private let architecture: Architecture
 
-    /// Makes the filter of a process.
+    /// Creates the filter of a process.
     ///
-    /// - Parameter process: The process that it is for; signals may be sent to it and to nobody else.
+    /// - Parameter process: The ID of the process, the only one to which signals may be sent.
     init(_ architecture: Architecture, process: Int32) {
         self.architecture = architecture
         for call in Self.allowedCalls { add(call, .allowed) }
@@ -68,7 +68,7 @@ struct SystemCallFilter: Sendable {
 
     // MARK: - The program
 
-    /// The instructions; fewer than the 4096 that the kernel takes.
+    /// The instructions; fewer than the kernel's limit of 4096.
     var program: [sock_filter] {
         var program = [
             Self.load(4),
@@ -77,7 +77,7 @@ struct SystemCallFilter: Sendable {
             Self.load(0),
         ]
         if architecture == .x86 {
-            // The x32 numbers reach the same calls by other ways.
+            // The x32 numbers reach the same calls in other ways.
             program += [Self.jump(.greaterOrEqual, 0x4000_0000, ifTrue: 0, ifFalse: 1), Self.refuse(EPERM)]
         }
         program += [
@@ -86,7 +86,7 @@ struct SystemCallFilter: Sendable {
         return program + decide(among: ranges[...])
     }
 
-    /// What begins with that number and goes on until the next one.
+    /// A range of call numbers, from its first number to the beginning of the next range.
     private struct Range {
         var first: UInt32
         var rule: Rule
@@ -104,7 +104,7 @@ struct SystemCallFilter: Sendable {
         return ranges
     }
 
-    /// A search by halves; the number of the call is in the accumulator.
+    /// A binary search; the accumulator contains the number of the call.
     private func decide(among ranges: ArraySlice<Range>) -> [sock_filter] {
         if ranges.count == 1, let range = ranges.first { return Self.instructions(for: range.rule) }
         let middle = ranges.startIndex + ranges.count / 2
@@ -123,7 +123,7 @@ struct SystemCallFilter: Sendable {
         }
     }
 
-    /// Allows the call if all conditions hold, and goes on behind itself if not.
+    /// Allows the call if all conditions are met; otherwise, execution continues after these instructions.
     private static func instructions(for conditions: ArraySlice<Condition>) -> [sock_filter] {
         guard let condition = conditions.first else { return [allow] }
         let rest = instructions(for: conditions.dropFirst())

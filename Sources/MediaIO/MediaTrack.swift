@@ -5,32 +5,32 @@ public import MediaTypes
 
 /// A track that is copied from input to output without decoding: audio, subtitles, or timed data.
 public final class MediaTrack: @unchecked Sendable {
-    /// What a track carries.
+    /// The content of a track.
     public enum Kind: String, Sendable, Hashable {
-        /// Sound.
+        /// Audio.
         case audio
         /// Subtitles, as text or as pictures.
         case subtitles
-        /// Anything else, such as timed metadata.
+        /// Other data, such as timed metadata.
         case data
     }
 
     /// The index of the stream in the input.
     public let index: Int
-    /// What it carries.
+    /// The kind of content.
     public let kind: Kind
     /// FFmpeg's name of the codec, for example `aac`.
     public let codecName: String
-    /// The language as in the input (mostly ISO 639-2), if it has one.
+    /// The language as stored in the input (mostly ISO 639-2), if there is one.
     public let language: String?
-    /// The title as in the input, for example `Commentary`, if it has one.
+    /// The title as stored in the input, for example `Commentary`, if there is one.
     public let title: String?
 
-    /// An owned copy of the stream's parameters; never changed after `init`, so reading it from any thread is safe.
+    /// An owned copy of the stream's parameters. It does not change after `init`, so any thread can read it.
     let parameters: UnsafeMutablePointer<AVCodecParameters>
-    /// The unit of the packets' times.
+    /// The time base of the packets.
     let timeBase: AVRational
-    /// Disposition flags such as "default".
+    /// The disposition flags, such as "default".
     let disposition: Int32
 
     init(stream: UnsafePointer<AVStream>) throws(MediaError) {
@@ -68,21 +68,21 @@ public final class MediaTrack: @unchecked Sendable {
     }
 }
 
-/// One coded packet of a copied track. It owns its data; a writer takes a reference, not a copy.
+/// One coded packet of a copied track. It owns its data; a writer takes a reference instead of copying it.
 public final class MediaPacket: @unchecked Sendable {
-    /// The track that it belongs to.
+    /// The track of the packet.
     public let track: MediaTrack
-    /// When it is presented, on the time line of the output; invalid if the input does not say.
+    /// The presentation time, on the timeline of the output; invalid if the input does not specify it.
     public let presentationTime: MediaTime
 
-    /// The packet, its times in the track's ``MediaTrack/timeBase`` on the time line of the output. Never changed
+    /// The packet, with times in the track's ``MediaTrack/timeBase`` on the timeline of the output. It does not change
     /// after `init`.
     let packet: UnsafeMutablePointer<AVPacket>
 
-    /// The size of its data.
+    /// The size of the data in bytes.
     public var byteCount: Int { Int(packet.pointee.size) }
 
-    /// Takes over a packet, which is freed with this object.
+    /// Takes ownership of a packet, which is freed with this object.
     init(track: MediaTrack, taking packet: UnsafeMutablePointer<AVPacket>) {
         self.track = track
         self.packet = packet
@@ -99,16 +99,16 @@ public final class MediaPacket: @unchecked Sendable {
     }
 }
 
-/// A chapter mark.
+/// A chapter of a file.
 public struct Chapter: Sendable, Hashable {
-    /// Where it begins.
+    /// The start time.
     public var start: MediaTime
-    /// Where it ends.
+    /// The end time.
     public var end: MediaTime
-    /// Its title, if it has one.
+    /// The title, if there is one.
     public var title: String?
 
-    /// Describes a chapter.
+    /// Makes a chapter.
     public init(start: MediaTime, end: MediaTime, title: String?) {
         self.start = start
         self.end = end
@@ -117,7 +117,7 @@ public struct Chapter: Sendable, Hashable {
 }
 
 extension AVStream {
-    /// One of the stream's texts.
+    /// Returns a metadata text of the stream.
     func text(_ key: String) -> String? {
         av_dict_get(metadata, key, nil, 0).map { String(cString: $0.pointee.value) }
     }

@@ -3,9 +3,9 @@
 internal import Glibc
 internal import MediaTypes
 
-/// Makes a system call again for as long as a signal interrupts it.
+/// Repeats a system call as long as a signal interrupts it.
 ///
-/// - Returns: What the call returned, and its `errno` if that is below zero, else 0.
+/// - Returns: The result of the call, and its `errno` if the result is negative, otherwise 0.
 func retryingOnInterrupt<Value: SignedInteger>(_ call: () -> Value) -> (value: Value, error: Int32) {
     while true {
         let value = call()
@@ -15,19 +15,19 @@ func retryingOnInterrupt<Value: SignedInteger>(_ call: () -> Value) -> (value: V
     }
 }
 
-/// The folder that the system wants temporary files in: that of `TMPDIR`, if it names one.
+/// The folder for temporary files: `TMPDIR` if it names one, otherwise `/tmp`.
 package var temporaryFolder: String {
     let named = getenv("TMPDIR").map { String(cString: $0) } ?? ""
     return named.isEmpty ? "/tmp" : named
 }
 
 extension MediaError {
-    /// The error of a system call about a path.
+    /// Makes the error of a system call on a path.
     ///
     /// - Parameters:
-    ///   - message: What could not be done, in words for a person; the system's own text is put behind it.
-    ///   - path: The path at fault.
-    ///   - error: The call's `errno`.
+    ///   - message: The description of the failure for users, to which the system's description is appended.
+    ///   - path: The path that caused it.
+    ///   - error: The `errno` of the call.
     init(_ message: String, path: String, call: String, error: Int32) {
         self.init(
             error == ENOMEM || error == EMFILE || error == ENFILE ? .outOfMemory : .inputOutput,

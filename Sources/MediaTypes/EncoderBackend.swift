@@ -6,12 +6,12 @@ public import BitstreamSyntax
 public struct EncoderIdentity: Sendable, Hashable, CustomStringConvertible {
     /// The encoder's name, for example `x264`.
     public var name: String
-    /// The codec.
+    /// The codec that it encodes.
     public var codec: VideoCodec
     /// The device on which it runs, for example `/dev/dri/renderD128`; `nil` for the CPU.
     public var device: String?
 
-    /// Names an encoder.
+    /// Makes an identity.
     public init(name: String, codec: VideoCodec, device: String? = nil) {
         self.name = name
         self.codec = codec
@@ -25,18 +25,18 @@ public struct EncoderIdentity: Sendable, Hashable, CustomStringConvertible {
     public var description: String { device.map { "\(name) on \($0)" } ?? name }
 }
 
-/// Makes encoders of one kind: one candidate among those that a session may use.
+/// A factory for encoders of one kind: one of the candidates that a session may use.
 public protocol EncoderFactory: Sendable {
-    /// Which encoder it makes.
+    /// The identity of the encoders that it makes.
     var identity: EncoderIdentity { get }
 
-    /// Creates an encoder. It is called on a thread of the encoder's own and may block.
+    /// Creates an encoder. A session calls it on a thread of the encoder's own; the call may block.
     ///
     /// - Throws: An error with ``MediaError/isPermanent`` set if a retry cannot succeed.
     func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend
 }
 
-/// What an encoder is created for.
+/// The parameters for the creation of an encoder.
 public struct EncoderRequest: Sendable {
     /// The validated configuration, with an even size.
     public var configuration: EncoderConfiguration
@@ -44,9 +44,9 @@ public struct EncoderRequest: Sendable {
     /// order; `nil` leaves it to the encoder. A session fixes it when its first encoder is created, because decode
     /// times depend on it.
     public var maximumReorderDepth: Int?
-    /// Takes word of frames that the encoder has taken after ``EncoderBackend/encode(_:)`` had returned, in their order:
-    /// see ``EncoderBackend/takesLater``. Safe to call on any thread; never blocks. `nil` if every call of `encode` is to
-    /// return only when its frame is taken.
+    /// Reports frames that the encoder accepts after ``EncoderBackend/encode(_:)`` has returned, in their order; see
+    /// ``EncoderBackend/takesLater``. Safe to call on any thread; never blocks. If it is `nil`, `encode` must return
+    /// only after the encoder has accepted the frame.
     public var taken: (@Sendable (TakenFrame) -> Void)?
     /// Receives the encoder's output, in decoding order. Safe to call on any thread; never blocks.
     public var output: @Sendable (EncoderOutput) -> Void
@@ -65,16 +65,17 @@ public struct EncoderRequest: Sendable {
     }
 }
 
-/// A frame that an encoder has taken.
+/// A frame that an encoder has accepted.
 public struct TakenFrame: Sendable, Hashable {
-    /// Its number.
+    /// The number of the frame.
     public var number: Int64
-    /// How often its picture was copied, as ``EncoderBackend/copiedPictures`` counts, which leaves these out.
+    /// The number of copies made of its picture, counted as in ``EncoderBackend/copiedPictures``, which does not
+    /// include these.
     public var copies: Int
     /// Whether the encoder has converted its picture.
     public var isConverted: Bool
 
-    /// Describes a frame.
+    /// Makes a record of an accepted frame.
     public init(number: Int64, copies: Int, isConverted: Bool) {
         self.number = number
         self.copies = copies
@@ -91,22 +92,23 @@ public protocol EncoderBackend: AnyObject {
     /// The actual properties of the encoder.
     var properties: EncoderProperties { get }
 
-    /// Whether it runs in another process, so that it can be released even if it hangs; default: `false`.
+    /// Whether the encoder runs in another process, so that it can be released even if it hangs. The default is
+    /// `false`.
     var isInOtherProcess: Bool { get }
 
-    /// How many whole pictures it has copied because it cannot read their memory, for example into a GPU surface;
-    /// default: 0. Called on the submit thread.
+    /// The number of whole pictures that the encoder has copied because it cannot read their memory, for example into a
+    /// GPU surface. The default is 0. Called on the submit thread.
     var copiedPictures: Int { get }
 
-    /// Whether it takes frames after ``encode(_:)`` has returned, and says so each time by ``EncoderRequest/taken``; `false`
-    /// unless stated. If it fails over such a frame that is an output, ``EncoderOutput/failed(_:)``.
+    /// Whether the encoder accepts frames after ``encode(_:)`` has returned, and reports each by
+    /// ``EncoderRequest/taken``. A failure on such a frame is reported as the output ``EncoderOutput/failed(_:)``. The
+    /// default is `false`.
     var takesLater: Bool { get }
 
     /// Accepts a frame. Finished output goes to ``EncoderRequest/output``, before or after the call returns.
     ///
-    /// - Throws: `conversionFailed` if it could not convert the picture as ``EncoderFrame/conversion`` says. It has
-    ///   then not accepted the frame and still works: the same frame can be submitted with a picture that needs no
-    ///   conversion.
+    /// - Throws: `conversionFailed` if the encoder could not perform ``EncoderFrame/conversion``. It has then not
+    ///   accepted the frame and still works: the same frame can be submitted with a picture that needs no conversion.
     func encode(_ frame: EncoderFrame) throws(MediaError)
 
     /// Announces a pause in the input and returns immediately. The default implementation does nothing.
@@ -115,65 +117,66 @@ public protocol EncoderBackend: AnyObject {
     /// coded frames until it gets the next one, which saves waking a thread.
     func pause()
 
-    /// Changes to another configuration for the frames that follow.
+    /// Changes to another configuration for the following frames.
     ///
-    /// - Parameter configuration: A validated configuration that differs from the present one in what an
+    /// - Parameter configuration: A validated configuration that differs from the present one only in settings that an
     ///   ``EncoderUpdate`` can change.
     func update(_ configuration: EncoderConfiguration) throws(MediaError) -> EncoderUpdateOutcome
 
-    /// Finishes every accepted frame; ``EncoderRequest/output`` has received all of them when it returns. The next
-    /// frame may become an IDR picture, because an encoder that has drained its lookahead starts again.
+    /// Finishes every accepted frame. When it returns, ``EncoderRequest/output`` has received all of them. The next
+    /// frame may become an IDR picture, because an encoder restarts after its lookahead was drained.
     func drain() throws(MediaError)
 }
 
-/// The result of a change of the configuration.
+/// The result of a configuration change.
 public enum EncoderUpdateOutcome: Sendable, Hashable {
-    /// The change applies to the frames that follow. Lists new differences from the request.
+    /// The change applies to the following frames. Lists new differences from the request.
     case done(adjustments: [Adjustment] = [])
-    /// Only a new encoder can apply the change; nothing has changed.
+    /// Only a new encoder can apply the change; nothing was changed.
     case needsNewEncoder
 }
 
 extension EncoderBackend {
-    /// It works in this process.
+    /// Returns `false`: the encoder works in this process.
     public var isInOtherProcess: Bool { false }
-    /// It reads pictures where they are.
+    /// Returns 0: the encoder reads pictures in place.
     public var copiedPictures: Int { 0 }
-    /// It has taken a frame when `encode` returns.
+    /// Returns `false`: the encoder has accepted a frame when `encode` returns.
     public var takesLater: Bool { false }
-    /// It gives everything out as soon as it can.
+    /// Does nothing: the encoder returns all output as soon as possible.
     public func pause() {}
 }
 
 /// The actual properties of an encoder.
 public struct EncoderProperties: Sendable {
-    /// Name and version for a person, for example `x264 core 164`.
+    /// The name and version for display, for example `x264 core 164`.
     public var name: String
-    /// The profile, by its name in the field, for example `High`.
+    /// The name of the profile, for example `High`.
     public var profile: String
     /// The level, for example `4.1`.
     public var level: String
-    /// How many frames may be decoded before a frame and shown after it (`max_num_reorder_frames`).
+    /// The maximum number of frames that precede a frame in decoding order and follow it in output order
+    /// (`max_num_reorder_frames`).
     public var reorderDepth: Int
-    /// How many frames it may hold before it returns the first. Beyond that, a missing frame is overdue: the encoder
-    /// gets no more frames, and is replaced if it returns none before the deadline.
+    /// The maximum number of frames that the encoder holds before it returns the first. Beyond that, a missing frame is
+    /// overdue: the encoder receives no more frames, and is replaced if it returns none before the deadline.
     public var maximumDelay: Int
-    /// Whether trying again is no use when it fails, as for an encoder in this process that fails for lack of memory
-    /// only. If no other candidate is left either, a session lets go of each picture as soon as
+    /// Whether a retry after a failure is pointless, as for an encoder in this process that fails only for lack of
+    /// memory. If no other candidate is left either, a session releases each picture as soon as
     /// ``EncoderBackend/encode(_:)`` has returned, and ends when the encoder fails.
     public var isFailureFinal: Bool
-    /// Pixel formats that it accepts without a conversion, the best first.
+    /// The pixel formats that the encoder accepts without a conversion, the best first.
     public var pixelFormats: [PixelFormat]
-    /// The conversions that it can do; `nil` if it accepts only pictures that need none.
+    /// The conversions that the encoder supports; `nil` if it accepts only pictures that need none.
     public var conversions: ConversionSupport?
-    /// The options of a configuration that it supports.
+    /// The options of a configuration that the encoder supports.
     public var supportedProperties: Set<EncoderOption>
-    /// Options that it honours only approximately.
+    /// The options that the encoder applies only approximately.
     public var adjustments: [Adjustment]
-    /// Codec, size, parameter sets.
+    /// The codec, size and parameter sets.
     public var formatDescription: FormatDescription
 
-    /// Describes an encoder.
+    /// Makes the properties of an encoder.
     public init(
         name: String,
         profile: String,
@@ -201,11 +204,11 @@ public struct EncoderProperties: Sendable {
     }
 }
 
-/// An option that encoders may or may not honour.
+/// An option that an encoder may or may not support.
 public struct EncoderOption: Sendable, Hashable, RawRepresentable {
     /// The stable name.
     public let rawValue: String
-    /// Makes the option of that name.
+    /// Makes the option with the given name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// ``RateControl/averageBitRate(_:peak:)``.
@@ -216,29 +219,29 @@ public struct EncoderOption: Sendable, Hashable, RawRepresentable {
     public static let constantQuality = EncoderOption(rawValue: "constant-quality")
     /// ``RateControl/constantQuantizer(_:)``.
     public static let constantQuantizer = EncoderOption(rawValue: "constant-quantizer")
-    /// A limit on peaks.
+    /// A peak limit.
     public static let peakBitRate = EncoderOption(rawValue: "peak-bit-rate")
     /// B-frames.
     public static let bFrames = EncoderOption(rawValue: "b-frames")
-    /// B-frames as references.
+    /// B-frames that are used as references.
     public static let bPyramid = EncoderOption(rawValue: "b-pyramid")
     /// Open GOPs.
     public static let openGOP = EncoderOption(rawValue: "open-gop")
-    /// CAVLC or CABAC by choice.
+    /// A choice between CAVLC and CABAC.
     public static let entropyMode = EncoderOption(rawValue: "entropy-mode")
-    /// Key frames where the caller wants them.
+    /// Key frames on request.
     public static let forceKeyFrame = EncoderOption(rawValue: "force-key-frame")
-    /// A quantizer for single frames.
+    /// A quantizer for an individual frame.
     public static let frameQuantizer = EncoderOption(rawValue: "frame-quantizer")
     /// Access unit delimiters.
     public static let accessUnitDelimiters = EncoderOption(rawValue: "access-unit-delimiters")
-    /// Ten bits.
+    /// A bit depth of 10.
     public static let tenBit = EncoderOption(rawValue: "ten-bit")
-    /// Twelve bits.
+    /// A bit depth of 12.
     public static let twelveBit = EncoderOption(rawValue: "twelve-bit")
-    /// 4:2:2.
+    /// 4:2:2 chroma subsampling.
     public static let chroma422 = EncoderOption(rawValue: "chroma-4:2:2")
-    /// 4:4:4.
+    /// 4:4:4 chroma subsampling.
     public static let chroma444 = EncoderOption(rawValue: "chroma-4:4:4")
     /// HDR metadata.
     public static let hdrMetadata = EncoderOption(rawValue: "hdr-metadata")
@@ -246,15 +249,15 @@ public struct EncoderOption: Sendable, Hashable, RawRepresentable {
     public static let captions = EncoderOption(rawValue: "captions")
     /// ``PixelAttachments/regionsOfInterest``.
     public static let regionsOfInterest = EncoderOption(rawValue: "regions-of-interest")
-    /// No delay between frame and sample.
+    /// No delay between a frame and its sample.
     public static let lowLatency = EncoderOption(rawValue: "low-latency")
-    /// A change of bitrate without a new encoder.
+    /// A bitrate change without a new encoder.
     public static let bitRateUpdate = EncoderOption(rawValue: "bit-rate-update")
-    /// Preset, tuning and number of threads.
+    /// The preset, the tuning and the number of threads.
     public static let softwareOptions = EncoderOption(rawValue: "software-options")
     /// ``EncoderConfiguration/hardware``.
     public static let hardwareOptions = EncoderOption(rawValue: "hardware-options")
-    /// More than one slice in a picture.
+    /// More than one slice per picture.
     public static let slices = EncoderOption(rawValue: "slices")
     /// ``EncoderConfiguration/usesIntraRefresh``.
     public static let intraRefresh = EncoderOption(rawValue: "intra-refresh")
@@ -272,17 +275,19 @@ public struct EncoderOption: Sendable, Hashable, RawRepresentable {
     public static let initialBufferFullness = EncoderOption(rawValue: "initial-buffer-fullness")
 }
 
-/// One frame on its way into an encoder.
+/// A frame that is submitted to an encoder.
 public struct EncoderFrame: Sendable {
-    /// The session's number of the frame, rising by one in presentation order; the encoder hands it back.
+    /// The number that the session assigned, increasing by one in presentation order; the encoder returns it with the
+    /// output.
     public var number: Int64
-    /// The picture, of the configured size and in one of ``EncoderProperties/pixelFormats`` unless it is to be converted.
+    /// The picture, of the configured size and in one of ``EncoderProperties/pixelFormats`` unless it is to be
+    /// converted.
     public var buffer: PixelBuffer
-    /// The conversion that the encoder must do first, one of ``EncoderProperties/conversions``; `nil` for none.
+    /// The conversion that the encoder must perform first, within ``EncoderProperties/conversions``; `nil` for none.
     public var conversion: PictureConversion?
-    /// When it is shown.
+    /// The presentation time.
     public var presentationTime: MediaTime
-    /// How long it is shown; invalid if not known.
+    /// The display duration; invalid if not known.
     public var duration: MediaTime
     /// The caller's options for this frame.
     public var options: FrameOptions
@@ -312,22 +317,23 @@ extension EncoderFrame {
 
 /// Options of a single frame.
 public struct FrameOptions: Sendable, Hashable {
-    /// Whether it has to be a key frame (an IDR picture).
+    /// Whether the frame must become a key frame (an IDR picture).
     public var forceKeyFrame: Bool
-    /// The quantizer, 0...51, instead of the rate control's choice.
+    /// The quantizer, 0...51, in place of the one that rate control chooses.
     public var quantizer: Int?
-    /// The long-term reference that it becomes, from 0, below ``EncoderConfiguration/longTermReferences``: it stays one
-    /// until another frame takes its place, or a key frame comes. `nil` for an ordinary frame. An encoder with fewer
-    /// long-term references reports this when it is created and ignores higher indices.
+    /// The index of the long-term reference that the frame becomes, from 0 to below
+    /// ``EncoderConfiguration/longTermReferences``. The frame remains a reference until another frame replaces it or a
+    /// key frame follows. `nil` for an ordinary frame. An encoder with fewer long-term references reports this when it
+    /// is created and ignores higher indices.
     public var longTermReference: Int?
     /// The range of presentation times in which frames were lost on the way to a receiver. Neither this frame nor a
     /// later one refers to these frames or to frames that depend on them. If no reference remains, this frame becomes a
-    /// key frame. Times without a frame, or of frames that are no longer references, have no effect.
+    /// key frame. Times without a frame, and times of frames that are no longer references, have no effect.
     public var lostFrames: ClosedRange<MediaTime>?
     /// The presentation time of a frame that the receiver has decoded, together with all frames on which it depends.
     public var decodedFrame: MediaTime?
 
-    /// Makes options; nothing special unless given.
+    /// Makes options; the default is an ordinary frame.
     public init(
         forceKeyFrame: Bool = false,
         quantizer: Int? = nil,
@@ -351,18 +357,18 @@ public enum EncoderOutput: Sendable {
     case failed(MediaError)
 }
 
-/// One frame as it comes out of an encoder, in decoding order.
+/// A frame as an encoder returns it, in decoding order.
 public struct CodedFrame: Sendable {
-    /// The number that the session gave the frame.
+    /// The number that the session assigned to the frame.
     public var number: Int64
-    /// NAL units, each with a 32-bit big-endian length prefix, without parameter sets. Empty data is a failure, unless
-    /// ``isDropped``.
+    /// The NAL units, each with a 32-bit big-endian length prefix, without parameter sets. Empty data is an error,
+    /// unless ``isDropped`` is set.
     public var data: CodedData
     /// Whether it is an IDR picture. All frames with earlier presentation times must be returned before it.
     public var isKeyFrame: Bool
     /// Whether other pictures refer to it.
     public var isReference: Bool
-    /// Whether the encoder dropped the frame on purpose, for example to keep its bitrate.
+    /// Whether the encoder dropped the frame deliberately, for example to keep its bitrate.
     public var isDropped: Bool
     /// The new format description, if it changed since ``EncoderProperties/formatDescription``.
     public var formatDescription: FormatDescription?

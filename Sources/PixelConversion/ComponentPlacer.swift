@@ -5,19 +5,19 @@ internal import CLibYUV
 internal import CPixelKernels
 internal import MediaTypes
 
-/// Scales and converts pictures of any chroma format and depth into a given place: component by component, each step for
-/// itself, so that every pair of formats goes the same way.
+/// Scales and converts pictures of any chroma format and depth into a given area. Every step processes one component at
+/// a time, so that all pairs of formats are handled in the same way.
 final class ComponentPlacer {
-    /// The source with a plane for each component, if it lies otherwise.
+    /// The source with a plane for each component, if it is stored in another way.
     private let unpacked = ScratchComponents()
     /// The source in the codes of the result.
     private let coded = ScratchComponents()
-    /// The result, if it does not lie in planes.
+    /// The result, if it is not stored in planes.
     private let scaled = ScratchComponents()
 
-    /// Makes `target` show the whole source.
+    /// Draws the whole source into `target`.
     ///
-    /// - Parameter isRGB: Whether the components of the source are green, blue and red, of 8 bits.
+    /// - Parameter isRGB: Whether the source consists of 8-bit green, blue and red components.
     func place(
         _ source: PictureComponents,
         isRGB: Bool,
@@ -67,14 +67,14 @@ final class ComponentPlacer {
 }
 
 extension PictureComponents {
-    /// Makes everything outside of an area of even position and size black.
+    /// Makes everything outside of an area with even position and size black.
     func fillBlack(outside area: PictureArea, isFullRange: Bool) {
         for bar in area.bars(inWidth: width, height: height) {
             cropped(to: bar).fill(luma: isFullRange ? 0 : 16 << (bitDepth - 8), chroma: 1 << (bitDepth - 1))
         }
     }
 
-    /// Whether each component is a plane as libraries take them.
+    /// Whether each component is a contiguous plane, as libraries require.
     fileprivate var isPlain: Bool { planes.allSatisfy(\.isPlain) }
 
     fileprivate func hasSize(of other: PictureComponents) -> Bool { width == other.width && height == other.height }
@@ -126,10 +126,11 @@ extension PictureComponents {
 }
 
 extension ComponentPlane {
-    /// By libyuv's box filter where both sides become less than half, else bilinear. Both are plain.
+    /// Scales a contiguous plane with libyuv's box filter if both dimensions are reduced to less than half, otherwise
+    /// bilinearly.
     fileprivate func scale(to target: ComponentPlane) {
         let (from, to) = (self, target)
-        // libyuv divides with 16 fractional bits: a ratio of 32768 is one too many, and a trap.
+        // libyuv divides with 16 fractional bits: a ratio of 32768 overflows and raises a trap.
         let sizes = (
             Int32(clamping: min(from.width, to.width * 32767)), Int32(clamping: min(from.height, to.height * 32767))
         )
@@ -162,12 +163,12 @@ extension ComponentPlane {
     }
 }
 
-/// Memory for the planes of one picture between two steps, which grows to the largest one and stays.
+/// Memory for the planes of one intermediate picture. It grows to the largest picture and is reused.
 private final class ScratchComponents {
     private static let alignment = 64
     private let memory = ScratchMemory()
 
-    /// A picture in planes in this memory, valid until the next call.
+    /// Returns a picture with planes in this memory, valid until the next call.
     ///
     /// - Throws: `outOfMemory`.
     func picture(

@@ -4,19 +4,19 @@ internal import CLibYUV
 internal import CPixelKernels
 public import MediaTypes
 
-/// How far a picture is from another of the same size and depth.
+/// The difference between two pictures of the same size and bit depth.
 public struct PictureDifference: Sendable, Hashable {
-    /// How far one plane is from another.
+    /// The difference between two planes.
     public struct Plane: Sendable, Hashable {
-        /// The sum of the squares of the differences of all samples, in codes of the pictures' depth.
+        /// The sum of the squared differences of all samples, in codes of the pictures' bit depth.
         public let squaredError: UInt64
-        /// How many samples there are.
+        /// The number of samples.
         public let sampleCount: Int
-        /// The mean structural similarity of windows of 8x8 samples that lie 4 apart, -1...1; `nil` for planes that have no
-        /// such window.
+        /// The mean structural similarity (SSIM) of windows of 8x8 samples at a distance of 4, -1...1; `nil` for planes
+        /// without such a window.
         public let similarity: Double?
 
-        /// States a difference.
+        /// Makes a difference.
         public init(squaredError: UInt64, sampleCount: Int, similarity: Double?) {
             self.squaredError = squaredError
             self.sampleCount = sampleCount
@@ -24,14 +24,14 @@ public struct PictureDifference: Sendable, Hashable {
         }
     }
 
-    /// Of luma.
+    /// The difference of luma.
     public let luma: Plane
-    /// Of Cb.
+    /// The difference of Cb.
     public let cb: Plane
-    /// Of Cr.
+    /// The difference of Cr.
     public let cr: Plane
 
-    /// States a difference.
+    /// Makes a difference.
     public init(luma: Plane, cb: Plane, cr: Plane) {
         self.luma = luma
         self.cb = cb
@@ -39,12 +39,12 @@ public struct PictureDifference: Sendable, Hashable {
     }
 }
 
-/// Compares 4:2:0 pictures sample by sample: NV12 and I420 with each other, P010 with its like.
+/// Compares 4:2:0 pictures sample by sample: NV12 and I420 with each other, P010 with P010.
 ///
-/// Squared errors of 8-bit samples are libyuv's. Everything else is the kernels': libyuv compares no pictures of ten bits, and
-/// its structural similarity, which leaves out windows at the edges and has other constants, is another number than the one
-/// that FFmpeg and x264 state. Memory is allocated for the first pictures and used again; a comparator is used by one thread
-/// at a time.
+/// Squared errors of 8-bit samples are computed by libyuv. The kernels compute everything else: libyuv does not compare
+/// 10-bit pictures, and its structural similarity, which omits windows at the edges and has other constants, differs
+/// from the values of FFmpeg and x264. Memory is allocated for the first pictures and reused; a comparator is used by
+/// one thread at a time.
 public final class PictureComparator {
     private let first = ScratchPicture()
     private let second = ScratchPicture()
@@ -54,9 +54,10 @@ public final class PictureComparator {
 
     /// Compares two pictures.
     ///
-    /// What they look like plays no part, only their samples: that both mean the same by them is the caller's business.
-    /// - Throws: `invalidArgument` naming both for pictures of different sizes or depths; `unsupported` for formats that are
-    ///   not 4:2:0, or samples that the processor cannot reach; `outOfMemory`, `inputOutput`.
+    /// Only the samples are compared, not the colour descriptions: the caller has to ensure that both are the same.
+    ///
+    /// - Throws: `invalidArgument` with both pictures' properties if their sizes or bit depths differ; `unsupported`
+    ///   for formats other than 4:2:0, or samples that the CPU cannot access; `outOfMemory`, `inputOutput`.
     public func difference(of picture: PixelBuffer, from reference: PixelBuffer) throws(MediaError) -> PictureDifference
     {
         let layouts = (try Self.layout(picture), try Self.layout(reference))
@@ -94,7 +95,7 @@ public final class PictureComparator {
         )
     }
 
-    /// The picture with separate chroma and, with ten bits, codes in the lower part of words.
+    /// Returns the picture with separate chroma planes and, with 10 bits, codes in the lower bits of words.
     private static func planar(
         _ picture: PlanarPicture,
         _ scratch: ScratchPicture
@@ -109,7 +110,7 @@ public final class PictureComparator {
 }
 
 extension PlanarPicture {
-    /// The difference of two planes in this picture's layout.
+    /// Returns the difference of two planes with this picture's layout.
     fileprivate func difference(
         _ plane: PixelPlane,
         _ reference: PixelPlane,
@@ -150,6 +151,6 @@ extension PlanarPicture {
 }
 
 extension PixelBuffer {
-    /// Size and depth in words.
+    /// A description of size and bit depth.
     fileprivate var shape: String { "\(width)x\(height) with \(format.bitDepth) bits" }
 }

@@ -18,20 +18,20 @@ struct PictureShape: Hashable {
     var displayAspect: Double { Double(width) * pixelAspectRatio.doubleValue / Double(height) }
 }
 
-/// Which part of the source goes where in the output.
+/// The part of the source that is used, and its position in the output.
 ///
-/// Positions are even, and so are sizes unless the whole source is taken. So areas begin at a chroma sample; a bar or a
-/// part cut off may be up to two samples wider on one side than on the other.
+/// Positions are even, and so are sizes unless the whole source is used. Areas thus begin at a chroma sample, and a bar
+/// or a cropped part may be up to two samples wider on one side than on the other.
 struct PictureGeometry: Hashable {
-    /// The part of the source that is seen.
+    /// The visible part of the source.
     let source: PictureArea
-    /// The part of the output that it fills.
+    /// The part of the output that the source fills.
     let target: PictureArea
-    /// Whether all samples stay in place and keep their shape.
+    /// Whether all samples keep their positions and their aspect ratio.
     let isIdentity: Bool
 
     init(source: PictureShape, output: PictureShape, scaling: ScalingMode) {
-        // Width to height of the source's display, relative to the output's.
+        // The display aspect ratio of the source, relative to that of the output.
         let relativeAspect = source.displayAspect / output.displayAspect
         var visible = source.area
         var target = output.area
@@ -54,16 +54,16 @@ struct PictureGeometry: Hashable {
             && visible == source.area && target == output.area
     }
 
-    /// Even position and nearest even length, at least 2, of a part in the middle of a whole; the whole if the part is
-    /// not shorter.
+    /// Returns an even position and the nearest even length, at least 2, of a part that is centred in a whole; the
+    /// whole if the part is not shorter.
     private static func centered(_ part: Double, of whole: Int) -> (position: Int, length: Int) {
         let length = max(2, Int((min(part, Double(whole)) / 2).rounded()) * 2)
         guard length < whole, part < Double(whole) else { return (0, whole) }
         return ((whole - length + 1) / 4 * 2, length)
     }
 
-    /// The attachments of a source as they are for the output: regions of interest cover the same content, grown to
-    /// whole samples, and those out of sight are left out.
+    /// Returns the attachments of a source for the output: regions of interest cover the same content, enlarged to
+    /// whole samples, and invisible ones are omitted.
     func moving(_ attachments: PixelAttachments) -> PixelAttachments {
         guard !isIdentity, !attachments.regionsOfInterest.isEmpty else { return attachments }
         var moved = attachments
@@ -89,7 +89,8 @@ struct PictureGeometry: Hashable {
         )
     }
 
-    /// Where a stretch of one axis lies after the axis' part `from` has been scaled to `to`; `nil` if out of sight.
+    /// Returns the position of an interval of one axis after the part `from` has been scaled to `to`; `nil` if it is
+    /// not visible.
     private static func moved(
         _ start: Int,
         _ length: Int,

@@ -4,12 +4,14 @@ internal import CPixelKernels
 internal import Glibc
 internal import MediaTypes
 
-/// The part of a source that is seen.
+/// The visible part of a source.
 enum SourcePicture {
     case planar(PlanarPicture)
     case bgra(PackedPicture)
     case yuy2(PackedPicture)
 
+    /// Makes a source picture.
+    ///
     /// - Returns: `nil` for formats that ``ComponentPlacer`` converts.
     init?(_ buffer: PixelBuffer, planes: [PixelPlane], area: PictureArea) {
         switch buffer.format {
@@ -28,14 +30,14 @@ extension PlanarPicture {
     }
 }
 
-/// Scales and converts pictures into a given place, with as few passes as libyuv's functions allow.
+/// Scales and converts pictures into a given area, in as few passes as libyuv's functions allow.
 final class PicturePlacer {
-    /// The source with separate chroma, if it has to be brought to that form before it is scaled.
+    /// The source with separate chroma, if it must be converted to that form before scaling.
     private let unpacked = ScratchPicture()
-    /// The scaled source, if it has to be changed after.
+    /// The scaled source, if it must be converted afterwards.
     private let scaled = ScratchPicture()
 
-    /// Makes `target` show the whole source.
+    /// Draws the whole source into `target`.
     func place(_ source: SourcePicture, in target: PlanarPicture, color: ColorConversion) throws(MediaError) {
         switch source {
         case .planar(let picture):
@@ -63,7 +65,7 @@ final class PicturePlacer {
         }
     }
 
-    /// Scales if sizes differ, then changes codes and layout. Without a transform both have the same depth.
+    /// Scales if the sizes differ, then converts codes and layout. Without a transform, both have the same bit depth.
     private func place(
         _ source: PlanarPicture,
         in target: PlanarPicture,
@@ -83,7 +85,7 @@ final class PicturePlacer {
         result.write(to: target, transform: transform)
     }
 
-    /// The picture in a layout that libyuv scales; luma is not copied if it can stay.
+    /// Returns the picture in a layout that libyuv can scale; luma is not copied if possible.
     private func separatingChroma(of source: PlanarPicture) throws(MediaError) -> PlanarPicture {
         let layout = source.layout.scalable
         if source.layout == layout { return source }
@@ -98,14 +100,14 @@ final class PicturePlacer {
     }
 }
 
-/// Memory for one picture between two steps, which grows to the largest one and stays.
+/// Memory for one intermediate picture. It grows to the largest picture and is reused.
 final class ScratchPicture {
     private static let alignment = 64
     private let memory = ScratchMemory()
 
-    /// A picture with separate chroma in this memory, valid until the next call.
+    /// Returns a picture with separate chroma in this memory, valid until the next call.
     ///
-    /// - Parameter luma: A plane elsewhere that the picture has as its luma.
+    /// - Parameter luma: A plane in other memory that the picture uses as its luma.
     /// - Throws: `outOfMemory`.
     func picture(
         _ layout: SampleLayout,
@@ -130,13 +132,13 @@ final class ScratchPicture {
     }
 }
 
-/// A block of memory that grows to the largest one that was asked for.
+/// A block of memory that grows to the largest requested size.
 final class ScratchMemory {
     private static let alignment = 64
     private var memory: UnsafeMutableRawPointer?
     private var capacity = 0
 
-    /// That many bytes, whose contents are undefined.
+    /// Returns memory of the given size with undefined contents.
     ///
     /// - Throws: `outOfMemory`.
     func reserve(_ byteCount: Int) throws(MediaError) -> UnsafeMutableRawPointer {

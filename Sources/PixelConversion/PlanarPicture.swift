@@ -4,12 +4,12 @@ internal import CLibYUV
 internal import CPixelKernels
 internal import MediaTypes
 
-/// How the samples of a 4:2:0 picture of 8 or 10 bits lie in memory: the formats of pixel buffers, and the one for scaling
-/// ten bits.
+/// The memory layout of an 8- or 10-bit 4:2:0 picture: the formats of pixel buffers, and the one in which 10-bit
+/// pictures are scaled.
 enum SampleLayout: Hashable {
     case i420
     case nv12
-    /// As I420, with ten bits in the lower bits of 16-bit words: the form in which libyuv scales them.
+    /// Like I420, with 10 bits in the lower bits of 16-bit words: the form in which libyuv scales them.
     case i010
     case p010
 
@@ -28,7 +28,7 @@ enum SampleLayout: Hashable {
     /// The layout with separate chroma in which libyuv scales such pictures.
     var scalable: SampleLayout { bytesPerSample == 1 ? .i420 : .i010 }
 
-    /// Whether luma samples are stored alike.
+    /// Returns whether luma samples are stored in the same way.
     func sharesLuma(with other: SampleLayout) -> Bool {
         bytesPerSample == other.bytesPerSample && (self == .p010) == (other == .p010)
     }
@@ -43,14 +43,14 @@ enum SampleLayout: Hashable {
     }
 }
 
-/// The planes of a 4:2:0 picture, or of a part of one. Owns nothing.
+/// The planes of a 4:2:0 picture or of a part of one. It does not own the memory.
 ///
-/// Sizes and row lengths have been checked when the pixel buffer was made; they fit the `int` of libyuv.
+/// Sizes and row lengths were checked when the pixel buffer was made; they fit libyuv's `int` parameters.
 struct PlanarPicture {
     let layout: SampleLayout
-    /// Width in luma samples.
+    /// The width in luma samples.
     let width: Int
-    /// Height in luma samples.
+    /// The height in luma samples.
     let height: Int
     let luma: PixelPlane
     /// Cb, or Cb and Cr interleaved.
@@ -83,7 +83,7 @@ struct PlanarPicture {
 
     func hasSize(of other: PlanarPicture) -> Bool { width == other.width && height == other.height }
 
-    /// The part of the picture in an area whose position is even.
+    /// Returns the part of the picture in an area with an even position.
     func cropped(to area: PictureArea) -> PlanarPicture {
         let bytes = layout.bytesPerSample
         let chromaColumn = area.x / 2 * bytes * (layout.isInterleaved ? 2 : 1)
@@ -113,7 +113,7 @@ struct PlanarPicture {
 }
 
 extension PixelPlane {
-    /// The plane that begins `column` bytes and `row` rows further on.
+    /// Returns the plane that begins `column` bytes and `row` rows further on.
     func advanced(column: Int, row: Int) -> PixelPlane {
         PixelPlane(baseAddress: baseAddress + column + row * bytesPerRow, bytesPerRow: bytesPerRow)
     }
@@ -127,7 +127,7 @@ extension PixelPlane {
 // MARK: - Black
 
 extension PictureArea {
-    /// What lies around it in a picture of that size.
+    /// Returns the areas around this one in a picture of the given size.
     func bars(inWidth columns: Int, height rows: Int) -> [PictureArea] {
         let (below, right) = (y + height, x + width)
         let bars = [
@@ -140,14 +140,14 @@ extension PictureArea {
 }
 
 extension PlanarPicture {
-    /// Makes everything outside of an area of even position and size black.
+    /// Makes everything outside of an area with even position and size black.
     func fillBlack(outside area: PictureArea, isFullRange: Bool) {
         for bar in area.bars(inWidth: width, height: height) {
             cropped(to: bar).fill(luma: isFullRange ? 0 : 16, chroma: 128)
         }
     }
 
-    /// Fills the picture with one colour, given in codes of eight bits with limited range.
+    /// Fills the picture with one colour, given as 8-bit limited-range codes.
     private func fill(luma lumaCode: UInt8, chroma chromaCode: UInt8) {
         Self.fill(luma, layout, code: lumaCode, width: width, height: height)
         let samples = chromaWidth * (layout.isInterleaved ? 2 : 1)
@@ -170,8 +170,8 @@ extension PlanarPicture {
 // MARK: - Same size
 
 extension PlanarPicture {
-    /// Writes the picture to another of the same size: with new codes if there is a transform, else in its layout,
-    /// which has the same depth. Luma that both pictures share stays where it is.
+    /// Writes the picture to another one of the same size: converted if there is a transform, otherwise only with the
+    /// other layout, at the same bit depth. Luma that both pictures share is not copied.
     func write(to target: PlanarPicture, transform: pixel_kernel_transform?) {
         if let transform {
             withUnsafePointer(to: transform) { transform in
@@ -270,7 +270,7 @@ extension PlanarPicture {
 // MARK: - Scaling
 
 extension PlanarPicture {
-    /// Scales the picture to the size of another one of the same layout, which has separate chroma.
+    /// Scales the picture to the size of another one with the same layout, which has separate chroma.
     func scale(to target: PlanarPicture) {
         let luma = (width, height, target.width, target.height)
         let chroma = (chromaWidth, chromaHeight, target.chromaWidth, target.chromaHeight)
@@ -316,7 +316,7 @@ struct PackedPicture {
     let width: Int
     let height: Int
 
-    /// The part of a plane in an area whose position is even.
+    /// Makes the part of a plane in an area with an even position.
     init(_ plane: PixelPlane, area: PictureArea, bytesPerPixel: Int) {
         self.plane = plane.advanced(column: area.x * bytesPerPixel, row: area.y)
         width = area.width
@@ -332,10 +332,10 @@ struct PackedPicture {
         }
     }
 
-    /// Takes YUY2 apart into an I420 picture of the same size.
+    /// Converts YUY2 to an I420 picture of the same size.
     ///
-    /// libyuv's `YUY2ToNV12` would save a pass, but version 1857 gives wrong chroma at the end of rows whose length is
-    /// no multiple of its vectors, for example 30 samples.
+    /// libyuv's `YUY2ToNV12` would save a pass, but version 1857 computes wrong chroma at the end of rows whose length
+    /// is not a multiple of its vector size, for example 30 samples.
     func unpackYUY2(to target: PlanarPicture) throws(MediaError) {
         let (luma, cb, cr) = (target.luma, target.cb, target.cr)
         let status = YUY2ToI420(

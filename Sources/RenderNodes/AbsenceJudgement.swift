@@ -2,16 +2,16 @@
 
 internal import Glibc
 
-/// Concludes why there is no render node at all. A pure value, as ``AccessJudgement``.
+/// Determines why there is no render node at all. A pure value, like ``AccessJudgement``.
 struct AbsenceJudgement {
     /// The folder that should hold the nodes.
     let folder: String
-    /// The render nodes that the kernel has according to sysfs, which containers share with their host.
+    /// The render nodes of the kernel according to sysfs, which containers share with their host.
     let kernelNodes: [String]
-    /// Who asks.
+    /// The identity of this process.
     let process: ProcessIdentity
 
-    /// The folder could not be listed.
+    /// Returns the refusal if the folder could not be listed.
     func refusal(after error: SystemError) -> NodeRefusal {
         switch error.code {
         case ENOENT:
@@ -22,7 +22,7 @@ struct AbsenceJudgement {
         }
     }
 
-    /// The folder was listed, and none of its names is that of a render node.
+    /// Returns the refusal if the folder was listed and contains no render node.
     func refusal(names: [String]) -> NodeRefusal {
         let others = names.isEmpty ? "is empty" : "holds no render node, only \(names.sorted().joined(separator: ", "))"
         let cause = names.contains { $0.hasPrefix("card") } ? NodeRefusal.Cause.displayNodeOnly : .noRenderNode

@@ -2,22 +2,22 @@
 
 internal import Glibc
 
-/// Concludes from a failed call and from what is known of node and process why a node is out of reach.
+/// Determines from a failed call, the node and the process why a node cannot be used.
 ///
-/// A pure value: it makes no system call.
+/// A pure value that makes no system call.
 struct AccessJudgement {
-    /// The node's path.
+    /// The path of the node.
     let path: String
-    /// What `stat` told of it.
+    /// The result of `stat`.
     let file: DeviceFile
-    /// The group that owns the node, where `/etc/group` has it.
+    /// The entry in `/etc/group` of the group that owns the node, if there is one.
     let groupEntry: GroupTable.Entry?
-    /// Who asks.
+    /// The identity of this process.
     let process: ProcessIdentity
-    /// The number that stands for groups which the user namespace does not map.
+    /// The group ID that represents groups which the user namespace does not map.
     let overflowGroup: UInt32
 
-    /// The refusal that follows from a failed `open`.
+    /// Returns the refusal after a failed `open`.
     func refusal(after error: SystemError) -> NodeRefusal {
         switch error.code {
         case EACCES: permissionDenied
@@ -29,7 +29,7 @@ struct AccessJudgement {
         }
     }
 
-    /// The refusal of a file that is no character device; nil when it is one.
+    /// The refusal of a file that is not a character device; nil if it is one.
     var refusalByKind: NodeRefusal? {
         let found: String
         switch file.kind {
@@ -165,7 +165,7 @@ extension AccessJudgement {
 }
 
 extension NodeRefusal {
-    /// The node could not even be examined.
+    /// Returns the refusal of a node that could not be examined.
     static func unreachable(path: String, error: SystemError, process: ProcessIdentity) -> NodeRefusal {
         switch error.code {
         case ENOENT, ENOTDIR: .vanished(path: path)
@@ -174,7 +174,7 @@ extension NodeRefusal {
         }
     }
 
-    /// A folder lets this process in neither to list nor to pass.
+    /// Returns the refusal if this process can neither list nor traverse a folder.
     static func closedFolder(onTheWayTo path: String, process: ProcessIdentity) -> NodeRefusal {
         NodeRefusal(
             cause: .permissionDenied,
@@ -187,7 +187,7 @@ extension NodeRefusal {
         )
     }
 
-    /// The node was listed and is gone.
+    /// Returns the refusal of a node that was listed and has disappeared.
     static func vanished(path: String) -> NodeRefusal {
         NodeRefusal(
             cause: .vanished,
@@ -198,7 +198,7 @@ extension NodeRefusal {
         )
     }
 
-    /// No descriptor was left to open the node with.
+    /// Returns the refusal if no descriptor was left to open the node.
     static func outOfDescriptors(path: String, error: SystemError) -> NodeRefusal {
         NodeRefusal(
             cause: .outOfDescriptors,
@@ -209,7 +209,7 @@ extension NodeRefusal {
         )
     }
 
-    /// A failure that has no more to say than its code.
+    /// Returns the refusal for any other error code.
     static func failed(path: String, error: SystemError) -> NodeRefusal {
         NodeRefusal(
             cause: .failed,
@@ -222,10 +222,10 @@ extension NodeRefusal {
 }
 
 extension ProcessIdentity {
-    /// The command that starts containers, as far as is known.
+    /// The command of the container engine, as far as it is known.
     var engine: String { (container ?? .docker).rawValue }
 
-    /// How a container is given the GPUs.
+    /// The remedies that pass the GPU to a container.
     var passingTheDevice: [String] {
         [
             "pass the GPU to the container as a device: \(engine) run --device /dev/dri ...",

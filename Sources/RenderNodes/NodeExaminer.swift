@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Looks at single nodes, with what has to be known of system and process read once.
+/// Examines individual nodes. Data of the system and the process is read once.
 struct NodeExaminer {
     let root: String
     let system: SystemCalls
@@ -27,7 +27,7 @@ struct NodeExaminer {
         )
     }
 
-    /// A path below the root.
+    /// Returns a path below the root.
     func path(_ relative: String) -> String { Self.path(relative, below: root) }
 
     /// The render nodes that sysfs lists, ascending.
@@ -97,7 +97,8 @@ struct NodeExaminer {
         }
     }
 
-    /// By the device's numbers, which hold even where a container gave the node another name; by name without them.
+    /// Returns the sysfs path by the device numbers, which are valid even if a container has renamed the node,
+    /// otherwise by name.
     private func devicePath(minor: UInt32, file: DeviceFile?) -> String {
         let device =
             if case .characterDevice(let major, let minor)? = file?.kind { "dev/char/\(major):\(minor)" } else {
@@ -106,7 +107,7 @@ struct NodeExaminer {
         return path("sys/\(device)/device")
     }
 
-    /// By amdgpu's names: those of the video engines of its generations.
+    /// The firmware versions of amdgpu, by the names of the video engines of its generations.
     private func firmware(_ device: String) -> String? {
         let versions = ["vcn", "vce", "uvd"].compactMap { engine -> String? in
             guard let text = try? system.text("\(device)/fw_version/\(engine)_fw_version") else { return nil }

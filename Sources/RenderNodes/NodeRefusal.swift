@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Why a render node cannot be used, and what its user can do about it.
+/// The reason why a render node cannot be used, and what the user can do about it.
 public struct NodeRefusal: Error, Sendable, Hashable {
-    /// What stands in the way.
+    /// The cause.
     public let cause: Cause
-    /// The file or folder concerned.
+    /// The affected file or folder.
     public let path: String
-    /// The `errno` of the call that failed, where one did.
+    /// The `errno` of the failed call, if there is one.
     public let code: Int32?
-    /// What was found, with the numbers it was concluded from: one or two sentences.
+    /// The finding, with the values that it is based on: one or two sentences.
     public let explanation: String
-    /// What to do, the likeliest remedy first. Commands stand alone after a colon, ready to be copied.
+    /// The remedies, most likely first. A command follows a colon and can be copied.
     public let remedies: [String]
 
-    /// What stands between a process and a render node. The raw values are stable names for programs.
+    /// The causes that prevent the use of a render node. The raw values are stable names for programs.
     public enum Cause: String, Sendable, Hashable {
-        /// There is no `/dev/dri`: no GPU, or a container that was not given one.
+        /// `/dev/dri` does not exist: there is no GPU, or the container has no access to one.
         case noDeviceFolder = "no-device-folder"
-        /// `/dev/dri` is there but holds no render node.
+        /// `/dev/dri` exists but contains no render node.
         case noRenderNode = "no-render-node"
-        /// `/dev/dri` holds nodes for displays (`card0`) and none for rendering.
+        /// `/dev/dri` contains display nodes (`card0`) but no render nodes.
         case displayNodeOnly = "display-node-only"
-        /// The permission bits do not let this process in (EACCES).
+        /// The permission bits deny access to this process (EACCES).
         case permissionDenied = "permission-denied"
-        /// The node belongs to a group that this user namespace cannot name (rootless containers).
+        /// The group of the node is not mapped in this user namespace (rootless containers).
         case unmappedGroup = "unmapped-group"
-        /// The container's device rules forbid the node (EPERM): mounted as a file, not passed as a device.
+        /// The device rules of the container forbid the node (EPERM): it was mounted as a file, not passed as a device.
         case deviceNotAllowed = "device-not-allowed"
-        /// The node disappeared between being listed and being opened (ENOENT).
+        /// The node disappeared after it was listed and before it was opened (ENOENT).
         case vanished = "node-vanished"
-        /// The path leads to something other than a character device.
+        /// The path does not refer to a character device.
         case notACharacterDevice = "not-a-device"
-        /// No driver answers behind the node (ENXIO, ENODEV).
+        /// No kernel driver serves the node (ENXIO, ENODEV).
         case noDriver = "no-kernel-driver"
-        /// The process or the system has no descriptor left (EMFILE, ENFILE).
+        /// The process or the system has no free descriptor (EMFILE, ENFILE).
         case outOfDescriptors = "out-of-descriptors"
-        /// Any other failure; the code and explanation name it.
+        /// Any other failure; see the code and the explanation.
         case failed = "node-failed"
     }
 }
 
 extension NodeRefusal: CustomStringConvertible {
-    /// The explanation and the remedies, one to a line.
+    /// The explanation and the remedies, one per line.
     public var description: String {
         ([explanation] + remedies.map { "  - " + $0 }).joined(separator: "\n")
     }

@@ -2,52 +2,53 @@
 
 /// A DRM render node: the device file through which an unprivileged process uses one GPU.
 public struct RenderNode: Sendable, Hashable {
-    /// Where the node is, such as `/dev/dri/renderD128`.
+    /// The path of the node, such as `/dev/dri/renderD128`.
     public let path: String
-    /// The number in the node's name; the kernel counts render nodes from 128.
+    /// The minor number in the node's name; the kernel numbers render nodes from 128.
     public let minor: UInt32
-    /// Owner, group and mode; nil when the file could not be examined.
+    /// Owner, group and mode; nil if the file could not be examined.
     public let file: DeviceFile?
-    /// The name of the group that owns the node, where the system has a name for it.
+    /// The name of the group that owns the node, if it has one.
     public let groupName: String?
-    /// The kernel driver, such as `i915` or `amdgpu`: the driver's own word where the node opens, else that of sysfs.
+    /// The kernel driver, such as `i915` or `amdgpu`, as reported by the driver if the node can be opened, otherwise by
+    /// sysfs.
     public let kernelDriver: String?
-    /// The PCI function behind the node; nil for a GPU on another bus.
+    /// The PCI function of the GPU; nil for a GPU on another bus.
     public let pci: PCIFunction?
-    /// The state of Intel's HuC firmware; nil where nobody tells.
+    /// The state of Intel's HuC firmware; nil if it is not reported.
     public let huC: HuCFirmware?
-    /// Whether this process can use the node, found by opening it.
+    /// Whether this process can use the node, determined by opening it.
     public let access: Access
-    /// The versions of the firmware that encodes, where the kernel tells them to everybody, as amdgpu does.
+    /// The versions of the encoder firmware, if the kernel reports them to all users, as amdgpu does.
     public internal(set) var firmware: String?
 
     /// Whether this process can use a node.
     public enum Access: Sendable, Hashable {
         /// The node was opened for reading and writing.
         case accessible
-        /// It was not, for the reason given.
+        /// The node was not opened, for this reason.
         case refused(NodeRefusal)
     }
 }
 
-/// The state of Intel's HuC firmware, which rate control of low-power encoders runs on.
+/// The state of Intel's HuC firmware, which low-power encoders require for rate control.
 public enum HuCFirmware: Sendable, Hashable {
-    /// The kernel has loaded it and it runs.
+    /// The firmware is loaded and runs.
     case running
-    /// It does not run: it was not loaded, or not accepted by the GPU.
+    /// The firmware does not run: it was not loaded, or the GPU did not accept it.
     case notRunning
-    /// The kernel has none for the GPU, or was told not to load it, with that `errno` of the driver.
+    /// The kernel has no firmware for the GPU, or loading is disabled; with the `errno` of the driver.
     case unavailable(code: Int32)
 
-    /// - Parameter status: The value of `I915_PARAM_HUC_STATUS`, or minus the `errno` of asking for it.
+    /// - Parameter status: The value of `I915_PARAM_HUC_STATUS`, or the negative `errno` of the query.
     init(status: Int32) {
         self = status < 0 ? .unavailable(code: -status) : status == 0 ? .notRunning : .running
     }
 }
 
-/// What `stat(2)` tells of a file that should be a device.
+/// The result of `stat(2)` for a device file.
 public struct DeviceFile: Sendable, Hashable {
-    /// Whether the file is a device at all.
+    /// The kind of the file.
     public let kind: Kind
     /// The user that owns the file.
     public let owner: UInt32
@@ -56,29 +57,29 @@ public struct DeviceFile: Sendable, Hashable {
     /// The permission bits, such as 0o660.
     public let permissions: UInt16
 
-    /// Kinds of files that matter here.
+    /// The kinds of files that are distinguished.
     public enum Kind: Sendable, Hashable {
-        /// A character device with its numbers; those of render nodes are 226 and 128 or more.
+        /// A character device with its numbers; for render nodes, 226 and 128 or more.
         case characterDevice(major: UInt32, minor: UInt32)
-        /// A folder: what Docker makes of `-v` when the host has no such path.
+        /// A folder, which Docker creates for `-v` if the host has no such path.
         case directory
-        /// A plain file.
+        /// A regular file.
         case regularFile
         /// A pipe, socket or block device.
         case other
     }
 }
 
-/// A function of a PCI device, as sysfs describes it.
+/// A PCI function, as described by sysfs.
 public struct PCIFunction: Sendable, Hashable {
-    /// Domain, bus, device and function, such as `0000:00:02.0`.
+    /// The address: domain, bus, device and function, such as `0000:00:02.0`.
     public let address: String
-    /// The vendor's number, such as 0x8086.
+    /// The vendor ID, such as 0x8086.
     public let vendorID: UInt16
-    /// The vendor's number for the device, such as 0x9A49.
+    /// The device ID, such as 0x9A49.
     public let deviceID: UInt16
 
-    /// The vendor's name, where it is one whose GPUs, real or virtual, are met on servers.
+    /// The name of the vendor, for vendors of real and virtual GPUs in servers.
     public var vendorName: String? {
         switch vendorID {
         case 0x1002: "AMD"
@@ -95,7 +96,7 @@ public struct PCIFunction: Sendable, Hashable {
 }
 
 extension PCIFunction {
-    /// Vendor and device as `lspci -n` writes them: `8086:9a49`.
+    /// Vendor and device ID as printed by `lspci -n`: `8086:9a49`.
     public var identifier: String {
         func hexadecimal(_ value: UInt16) -> String {
             let digits = String(value, radix: 16)

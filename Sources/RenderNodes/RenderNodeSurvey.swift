@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The render nodes of this machine as this process sees them.
+/// The render nodes of this machine, as visible to this process.
 public struct RenderNodeSurvey: Sendable, Hashable {
-    /// Every render node, ascending by number, usable or not.
+    /// All render nodes in the order of their numbers, whether usable or not.
     public let nodes: [RenderNode]
-    /// Why ``nodes`` is empty; nil when it is not.
+    /// The reason why ``nodes`` is empty; nil if it is not.
     public let absence: NodeRefusal?
-    /// Who asked.
+    /// The identity of this process.
     public let process: ProcessIdentity
 
-    /// Lists the nodes in `/dev/dri`, describes them from sysfs and opens and closes each once.
+    /// Lists the nodes in `/dev/dri`, describes them with data from sysfs, and opens and closes each once.
     ///
     /// Opening may wake a sleeping GPU. Nothing is submitted to it.
     ///
-    /// - Parameter root: The folder that holds `dev`, `sys`, `etc` and `proc`; other than `/` in tests.
+    /// - Parameter root: The folder that contains `dev`, `sys`, `etc` and `proc`; other than `/` in tests.
     public init(root: String = "/") {
         self.init(examiner: NodeExaminer(root: root, system: SystemCalls()))
     }
@@ -32,7 +32,7 @@ public struct RenderNodeSurvey: Sendable, Hashable {
         }
     }
 
-    /// Whether something could not be opened for want of descriptors: another survey may find more.
+    /// Whether something could not be opened because no descriptor was left: another survey may find more.
     public var lackedDescriptors: Bool {
         absence?.cause == .outOfDescriptors
             || nodes.contains { node in
@@ -40,9 +40,9 @@ public struct RenderNodeSurvey: Sendable, Hashable {
             }
     }
 
-    /// The node of that name: its path, the link to it that udev makes (`/dev/dri/by-path/pci-0000:03:00.0-render`), or
-    /// the address of its PCI function (`0000:03:00.0`). The latter two stay as they are when numbers of nodes change, and
-    /// need no link: containers have none.
+    /// Returns the node with a name: its path, its udev link (`/dev/dri/by-path/pci-0000:03:00.0-render`), or the
+    /// address of its PCI function (`0000:03:00.0`). The latter two stay valid when node numbers change, and they
+    /// require no link, which containers lack.
     public func node(named name: String) -> RenderNode? {
         nodes.first { node in
             guard let address = node.pci?.address else { return name == node.path }
@@ -50,7 +50,7 @@ public struct RenderNodeSurvey: Sendable, Hashable {
         }
     }
 
-    /// The number of a render node's name; nil for other names.
+    /// Returns the number in the name of a render node; nil for other names.
     static func minor(ofNode name: String) -> UInt32? {
         let prefix = "renderD"
         guard name.hasPrefix(prefix), name.utf8.dropFirst(prefix.utf8.count).allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })

@@ -5,41 +5,41 @@ internal import Glibc
 
 /// A system call that failed.
 package struct SystemError: Error, Hashable {
-    /// The call's name, such as `open`.
+    /// The name of the call, such as `open`.
     package let call: String
-    /// The `errno` it left.
+    /// The `errno` of the call.
     package let code: Int32
 
-    /// The C library's text for the code.
+    /// The description of the code from the C library.
     package var text: String { String(cString: strerror(code)) }
 }
 
-/// The operating system as this module sees it: the only place that calls it. Tests replace single members
-/// to force an `errno` or to pass a plain file off as a device.
+/// The operating system interface of this module: the only place that calls it. Tests replace individual members to
+/// simulate an `errno` or to present a regular file as a device.
 package struct SystemCalls: Sendable {
-    /// `stat(2)`: what the path leads to, links followed.
+    /// `stat(2)`: describes the file, following links.
     package var status: @Sendable (_ path: String) throws(SystemError) -> DeviceFile = SystemCalls.status
     /// `open(2)` with `O_RDWR | O_CLOEXEC`. The caller closes the descriptor.
     var openDevice: @Sendable (_ path: String) throws(SystemError) -> Int32 = SystemCalls.openDevice
     /// `close(2)`.
     var close: @Sendable (_ descriptor: Int32) -> Void = { _ = Glibc.close($0) }
-    /// The names in a folder, in no order, without `.` and `..`.
+    /// Lists the names in a folder, unordered, without `.` and `..`.
     package var names: @Sendable (_ folder: String) throws(SystemError) -> [String] = SystemCalls.names
-    /// The text of a small file, at most ``SystemCalls/textLimit`` bytes of it.
+    /// Reads the text of a small file, at most ``SystemCalls/textLimit`` bytes.
     package var text: @Sendable (_ path: String) throws(SystemError) -> String = SystemCalls.text
-    /// `drmGetVersion(3)`: the name that the kernel driver behind an open node gives itself.
+    /// `drmGetVersion(3)`: returns the name of the kernel driver of an open node.
     var driverName: @Sendable (_ descriptor: Int32) -> String? = SystemCalls.driverName
-    /// What the i915 driver behind an open node says of its HuC firmware, as ``HuCFirmware`` reads it.
+    /// Returns the HuC firmware status of the i915 driver of an open node, for ``HuCFirmware``.
     var huCStatus: @Sendable (_ descriptor: Int32) -> Int32 = { clibdrm_i915_huc_status($0) }
     /// `geteuid(2)`.
     var effectiveUser: @Sendable () -> UInt32 = { geteuid() }
-    /// `getegid(2)` and `getgroups(2)`, each group once, in ascending order.
+    /// `getegid(2)` and `getgroups(2)`, sorted in ascending order without duplicates.
     var groups: @Sendable () -> [UInt32] = SystemCalls.groups
 
-    /// No file that this module reads is near this size.
+    /// An upper bound: all files that this module reads are much smaller.
     static let textLimit = 1 << 20
 
-    /// The operating system as it is.
+    /// Creates the interface to the actual operating system.
     package init() {}
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a device's `uevent` file in sysfs says of it.
+/// The contents of a device's `uevent` file in sysfs.
 struct DeviceEvent: Hashable {
     let driver: String?
     let pci: PCIFunction?
 
-    /// Reads `KEY=value` lines; keys that are missing or malformed give nil members.
+    /// Parses `KEY=value` lines. Members for missing or malformed keys are nil.
     init(_ text: String) {
         var values: [Substring: Substring] = [:]
         for line in text.split(separator: "\n") {
@@ -24,7 +24,7 @@ struct DeviceEvent: Hashable {
     }
 }
 
-/// The groups of `/etc/group`, which say a group's name and who is meant to be in it.
+/// The groups in `/etc/group` with their names and members.
 struct GroupTable: Hashable {
     struct Entry: Hashable {
         let name: String
@@ -33,7 +33,7 @@ struct GroupTable: Hashable {
 
     let entries: [UInt32: Entry]
 
-    /// Reads `name:password:number:member,member` lines and passes over malformed ones.
+    /// Parses `name:password:number:member,member` lines and skips malformed ones.
     init(_ text: String) {
         entries = text.split(separator: "\n").reduce(into: [:]) { entries, line in
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -44,11 +44,11 @@ struct GroupTable: Hashable {
     }
 }
 
-/// The users' names of `/etc/passwd`.
+/// The user names in `/etc/passwd`.
 struct UserTable: Hashable {
     let names: [UInt32: String]
 
-    /// Reads `name:password:number:...` lines and passes over malformed ones.
+    /// Parses `name:password:number:...` lines and skips malformed ones.
     init(_ text: String) {
         names = text.split(separator: "\n").reduce(into: [:]) { names, line in
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)

@@ -3,12 +3,14 @@
 internal import BitstreamSyntax
 internal import CX264
 
-/// The SEI messages with the captions of one frame, for x264, which reads them where they lie when it codes the frame.
+/// The SEI messages with the captions of one frame, for x264, which reads them in place when it encodes the frame.
 final class CaptionMessages {
     private let bytes: UnsafeMutableBufferPointer<UInt8>
     private let payloads: UnsafeMutableBufferPointer<x264_sei_payload_t>
 
-    /// - Parameter triplets: As in `PixelAttachments.captions`; an incomplete last one is left out.
+    /// Makes the messages.
+    ///
+    /// - Parameter triplets: As in `PixelAttachments.captions`; an incomplete last triplet is omitted.
     /// - Returns: `nil` if there are none.
     init?(_ triplets: [UInt8]) {
         let messages = CaptionMessage.messages(triplets)
@@ -33,7 +35,8 @@ final class CaptionMessages {
         bytes.deallocate()
     }
 
-    /// What a picture points to its messages with. x264 frees nothing; they have to live until the frame is coded.
+    /// The reference that a picture contains. x264 does not free the messages; they have to exist until the frame is
+    /// encoded.
     var reference: x264_sei_t {
         x264_sei_t(num_payloads: Int32(clamping: payloads.count), payloads: payloads.baseAddress, sei_free: nil)
     }

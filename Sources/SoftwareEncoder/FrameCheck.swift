@@ -3,13 +3,13 @@
 internal import MediaTypes
 
 extension EncoderFrame {
-    /// Refuses what a library must not be given.
+    /// Rejects frames that a library does not support.
     ///
     /// - Parameters:
-    ///   - configuration: Of the encoder.
-    ///   - library: The library as messages name it.
-    ///   - formats: What it takes.
-    ///   - quantizers: What a single frame can be coded with.
+    ///   - configuration: The configuration of the encoder.
+    ///   - library: The name of the library for messages.
+    ///   - formats: The supported pixel formats.
+    ///   - quantizers: The supported quantizers of a single frame.
     /// - Throws: `invalidArgument`.
     func check(
         _ configuration: EncoderConfiguration,

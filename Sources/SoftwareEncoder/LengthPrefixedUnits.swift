@@ -3,9 +3,9 @@
 internal import MediaTypes
 
 extension CodedData {
-    /// Copies NAL units, each behind its length as a 32-bit big-endian number.
+    /// Copies NAL units, each with a 32-bit big-endian length prefix.
     ///
-    /// - Parameter units: Without start codes.
+    /// - Parameter units: The units without start codes.
     convenience init(lengthPrefixing units: some Sequence<UnsafeRawBufferPointer>) {
         let lengthSize = MemoryLayout<UInt32>.size
         self.init(capacity: units.reduce(0) { $0 + lengthSize + $1.count }) { memory in

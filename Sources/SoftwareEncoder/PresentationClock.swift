@@ -2,12 +2,13 @@
 
 internal import MediaTypes
 
-/// Turns presentation times into the strictly rising ticks that x264 counts in, from 0.
+/// Converts presentation times to the strictly increasing ticks that x264 requires, starting at 0.
 ///
-/// At a constant rate a tick is a frame, whatever the times. At a variable rate there are 90000 ticks per second: fine
-/// enough for every frame rate, coarse enough for x264's 31-bit decoding delays and its HRD arithmetic.
+/// At a constant frame rate, a tick is a frame, whatever the times are. At a variable rate, there are 90000 ticks per
+/// second: fine enough for every frame rate, and coarse enough for x264's 31-bit decoding delays and its HRD
+/// arithmetic.
 struct PresentationClock {
-    /// Ticks per second at a variable rate.
+    /// The number of ticks per second at a variable rate.
     static let variableTimescale: Int32 = 90_000
 
     private let isVariable: Bool
@@ -18,9 +19,9 @@ struct PresentationClock {
         self.isVariable = isVariable
     }
 
-    /// The tick of the next frame. Of frames that are closer than a tick the later ones are moved on.
+    /// Returns the tick of the next frame. If frames are less than a tick apart, the later ones are delayed.
     ///
-    /// - Throws: `invalidArgument` if the rate is variable and the time invalid, or centuries after the first.
+    /// - Throws: `invalidArgument` if the rate is variable and the time is invalid, or centuries after the first.
     mutating func tick(at time: MediaTime) throws(MediaError) -> Int64 {
         var tick = last + 1
         if isVariable {

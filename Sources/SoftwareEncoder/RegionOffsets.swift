@@ -2,16 +2,18 @@
 
 internal import MediaTypes
 
-/// What regions of interest add to the quantizer of each macroblock, as `x264_picture_t.prop.quant_offsets` takes it:
-/// in raster order, in steps of the quantizer. It is reused from frame to frame.
+/// The quantizer offsets of each macroblock for regions of interest, as `x264_picture_t.prop.quant_offsets` requires
+/// them: in raster order, in quantizer steps. The memory is reused from frame to frame.
 final class RegionOffsets {
     private let columns: Int
     private let rows: Int
     private let offsets: UnsafeMutableBufferPointer<Float>
 
+    /// Allocates the offsets.
+    ///
     /// - Parameters:
-    ///   - width: Of the video in luma samples, at least 1.
-    ///   - height: The same.
+    ///   - width: The width of the video in luma samples, at least 1.
+    ///   - height: The height of the video in luma samples, at least 1.
     init(width: Int, height: Int) {
         columns = (width + 15) / 16
         rows = (height + 15) / 16
@@ -20,14 +22,14 @@ final class RegionOffsets {
 
     deinit { offsets.deallocate() }
 
-    /// Where x264 reads them, during `x264_encoder_encode` only; it does not change or free them.
+    /// The address of the offsets. x264 reads them only during `x264_encoder_encode`; it does not modify or free them.
     var baseAddress: UnsafeMutablePointer<Float>? { offsets.baseAddress }
 
     /// The offsets in raster order.
     var values: [Float] { Array(offsets) }
 
-    /// Sets the offsets to those of regions: of every macroblock that a region touches. Of two regions that touch it
-    /// the first counts. What lies outside of the video is left out, and offsets are limited to -51...51.
+    /// Sets the offsets of every macroblock that a region touches. If two regions touch it, the first one applies.
+    /// Parts outside of the video are ignored, and offsets are clamped to -51...51.
     func fill(_ regions: [RegionOfInterest]) {
         offsets.initialize(repeating: 0)
         for region in regions.reversed() {
@@ -39,7 +41,7 @@ final class RegionOffsets {
         }
     }
 
-    /// The blocks of 16 samples that a line of samples touches.
+    /// Returns the blocks of 16 samples that a row or column of samples touches.
     private static func blocks(from start: Int, count: Int, of blocks: Int) -> Range<Int> {
         guard count > 0 else { return 0..<0 }
         let (sum, overflow) = start.addingReportingOverflow(count)

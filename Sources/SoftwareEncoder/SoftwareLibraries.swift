@@ -3,19 +3,19 @@
 internal import CX264
 internal import CX265
 
-/// The libraries that encode.
+/// A library that encodes.
 public struct SoftwareLibrary: Sendable, Hashable {
-    /// `x264` or `x265`.
+    /// The name: `x264` or `x265`.
     public let name: String
-    /// What it calls itself: `0.164.3095 baee400`.
+    /// The version that the library reports: `0.164.3095 baee400`.
     public let version: String
-    /// How it was built, where it tells.
+    /// The build options, if the library reports them.
     public let detail: String?
 }
 
-/// Which libraries these are.
+/// The encoder libraries that are used.
 public enum SoftwareLibraries {
-    /// x264 of the headers that this was built with, whose build number the loaded library has; x265 as it is loaded.
+    /// x264 according to the headers of this build, whose build number the loaded library has; x265 as loaded.
     public static var all: [SoftwareLibrary] {
         var libraries = [SoftwareLibrary(name: "x264", version: X264_POINTVER, detail: nil)]
         if let api = x265_shim_api_get(0)?.pointee, let version = api.version_str {

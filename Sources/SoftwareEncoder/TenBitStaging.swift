@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// A picture as P010 whose samples lie in the lower ten bits of their words, as x264 reads them. It is reused from
+/// A P010 picture with samples in the lower ten bits of their words, as x264 reads them. The memory is reused from
 /// frame to frame.
 final class TenBitStaging {
     let luma: UnsafeMutableRawPointer
@@ -24,7 +24,7 @@ final class TenBitStaging {
 
     deinit { memory.deallocate() }
 
-    /// Copies the two planes of a P010 picture and moves their samples down.
+    /// Copies the two planes of a P010 picture and shifts their samples to the lower bits.
     func fill(luma lumaPlane: PixelPlane, chroma chromaPlane: PixelPlane) {
         for row in 0..<height {
             let source = lumaPlane.baseAddress + row * lumaPlane.bytesPerRow
@@ -36,7 +36,8 @@ final class TenBitStaging {
         }
     }
 
-    /// Moves the samples of a row down. Four at a time in one word; the mask drops what comes down from the neighbour.
+    /// Shifts the samples of a row to the lower bits, four at a time in one word; the mask removes bits of the adjacent
+    /// sample.
     static func shiftRow(from source: UnsafeMutableRawPointer, to target: UnsafeMutableRawPointer, samples: Int) {
         let end = samples * MemoryLayout<UInt16>.size
         var offset = 0

@@ -3,7 +3,7 @@
 internal import BitstreamSyntax
 internal import MediaTypes
 
-// What parameter sets of either codec tell, in the words of this package.
+// The properties in the parameter sets of either codec, in the types of this package.
 
 extension Rational {
     init(_ ratio: PositiveRatio) {
@@ -12,7 +12,9 @@ extension Rational {
 }
 
 extension ColorDescription {
-    /// - Parameter signal: Of the usability information; `nil` if there is none.
+    /// Makes the colour description of the usability information.
+    ///
+    /// - Parameter signal: The video signal of the usability information; `nil` if there is none.
     init(_ signal: VideoSignal?) {
         self.init()
         if let type = signal?.signalType { range = type.videoFullRangeFlag ? .full : .limited }
@@ -26,7 +28,7 @@ extension ColorDescription {
 }
 
 extension FormatDescription {
-    /// The same video with other parameter sets.
+    /// Returns the same video with other parameter sets.
     func with(parameterSets: [[UInt8]]) -> FormatDescription {
         FormatDescription(
             codec: codec,

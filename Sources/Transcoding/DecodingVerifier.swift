@@ -6,7 +6,7 @@ import MediaIO
 public import MediaTypes
 public import VAToolbox
 
-/// Decodes test encodes with libavcodec, which here reports all errors instead of concealing them.
+/// Decodes test encodes with libavcodec in a mode that reports all errors instead of concealing them.
 public struct DecodingVerifier: SampleVerifier {
     private let logger: Logger?
 
@@ -15,7 +15,7 @@ public struct DecodingVerifier: SampleVerifier {
     /// - Parameter logger: Receives FFmpeg's messages; `nil` leaves them to `MediaLog.logger`.
     public init(logger: Logger? = nil) { self.logger = logger }
 
-    /// As ``SampleVerifier``.
+    /// Decodes samples; see ``SampleVerifier``.
     public func decode(
         _ samples: [SampleBuffer],
         codec: VideoCodec,

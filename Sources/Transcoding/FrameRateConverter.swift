@@ -3,39 +3,39 @@
 import MediaIO
 import MediaTypes
 
-/// Converts frames with any timing to a constant frame rate, by dropping and repeating frames.
+/// Converts frames with any timing to a constant frame rate by dropping and repeating frames.
 ///
 /// Each frame moves to the nearest tick of the output rate; if two are equally near, to the earlier one. If several
-/// frames share a tick, the nearest is kept; a tick without a frame repeats the previous one. Pictures are not blended,
-/// and repeated pictures share their memory.
+/// frames have the same tick, the nearest one is kept; at a tick without a frame, the previous one is repeated.
+/// Pictures are not blended, and repeated pictures share their memory.
 ///
-/// Captions are a separate stream, and each frame carries a piece of it: each piece appears once, in order. Captions of
+/// Captions are a separate stream, and each frame carries a part of it: each part appears once, in order. Captions of
 /// dropped frames move to the next kept frame, and repeated frames have none.
 struct FrameRateConverter {
-    /// How long one frame is repeated at most, in seconds: a day. A damaged time may be thousands of years ahead.
+    /// The maximum repetition of one frame, in seconds: a day. A damaged time may be thousands of years ahead.
     static let longestRepetition: Int64 = 86_400
 
-    /// The bytes of one piece of captions: `cc_data` of ATSC A/53 part 4.
+    /// The size of one caption triplet: `cc_data` of ATSC A/53 part 4.
     private static let captionBytes = 3
 
-    /// One frame at the ticks of a range, made as they are asked for: a gap in the input may be hours long.
+    /// One frame at a range of ticks, created lazily, because a gap in the input may be hours long.
     typealias Frames = LazyMapSequence<Range<Int64>, VideoFrame>
 
     let frameRate: Rational
     private var held: (frame: VideoFrame, tick: Int64, distance: MediaTime, captions: [UInt8])?
-    /// The captions of frames that were left out since the one that is held.
+    /// The captions of the frames that were dropped since the frame that is held.
     private var waitingCaptions: [UInt8] = []
-    /// How many bytes of captions had no place in any frame: more came than the frames that are kept may have.
+    /// The number of caption bytes that were lost because they exceed the captions that the kept frames may have.
     private(set) var lostCaptionBytes = 0
     private var hasGivenAny = false
-    /// Where the newest frame ends, whether it was kept or not; invalid if it does not say.
+    /// The end of the latest frame, kept or not; invalid if the frame has no duration.
     private var end = MediaTime.invalid
 
     init(frameRate: Rational) { self.frameRate = frameRate }
 
-    /// The output frames that are certain once `frame` is known.
+    /// Returns the output frames that are determined when `frame` is known.
     ///
-    /// - Throws: `malformedData` if the time to the frame before is longer than ``longestRepetition``.
+    /// - Throws: `malformedData` if the time since the previous frame exceeds ``longestRepetition``.
     mutating func convert(_ frame: VideoFrame) throws(MediaError) -> Frames? {
         let (tick, distance) = nearestTick(to: frame.presentationTime)
         end = frame.presentationTime + frame.duration
@@ -54,13 +54,14 @@ struct FrameRateConverter {
         return nil
     }
 
-    /// The rest: the last frame, for as long as it is shown. An input that has a frame gives at least one.
+    /// Returns the remaining frames: the last frame, for its display duration. An input with a frame produces at least
+    /// one.
     ///
-    /// - Throws: `malformedData` if it is shown for longer than ``longestRepetition``.
+    /// - Throws: `malformedData` if its duration exceeds ``longestRepetition``.
     mutating func finish() throws(MediaError) -> Frames? {
         guard var last = held else { return nil }
         let endTick = nearestTick(to: end).tick
-        // No other frame comes that could take what waits.
+        // No other frame follows that could take the waiting captions.
         waitingCaptions = last.captions + waitingCaptions
         last.captions = takeWaitingCaptions(and: [])
         held = last
@@ -95,7 +96,8 @@ struct FrameRateConverter {
         }
     }
 
-    /// The captions that wait, followed by those of the frame that takes them, as far as it may have so many; the rest waits on.
+    /// Returns the waiting captions, followed by those of the frame that takes them, up to the maximum of a frame; the
+    /// others wait.
     private mutating func takeWaitingCaptions(and own: [UInt8]) -> [UInt8] {
         let most = PixelAttachments.maximumCaptionBytes
         waitingCaptions += own
@@ -106,7 +108,7 @@ struct FrameRateConverter {
         return taken
     }
 
-    /// Forgets what waits beyond a bound, the newest first.
+    /// Drops waiting captions above a limit, the newest first.
     private mutating func loseCaptions(beyond most: Int) {
         let excess = waitingCaptions.count - (most - most % Self.captionBytes)
         guard excess > 0 else { return }
@@ -118,7 +120,8 @@ struct FrameRateConverter {
         }
     }
 
-    /// Whether a piece says nothing: `cc_valid` is 0, or it is of a line and its two characters are null but for their parity.
+    /// Returns whether a triplet is padding: `cc_valid` is 0, or it is a line 21 pair of null characters, apart from
+    /// their parity bits.
     private static func isPadding(_ piece: ArraySlice<UInt8>) -> Bool {
         guard let kind = piece.first, kind & 0x04 != 0 else { return true }
         return kind & 0x03 < 2 && piece.dropFirst().allSatisfy { $0 & 0x7F == 0 }
@@ -141,7 +144,7 @@ struct FrameRateConverter {
 }
 
 extension FrameRateConverter {
-    /// What is said of captions that were lost; `nil` if none were.
+    /// Reports the captions that were lost; `nil` if none were.
     var adjustment: Adjustment? {
         guard lostCaptionBytes > 0 else { return nil }
         return Adjustment(
@@ -155,7 +158,7 @@ extension FrameRateConverter {
 }
 
 extension PixelBuffer {
-    /// The same picture with other captions, over the same memory; this one if the captions are its own.
+    /// Returns the same picture with other captions, in the same memory; this picture if the captions are its own.
     fileprivate func withCaptions(_ captions: [UInt8]) throws(MediaError) -> PixelBuffer {
         guard captions != attachments.captions else { return self }
         var description = pictureDescription
@@ -166,7 +169,7 @@ extension PixelBuffer {
         case .dmaBuf(let memory): return try PixelBuffer(description, dmaBuf: memory, release: keep)
         case .deviceSurface(let surface): return try PixelBuffer(description, surface: surface)
         case .owned, .external, .sharedMemory:
-            // These planes stay where they are as long as the buffer lives.
+            // These planes stay valid as long as the buffer exists.
             return try withPlanes { (planes) throws(MediaError) in
                 try PixelBuffer(description, planes: planes, release: keep)
             }

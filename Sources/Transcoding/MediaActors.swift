@@ -5,19 +5,19 @@ import MediaIO
 import MediaTypes
 import VAToolbox
 
-/// Reads a source on a thread of its own.
+/// Reads a source on a dedicated thread.
 actor MediaReader {
     private let executor = ThreadExecutor(name: "vt-reader")
     private var source: MediaSource?
-    /// What comes after the events that were given.
+    /// The error to throw after the events that were returned.
     private var failure: MediaError?
 
-    /// The most events that are given at once.
+    /// The maximum number of events that are returned at a time.
     private static let most = 16
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// What a source has, as far as it is known before the first frame.
+    /// The properties of a source that are known before the first frame.
     struct Contents: Sendable {
         var video: VideoTrack
         var tracks: [MediaTrack]
@@ -43,8 +43,8 @@ actor MediaReader {
         )
     }
 
-    /// The next events; none at the end. They are several where pictures stay in their file: nothing is read then, and to
-    /// change to this thread and back for each of them would take longer than all else.
+    /// Returns the next events; none at the end. Several are returned if pictures stay in their file: nothing is read
+    /// then, and a thread switch for each of them would take longer than everything else.
     func next() throws(MediaError) -> [MediaSource.Event] {
         if let failure = failure.take() { throw failure }
         var events: [MediaSource.Event] = []
@@ -72,16 +72,16 @@ actor MediaReader {
     func close() { source = nil }
 }
 
-/// Writes a sink on a thread of its own.
+/// Writes a sink on a dedicated thread.
 actor MediaWriter {
     private let executor = ThreadExecutor(name: "vt-writer")
     private var sink: MediaSink?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Opens the output and adds what is copied.
+    /// Opens the output and adds the copied tracks and metadata.
     ///
-    /// - Returns: The tracks that the container takes, and a line for each thing that it does not.
+    /// - Returns: The tracks that the container accepts, and a line for each item that it does not.
     func open(
         _ path: String,
         _ options: MediaSink.Options,
@@ -115,9 +115,9 @@ actor MediaWriter {
         return (tracks, refusals)
     }
 
-    /// Writes samples as they come, until they end.
+    /// Writes samples as they arrive, until the sequence ends.
     ///
-    /// - Parameter note: Is told of each sample that is written.
+    /// - Parameter note: Called for each sample that is written.
     func write(_ samples: SampleSequence, note: @Sendable (SampleBuffer) -> Void) async throws(MediaError) {
         var samples = samples.makeAsyncIterator()
         while let sample = try await samples.next(isolation: self) {
@@ -128,7 +128,7 @@ actor MediaWriter {
 
     func write(_ packet: MediaPacket) throws(MediaError) { try sink?.write(packet) }
 
-    /// Has parameter sets stand in front of every key frame, from the first sample on.
+    /// Repeats parameter sets in front of every key frame, from the first sample on.
     func repeatParameterSets() { sink?.repeatsParameterSets = true }
 
     func finish() throws(MediaError) -> MediaSink.Summary? {
@@ -143,7 +143,7 @@ actor MediaWriter {
 }
 
 extension MediaSource.Event {
-    /// Whether it is a picture whose samples are in its file.
+    /// Whether it is a picture with samples in its file.
     fileprivate var isInFile: Bool {
         guard case .frame(let frame) = self, case .file = frame.buffer.storage else { return false }
         return true

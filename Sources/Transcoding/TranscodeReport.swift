@@ -4,36 +4,36 @@ public import MediaIO
 public import MediaTypes
 public import VAToolbox
 
-/// How far a transcode has come.
+/// The progress of a transcode.
 public struct TranscodeProgress: Sendable, Hashable {
-    /// Frames that were read and passed to the session.
+    /// The number of frames that were read and passed to the session.
     public var framesIn = 0
-    /// Samples that were written.
+    /// The number of samples that were written.
     public var framesOut = 0
-    /// Bytes of video that were written.
+    /// The number of bytes of video that were written.
     public var bytesOut = 0
-    /// The end of the newest frame that was read, on the output's time line.
+    /// The end of the latest frame that was read, on the timeline of the output.
     public var time = MediaTime.zero
     /// The expected duration of the output, if the input states it.
     public var expectedDuration: MediaTime?
     /// The expected number of frames, if the input states it.
     public var expectedFrames: Int?
 
-    /// Nothing done yet.
+    /// Makes the progress of a transcode that has not begun.
     public init() {}
 }
 
-/// What a transcode did.
+/// The results of a transcode.
 public struct TranscodeReport: Sendable {
-    /// What was read.
+    /// The video track that was read.
     public var video: VideoTrack
     /// The configuration of the encoder, with all defaults resolved.
     public var configuration: EncoderConfiguration
-    /// The last encoder, and why it was selected.
+    /// The last encoder, and the reason for its selection.
     public var encoder: EncoderDescription
-    /// What was written.
+    /// The summary of the written output.
     public var output: MediaSink.Summary
-    /// Bytes of coded video, without container and other tracks.
+    /// The number of bytes of coded video, without container and other tracks.
     public var videoByteCount: Int
     /// The counters of the session.
     public var statistics: SessionStatistics
@@ -45,10 +45,10 @@ public struct TranscodeReport: Sendable {
     public var adjustments: [Adjustment]
     /// Tracks and other things that the output lacks.
     public var omissions: [String]
-    /// Whether ``Transcoder/stop()`` ended it before the end of the input.
+    /// Whether ``Transcoder/stop()`` ended the transcode before the end of the input.
     public var wasStopped: Bool
 
-    /// The rate of the coded video in bits per second; `nil` for no duration.
+    /// The bitrate of the coded video in bits per second; `nil` if the duration is zero.
     public var deliveredBitRate: Double? {
         let seconds = output.duration.seconds
         return seconds > 0 ? Double(videoByteCount) * 8 / seconds : nil

@@ -4,26 +4,25 @@ internal import CLibVA
 
 /// A libva call that did not return success.
 public struct VAError: Error, Sendable, Hashable {
-    /// The C function's name, such as `vaInitialize`.
+    /// The name of the C function, such as `vaInitialize`.
     public let call: String
-    /// What it returned.
+    /// The status that it returned.
     public let status: Status
     /// libva's description of the status (`vaErrorStr`).
     public let text: String
 
     /// A `VAStatus` other than success.
     public struct Status: RawRepresentable, Sendable, Hashable {
-        /// The number of `va.h`, such as 0x14.
+        /// The value in `va.h`, such as 0x14.
         public let rawValue: Int32
 
-        /// Wraps a number of `va.h`.
+        /// Wraps a value from `va.h`.
         public init(rawValue: Int32) { self.rawValue = rawValue }
 
-        /// There is no room for what was asked for (`VA_STATUS_ERROR_NOT_ENOUGH_BUFFER`).
+        /// The available space is not sufficient (`VA_STATUS_ERROR_NOT_ENOUGH_BUFFER`).
         public static let notEnoughBuffer = Self(rawValue: VA_STATUS_ERROR_NOT_ENOUGH_BUFFER)
 
-        /// Whether the driver says that it never does what was asked for: a profile, an entrypoint, a format, a size or
-        /// an attribute that it has not.
+        /// Whether the driver never supports the request: it lacks the profile, entrypoint, format, size or attribute.
         public var isLackOfSupport: Bool {
             [
                 VA_STATUS_ERROR_ATTR_NOT_SUPPORTED, VA_STATUS_ERROR_UNSUPPORTED_PROFILE,
@@ -32,13 +31,13 @@ public struct VAError: Error, Sendable, Hashable {
             ].contains(rawValue)
         }
 
-        /// Whether the driver says that the device is used by others as much as it can be.
+        /// Whether the driver reports that other users fully occupy the device.
         public var isBusy: Bool { rawValue == VA_STATUS_ERROR_HW_BUSY }
     }
 }
 
 extension VAError {
-    /// Whether the driver had nothing left to make a context of, which is how drivers say that a device takes no more
+    /// Whether the driver had no resources left for a context. Drivers return this if a device accepts no more
     /// encoders.
     public var isContextWithoutRoom: Bool {
         call == "vaCreateContext" && status.rawValue == VA_STATUS_ERROR_ALLOCATION_FAILED
@@ -46,7 +45,7 @@ extension VAError {
 }
 
 extension VAError.Status: CustomStringConvertible {
-    /// The name in `va.h`, such as `VA_STATUS_ERROR_UNIMPLEMENTED`; the number where libva knows no name.
+    /// The name in `va.h`, such as `VA_STATUS_ERROR_UNIMPLEMENTED`; the number if libva has no name for it.
     public var description: String {
         let name = String(cString: vaStatusStr(rawValue))
         return name.hasPrefix("VA_STATUS_") ? name : "0x" + String(UInt32(bitPattern: rawValue), radix: 16)
@@ -54,11 +53,11 @@ extension VAError.Status: CustomStringConvertible {
 }
 
 extension VAError: CustomStringConvertible {
-    /// Such as `vaInitialize: unknown libva error (VA_STATUS_ERROR_UNKNOWN)`.
+    /// A description such as `vaInitialize: unknown libva error (VA_STATUS_ERROR_UNKNOWN)`.
     public var description: String { "\(call): \(text) (\(status))" }
 }
 
-/// Passes success and throws anything else. Every status that libva returns goes through here.
+/// Returns if the status is success, otherwise throws it. Every status that libva returns is checked here.
 func check(_ call: StaticString, _ status: VAStatus) throws(VAError) {
     guard status != VA_STATUS_SUCCESS else { return }
     throw VAError(

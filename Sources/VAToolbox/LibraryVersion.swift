@@ -2,8 +2,8 @@
 
 internal import MediaTypes
 
-/// The package as a whole.
+/// The VAToolbox package.
 public enum LibraryVersion {
-    /// Its version, for example `0.1.0`.
+    /// The version of the package, for example `0.1.0`.
     public static let current = PackageVersion.current
 }

@@ -9,7 +9,7 @@ import MediaIO
 import MediaTypes
 import VAToolbox
 
-/// `vatoolbox`.
+/// The `vatoolbox` command.
 @main
 struct VAToolboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -60,16 +60,16 @@ struct VAToolboxCommand: ParsableCommand {
         }
     }
 
-    /// How many descriptors Dispatch opens for its threads and timers. It ends the process by a trap if it does not get them;
-    /// whatever else is missing is told where it is opened.
+    /// The number of descriptors that Dispatch opens for its threads and timers. It traps if it cannot get them; any
+    /// other lack of descriptors is reported where they are opened.
     private static let descriptorsToStart = 3
 
-    /// Whether those can be had.
+    /// Whether these descriptors are available.
     private static var hasDescriptorsToStart: Bool {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }
         while taken.count < descriptorsToStart {
-            // The root folder is there whatever else is missing.
+            // The root folder always exists.
             let descriptor = open("/", O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return false }
             taken.append(descriptor)
@@ -77,25 +77,26 @@ struct VAToolboxCommand: ParsableCommand {
         return true
     }
 
-    /// The first argument, from 1, whose bytes are no text: `CommandLine.arguments` has other ones, and a file of that name
-    /// would not be found, or be made under another name. `nil` if there is none.
+    /// The index of the first argument, from 1, that is not valid UTF-8; `nil` if there is none.
+    /// `CommandLine.arguments` has altered bytes for it, so a file of that name would not be found, or would be created
+    /// under another name.
     private static var unreadableArgument: Int? {
         (1..<max(Int(CommandLine.argc), 1)).first { number in
             CommandLine.unsafeArgv[number].map { String(validatingCString: $0) == nil } ?? false
         }
     }
 
-    /// `RLIMIT_NOFILE`: how many the process may have.
+    /// The soft limit of descriptors (`RLIMIT_NOFILE`).
     private static var descriptorLimit: Int {
         var limit = rlimit()
         return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
     }
 
-    /// Has the C library return the memory of each picture at once. Left alone it raises its threshold with the first
-    /// picture that is freed, and then keeps some of them in every thread's arena.
+    /// Makes the C library return the memory of each picture immediately. By default, it raises its threshold with the
+    /// first freed picture and then keeps some pictures in every thread's arena.
     private static func giveBackPictures() { linux_return_blocks_from(1 << 20) }
 
-    /// Lets the work go on on other threads; the process ends with it.
+    /// Continues the work on other threads; the process ends with it.
     private static func start(_ job: EncodeJob) {
         Task.detached { () async -> Void in leave(await job.run()) }
     }
@@ -122,7 +123,7 @@ struct VAToolboxCommand: ParsableCommand {
         }
     }
 
-    /// Not by `exit`: threads of an encoder that hangs would be waited for, and drivers crash in their destructors.
+    /// Not with `exit`: it would wait for threads of a hung encoder, and drivers crash in their destructors.
     private static func leave(_ status: ExitStatus) -> Never {
         fflush(nil)
         _exit(status.rawValue)
@@ -136,7 +137,7 @@ struct VAToolboxCommand: ParsableCommand {
         case done(ExitStatus)
     }
 
-    /// Everything that is done on the first thread alone.
+    /// Performs the preparation on the first thread.
     private static func prepare(_ arguments: [String]) -> Preparation {
         do {
             try checkCommand(arguments)
@@ -170,7 +171,7 @@ struct VAToolboxCommand: ParsableCommand {
 
     private static let commandNames = configuration.subcommands.compactMap { $0.configuration.commandName }
 
-    /// The parser takes a word that is no command for one too many, and blames the first option behind it.
+    /// The parser treats an unknown command as an extra argument and blames the first option after it.
     private static func checkCommand(_ arguments: [String]) throws {
         guard let first = arguments.first, !first.isEmpty, !first.hasPrefix("-"), first != "help",
             !commandNames.contains(first)
@@ -184,7 +185,7 @@ struct VAToolboxCommand: ParsableCommand {
         )
     }
 
-    /// Prints what was asked for, as help is; or what is wrong with the command line.
+    /// Prints the requested text, such as help, or the error in the command line.
     private static func report(_ error: any Error, _ arguments: [String]) -> ExitStatus {
         if exitCode(for: error) == .success {
             var text = fullMessage(for: error)
@@ -193,7 +194,7 @@ struct VAToolboxCommand: ParsableCommand {
         }
         let text = message(for: error)
         let command = arguments.first.flatMap { commandNames.contains($0) ? "vatoolbox \($0)" : nil } ?? "vatoolbox"
-        // Where the stream was to go to standard output, the document is all that goes to standard error.
+        // If the stream was to go to standard output, only the document goes to standard error.
         let isStreaming = writesToStandardOutput(arguments)
         let isDocument = arguments.contains("--json")
         if !isDocument || !isStreaming { Console(detail: .errors).error("\(text) (see \(command) --help)") }
@@ -203,7 +204,7 @@ struct VAToolboxCommand: ParsableCommand {
         return .usage
     }
 
-    /// Whether the output is `-`, as far as that can be told of arguments that are not understood.
+    /// Whether the output is `-`, as far as this can be determined from arguments that cannot be parsed.
     private static func writesToStandardOutput(_ arguments: [String]) -> Bool {
         if arguments.contains(where: { ["-o-", "-o=-", "--output=-"].contains($0) }) { return true }
         return zip(arguments, arguments.dropFirst()).contains { ["-o", "--output"].contains($0) && $1 == "-" }

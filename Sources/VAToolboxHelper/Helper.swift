@@ -10,10 +10,10 @@ import MediaTypes
 import SoftwareEncoder
 import Synchronization
 
-/// The program `vatoolbox-helper`: encoders, and drivers that are asked who they are, in another process. VAToolbox
-/// starts it; it is of no use by hand.
+/// The program `vatoolbox-helper`, which runs encoders and inspects drivers in a separate process. VAToolbox starts it;
+/// it is not meant for manual use.
 @main enum Helper {
-    /// The descriptor under which the process that starts the helper leaves its socket.
+    /// The descriptor number of the socket that the parent process passes to the helper.
     private static let socket: Int32 = 3
 
     static func main() {
@@ -21,13 +21,14 @@ import Synchronization
             say("vatoolbox-helper is not meant to be run by hand: VAToolbox starts it with a socket")
             exit(64)
         }
-        // The first belt is the end of the socket. A parent that died before the second one was on is seen by its id.
+        // The end of the socket is the first safeguard. A parent that ended before the second one was active is
+        // detected by its process ID.
         _ = linux_die_with_parent()
         guard getppid() == parent else { exit(1) }
-        // Before a thread is started and before anything of an encoder runs.
+        // Before any thread is started and any encoder code runs.
         let report = confine()
 
-        // Loggers that encoders make begin with this, so it comes before the encoders.
+        // Loggers of encoders are created with it, so it precedes the encoders.
         let log = ForwardedLog()
         LoggingSystem.bootstrap { _ in ForwardingLogHandler(log: log) }
         let server = HelperServer(
@@ -42,12 +43,12 @@ import Synchronization
         do {
             try server.run()
         } catch {
-            // An encoder may be stuck, so nothing is waited for.
+            // An encoder may be stuck, so nothing is awaited.
             if error.code == .inputOutput { _exit(0) }
             say("vatoolbox-helper: \(error)")
             _exit(1)
         }
-        // Not by `exit`: drivers crash in their destructors.
+        // Not with `exit`: drivers crash in their destructors.
         fflush(nil)
         _exit(0)
     }
@@ -77,7 +78,7 @@ import Synchronization
     }
 }
 
-/// The way of log lines to the client, once there is one.
+/// The destination of log lines: the client, once it is connected.
 final class ForwardedLog: Sendable {
     private let server = Mutex<HelperServer?>(nil)
 
@@ -86,7 +87,7 @@ final class ForwardedLog: Sendable {
     func write(level: String, _ text: String) { server.withLock { $0 }?.log(level: level, text) }
 }
 
-/// Sends what is logged here to the client's log, which takes of it what it wants.
+/// Sends log messages to the client's log, which filters them.
 struct ForwardingLogHandler: LogHandler {
     let log: ForwardedLog
     var logLevel = Logger.Level.debug

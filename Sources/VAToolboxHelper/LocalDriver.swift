@@ -5,13 +5,13 @@ import HardwareEncoder
 import MediaTypes
 import VAAPI
 
-/// Asks drivers in this process, where they may do what they like.
+/// Inspects drivers in this process, where a crash is acceptable.
 enum LocalDriver {
-    /// Opens the node, has libva load its driver, asks it everything, reports, and lets go of it.
+    /// Opens the node, lets libva load its driver, queries its capabilities, reports, and closes the display.
     ///
     /// - Parameters:
-    ///   - log: Takes what libva and the driver say by libva's callbacks.
-    ///   - tell: Takes the stages and the report. If nobody is there any more to take a stage, that is not an error.
+    ///   - log: Receives the messages of libva and the driver from libva's callbacks.
+    ///   - tell: Receives the stages and the report. A stage that can no longer be delivered is not an error.
     static func inspect(
         path: String,
         log: ForwardedLog,
@@ -42,7 +42,7 @@ enum LocalDriver {
         do throws(VAError) { return try display.describe() } catch { throw MediaError(error) }
     }
 
-    /// What the driver refuses for one profile and entrypoint says nothing about the others.
+    /// A refusal for one profile and entrypoint does not affect the others.
     private static func ask(
         _ display: borrowing Display,
         _ profile: Profile,
@@ -67,7 +67,7 @@ enum LocalDriver {
 }
 
 extension MediaError {
-    /// What libva and the driver said goes into the log, not into the error as well.
+    /// The messages of libva and the driver go to the log, not to the error as well.
     init(inspecting error: DisplayError) {
         self.init(error)
         if case .failed(let failure) = error.reason { message = "\(failure.text) (\(failure.status))" }

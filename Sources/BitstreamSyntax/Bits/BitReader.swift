@@ -2,13 +2,13 @@
 
 /// Reads the fixed-length and Exp-Golomb codes of H.264 clause 9.1 and HEVC clause 9.2, most significant bit first.
 ///
-/// The reader works on an RBSP: emulation prevention is already removed (see ``EmulationPrevention``). After an error
-/// it stands where the field that failed starts.
+/// The reader works on an RBSP, from which emulation prevention is already removed (see ``EmulationPrevention``). After
+/// an error its position is the start of the field that failed.
 public struct BitReader: Sendable {
     private let bytes: [UInt8]
-    /// The next bit to read, counted from the first bit of the data.
+    /// The position of the next bit, counted from the first bit of the data.
     public private(set) var bitPosition = 0
-    /// The position of the last bit that is one, where `rbsp_trailing_bits()` start; nil if every bit is zero.
+    /// The position of the last bit that is one, where `rbsp_trailing_bits()` starts; nil if every bit is zero.
     public let stopBitPosition: Int?
 
     /// Makes a reader at the first bit of `bytes`.
@@ -17,10 +17,10 @@ public struct BitReader: Sendable {
         stopBitPosition = bytes.lastIndex { $0 != 0 }.map { $0 * 8 + 7 - bytes[$0].trailingZeroBitCount }
     }
 
-    /// How many bits are left, including the trailing ones.
+    /// The number of remaining bits, including the trailing ones.
     public var bitsLeft: Int { bytes.count * 8 - bitPosition }
 
-    /// `more_rbsp_data()`: whether anything stands between here and the trailing bits.
+    /// `more_rbsp_data()`: whether there is data between the position and the trailing bits.
     ///
     /// H.264 7.2, HEVC 7.2.
     public var moreRBSPData: Bool { stopBitPosition.map { bitPosition < $0 } ?? false }
@@ -28,8 +28,8 @@ public struct BitReader: Sendable {
     /// Reads `u(n)`, an unsigned number of `count` bits.
     ///
     /// - Parameters:
-    ///   - count: 0 to 32; larger counts are read as 32.
-    ///   - field: the name that an error carries.
+    ///   - count: The number of bits, 0 to 32; larger counts are read as 32.
+    ///   - field: The name of the field for errors.
     /// - Throws: `BitstreamError.Reason.truncated`.
     public mutating func readBits(
         _ count: Int,
@@ -43,7 +43,7 @@ public struct BitReader: Sendable {
 
     /// Reads `ue(v)`, an unsigned Exp-Golomb code: 0...2^32-2.
     ///
-    /// - Throws: `BitstreamError` with `truncated`, or `invalidCode` where the number needs more than 32 bits.
+    /// - Throws: `BitstreamError` with `truncated`, or with `invalidCode` if the number needs more than 32 bits.
     public mutating func readUnsignedExpGolomb(
         _ field: @autoclosure () -> String = "ue(v)"
     ) throws(BitstreamError) -> UInt32 {
@@ -73,7 +73,7 @@ public struct BitReader: Sendable {
         return code % 2 == 1 ? magnitude : -magnitude
     }
 
-    /// The next `count` (0...32) bits, or nil without moving if there are fewer.
+    /// Returns the next `count` (0...32) bits; nil, without a change of the position, if there are fewer.
     private mutating func take(_ count: Int) -> UInt32? {
         guard count <= bitsLeft else { return nil }
         guard count > 0 else { return 0 }

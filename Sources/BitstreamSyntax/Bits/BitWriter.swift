@@ -2,14 +2,14 @@
 
 /// Writes the fixed-length and Exp-Golomb codes of H.264 clause 9.1 and HEVC clause 9.2, most significant bit first.
 ///
-/// What it collects is an RBSP: ``EmulationPrevention`` makes it fit for a NAL unit.
+/// The result is an RBSP; ``EmulationPrevention`` makes it valid in a NAL unit.
 public struct BitWriter: Sendable {
     /// The bytes written so far; unwritten bits of the last byte are zero.
     public private(set) var bytes: [UInt8] = []
-    /// How many bits have been written.
+    /// The number of bits written so far.
     public private(set) var bitPosition = 0
 
-    /// Makes a writer without any bits.
+    /// Makes an empty writer.
     public init() {}
 
     /// Whether the next bit starts a byte.
@@ -18,10 +18,10 @@ public struct BitWriter: Sendable {
     /// Writes `u(n)`.
     ///
     /// - Parameters:
-    ///   - value: what to write.
-    ///   - count: the number of bits, 0 to 32.
-    ///   - field: the name that an error carries.
-    /// - Throws: `BitstreamError.Reason.outOfRange` where `count` bits cannot hold `value`.
+    ///   - value: The value to write.
+    ///   - count: The number of bits, 0 to 32.
+    ///   - field: The name of the field for errors.
+    /// - Throws: `BitstreamError.Reason.outOfRange` if `value` does not fit `count` bits.
     public mutating func writeBits(
         _ value: UInt32,
         _ count: Int,
@@ -37,7 +37,7 @@ public struct BitWriter: Sendable {
 
     /// Writes `ue(v)`, an unsigned Exp-Golomb code.
     ///
-    /// - Throws: `BitstreamError.Reason.outOfRange` for 2^32-1, which no code of the specifications holds.
+    /// - Throws: `BitstreamError.Reason.outOfRange` for 2^32-1, which has no code in the specifications.
     public mutating func writeUnsignedExpGolomb(
         _ value: UInt32,
         _ field: @autoclosure () -> String = "ue(v)"
@@ -52,7 +52,7 @@ public struct BitWriter: Sendable {
 
     /// Writes `se(v)`, a signed Exp-Golomb code.
     ///
-    /// - Throws: `BitstreamError.Reason.outOfRange` for -2^31, which no code of the specifications holds.
+    /// - Throws: `BitstreamError.Reason.outOfRange` for -2^31, which has no code in the specifications.
     public mutating func writeSignedExpGolomb(
         _ value: Int32,
         _ field: @autoclosure () -> String = "se(v)"

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Why bytes could not be read as, or values could not be written as, a bitstream.
+/// An error in reading or writing a bitstream.
 ///
-/// The same type serves reading and writing: a value that a reader refuses is one that a writer refuses too.
+/// The same type serves both: a value that a reader rejects is also rejected by a writer.
 public struct BitstreamError: Error, Hashable, Sendable {
-    /// What is wrong with the field.
+    /// The kind of error in a field.
     public enum Reason: Hashable, Sendable {
-        /// The data end before the field does.
+        /// The data ends before the field.
         case truncated
-        /// The bits form no code of the field's coding, such as an Exp-Golomb prefix of more than 32 zeros.
+        /// The bits are not a valid code of the field's coding, for example an Exp-Golomb prefix of more than 32 zeros.
         case invalidCode
-        /// The value is outside of what the specification, or this implementation's stated limit, allows.
+        /// The value is outside of the range that the specification, or a documented limit of this implementation,
+        /// allows.
         case outOfRange(value: Int64, allowed: ClosedRange<Int64>)
     }
 
-    /// The syntax element by its name in the specification, with its indices: `offset_for_ref_frame[2]`.
+    /// The name of the syntax element in the specification, with its indices: `offset_for_ref_frame[2]`.
     public var field: String
-    /// Where the field starts, in bits from the first bit of the unit being read or written.
+    /// The position of the field's first bit, counted from the first bit of the unit.
     ///
-    /// Within a NAL unit this counts the header and leaves out emulation prevention bytes, as the syntax tables do.
+    /// In a NAL unit, this includes the header and excludes emulation prevention bytes, as in the syntax tables.
     public var bitPosition: Int
-    /// What is wrong.
+    /// The kind of error.
     public var reason: Reason
 
     /// Makes an error about `field`, which starts at `bitPosition`.
@@ -30,7 +31,7 @@ public struct BitstreamError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// An error for a value outside of its range; values beyond 64 bits are clamped.
+    /// Makes an error for a value outside of its range; values beyond 64 bits are clamped.
     static func outOfRange<Value: BinaryInteger>(
         _ field: String,
         at bitPosition: Int,
@@ -47,7 +48,7 @@ public struct BitstreamError: Error, Hashable, Sendable {
 }
 
 extension BitstreamError: CustomStringConvertible {
-    /// One line for people: field, position, value given and values allowed.
+    /// A one-line description: field, position, given value and allowed values.
     public var description: String {
         switch reason {
         case .truncated:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The content of an `avcC` box, the parameter sets of an H.264 track: ISO/IEC 14496-15 5.3.3.1.
+/// The content of an `avcC` box with the parameter sets of an H.264 track: ISO/IEC 14496-15 5.3.3.1.
 public struct AVCDecoderConfigurationRecord: Hashable, Sendable {
-    /// What follows the parameter sets unless the profile is Baseline, Main or Extended. Old files lack it.
+    /// The elements after the parameter sets, present unless the profile is Baseline, Main or Extended. Old files lack
+    /// them.
     public struct HighProfileElements: Hashable, Sendable {
         /// `chroma_format`.
         public var chromaFormat = ChromaFormat.yuv420
@@ -10,10 +11,10 @@ public struct AVCDecoderConfigurationRecord: Hashable, Sendable {
         public var bitDepthLumaMinus8: UInt32 = 0
         /// `bit_depth_chroma_minus8`, 0...7.
         public var bitDepthChromaMinus8: UInt32 = 0
-        /// SPS extensions, NAL units without start code or length, at most 255.
+        /// The SPS extensions, NAL units without start code or length, at most 255.
         public var sequenceParameterSetExtensions: [[UInt8]] = []
 
-        /// Makes the elements of 8 bit 4:2:0 video.
+        /// Makes the elements of 8-bit 4:2:0 video.
         public init() {}
 
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
@@ -34,19 +35,19 @@ public struct AVCDecoderConfigurationRecord: Hashable, Sendable {
 
     /// `AVCProfileIndication`: `profile_idc` of the SPS.
     public var profileIndication: UInt32 = 0
-    /// `profile_compatibility`: the byte between `profile_idc` and `level_idc`, the bits that all SPS have in common.
+    /// `profile_compatibility`: the byte between `profile_idc` and `level_idc`, with the bits that are set in all SPS.
     public var profileCompatibility: UInt32 = 0
     /// `AVCLevelIndication`: the highest `level_idc`.
     public var levelIndication: UInt32 = 0
-    /// The size of the lengths in the track's samples.
+    /// The size of the length prefixes in the track's samples.
     public var lengthSize = NALUnitFraming.LengthSize.four
-    /// SPS, NAL units without start code or length, at most 31.
+    /// The SPS, NAL units without start code or length, at most 31.
     public var sequenceParameterSets: [[UInt8]] = []
-    /// PPS, NAL units without start code or length, at most 255.
+    /// The PPS, NAL units without start code or length, at most 255.
     public var pictureParameterSets: [[UInt8]] = []
     /// The elements for the high profiles.
     public var high: HighProfileElements?
-    /// What follows the known elements.
+    /// The data after the known elements.
     public var unknownData = RawBits()
 
     /// Makes an empty record.
@@ -55,9 +56,9 @@ public struct AVCDecoderConfigurationRecord: Hashable, Sendable {
     /// Makes the record of a stream.
     ///
     /// - Parameters:
-    ///   - nalUnits: NAL units without start code or length; SPS, PPS and SPS extensions are taken, the rest is left.
-    ///   - lengthSize: the size of the lengths in the track's samples.
-    /// - Throws: `BitstreamError` where an SPS cannot be read, or there is none.
+    ///   - nalUnits: NAL units without start code or length; only SPS, PPS and SPS extensions are used.
+    ///   - lengthSize: The size of the length prefixes in the track's samples.
+    /// - Throws: `BitstreamError` if an SPS cannot be parsed, or there is none.
     public init(
         nalUnits: [[UInt8]],
         lengthSize: NALUnitFraming.LengthSize = .four
@@ -88,17 +89,17 @@ public struct AVCDecoderConfigurationRecord: Hashable, Sendable {
         high = elements
     }
 
-    /// Reads a record.
+    /// Parses a record.
     ///
-    /// - Parameter bytes: the content of the box, without its size and type.
+    /// - Parameter bytes: The content of the box, without its size and type.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(bytes: some Collection<UInt8>) throws(BitstreamError) {
         try read(box: bytes)
     }
 
-    /// The content of the box, without its size and type.
+    /// Returns the content of the box, without its size and type.
     ///
-    /// - Throws: `BitstreamError` where there are too many parameter sets, or one of more than 65535 bytes.
+    /// - Throws: `BitstreamError` if there are too many parameter sets, or one has more than 65535 bytes.
     public func bytes() throws(BitstreamError) -> [UInt8] { try writtenBox() }
 }
 

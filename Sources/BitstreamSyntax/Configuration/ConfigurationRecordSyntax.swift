@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What avcC and hvcC have in common.
+/// The elements that avcC and hvcC have in common.
 extension SyntaxVisitor {
     /// `lengthSizeMinusOne`, two bits.
     mutating func lengthSize(_ size: inout NALUnitFraming.LengthSize) throws(BitstreamError) {
@@ -23,7 +23,7 @@ extension SyntaxVisitor {
         format = ChromaFormat(rawValue: number) ?? format
     }
 
-    /// A number of NAL units in `countBits` bits, then each with its length in 16 bits.
+    /// The number of NAL units in `countBits` bits, then each unit with its length in 16 bits.
     mutating func nalUnits(
         count countName: @autoclosure () -> String,
         bits countBits: Int,
@@ -41,17 +41,17 @@ extension SyntaxVisitor {
     }
 }
 
-/// A record whose elements fill whole bytes and need no emulation prevention.
+/// A record with elements that fill whole bytes and need no emulation prevention.
 protocol ConfigurationRecord: SyntaxStructure {}
 
 extension ConfigurationRecord {
-    /// Reads the elements from the content of a box.
+    /// Parses the elements from the content of a box.
     mutating func read(box: some Collection<UInt8>) throws(BitstreamError) {
         var reader = SyntaxReader(BitReader(Array(box)), hasTrailingBits: false)
         try visit(&reader)
     }
 
-    /// The content of a box.
+    /// Returns the content of a box.
     func writtenBox() throws(BitstreamError) -> [UInt8] {
         var writer = SyntaxWriter()
         var copy = self

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The content of an `hvcC` box, the parameter sets of an HEVC track: ISO/IEC 14496-15 8.3.3.1.
+/// The content of an `hvcC` box with the parameter sets of an HEVC track: ISO/IEC 14496-15 8.3.3.1.
 public struct HEVCDecoderConfigurationRecord: Hashable, Sendable {
-    /// NAL units of one type.
+    /// The NAL units of one type.
     public struct NALUnitArray: Hashable, Sendable {
-        /// `array_completeness`: all units of this type are here and none in the samples, as `hvc1` demands of sets.
+        /// `array_completeness`: whether all units of this type are here and none in the samples, as `hvc1` requires
+        /// for parameter sets.
         public var isComplete: Bool
         /// `NAL_unit_type`: a parameter set or SEI.
         public var nalUnitType: HEVCNALUnitHeader.UnitType
@@ -33,7 +34,7 @@ public struct HEVCDecoderConfigurationRecord: Hashable, Sendable {
     public var bitDepthLumaMinus8: UInt32 = 0
     /// `bit_depth_chroma_minus8`, 0...7.
     public var bitDepthChromaMinus8: UInt32 = 0
-    /// `avgFrameRate`, 0...65535 frames in 256 seconds; zero is unspecified.
+    /// `avgFrameRate`, 0...65535, in frames per 256 seconds; zero is unspecified.
     public var avgFrameRate: UInt32 = 0
     /// `constantFrameRate`, 0...3: unknown, constant, constant in each sub-layer.
     public var constantFrameRate: UInt32 = 0
@@ -41,11 +42,11 @@ public struct HEVCDecoderConfigurationRecord: Hashable, Sendable {
     public var numTemporalLayers: UInt32 = 0
     /// `temporalIdNested`.
     public var temporalIdNested = false
-    /// The size of the lengths in the track's samples.
+    /// The size of the length prefixes in the track's samples.
     public var lengthSize = NALUnitFraming.LengthSize.four
-    /// The NAL units by type, at most 255 arrays; VPS, SPS, PPS, SEI is the order recommended.
+    /// The NAL units by type, at most 255 arrays; the recommended order is VPS, SPS, PPS, SEI.
     public var arrays: [NALUnitArray] = []
-    /// What follows the known elements.
+    /// The data after the known elements.
     public var unknownData = RawBits()
 
     /// Makes an empty record.
@@ -54,10 +55,10 @@ public struct HEVCDecoderConfigurationRecord: Hashable, Sendable {
     /// Makes the record of a stream.
     ///
     /// - Parameters:
-    ///   - nalUnits: NAL units without start code or length; VPS, SPS and PPS are taken, the rest is left.
-    ///   - isComplete: whether the samples carry no parameter sets: true for `hvc1`, false for `hev1`.
-    ///   - lengthSize: the size of the lengths in the track's samples.
-    /// - Throws: `BitstreamError` where an SPS or PPS cannot be read, or there is no SPS.
+    ///   - nalUnits: NAL units without start code or length; only VPS, SPS and PPS are used.
+    ///   - isComplete: Whether the samples carry no parameter sets: true for `hvc1`, false for `hev1`.
+    ///   - lengthSize: The size of the length prefixes in the track's samples.
+    /// - Throws: `BitstreamError` if an SPS or PPS cannot be parsed, or there is no SPS.
     public init(
         nalUnits: [[UInt8]],
         isComplete: Bool,
@@ -83,20 +84,20 @@ public struct HEVCDecoderConfigurationRecord: Hashable, Sendable {
         }
     }
 
-    /// Reads a record.
+    /// Parses a record.
     ///
-    /// - Parameter bytes: the content of the box, without its size and type.
+    /// - Parameter bytes: The content of the box, without its size and type.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(bytes: some Collection<UInt8>) throws(BitstreamError) {
         try read(box: bytes)
     }
 
-    /// The content of the box, without its size and type.
+    /// Returns the content of the box, without its size and type.
     ///
-    /// - Throws: `BitstreamError` where an element is out of range, or a NAL unit has more than 65535 bytes.
+    /// - Throws: `BitstreamError` if an element is out of range, or a NAL unit has more than 65535 bytes.
     public func bytes() throws(BitstreamError) -> [UInt8] { try writtenBox() }
 
-    /// The NAL units of one type in all arrays.
+    /// Returns the NAL units of one type in all arrays.
     public func nalUnits(of type: HEVCNALUnitHeader.UnitType) -> [[UInt8]] {
         arrays.filter { $0.nalUnitType == type }.flatMap(\.nalUnits)
     }

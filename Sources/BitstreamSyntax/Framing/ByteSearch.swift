@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension UnsafeRawBufferPointer {
-    /// The first position at or after `start` where two bytes in a row are zero; nil if there is none.
+    /// Returns the first position at or after `start` with two consecutive zero bytes; nil if there is none.
     ///
-    /// Start codes and emulation prevention both begin with such a pair, which coded data hardly ever contain. Of any
-    /// two neighbours one stands at an odd distance from the start of a block, so half of the bytes need a look.
+    /// Start codes and emulation prevention both begin with such a pair, which is rare in coded data. One byte of each
+    /// pair is at an odd offset from the start of a block, so only half of the bytes have to be examined.
     func firstZeroPair(from start: Int) -> Int? {
         guard let base = baseAddress else { return nil }
         let blockSize = 32
@@ -20,14 +20,14 @@ extension UnsafeRawBufferPointer {
         return zeroPair(in: position..<count)
     }
 
-    /// The position of the first byte at or after `start` that is not zero; `count` if there is none.
+    /// Returns the position of the first nonzero byte at or after `start`; `count` if there is none.
     func endOfZeros(from start: Int) -> Int {
         var position = start
         while position < count, self[position] == 0 { position += 1 }
         return position
     }
 
-    /// Zero only if none of the bytes at the odd offsets 1, 3, 5 and 7 is zero.
+    /// Returns zero only if none of the bytes at the odd offsets 1, 3, 5 and 7 is zero.
     @inline(__always)
     private static func zeroMarks(_ pointer: UnsafeRawPointer) -> UInt64 {
         let word = UInt64(littleEndian: pointer.loadUnaligned(as: UInt64.self))
@@ -35,7 +35,7 @@ extension UnsafeRawBufferPointer {
         return (oddBytes &- 0x0001_0001_0001_0001) & 0x8000_8000_8000_8000
     }
 
-    /// The first zero pair that starts within `range`.
+    /// Returns the first zero pair that starts within `range`.
     private func zeroPair(in range: Range<Int>) -> Int? {
         var position = range.lowerBound
         let last = Swift.min(range.upperBound, count - 1)
@@ -47,7 +47,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Runs `body` on the bytes in one piece, copying them only if the collection does not store them so.
+/// Calls `body` with the bytes in contiguous memory, and copies them only if the collection is not contiguous.
 func withContiguousBytes<Result>(
     _ bytes: some Collection<UInt8>,
     _ body: (UnsafeRawBufferPointer) -> Result

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The bytes that keep start codes from appearing inside a NAL unit.
+/// The bytes that prevent start codes inside a NAL unit.
 ///
-/// H.264 7.3.1 and 7.4.1, HEVC 7.3.1.1 and 7.4.2; both are the same.
+/// H.264 7.3.1 and 7.4.1, HEVC 7.3.1.1 and 7.4.2; both are identical.
 public enum EmulationPrevention {
     private static let preventionByte: UInt8 = 3
 
-    /// Inserts an `emulation_prevention_three_byte` wherever two zero bytes come before one of 0...3, and after a last
-    /// byte of zero.
+    /// Inserts an `emulation_prevention_three_byte` between two zero bytes and a following byte of 0...3, and after a
+    /// trailing zero byte.
     ///
-    /// - Parameter bytes: NAL unit header and RBSP.
-    /// - Returns: the NAL unit.
+    /// - Parameter bytes: The NAL unit header and RBSP.
+    /// - Returns: The NAL unit.
     public static func added(to bytes: some Collection<UInt8>) -> [UInt8] {
         withContiguousBytes(bytes, added(to:))
     }
 
-    /// Removes every `emulation_prevention_three_byte`, that is each 3 that follows two or more zero bytes.
+    /// Removes every `emulation_prevention_three_byte`: each 3 that follows two or more zero bytes.
     ///
-    /// - Parameter nalUnit: a NAL unit without start code or length.
-    /// - Returns: NAL unit header and RBSP.
+    /// - Parameter nalUnit: A NAL unit without start code or length.
+    /// - Returns: The NAL unit header and RBSP.
     public static func removed(from nalUnit: some Collection<UInt8>) -> [UInt8] {
         withContiguousBytes(nalUnit, removed(from:))
     }

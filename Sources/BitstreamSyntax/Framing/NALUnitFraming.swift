@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How the NAL units of a stream are told apart: by start codes, or by a length before each.
+/// The framing of NAL units in a stream: start codes or length prefixes.
 ///
-/// Everything here is the same for H.264 and HEVC. The functions that take an `UnsafeRawBufferPointer` borrow it for the
-/// call and copy nothing but what they return.
+/// It is the same for H.264 and HEVC. The functions with an `UnsafeRawBufferPointer` parameter borrow the memory for
+/// the call and copy only what they return.
 public enum NALUnitFraming: Hashable, Sendable {
     /// The byte stream format: H.264 Annex B, HEVC Annex B. Written with four-byte start codes.
     case annexB
     /// A big-endian length before each unit, as in MP4: ISO/IEC 14496-15 5.3.2.
     case lengthPrefixed(LengthSize)
 
-    /// How many bytes a length takes: `lengthSizeMinusOne` + 1.
+    /// The size of a length prefix in bytes: `lengthSizeMinusOne` + 1.
     public enum LengthSize: Int, Sendable, CaseIterable {
         /// Units of up to 255 bytes.
         case one = 1
         /// Units of up to 65,535 bytes.
         case two = 2
-        /// Units of up to 4 GiB; what every known muxer writes.
+        /// Units of up to 4 GiB; the size that every known muxer writes.
         case four = 4
 
-        /// The size of the largest unit in bytes.
+        /// The maximum size of a unit in bytes.
         public var largestUnit: Int { 1 << (rawValue * 8) - 1 }
     }
 
-    /// Where the NAL units are, in order, without start codes, lengths and zero bytes around them.
+    /// Returns the ranges of the NAL units, in order, without start codes, length prefixes and zero bytes around them.
     ///
-    /// In Annex B, start codes may have three or four bytes, zero bytes may precede and follow them, and empty units are
-    /// passed over. The time taken is linear in the number of bytes whatever they are.
+    /// In Annex B, start codes may have three or four bytes, zero bytes may precede and follow them, and empty units
+    /// are skipped. The time is linear in the number of bytes, whatever their values.
     ///
-    /// - Parameter bytes: whole units; for Annex B, beginning with a start code or with zero bytes before one.
-    /// - Returns: ranges of offsets into `bytes`.
-    /// - Throws: `BitstreamError` on `start_code_prefix_one_3bytes` where Annex B data begin with something else, on
-    ///   `NALUnitLength` where a length is zero or exceeds the bytes that are left.
+    /// - Parameter bytes: Complete units; for Annex B, beginning with a start code or with zero bytes before one.
+    /// - Returns: The ranges of offsets into `bytes`.
+    /// - Throws: `BitstreamError` on `start_code_prefix_one_3bytes` if Annex B data begins with something else, on
+    ///   `NALUnitLength` if a length is zero or exceeds the remaining bytes.
     public func nalUnits(in bytes: UnsafeRawBufferPointer) throws(BitstreamError) -> [Range<Int>] {
         switch self {
         case .annexB: try Self.annexBUnits(in: bytes)
@@ -39,27 +39,27 @@ public enum NALUnitFraming: Hashable, Sendable {
         }
     }
 
-    /// Where the NAL units are; see ``nalUnits(in:)-(UnsafeRawBufferPointer)``.
+    /// Returns the ranges of the NAL units; see ``nalUnits(in:)-(UnsafeRawBufferPointer)``.
     public func nalUnits(in bytes: [UInt8]) throws(BitstreamError) -> [Range<Int>] {
         try bytes.withUnsafeBufferPointer { (buffer) throws(BitstreamError) in
             try nalUnits(in: UnsafeRawBufferPointer(buffer))
         }
     }
 
-    /// Whether bytes begin with a start code of Annex B, or with zero bytes before one.
+    /// Returns whether bytes begin with a start code of Annex B, or with zero bytes before one.
     public static func hasStartCode(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let end = bytes.endOfZeros(from: 0)
         return end >= 2 && end < bytes.count && bytes[end] == 1
     }
 
-    /// Changes the framing of whole units.
+    /// Changes the framing of complete units.
     ///
     /// - Parameters:
-    ///   - bytes: whole units, framed as `self` says.
-    ///   - target: the framing wanted; it may be `self`, which brings the data into the form that is written here.
-    /// - Returns: the same units in the same order, framed as `target` says.
-    /// - Throws: what ``nalUnits(in:)-(UnsafeRawBufferPointer)`` throws, and `BitstreamError` on `NALUnitLength` where a
-    ///   unit is too large for the size of lengths.
+    ///   - bytes: Complete units with the framing `self`.
+    ///   - target: The new framing; if it is `self`, the result has the form that this type writes.
+    /// - Returns: The same units in the same order, with the framing `target`.
+    /// - Throws: The errors of ``nalUnits(in:)-(UnsafeRawBufferPointer)``, and `BitstreamError` on `NALUnitLength` if a
+    ///   unit is too large for the size of length prefixes.
     public func convert(
         _ bytes: UnsafeRawBufferPointer,
         to target: NALUnitFraming
@@ -67,17 +67,17 @@ public enum NALUnitFraming: Hashable, Sendable {
         try target.join(nalUnits(in: bytes).map { bytes[$0] })
     }
 
-    /// Changes the framing of whole units; see ``convert(_:to:)-(UnsafeRawBufferPointer,_)``.
+    /// Changes the framing of complete units; see ``convert(_:to:)-(UnsafeRawBufferPointer,_)``.
     public func convert(_ bytes: [UInt8], to target: NALUnitFraming) throws(BitstreamError) -> [UInt8] {
         try bytes.withUnsafeBufferPointer { (buffer) throws(BitstreamError) in
             try convert(UnsafeRawBufferPointer(buffer), to: target)
         }
     }
 
-    /// Puts NAL units one after another.
+    /// Concatenates NAL units with this framing.
     ///
-    /// - Parameter nalUnits: units without start codes or lengths, none of them empty.
-    /// - Throws: `BitstreamError` on `NALUnitLength` where a unit is empty or too large for the size of lengths.
+    /// - Parameter nalUnits: Units without start codes or lengths, none of them empty.
+    /// - Throws: `BitstreamError` on `NALUnitLength` if a unit is empty or too large for the size of length prefixes.
     public func join<Units: Collection>(
         _ nalUnits: Units
     ) throws(BitstreamError) -> [UInt8] where Units.Element: Collection<UInt8> {

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What code that serves both codecs asks of a NAL unit's header.
+/// The header of a NAL unit, for code that supports both codecs.
 public protocol NALUnitHeader: Hashable, Sendable {
-    /// Reads the header at the start of a NAL unit.
+    /// Parses the header at the start of a NAL unit.
     ///
-    /// - Throws: `BitstreamError` where the unit is shorter than a header or the header breaks a rule.
+    /// - Throws: `BitstreamError` if the unit is shorter than a header or the header violates a rule.
     init(nalUnit: some Collection<UInt8>) throws(BitstreamError)
 
     /// Whether the unit carries coded picture data (a slice, a slice data partition or a slice segment).
     var isVideoCodingLayer: Bool { get }
     /// Whether it is a VPS, SPS or PPS (for H.264 also an SPS extension or subset SPS).
     var isParameterSet: Bool { get }
-    /// Whether it is a slice of a picture where decoding can start: IDR for H.264, IRAP for HEVC.
+    /// Whether it is a slice of a picture at which decoding can start: IDR for H.264, IRAP for HEVC.
     var isKeyFrame: Bool { get }
     /// Whether it is a slice of an IDR picture.
     var isIDR: Bool { get }
-    /// Whether it is supplemental enhancement information that stands before slices.
+    /// Whether it is supplemental enhancement information (SEI) that precedes slices.
     var isPrefixSEI: Bool { get }
     /// Whether it is an access unit delimiter.
     var isAccessUnitDelimiter: Bool { get }
-    /// How many bytes the header has.
+    /// The size of the header in bytes.
     var byteCount: Int { get }
 }
 
 extension VideoCodec {
-    /// The header at the start of a NAL unit of this codec.
+    /// Parses the header at the start of a NAL unit of this codec.
     ///
-    /// - Throws: what the initializers of ``H264NALUnitHeader`` and ``HEVCNALUnitHeader`` throw.
+    /// - Throws: The errors of the initializers of ``H264NALUnitHeader`` and ``HEVCNALUnitHeader``.
     public func nalUnitHeader(of nalUnit: some Collection<UInt8>) throws(BitstreamError) -> any NALUnitHeader {
         switch self {
         case .h264: try H264NALUnitHeader(nalUnit: nalUnit)
@@ -42,10 +42,10 @@ public struct H264NALUnitHeader: NALUnitHeader {
         /// The number in the bitstream.
         public var rawValue: UInt32
 
-        /// Names the type with this number.
+        /// Makes the type with the given number.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// A slice of a picture that is not IDR.
+        /// A slice of a non-IDR picture.
         public static let slice = UnitType(rawValue: 1)
         /// A slice of an IDR picture.
         public static let idrSlice = UnitType(rawValue: 5)
@@ -69,20 +69,20 @@ public struct H264NALUnitHeader: NALUnitHeader {
         public static let subsetSequenceParameterSet = UnitType(rawValue: 15)
     }
 
-    /// `nal_ref_idc`, 0...3: zero if nothing refers to the unit's picture.
+    /// `nal_ref_idc`, 0...3: zero if no picture refers to the unit's picture.
     public var nalRefIdc: UInt32
     /// `nal_unit_type`.
     public var nalUnitType: UnitType
 
-    /// Makes a header; values beyond the ranges are refused when it is written.
+    /// Makes a header; values out of range are rejected when it is written.
     public init(nalRefIdc: UInt32, nalUnitType: UnitType) {
         self.nalRefIdc = nalRefIdc
         self.nalUnitType = nalUnitType
     }
 
-    /// Reads the header at the start of a NAL unit.
+    /// Parses the header at the start of a NAL unit.
     ///
-    /// - Throws: `BitstreamError` where the unit is shorter than the header, `forbidden_zero_bit` is one.
+    /// - Throws: `BitstreamError` if the unit is shorter than the header or `forbidden_zero_bit` is one.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
         self.init(nalRefIdc: 0, nalUnitType: UnitType(rawValue: 0))
         var reader = SyntaxReader(BitReader(Array(nalUnit.prefix(1))))
@@ -122,27 +122,28 @@ public struct HEVCNALUnitHeader: NALUnitHeader {
         /// The number in the bitstream.
         public var rawValue: UInt32
 
-        /// Names the type with this number.
+        /// Makes the type with the given number.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// TRAIL_N: a slice segment of a picture to which none of its sub-layer refers.
+        /// TRAIL_N: a slice segment of a picture to which no picture of its sub-layer refers.
         public static let trailing = UnitType(rawValue: 0)
-        /// TRAIL_R: a slice segment of a picture to which others may refer.
+        /// TRAIL_R: a slice segment of a picture to which other pictures may refer.
         public static let trailingReference = UnitType(rawValue: 1)
-        /// TSA_N: a slice segment of a picture at which decoders can go up to its temporal sub-layer; none of that refers
-        /// to it.
+        /// TSA_N: a slice segment of a picture at which a decoder can switch up to its temporal sub-layer; no picture
+        /// of that sub-layer refers to it.
         public static let temporalSubLayerAccess = UnitType(rawValue: 2)
-        /// TSA_R: the same, and others may refer to it.
+        /// TSA_R: like TSA_N, but other pictures may refer to it.
         public static let temporalSubLayerAccessReference = UnitType(rawValue: 3)
-        /// RADL_N: a leading picture that can be decoded after its random access point; none refers to it.
+        /// RADL_N: a leading picture that is decodable after its random access point; no other picture refers to it.
         public static let decodableLeading = UnitType(rawValue: 6)
-        /// RADL_R: the same, and others may refer to it.
+        /// RADL_R: like RADL_N, but other pictures may refer to it.
         public static let decodableLeadingReference = UnitType(rawValue: 7)
-        /// RASL_N: a leading picture that is skipped when decoding begins at its random access point; none refers to it.
+        /// RASL_N: a leading picture that is skipped when decoding begins at its random access point; no other picture
+        /// refers to it.
         public static let skippedLeading = UnitType(rawValue: 8)
-        /// RASL_R: the same, and others may refer to it.
+        /// RASL_R: like RASL_N, but other pictures may refer to it.
         public static let skippedLeadingReference = UnitType(rawValue: 9)
-        /// A slice segment of an IDR picture that may have leading pictures that can be decoded.
+        /// A slice segment of an IDR picture that may have decodable leading pictures.
         public static let idrWithRADL = UnitType(rawValue: 19)
         /// A slice segment of an IDR picture without leading pictures.
         public static let idrWithoutLeadingPictures = UnitType(rawValue: 20)
@@ -162,29 +163,29 @@ public struct HEVCNALUnitHeader: NALUnitHeader {
         public static let endOfBitstream = UnitType(rawValue: 37)
         /// Filler data.
         public static let fillerData = UnitType(rawValue: 38)
-        /// Supplemental enhancement information before the slices it is about.
+        /// Supplemental enhancement information before the slices to which it applies.
         public static let prefixSEI = UnitType(rawValue: 39)
-        /// Supplemental enhancement information after the slices it is about.
+        /// Supplemental enhancement information after the slices to which it applies.
         public static let suffixSEI = UnitType(rawValue: 40)
     }
 
     /// `nal_unit_type`.
     public var nalUnitType: UnitType
-    /// `nuh_layer_id`, 0...63: zero for the base layer, the only one that this package codes.
+    /// `nuh_layer_id`, 0...63: zero for the base layer, the only one that this package encodes.
     public var nuhLayerId: UInt32
     /// `nuh_temporal_id_plus1`, 1...7.
     public var nuhTemporalIdPlus1: UInt32
 
-    /// Makes a header; values beyond the ranges are refused when it is written.
+    /// Makes a header; values out of range are rejected when it is written.
     public init(nalUnitType: UnitType, nuhLayerId: UInt32 = 0, nuhTemporalIdPlus1: UInt32 = 1) {
         self.nalUnitType = nalUnitType
         self.nuhLayerId = nuhLayerId
         self.nuhTemporalIdPlus1 = nuhTemporalIdPlus1
     }
 
-    /// Reads the header at the start of a NAL unit.
+    /// Parses the header at the start of a NAL unit.
     ///
-    /// - Throws: `BitstreamError` where the unit is shorter than the header, `forbidden_zero_bit` is one or
+    /// - Throws: `BitstreamError` if the unit is shorter than the header, `forbidden_zero_bit` is one or
     ///   `nuh_temporal_id_plus1` is zero.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
         self.init(nalUnitType: UnitType(rawValue: 0))
@@ -192,7 +193,7 @@ public struct HEVCNALUnitHeader: NALUnitHeader {
         try visit(&reader)
     }
 
-    /// `TemporalId`, 0...6: the sub-layer that the unit belongs to.
+    /// `TemporalId`, 0...6: the temporal sub-layer of the unit.
     public var temporalId: Int { Int(nuhTemporalIdPlus1) - 1 }
     /// Whether the unit carries coded picture data.
     public var isVideoCodingLayer: Bool { nalUnitType.rawValue < 32 }

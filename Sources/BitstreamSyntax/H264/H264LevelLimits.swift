@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A row of H.264 table A-1, with one column of table A-4: what streams of a level keep to.
+/// A row of H.264 table A-1, with one column of table A-4: the limits for streams of a level.
 public struct H264LevelLimits: Sendable, Hashable {
-    /// `level_idc`: ten times the level's number; 9 for level 1b.
+    /// `level_idc`: ten times the level number; 9 for level 1b.
     public let levelIdc: UInt8
-    /// `MaxMBPS`: macroblocks per second.
+    /// `MaxMBPS`: the maximum number of macroblocks per second.
     public let maxMbps: Int
-    /// `MaxFS`: macroblocks of a frame.
+    /// `MaxFS`: the maximum number of macroblocks of a frame.
     public let maxFs: Int
-    /// `MaxDpbMbs`: macroblocks of the decoded picture buffer.
+    /// `MaxDpbMbs`: the size of the decoded picture buffer in macroblocks.
     public let maxDpbMbs: Int
-    /// `MaxBR`: the bit rate, in units of `cpbBrVclFactor` bits per second.
+    /// `MaxBR`: the maximum bitrate, in units of `cpbBrVclFactor` bits per second.
     public let maxBr: Int
-    /// `MaxCPB`: the coded picture buffer, in units of `cpbBrVclFactor` bits.
+    /// `MaxCPB`: the maximum size of the coded picture buffer, in units of `cpbBrVclFactor` bits.
     public let maxCpb: Int
-    /// `SliceRate` of table A-4: for how many macroblocks that a decoder has time for a slice may stand, in profiles above
-    /// Baseline; `nil` where the level has no such limit.
+    /// `SliceRate` of table A-4: one slice is allowed for each such number of macroblocks that a decoder has time for,
+    /// in profiles above Baseline; `nil` if the level has no such limit.
     public let sliceRate: Int?
 
     private init(
@@ -60,14 +60,14 @@ public struct H264LevelLimits: Sendable, Hashable {
         H264LevelLimits(62, 16_711_680, 139_264, 696_320, 800_000, 800_000, 24),
     ]
 
-    /// The row of that `level_idc`; nil where the table has none.
+    /// Makes the row with the given `level_idc`; nil if the table has none.
     public init?(levelIdc: UInt8) {
         guard let row = Self.all.first(where: { $0.levelIdc == levelIdc }) else { return nil }
         self = row
     }
 
-    /// `MaxDpbFrames`: how many frames of that size, in macroblocks, the decoded picture buffer holds, at most 16; 0 for
-    /// a frame without macroblocks.
+    /// Returns `MaxDpbFrames`: the number of frames of the given size, in macroblocks, that the decoded picture buffer
+    /// holds, at most 16; 0 for a frame without macroblocks.
     ///
     /// H.264 A.3.1.
     public func maxDpbFrames(columns: Int, rows: Int) -> Int {

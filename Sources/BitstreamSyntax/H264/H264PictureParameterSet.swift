@@ -2,20 +2,20 @@
 
 /// A picture parameter set of H.264: clause 7.3.2.2.
 ///
-/// Properties carry the names of the specification and hold the coded values. Values out of range are refused when the
-/// set is written.
+/// Property names are those of the specification; properties hold the coded values. Values out of range are rejected
+/// when the set is written.
 public struct H264PictureParameterSet: Hashable, Sendable {
-    /// The elements that only the high profiles have; present where data follow `redundant_pic_cnt_present_flag`.
+    /// The elements of the high profiles, present if data follows `redundant_pic_cnt_present_flag`.
     public struct HighProfileElements: Hashable, Sendable {
         /// `transform_8x8_mode_flag`.
         public var transform8x8ModeFlag = false
-        /// The scaling lists, where `pic_scaling_matrix_present_flag` is one: 6, and with the 8x8 transform 2 more, or 6
-        /// more for 4:4:4.
+        /// The scaling lists, if `pic_scaling_matrix_present_flag` is one: 6, plus 2 with the 8x8 transform, or 6 for
+        /// 4:4:4.
         public var scalingMatrix: H264ScalingMatrix?
         /// `second_chroma_qp_index_offset`, -12...12.
         public var secondChromaQpIndexOffset: Int32 = 0
 
-        /// Makes the elements that are inferred where none are coded, with no offset.
+        /// Makes the elements that are inferred if none are coded, without an offset.
         public init() {}
 
         mutating func visit(
@@ -30,7 +30,8 @@ public struct H264PictureParameterSet: Hashable, Sendable {
         }
     }
 
-    /// The chroma format of the SPS that this set refers to; it is not coded here, but decides how many lists are.
+    /// The chroma format of the SPS that this set refers to; it is not coded here, but determines the number of scaling
+    /// lists.
     public var chromaFormat: ChromaFormat
     /// `nal_ref_idc`, 1...3.
     public var nalRefIdc: UInt32 = 3
@@ -42,7 +43,7 @@ public struct H264PictureParameterSet: Hashable, Sendable {
     public var entropyCodingModeFlag = false
     /// `bottom_field_pic_order_in_frame_present_flag`.
     public var bottomFieldPicOrderInFramePresentFlag = false
-    /// The slice groups, where `num_slice_groups_minus1` is not zero.
+    /// The slice groups, if `num_slice_groups_minus1` is not zero.
     public var sliceGroups: H264SliceGroups?
     /// `num_ref_idx_l0_default_active_minus1`, 0...31.
     public var numRefIdxL0DefaultActiveMinus1: UInt32 = 0
@@ -52,7 +53,7 @@ public struct H264PictureParameterSet: Hashable, Sendable {
     public var weightedPredFlag = false
     /// `weighted_bipred_idc`, 0...2: none, explicit, implicit.
     public var weightedBipredIdc: UInt32 = 0
-    /// `pic_init_qp_minus26`, -62...25; the lower bound is that of 14 bit video.
+    /// `pic_init_qp_minus26`, -62...25; the lower bound is that of 14-bit video.
     public var picInitQpMinus26: Int32 = 0
     /// `pic_init_qs_minus26`, -26...25.
     public var picInitQsMinus26: Int32 = 0
@@ -64,19 +65,20 @@ public struct H264PictureParameterSet: Hashable, Sendable {
     public var constrainedIntraPredFlag = false
     /// `redundant_pic_cnt_present_flag`.
     public var redundantPicCntPresentFlag = false
-    /// What the high profiles add.
+    /// The elements of the high profiles.
     public var high: HighProfileElements?
-    /// Bits between the last element and the trailing bits, which this edition of the specification does not have.
+    /// The bits between the last element and the trailing bits, which this edition of the specification does not
+    /// define.
     public var unknownData = RawBits()
 
-    /// Makes a CAVLC set that refers to an SPS of this chroma format.
+    /// Makes a CAVLC set that refers to an SPS with the given chroma format.
     public init(chromaFormat: ChromaFormat = .yuv420) { self.chromaFormat = chromaFormat }
 
-    /// Reads a set.
+    /// Parses a parameter set.
     ///
     /// - Parameters:
-    ///   - nalUnit: a whole NAL unit without start code or length; zero bytes after its end are ignored.
-    ///   - chromaFormat: that of the SPS which the set refers to.
+    ///   - nalUnit: A complete NAL unit without start code or length; zero bytes after its end are ignored.
+    ///   - chromaFormat: The chroma format of the SPS that the set refers to.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(
         nalUnit: some Collection<UInt8>,
@@ -86,15 +88,15 @@ public struct H264PictureParameterSet: Hashable, Sendable {
         try read(nalUnit)
     }
 
-    /// Writes the set.
+    /// Serializes the parameter set.
     ///
-    /// - Returns: a NAL unit without start code or length, for a set that was read the same bytes.
+    /// - Returns: A NAL unit without start code or length; for a set that was parsed, the original bytes.
     /// - Throws: `BitstreamError` at the first element that is out of range or contradicts another.
     public func nalUnit() throws(BitstreamError) -> [UInt8] { try written() }
 
-    /// The elements in the order of the bitstream, for debugging.
+    /// Returns the elements in bitstream order, for debugging.
     ///
-    /// - Throws: what ``nalUnit()`` throws.
+    /// - Throws: The errors of ``nalUnit()``.
     public func trace() throws(BitstreamError) -> [SyntaxElement] { try traced() }
 }
 

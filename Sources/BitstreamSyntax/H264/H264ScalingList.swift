@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One scaling list as it is coded: differences, of which the last may stand for all that follow.
+/// A scaling list as coded: differences, the last of which may apply to all following coefficients.
 public struct H264ScalingList: Hashable, Sendable {
-    /// `delta_scale`, -128...127, up to the one that makes `nextScale` zero, or one for each coefficient.
+    /// `delta_scale`, -128...127, up to the difference that makes `nextScale` zero, or one for each coefficient.
     public var deltaScale: [Int32]
 
-    /// Makes a list of these differences.
+    /// Makes a list of the given differences.
     public init(deltaScale: [Int32] = []) { self.deltaScale = deltaScale }
 
-    /// Makes the list of these factors, each 1...255, in zig-zag order; equal factors at the end take one difference.
+    /// Makes a list of the given factors, each 1...255, in zig-zag order; equal factors at the end need only one
+    /// difference.
     public init(factors: [UInt8]) {
         deltaScale = []
         var last: UInt8 = 8
@@ -21,7 +22,7 @@ public struct H264ScalingList: Hashable, Sendable {
         if coded.count < factors.count { deltaScale.append(Int32(Int8(bitPattern: 0 &- last))) }
     }
 
-    /// The factors of the `count` coefficients in zig-zag order; nil where the list says to use the default one.
+    /// Returns the factors of the `count` coefficients in zig-zag order; nil if the list selects the default list.
     public func factors(count: Int) -> [UInt8]? {
         var factors: [UInt8] = []
         var last: UInt8 = 8
@@ -54,10 +55,10 @@ public struct H264ScalingList: Hashable, Sendable {
 
 /// The scaling lists of a parameter set: six of 16 coefficients, then two or six of 64.
 public struct H264ScalingMatrix: Hashable, Sendable {
-    /// The lists in the order of table 7-2; nil where `*_scaling_list_present_flag` is zero and a fall-back rule holds.
+    /// The lists in the order of table 7-2; nil if `*_scaling_list_present_flag` is zero and a fall-back rule applies.
     public var lists: [H264ScalingList?]
 
-    /// Makes a matrix of these lists.
+    /// Makes a matrix of the given lists.
     public init(lists: [H264ScalingList?]) { self.lists = lists }
 
     // H.264 7.3.2.1.1, 7.3.2.2

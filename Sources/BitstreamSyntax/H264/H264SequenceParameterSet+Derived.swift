@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What follows from the elements. The values are meaningful for sets that were read or can be written.
+/// Values derived from the elements. They are meaningful for sets that were parsed or can be written.
 extension H264SequenceParameterSet {
-    /// The size of the decoded picture, a multiple of whole macroblocks.
+    /// The size of the decoded picture in whole macroblocks.
     public var codedSize: PictureSize {
         PictureSize(
             width: (Int(picWidthInMbsMinus1) + 1) * 16,
@@ -10,7 +10,7 @@ extension H264SequenceParameterSet {
         )
     }
 
-    /// `CropUnitX` and `CropUnitY`: what one step of ``frameCropping`` means in luma samples.
+    /// `CropUnitX` and `CropUnitY`: the unit of ``frameCropping`` in luma samples.
     public var cropUnit: PictureSize {
         PictureSize(
             width: chromaFormatIdc.horizontalSubsampling,
@@ -18,7 +18,7 @@ extension H264SequenceParameterSet {
         )
     }
 
-    /// The size of the picture that is output, after cropping.
+    /// The size of the output picture, after cropping.
     public var displaySize: PictureSize {
         let crop = frameCropping ?? WindowOffsets()
         return PictureSize(
@@ -27,9 +27,9 @@ extension H264SequenceParameterSet {
         )
     }
 
-    /// Crops a coded picture to `size`, keeping its top left corner.
+    /// Crops coded pictures to `size` and keeps their upper left corner.
     ///
-    /// - Throws: `BitstreamError` where the size is larger than ``codedSize``, not positive or no multiple of
+    /// - Throws: `BitstreamError` if the size is larger than ``codedSize``, not positive or not a multiple of
     ///   ``cropUnit``.
     public mutating func setDisplaySize(_ size: PictureSize) throws(BitstreamError) {
         let (coded, unit) = (codedSize, cropUnit)
@@ -38,11 +38,11 @@ extension H264SequenceParameterSet {
         frameCropping = right == 0 && bottom == 0 ? nil : WindowOffsets(right: right, bottom: bottom)
     }
 
-    /// `BitDepthY`: bits of a luma sample.
+    /// `BitDepthY`: the bit depth of luma samples.
     public var lumaBitDepth: Int { 8 + Int(bitDepthLumaMinus8) }
-    /// `BitDepthC`: bits of a chroma sample.
+    /// `BitDepthC`: the bit depth of chroma samples.
     public var chromaBitDepth: Int { 8 + Int(bitDepthChromaMinus8) }
-    /// The profile's name, for those of 4:2:0 video; the number of others. H.264 A.2.
+    /// The name of the profile for profiles of 4:2:0 video; otherwise its number. H.264 A.2.
     public var profileName: String {
         switch profileIdc {
         case 66: constraintSet1Flag ? "Constrained Baseline" : "Baseline"
@@ -53,22 +53,22 @@ extension H264SequenceParameterSet {
         default: "\(profileIdc)"
         }
     }
-    /// The level as the specification writes it: `4.1`, `1b`.
+    /// The level as written in the specification: `4.1`, `1b`.
     public var level: String {
         if levelIdc == 9 || isLevel1b { return "1b" }
         return levelIdc % 10 == 0 ? "\(levelIdc / 10)" : "\(levelIdc / 10).\(levelIdc % 10)"
     }
-    /// A sample's width to its height; nil where it is unspecified.
+    /// The sample aspect ratio (width to height); nil if it is unspecified.
     public var sampleAspectRatio: PositiveRatio? { vui?.signal.aspectRatio?.ratio }
-    /// Frames per second by the clock of the VUI; nil without one.
+    /// The frame rate according to the VUI, in frames per second; nil if there is none.
     public var frameRate: PositiveRatio? { vui?.timing?.frameRate }
-    /// Primaries, transfer and matrix; nil where they are unspecified.
+    /// The primaries, transfer characteristics and matrix coefficients; nil if they are unspecified.
     public var colourDescription: ColourCodePoints? { vui?.signal.signalType?.colourDescription }
-    /// Whether luma uses all values; false where nothing is said.
+    /// Whether luma has full range; false if unspecified.
     public var isFullRange: Bool { vui?.signal.signalType?.videoFullRangeFlag ?? false }
 
-    /// How many frames may precede another in decoding and follow it in output: `max_num_reorder_frames`, or what is
-    /// inferred where that is absent.
+    /// `max_num_reorder_frames`: the maximum number of frames that precede a frame in decoding order and follow it in
+    /// output order. The inferred value if the element is absent.
     ///
     /// H.264 E.2.1.
     public var maxNumReorderFrames: Int {
@@ -78,7 +78,8 @@ extension H264SequenceParameterSet {
         return maxDpbFrames
     }
 
-    /// `MaxDpbFrames`: how many frames the decoded picture buffer of this level holds, 0...16; 16 for unknown levels.
+    /// `MaxDpbFrames`: the number of frames that the decoded picture buffer of this level holds, 0...16; 16 for unknown
+    /// levels.
     ///
     /// H.264 A.3.1.
     public var maxDpbFrames: Int {

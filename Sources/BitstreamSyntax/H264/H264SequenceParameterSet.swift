@@ -2,9 +2,9 @@
 
 /// A sequence parameter set of H.264: clause 7.3.2.1.1.
 ///
-/// Properties carry the names of the specification; those that end in `Flag`, `Idc`, `MinusN` hold the coded value.
-/// Ranges are those of the specification; widths and heights are limited to 65536 samples. Values out of range are
-/// refused when the set is written.
+/// Property names are those of the specification; properties that end in `Flag`, `Idc` or `MinusN` hold the coded
+/// value. Ranges are those of the specification; widths and heights are limited to 65536 samples. Values out of range
+/// are rejected when the set is written.
 public struct H264SequenceParameterSet: Hashable, Sendable {
     /// `nal_ref_idc`, 1...3.
     public var nalRefIdc: UInt32 = 3
@@ -29,9 +29,9 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
     public var levelIdc: UInt32 = 10
     /// `seq_parameter_set_id`, 0...31.
     public var seqParameterSetId: UInt32 = 0
-    /// `chroma_format_idc`; 4:2:0 unless the profile is one of the high ones.
+    /// `chroma_format_idc`; 4:2:0 unless the profile is one of the high profiles.
     public var chromaFormatIdc = ChromaFormat.yuv420
-    /// `separate_colour_plane_flag`, with 4:4:4 only: the planes are coded as three monochrome pictures.
+    /// `separate_colour_plane_flag`, for 4:4:4 only: whether the planes are coded as three monochrome pictures.
     public var separateColourPlaneFlag = false
     /// `bit_depth_luma_minus8`, 0...6.
     public var bitDepthLumaMinus8: UInt32 = 0
@@ -39,7 +39,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
     public var bitDepthChromaMinus8: UInt32 = 0
     /// `qpprime_y_zero_transform_bypass_flag`: QP 0 means lossless.
     public var qpprimeYZeroTransformBypassFlag = false
-    /// The scaling lists, where `seq_scaling_matrix_present_flag` is one: 8 of them, 12 for 4:4:4.
+    /// The scaling lists, if `seq_scaling_matrix_present_flag` is one: 8 of them, 12 for 4:4:4.
     public var scalingMatrix: H264ScalingMatrix?
     /// `log2_max_frame_num_minus4`, 0...12.
     public var log2MaxFrameNumMinus4: UInt32 = 0
@@ -57,39 +57,39 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
     public var picWidthInMbsMinus1: UInt32 = 0
     /// `pic_height_in_map_units_minus1`, 0...4095; a map unit is 16 rows, 32 if there may be fields.
     public var picHeightInMapUnitsMinus1: UInt32 = 0
-    /// `frame_mbs_only_flag`: whether there are neither fields nor field macroblocks.
+    /// `frame_mbs_only_flag`: whether there are neither field pictures nor field macroblocks.
     public var frameMbsOnlyFlag = true
     /// `mb_adaptive_frame_field_flag`, coded unless `frameMbsOnlyFlag`.
     public var mbAdaptiveFrameFieldFlag = false
     /// `direct_8x8_inference_flag`; must be true unless `frameMbsOnlyFlag`.
     public var direct8x8InferenceFlag = true
-    /// The offsets where `frame_cropping_flag` is one, in units of ``cropUnit``.
+    /// The cropping offsets, if `frame_cropping_flag` is one, in units of ``cropUnit``.
     public var frameCropping: WindowOffsets?
-    /// The VUI, where `vui_parameters_present_flag` is one.
+    /// The VUI, if `vui_parameters_present_flag` is one.
     public var vui: H264VideoUsability?
-    /// Bits between the VUI and the trailing bits, which this edition of the specification does not have.
+    /// The bits between the VUI and the trailing bits, which this edition of the specification does not define.
     public var unknownData = RawBits()
 
-    /// Makes a set of profile High, level 1, for progressive 4:2:0 pictures of one macroblock.
+    /// Makes a set of High profile, level 1, for progressive 4:2:0 pictures of one macroblock.
     public init() {}
 
-    /// Reads a set.
+    /// Parses a parameter set.
     ///
-    /// - Parameter nalUnit: a whole NAL unit without start code or length; zero bytes after its end are ignored.
+    /// - Parameter nalUnit: A complete NAL unit without start code or length; zero bytes after its end are ignored.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
         try read(nalUnit)
     }
 
-    /// Writes the set.
+    /// Serializes the parameter set.
     ///
-    /// - Returns: a NAL unit without start code or length, for a set that was read the same bytes.
+    /// - Returns: A NAL unit without start code or length; for a set that was parsed, the original bytes.
     /// - Throws: `BitstreamError` at the first element that is out of range or contradicts another.
     public func nalUnit() throws(BitstreamError) -> [UInt8] { try written() }
 
-    /// The elements in the order of the bitstream, for debugging.
+    /// Returns the elements in bitstream order, for debugging.
     ///
-    /// - Throws: what ``nalUnit()`` throws.
+    /// - Throws: The errors of ``nalUnit()``.
     public func trace() throws(BitstreamError) -> [SyntaxElement] { try traced() }
 }
 
@@ -202,7 +202,7 @@ extension H264SequenceParameterSet: SyntaxStructure {
         try frameCropping?.visit(&visitor, prefix: "frame_crop", limits: limits)
     }
 
-    /// The profiles whose sets carry `chroma_format_idc` and what follows it.
+    /// The profiles whose sets contain `chroma_format_idc` and the elements after it.
     private static let profilesWithSampleFormat: Set<UInt32> = [
         100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135,
     ]

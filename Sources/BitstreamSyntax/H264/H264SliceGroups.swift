@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How macroblocks are dealt out to two or more slice groups (Baseline and Extended): H.264 7.4.2.2.
+/// The assignment of macroblocks to two or more slice groups (Baseline and Extended): H.264 7.4.2.2.
 public struct H264SliceGroups: Hashable, Sendable {
     /// The rectangle of a foreground group, in macroblock addresses.
     public struct Rectangle: Hashable, Sendable {
@@ -13,13 +13,13 @@ public struct H264SliceGroups: Hashable, Sendable {
         public init() {}
     }
 
-    /// How the map is coded, with what its type needs.
+    /// The coding of the map, with the elements of its type.
     public enum Map: Hashable, Sendable {
         /// Type 0, interleaved: `run_length_minus1` for each group.
         case interleaved(runLengthMinus1: [UInt32])
         /// Type 1, dispersed.
         case dispersed
-        /// Type 2: a rectangle for each group but the last, which is what they leave over.
+        /// Type 2: a rectangle for each group except the last one, which contains the remaining macroblocks.
         case foreground([Rectangle])
         /// Types 3, 4, 5 (box-out, raster scan, wipe) with `slice_group_change_direction_flag` and
         /// `slice_group_change_rate_minus1`.
@@ -33,13 +33,13 @@ public struct H264SliceGroups: Hashable, Sendable {
     /// `slice_group_map_type` and its elements.
     public var map: Map
 
-    /// Makes groups with this map.
+    /// Makes slice groups with the given map.
     public init(numSliceGroupsMinus1: UInt32, map: Map) {
         self.numSliceGroupsMinus1 = numSliceGroupsMinus1
         self.map = map
     }
 
-    /// The largest number of map units that ``H264SequenceParameterSet`` allows.
+    /// The maximum number of map units that ``H264SequenceParameterSet`` allows.
     private static let mapUnits: ClosedRange<UInt32> = 0...(4096 * 4096 - 1)
 
     // H.264 7.3.2.2
@@ -112,7 +112,7 @@ extension H264SliceGroups.Map {
         }
     }
 
-    /// This map if it is of `type`, else an empty one that is.
+    /// Returns this map if it has type `type`, otherwise an empty map of that type.
     fileprivate func converted(to type: UInt32) -> Self {
         guard type != self.type else { return self }
         switch type {

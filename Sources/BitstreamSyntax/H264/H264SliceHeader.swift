@@ -2,72 +2,72 @@
 
 /// An H.264 slice header: clause 7.3.3.
 ///
-/// Properties carry the names of the specification and hold the coded values. Values out of range, or that contradict
-/// another element, are refused when the header is written.
+/// Property names are those of the specification; properties hold the coded values. Values that are out of range, or
+/// contradict another element, are rejected when the header is written.
 public struct H264SliceHeader: Hashable, Sendable {
     /// The elements up to `pic_order_cnt_lsb`.
     public var start = H264SliceHeaderStart()
-    /// `delta_pic_order_cnt_bottom`: of a frame where the PPS says that it is coded.
+    /// `delta_pic_order_cnt_bottom`, for frames, coded if the PPS requires it.
     public var deltaPicOrderCntBottom: Int32 = 0
     /// `delta_pic_order_cnt`: two numbers, coded with `pic_order_cnt_type` 1 only.
     public var deltaPicOrderCnt: [Int32] = [0, 0]
-    /// `redundant_pic_cnt`, 0...127, where the PPS says that it is coded.
+    /// `redundant_pic_cnt`, 0...127, coded if the PPS requires it.
     public var redundantPicCnt: UInt32 = 0
-    /// `direct_spatial_mv_pred_flag`, of B slices.
+    /// `direct_spatial_mv_pred_flag`, for B slices.
     public var directSpatialMvPredFlag = true
-    /// `num_ref_idx_l0_active_minus1` and `num_ref_idx_l1_active_minus1`, 0...31, where
-    /// `num_ref_idx_active_override_flag` is one; else the numbers are those of the PPS.
+    /// `num_ref_idx_l0_active_minus1` and `num_ref_idx_l1_active_minus1`, 0...31, if `num_ref_idx_active_override_flag`
+    /// is one; otherwise the numbers are those of the PPS.
     public var activeReferences: H264ActiveReferences?
-    /// How list 0 differs from its initial order; nil if it does not. P, SP and B slices.
+    /// The modifications of list 0; nil for the initial order. P, SP and B slices.
     public var list0Modification: [H264ReferenceListModification]?
-    /// How list 1 differs from its initial order; nil if it does not. B slices.
+    /// The modifications of list 1; nil for the initial order. B slices.
     public var list1Modification: [H264ReferenceListModification]?
-    /// Explicit weights, where the PPS asks for them.
+    /// The explicit weights, if the PPS requires them.
     public var weights: H264PredictionWeights?
-    /// `dec_ref_pic_marking()`, of pictures that others refer to.
+    /// `dec_ref_pic_marking()`, for reference pictures.
     public var marking: H264ReferenceMarking?
-    /// `cabac_init_idc`, 0...2, with CABAC, of slices that are not I or SI.
+    /// `cabac_init_idc`, 0...2, with CABAC, for slices other than I and SI.
     public var cabacInitIdc: UInt32 = 0
     /// `slice_qp_delta`: added to `26 + pic_init_qp_minus26` of the PPS.
     public var sliceQpDelta: Int32 = 0
-    /// `sp_for_switch_flag`, of SP slices.
+    /// `sp_for_switch_flag`, for SP slices.
     public var spForSwitchFlag = false
-    /// `slice_qs_delta`, of SP and SI slices.
+    /// `slice_qs_delta`, for SP and SI slices.
     public var sliceQsDelta: Int32 = 0
     /// `disable_deblocking_filter_idc`, 0...2: filtered, not filtered, filtered within the slice.
     public var disableDeblockingFilterIdc: UInt32 = 0
-    /// `slice_alpha_c0_offset_div2`, -6...6, where the deblocking filter is on.
+    /// `slice_alpha_c0_offset_div2`, -6...6, if the deblocking filter is enabled.
     public var sliceAlphaC0OffsetDiv2: Int32 = 0
-    /// `slice_beta_offset_div2`, -6...6, where the deblocking filter is on.
+    /// `slice_beta_offset_div2`, -6...6, if the deblocking filter is enabled.
     public var sliceBetaOffsetDiv2: Int32 = 0
     /// `slice_group_change_cycle`, with slice groups of types 3 to 5.
     public var sliceGroupChangeCycle: UInt32 = 0
 
-    /// Makes the header of an I slice that nothing refers to.
+    /// Makes the header of an I slice of a non-reference picture.
     public init() {}
 
-    /// Reads a header; what follows it in the slice is left alone.
+    /// Parses a header; the data after it is ignored.
     ///
     /// - Parameters:
-    ///   - nalUnit: a slice (NAL unit type 1 or 5) or the first partition of one (2) without start code or length.
-    ///   - sps: the set that the PPS refers to.
-    ///   - pps: the set that the slice refers to.
+    ///   - nalUnit: A slice (NAL unit type 1 or 5) or the first partition of one (2), without start code or length.
+    ///   - sps: The SPS that the PPS refers to.
+    ///   - pps: The PPS that the slice refers to.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(
         nalUnit: some Collection<UInt8>,
         sps: H264SequenceParameterSet,
         pps: H264PictureParameterSet
     ) throws(BitstreamError) {
-        // More than the longest header: two lists of 32 modifications, 64 explicit weights, 64 markings.
+        // More than the longest header: two lists of 32 modifications, 64 explicit weights, 64 marking operations.
         let start = EmulationPrevention.removed(from: nalUnit.prefix(4096))
         var reader = SyntaxReader(BitReader(start))
         try visit(&reader, sps: sps, pps: pps)
     }
 
-    /// Writes the header, for a driver that appends the slice's data.
+    /// Serializes the header, for a driver that appends the slice data.
     ///
-    /// - Returns: the header of the NAL unit and the slice header without emulation prevention, and how many of the bits
-    ///   of these bytes they take; the bits behind them are zero.
+    /// - Returns: The NAL unit header and the slice header without emulation prevention, and the number of bits that
+    ///   they occupy in these bytes; the remaining bits are zero.
     /// - Throws: `BitstreamError` at the first element that is out of range or contradicts another.
     public func written(
         sps: H264SequenceParameterSet,
@@ -166,7 +166,7 @@ public struct H264SliceHeader: Hashable, Sendable {
         weights = table
     }
 
-    /// How many pictures of each list the slice may refer to; none in list 1 of a P slice.
+    /// Returns the number of active references of each list; the one of list 1 is zero for a P slice.
     private func activeCounts(_ pps: H264PictureParameterSet) -> [Int] {
         let list0 = activeReferences?.numRefIdxL0ActiveMinus1 ?? pps.numRefIdxL0DefaultActiveMinus1
         let list1 = activeReferences?.numRefIdxL1ActiveMinus1 ?? pps.numRefIdxL1DefaultActiveMinus1

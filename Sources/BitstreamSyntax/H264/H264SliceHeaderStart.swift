@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The first elements of an H.264 slice header, which tell pictures, their kind and their order apart: clause 7.3.3.
+/// The first elements of an H.264 slice header, which identify the picture, its kind and its order: clause 7.3.3.
 ///
-/// Reading stops after `pic_order_cnt_lsb`; what follows depends on the PPS: see ``H264SliceHeader``.
+/// Parsing stops after `pic_order_cnt_lsb`; the elements after it depend on the PPS: see ``H264SliceHeader``.
 public struct H264SliceHeaderStart: Hashable, Sendable {
     /// `slice_type` modulo 5: H.264 table 7-6.
     public enum Kind: UInt32, Sendable, Hashable, CaseIterable {
@@ -20,13 +20,13 @@ public struct H264SliceHeaderStart: Hashable, Sendable {
 
     /// The header of the NAL unit.
     public var header = H264NALUnitHeader(nalRefIdc: 0, nalUnitType: .slice)
-    /// `first_mb_in_slice`: zero starts a picture, unless slices come in any order.
+    /// `first_mb_in_slice`: zero starts a picture, unless arbitrary slice order is used.
     public var firstMbInSlice: UInt32 = 0
-    /// `slice_type`, 0...9: above 4 all slices of the picture are of this kind.
+    /// `slice_type`, 0...9: values above 4 state that all slices of the picture are of this kind.
     public var sliceType: UInt32 = 0
     /// `pic_parameter_set_id`, 0...255.
     public var picParameterSetId: UInt32 = 0
-    /// `colour_plane_id`, 0...2, where planes are coded apart.
+    /// `colour_plane_id`, 0...2, if the planes are coded separately.
     public var colourPlaneId: UInt32 = 0
     /// `frame_num`.
     public var frameNum: UInt32 = 0
@@ -39,20 +39,20 @@ public struct H264SliceHeaderStart: Hashable, Sendable {
     /// `pic_order_cnt_lsb`; nil unless `pic_order_cnt_type` is zero.
     public var picOrderCntLsb: UInt32?
 
-    /// `slice_type` without the statement about the other slices.
+    /// The kind of the slice, without the statement about the other slices.
     public var kind: Kind { Kind(rawValue: sliceType % 5) ?? .i }
 
-    /// Makes the start of an I slice that is not IDR, with every number zero.
+    /// Makes the start of a non-IDR I slice with all numbers zero.
     public init() {}
 
-    /// Reads the start of a slice.
+    /// Parses the start of a slice.
     ///
     /// - Parameters:
-    ///   - nalUnit: a NAL unit without start code or length: a slice, or the first partition of one (types 1, 2, 5).
-    ///   - sps: the set that the slice refers to by way of its PPS.
+    ///   - nalUnit: A NAL unit without start code or length: a slice, or the first partition of one (types 1, 2, 5).
+    ///   - sps: The SPS to which the slice refers through its PPS.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(nalUnit: some Collection<UInt8>, sps: H264SequenceParameterSet) throws(BitstreamError) {
-        // Enough for the longest codes with emulation prevention; the slice's data are left alone.
+        // Enough for the longest codes with emulation prevention; the slice data is ignored.
         let start = EmulationPrevention.removed(from: nalUnit.prefix(64))
         var reader = SyntaxReader(BitReader(start))
         try visit(&reader, sps: sps)

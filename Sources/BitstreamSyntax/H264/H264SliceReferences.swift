@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How many pictures of its lists a slice may refer to, where that differs from its PPS.
+/// The numbers of active references of a slice, if they differ from those of its PPS.
 public struct H264ActiveReferences: Hashable, Sendable {
     /// `num_ref_idx_l0_active_minus1`, 0...31.
     public var numRefIdxL0ActiveMinus1: UInt32 = 0
-    /// `num_ref_idx_l1_active_minus1`, 0...31, of B slices.
+    /// `num_ref_idx_l1_active_minus1`, 0...31, for B slices.
     public var numRefIdxL1ActiveMinus1: UInt32 = 0
 
-    /// Makes one picture in each list.
+    /// Makes lists with one active reference each.
     public init() {}
 
     mutating func visit(_ visitor: inout some SyntaxVisitor, isB: Bool) throws(BitstreamError) {
@@ -20,16 +20,17 @@ public struct H264ActiveReferences: Hashable, Sendable {
     }
 }
 
-/// One step of `ref_pic_list_modification()`: clause 7.3.3.1. Each step puts a picture in the next place of the list.
+/// One command of `ref_pic_list_modification()`: clause 7.3.3.1. Each command places a picture at the next position of
+/// the list.
 public enum H264ReferenceListModification: Hashable, Sendable {
-    /// `modification_of_pic_nums_idc` 0 with `abs_diff_pic_num_minus1`: a short-term picture, back from the one before.
+    /// `modification_of_pic_nums_idc` 0 with `abs_diff_pic_num_minus1`: a short-term picture before the previous one.
     case back(absDiffPicNumMinus1: UInt32)
-    /// `modification_of_pic_nums_idc` 1 with `abs_diff_pic_num_minus1`: a short-term picture, forward.
+    /// `modification_of_pic_nums_idc` 1 with `abs_diff_pic_num_minus1`: a short-term picture after the previous one.
     case forward(absDiffPicNumMinus1: UInt32)
     /// `modification_of_pic_nums_idc` 2 with `long_term_pic_num`.
     case longTerm(picNum: UInt32)
 
-    /// A list has at most 32 entries, and one step more ends it.
+    /// A list has at most 32 entries; one more command ends the modification.
     private static let mostSteps = 66
 
     private var idc: UInt32 {
@@ -74,7 +75,7 @@ public enum H264ReferenceListModification: Hashable, Sendable {
             try visitor.ue("long_term_pic_num", &number, in: 0...31)
             return .longTerm(picNum: number)
         }
-        // MaxPicNum is at most 2 * 65536, of fields.
+        // MaxPicNum is at most 2 * 65536, for fields.
         try visitor.ue("abs_diff_pic_num_minus1", &number, in: 0...(131072 - 1))
         return idc == 0 ? .back(absDiffPicNumMinus1: number) : .forward(absDiffPicNumMinus1: number)
     }
@@ -82,26 +83,26 @@ public enum H264ReferenceListModification: Hashable, Sendable {
 
 /// `dec_ref_pic_marking()`: clause 7.3.3.3.
 public enum H264ReferenceMarking: Hashable, Sendable {
-    /// Of an IDR picture: `no_output_of_prior_pics_flag` and `long_term_reference_flag`.
+    /// For an IDR picture: `no_output_of_prior_pics_flag` and `long_term_reference_flag`.
     case idr(noOutputOfPriorPicsFlag: Bool = false, longTermReferenceFlag: Bool = false)
-    /// `adaptive_ref_pic_marking_mode_flag` 0: the oldest short-term picture makes room.
+    /// `adaptive_ref_pic_marking_mode_flag` 0: the oldest short-term picture is removed.
     case slidingWindow
-    /// `adaptive_ref_pic_marking_mode_flag` 1: what is done, in order.
+    /// `adaptive_ref_pic_marking_mode_flag` 1: the marking operations, in order.
     case adaptive([Operation])
 
-    /// `memory_management_control_operation` with its numbers: table 7-9.
+    /// `memory_management_control_operation` with its operands: table 7-9.
     public enum Operation: Hashable, Sendable {
-        /// 1: a short-term picture is no reference any more.
+        /// 1: marks a short-term picture as unused for reference.
         case forgetShortTerm(differenceOfPicNumsMinus1: UInt32)
-        /// 2: a long-term picture is no reference any more.
+        /// 2: marks a long-term picture as unused for reference.
         case forgetLongTerm(longTermPicNum: UInt32)
-        /// 3: a short-term picture becomes a long-term one.
+        /// 3: changes a short-term picture to a long-term picture.
         case makeLongTerm(differenceOfPicNumsMinus1: UInt32, longTermFrameIdx: UInt32)
-        /// 4: the number of long-term indices.
+        /// 4: sets the number of long-term indices.
         case limitLongTerm(maxLongTermFrameIdxPlus1: UInt32)
-        /// 5: no picture is a reference any more.
+        /// 5: marks all pictures as unused for reference.
         case forgetAll
-        /// 6: this picture becomes a long-term one.
+        /// 6: marks the current picture as a long-term picture.
         case makeCurrentLongTerm(longTermFrameIdx: UInt32)
 
         var number: UInt32 {
@@ -115,7 +116,7 @@ public enum H264ReferenceMarking: Hashable, Sendable {
             }
         }
 
-        /// The operation of that number whose own numbers are 0.
+        /// Makes the operation with the given number and zero operands.
         fileprivate init?(number: UInt32) {
             switch number {
             case 1: self = .forgetShortTerm(differenceOfPicNumsMinus1: 0)
@@ -129,7 +130,7 @@ public enum H264ReferenceMarking: Hashable, Sendable {
         }
 
         fileprivate mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
-            // PicNums of fields are up to 2 * 65536 apart; 16 frames have 32 fields.
+            // PicNums of fields differ by up to 2 * 65536; 16 frames have 32 fields.
             switch self {
             case .forgetShortTerm(var difference):
                 try visitor.ue("difference_of_pic_nums_minus1", &difference, in: 0...(131072 - 1))
@@ -152,7 +153,7 @@ public enum H264ReferenceMarking: Hashable, Sendable {
         }
     }
 
-    /// Two fields may each forget 32 pictures; far above what a stream needs.
+    /// Two fields may each remove 32 pictures; no stream needs nearly as many.
     private static let mostOperations = 66
 
     mutating func visit(_ visitor: inout some SyntaxVisitor, isIDR: Bool) throws(BitstreamError) {
@@ -199,7 +200,7 @@ public struct H264PredictionWeights: Hashable, Sendable {
     public struct Weight: Hashable, Sendable {
         /// The factor, -128...127, in units of 1 / 2^denominator.
         public var weight: Int32 = 0
-        /// What is added, -128...127.
+        /// The added offset, -128...127.
         public var offset: Int32 = 0
 
         /// Makes a weight.
@@ -209,7 +210,7 @@ public struct H264PredictionWeights: Hashable, Sendable {
         }
     }
 
-    /// The weights of one reference; nil where the default applies.
+    /// The weights of one reference; nil for the default weights.
     public struct Entry: Hashable, Sendable {
         /// `luma_weight`, `luma_offset`.
         public var luma: Weight?
@@ -222,7 +223,7 @@ public struct H264PredictionWeights: Hashable, Sendable {
 
     /// `luma_log2_weight_denom`, 0...7.
     public var lumaLog2WeightDenom: UInt32 = 0
-    /// `chroma_log2_weight_denom`, 0...7, where there is chroma.
+    /// `chroma_log2_weight_denom`, 0...7, if there is chroma.
     public var chromaLog2WeightDenom: UInt32 = 0
     /// The weights of list 0, and of list 1 for B slices: one for each active reference.
     public var lists: [[Entry]] = []

@@ -4,11 +4,12 @@
 public struct H264VideoUsability: Hashable, Sendable {
     /// `num_units_in_tick` and the elements after it.
     public struct Timing: Hashable, Sendable {
-        /// `num_units_in_tick`: units of the clock in a tick, which is the time of a field; must not be zero.
+        /// `num_units_in_tick`: the number of clock units in a tick, which is the duration of a field; must not be
+        /// zero.
         public var numUnitsInTick: UInt32
-        /// `time_scale`: units of the clock in a second; must not be zero.
+        /// `time_scale`: the number of clock units in a second; must not be zero.
         public var timeScale: UInt32
-        /// `fixed_frame_rate_flag`: whether every frame takes two ticks.
+        /// `fixed_frame_rate_flag`: whether every frame lasts two ticks.
         public var fixedFrameRateFlag: Bool
 
         /// Makes the timing of a clock.
@@ -18,7 +19,7 @@ public struct H264VideoUsability: Hashable, Sendable {
             self.fixedFrameRateFlag = fixedFrameRateFlag
         }
 
-        /// Frames per second, a frame being two fields; nil if a number is zero.
+        /// The frame rate in frames per second, with two fields per frame; nil if a number is zero.
         public var frameRate: PositiveRatio? { PositiveRatio(Int(timeScale), 2 * Int(numUnitsInTick)) }
 
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
@@ -40,13 +41,13 @@ public struct H264VideoUsability: Hashable, Sendable {
         public var log2MaxMvLengthHorizontal: UInt32 = 16
         /// `log2_max_mv_length_vertical`, 0...16, in quarter samples.
         public var log2MaxMvLengthVertical: UInt32 = 16
-        /// `max_num_reorder_frames`, 0...`maxDecFrameBuffering`: frames that precede one in decoding and follow it in
-        /// output.
+        /// `max_num_reorder_frames`, 0...`maxDecFrameBuffering`: the maximum number of frames that precede a frame in
+        /// decoding order and follow it in output order.
         public var maxNumReorderFrames: UInt32 = 0
         /// `max_dec_frame_buffering`, 0...16: the size of the decoded picture buffer in frames.
         public var maxDecFrameBuffering: UInt32 = 0
 
-        /// Makes the restriction that is inferred where none is coded, but without any reordering.
+        /// Makes the restriction that is inferred if none is coded, but without reordering.
         public init() {}
 
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
@@ -60,22 +61,22 @@ public struct H264VideoUsability: Hashable, Sendable {
         }
     }
 
-    /// Aspect ratio, overscan, range, colour, location of chroma.
+    /// The aspect ratio, overscan, range, colour description and chroma location.
     public var signal = VideoSignal()
-    /// The clock, where `timing_info_present_flag` is one.
+    /// The clock, if `timing_info_present_flag` is one.
     public var timing: Timing?
-    /// The hypothetical reference decoder for all NAL units, where `nal_hrd_parameters_present_flag` is one.
+    /// The hypothetical reference decoder for all NAL units, if `nal_hrd_parameters_present_flag` is one.
     public var nalHRD: H264ReferenceDecoder?
-    /// The hypothetical reference decoder for VCL NAL units, where `vcl_hrd_parameters_present_flag` is one.
+    /// The hypothetical reference decoder for VCL NAL units, if `vcl_hrd_parameters_present_flag` is one.
     public var vclHRD: H264ReferenceDecoder?
-    /// `low_delay_hrd_flag`, coded with either decoder only.
+    /// `low_delay_hrd_flag`, coded only with at least one of the decoders.
     public var lowDelayHrdFlag = false
-    /// `pic_struct_present_flag`: whether picture timing SEI messages tell fields from frames.
+    /// `pic_struct_present_flag`: whether picture timing SEI messages distinguish fields from frames.
     public var picStructPresentFlag = false
-    /// Limits, where `bitstream_restriction_flag` is one.
+    /// Limits, if `bitstream_restriction_flag` is one.
     public var bitstreamRestriction: BitstreamRestriction?
 
-    /// Makes a VUI that says nothing.
+    /// Makes a VUI without any information.
     public init() {}
 
     // H.264 E.1.1
@@ -126,7 +127,7 @@ public struct H264ReferenceDecoder: Hashable, Sendable {
     /// `time_offset_length`, 0...31, in bits.
     public var timeOffsetLength: UInt32 = 24
 
-    /// Makes a decoder with the lengths that are inferred where none is coded.
+    /// Makes a decoder with the lengths that are inferred if none are coded.
     public init() {}
 
     /// `BitRate[index]` in bits per second; nil if there is no such schedule.

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A row of HEVC tables A.8 and A.9: what streams of a level keep to, in the Main tier and in the High tier.
+/// A row of HEVC tables A.8 and A.9: the limits for streams of a level, in the Main tier and in the High tier.
 public struct HEVCLevelLimits: Sendable, Hashable {
-    /// What the tiers of a level differ in.
+    /// The limits that depend on the tier.
     public struct Tier: Sendable, Hashable {
-        /// `MaxBR`: the bit rate, in units of `CpbVclFactor` bits per second.
+        /// `MaxBR`: the maximum bitrate, in units of `CpbVclFactor` bits per second.
         public let maxBr: Int
-        /// `MaxCPB`: the coded picture buffer, in units of `CpbVclFactor` bits.
+        /// `MaxCPB`: the maximum size of the coded picture buffer, in units of `CpbVclFactor` bits.
         public let maxCpb: Int
     }
 
-    /// `general_level_idc`: thirty times the level's number.
+    /// `general_level_idc`: thirty times the level number.
     public let generalLevelIdc: UInt8
-    /// `MaxLumaPs`: luma samples of a picture.
+    /// `MaxLumaPs`: the maximum number of luma samples of a picture.
     public let maxLumaPs: Int
-    /// `MaxLumaSr`: luma samples per second.
+    /// `MaxLumaSr`: the maximum number of luma samples per second.
     public let maxLumaSr: Int
-    /// `MaxSliceSegmentsPerPicture`.
+    /// `MaxSliceSegmentsPerPicture`: the maximum number of slice segments of a picture.
     public let maxSliceSegments: Int
     /// The Main tier.
     public let main: Tier
@@ -51,14 +51,15 @@ public struct HEVCLevelLimits: Sendable, Hashable {
         HEVCLevelLimits((62, 35_651_584, 4_278_190_080, 600), main: (240_000, 240_000), high: (800_000, 800_000)),
     ]
 
-    /// The row of that `general_level_idc`; nil where the tables have none.
+    /// Makes the row with the given `general_level_idc`; nil if the tables have none.
     public init?(generalLevelIdc: UInt8) {
         guard let row = Self.all.first(where: { $0.generalLevelIdc == generalLevelIdc }) else { return nil }
         self = row
     }
 
-    /// `MaxDpbSize`: how many pictures of that many luma samples the decoded picture buffer holds, the current one
-    /// included: 6 of the largest, at most 16; 0 for pictures that are larger, or have no samples.
+    /// Returns `MaxDpbSize`: the number of pictures with the given number of luma samples that the decoded picture
+    /// buffer holds, including the current one: 6 of the largest pictures, at most 16; 0 for pictures that are larger,
+    /// or have no samples.
     ///
     /// HEVC A.4.2.
     public func maxDpbSize(lumaSamples: Int) -> Int {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How a picture is divided into tiles: the elements after `tiles_enabled_flag`.
+/// The division of a picture into tiles: the elements after `tiles_enabled_flag`.
 public struct HEVCTiles: Hashable, Sendable {
-    /// The sizes of tiles that are not all alike, in coding tree blocks; the last column and row take the rest.
+    /// The sizes of non-uniform tiles, in coding tree blocks; the last column and row contain the remaining blocks.
     public struct Spacing: Hashable, Sendable {
-        /// `column_width_minus1`: `numTileColumnsMinus1` of 0...4095.
+        /// `column_width_minus1`: `numTileColumnsMinus1` values of 0...4095.
         public var columnWidthMinus1: [UInt32] = []
-        /// `row_height_minus1`: `numTileRowsMinus1` of 0...4095.
+        /// `row_height_minus1`: `numTileRowsMinus1` values of 0...4095.
         public var rowHeightMinus1: [UInt32] = []
 
         /// Makes the spacing of one tile.
         public init() {}
     }
 
-    /// The largest number of coding tree blocks in a row or column of a picture of 65535 samples.
+    /// The maximum number of coding tree blocks in a row or column of a picture of 65535 samples.
     private static let blocks: ClosedRange<UInt32> = 0...4095
 
     /// `num_tile_columns_minus1`, 0...4095.
     public var numTileColumnsMinus1: UInt32 = 0
     /// `num_tile_rows_minus1`, 0...4095.
     public var numTileRowsMinus1: UInt32 = 0
-    /// The sizes, where `uniform_spacing_flag` is zero.
+    /// The sizes, if `uniform_spacing_flag` is zero.
     public var spacing: Spacing?
     /// `loop_filter_across_tiles_enabled_flag`.
     public var loopFilterAcrossTilesEnabledFlag = true
@@ -61,16 +61,16 @@ public struct HEVCDeblocking: Hashable, Sendable {
         /// `pps_tc_offset_div2`, -6...6.
         public var ppsTcOffsetDiv2: Int32 = 0
 
-        /// Makes the strength that is inferred where none is coded.
+        /// Makes the strength that is inferred if none is coded.
         public init() {}
     }
 
     /// `deblocking_filter_override_enabled_flag`.
     public var deblockingFilterOverrideEnabledFlag = false
-    /// The filter's strength; nil where `pps_deblocking_filter_disabled_flag` is one.
+    /// The filter's strength; nil if `pps_deblocking_filter_disabled_flag` is one.
     public var offsets: Offsets? = Offsets()
 
-    /// Makes the filter that is inferred where none is coded.
+    /// Makes the filter that is inferred if none is coded.
     public init() {}
 
     mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
@@ -88,9 +88,9 @@ public struct HEVCDeblocking: Hashable, Sendable {
     }
 }
 
-/// What follows `pps_extension_present_flag`: HEVC 7.3.2.3.1.
+/// The elements after `pps_extension_present_flag`: HEVC 7.3.2.3.1.
 public struct HEVCPictureParameterSetExtensions: Hashable, Sendable {
-    /// `pps_range_extension( )`, where `pps_range_extension_flag` is one.
+    /// `pps_range_extension( )`, if `pps_range_extension_flag` is one.
     public var range: HEVCPictureParameterSetRangeExtension?
     /// `pps_multilayer_extension_flag`.
     public var ppsMultilayerExtensionFlag = false
@@ -100,10 +100,10 @@ public struct HEVCPictureParameterSetExtensions: Hashable, Sendable {
     public var ppsSccExtensionFlag = false
     /// `pps_extension_4bits`, 0...15.
     public var ppsExtension4bits: UInt32 = 0
-    /// The content of the extensions other than that of the range, kept as it was found.
+    /// The content of the extensions other than the range extension, preserved as found.
     public var otherData = RawBits()
 
-    /// Makes no extension.
+    /// Makes extensions without content.
     public init() {}
 
     mutating func visit(_ visitor: inout some SyntaxVisitor, transformSkip: Bool) throws(BitstreamError) {
@@ -145,7 +145,7 @@ public struct HEVCPictureParameterSetRangeExtension: Hashable, Sendable {
     public var log2MaxTransformSkipBlockSizeMinus2: UInt32 = 0
     /// `cross_component_prediction_enabled_flag`.
     public var crossComponentPredictionEnabledFlag = false
-    /// The offsets, where `chroma_qp_offset_list_enabled_flag` is one.
+    /// The offsets, if `chroma_qp_offset_list_enabled_flag` is one.
     public var chromaQpOffsets: ChromaQpOffsets?
     /// `log2_sao_offset_scale_luma`, 0...6.
     public var log2SaoOffsetScaleLuma: UInt32 = 0

@@ -2,8 +2,8 @@
 
 /// A picture parameter set of HEVC for the base layer: clause 7.3.2.3.
 ///
-/// Properties carry the names of the specification and hold the coded values. Values out of range are refused when the
-/// set is written.
+/// Property names are those of the specification; properties hold the coded values. Values out of range are rejected
+/// when the set is written.
 public struct HEVCPictureParameterSet: Hashable, Sendable {
     /// `nuh_temporal_id_plus1`, 1...7.
     public var nuhTemporalIdPlus1: UInt32 = 1
@@ -25,13 +25,13 @@ public struct HEVCPictureParameterSet: Hashable, Sendable {
     public var numRefIdxL0DefaultActiveMinus1: UInt32 = 0
     /// `num_ref_idx_l1_default_active_minus1`, 0...14.
     public var numRefIdxL1DefaultActiveMinus1: UInt32 = 0
-    /// `init_qp_minus26`, -74...25; the lower bound is that of 16 bit video.
+    /// `init_qp_minus26`, -74...25; the lower bound is that of 16-bit video.
     public var initQpMinus26: Int32 = 0
     /// `constrained_intra_pred_flag`.
     public var constrainedIntraPredFlag = false
     /// `transform_skip_enabled_flag`.
     public var transformSkipEnabledFlag = false
-    /// `diff_cu_qp_delta_depth`, 0...3, where `cu_qp_delta_enabled_flag` is one.
+    /// `diff_cu_qp_delta_depth`, 0...3, if `cu_qp_delta_enabled_flag` is one.
     public var diffCuQpDeltaDepth: UInt32?
     /// `pps_cb_qp_offset`, -12...12.
     public var ppsCbQpOffset: Int32 = 0
@@ -45,15 +45,15 @@ public struct HEVCPictureParameterSet: Hashable, Sendable {
     public var weightedBipredFlag = false
     /// `transquant_bypass_enabled_flag`.
     public var transquantBypassEnabledFlag = false
-    /// The tiles, where `tiles_enabled_flag` is one.
+    /// The tiles, if `tiles_enabled_flag` is one.
     public var tiles: HEVCTiles?
     /// `entropy_coding_sync_enabled_flag`: wavefronts.
     public var entropyCodingSyncEnabledFlag = false
     /// `pps_loop_filter_across_slices_enabled_flag`.
     public var ppsLoopFilterAcrossSlicesEnabledFlag = false
-    /// The deblocking filter's elements, where `deblocking_filter_control_present_flag` is one.
+    /// The deblocking filter's elements, if `deblocking_filter_control_present_flag` is one.
     public var deblocking: HEVCDeblocking?
-    /// The scaling lists, where `pps_scaling_list_data_present_flag` is one.
+    /// The scaling lists, if `pps_scaling_list_data_present_flag` is one.
     public var scalingListData: HEVCScalingListData?
     /// `lists_modification_present_flag`.
     public var listsModificationPresentFlag = false
@@ -61,30 +61,30 @@ public struct HEVCPictureParameterSet: Hashable, Sendable {
     public var log2ParallelMergeLevelMinus2: UInt32 = 0
     /// `slice_segment_header_extension_present_flag`.
     public var sliceSegmentHeaderExtensionPresentFlag = false
-    /// The extensions, where `pps_extension_present_flag` is one.
+    /// The extensions, if `pps_extension_present_flag` is one.
     public var extensions: HEVCPictureParameterSetExtensions?
 
-    /// Makes a set that enables no tool.
+    /// Makes a set with all coding tools disabled.
     public init() {}
 
-    /// Reads a set.
+    /// Parses a parameter set.
     ///
-    /// - Parameter nalUnit: a whole NAL unit without start code or length; zero bytes after its end are ignored.
+    /// - Parameter nalUnit: A complete NAL unit without start code or length; zero bytes after its end are ignored.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing; sets of layers above the base
-    ///   are refused on `nuh_layer_id`.
+    ///   layer are rejected on `nuh_layer_id`.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
         try read(nalUnit)
     }
 
-    /// Writes the set.
+    /// Serializes the parameter set.
     ///
-    /// - Returns: a NAL unit without start code or length, for a set that was read the same bytes.
+    /// - Returns: A NAL unit without start code or length; for a set that was parsed, the original bytes.
     /// - Throws: `BitstreamError` at the first element that is out of range or contradicts another.
     public func nalUnit() throws(BitstreamError) -> [UInt8] { try written() }
 
-    /// The elements in the order of the bitstream, for debugging.
+    /// Returns the elements in bitstream order, for debugging.
     ///
-    /// - Throws: what ``nalUnit()`` throws.
+    /// - Throws: The errors of ``nalUnit()``.
     public func trace() throws(BitstreamError) -> [SyntaxElement] { try traced() }
 }
 

@@ -2,14 +2,14 @@
 
 /// `profile_tier_level( 1, maxNumSubLayersMinus1 )` of HEVC: clause 7.3.3.
 public struct HEVCProfileTierLevel: Hashable, Sendable {
-    /// What one sub-layer says of itself.
+    /// The profile and level of one sub-layer.
     public struct SubLayer: Hashable, Sendable {
-        /// The profile, where `sub_layer_profile_present_flag` is one.
+        /// The profile, if `sub_layer_profile_present_flag` is one.
         public var profile: HEVCProfile?
-        /// `sub_layer_level_idc`, 0...255, where `sub_layer_level_present_flag` is one.
+        /// `sub_layer_level_idc`, 0...255, if `sub_layer_level_present_flag` is one.
         public var levelIdc: UInt32?
 
-        /// Makes a sub-layer that says nothing.
+        /// Makes a sub-layer without profile and level.
         public init() {}
     }
 
@@ -20,10 +20,10 @@ public struct HEVCProfileTierLevel: Hashable, Sendable {
     /// The sub-layers below the highest: `sps_max_sub_layers_minus1` of them.
     public var subLayers: [SubLayer] = []
 
-    /// Makes profile Main, Main tier, level 1, without sub-layers.
+    /// Makes the Main profile, Main tier, level 1, without sub-layers.
     public init() {}
 
-    /// The level as the specification writes it: `4.1`.
+    /// The level as written in the specification: `4.1`.
     public var level: String {
         let tenths = generalLevelIdc / 3
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
@@ -57,9 +57,10 @@ public struct HEVCProfileTierLevel: Hashable, Sendable {
     }
 }
 
-/// Profile, tier and constraints of a stream or a sub-layer: the 88 bits of HEVC 7.3.3 that hvcC repeats.
+/// The profile, tier and constraints of a stream or a sub-layer: the 88 bits of HEVC 7.3.3 that hvcC repeats.
 public struct HEVCProfile: Hashable, Sendable {
-    /// What profiles 4...11 (format range extensions, high throughput, screen content and those of layers) tell apart.
+    /// The flags that distinguish profiles 4...11 (format range extensions, high throughput, screen content and those
+    /// of layers).
     public struct ConstraintFlags: Hashable, Sendable {
         /// `general_max_14bit_constraint_flag`, coded for profiles 5, 9, 10 and 11 only.
         public var max14bit = false
@@ -86,9 +87,9 @@ public struct HEVCProfile: Hashable, Sendable {
         public init() {}
     }
 
-    /// `general_profile_space`, 0...3: zero today.
+    /// `general_profile_space`, 0...3: zero in this edition.
     public var profileSpace: UInt32 = 0
-    /// `general_tier_flag`: High rather than Main tier.
+    /// `general_tier_flag`: the High tier rather than the Main tier.
     public var tierFlag = false
     /// `general_profile_idc`, 0...31: 1 Main, 2 Main 10, 3 Main Still Picture, 4 format range extensions.
     public var profileIdc: UInt32 = 1
@@ -104,20 +105,20 @@ public struct HEVCProfile: Hashable, Sendable {
     public var frameOnlyConstraintFlag = false
     /// The constraints, coded for the profiles that have them.
     public var constraints = ConstraintFlags()
-    /// The reserved bits before `general_inbld_flag`, 33 to 43 of them; empty where all are zero.
+    /// The reserved bits before `general_inbld_flag`, 33 to 43 of them; empty if all are zero.
     public var reservedZeroBits = RawBits()
     /// `general_inbld_flag`, or the reserved bit in its place.
     public var inbldFlag = false
 
-    /// Makes profile Main of the Main tier, which Main 10 decoders take too.
+    /// Makes the Main profile in the Main tier, which Main 10 decoders also support.
     public init() {}
 
-    /// Whether the stream belongs to profile `idc`, 0...31, or says that it is compatible with it.
+    /// Returns whether the stream conforms to profile `idc`, 0...31, by its profile or its compatibility flags.
     public func conforms(to idc: UInt32) -> Bool {
         profileIdc == idc || idc < 32 && profileCompatibilityFlags & (0x8000_0000 >> idc) != 0
     }
 
-    /// The profile as people write it: `Main 10`, `Main 4:2:2 12 Intra`; `profile 11` for one without a name here.
+    /// The name of the profile: `Main 10`, `Main 4:2:2 12 Intra`; `profile 11` for one that is not named here.
     public var name: String {
         switch profileIdc {
         case 1: "Main"

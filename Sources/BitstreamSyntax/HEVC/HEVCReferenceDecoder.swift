@@ -2,13 +2,13 @@
 
 /// `hrd_parameters()` of HEVC: clause E.2.2.
 public struct HEVCReferenceDecoder: Hashable, Sendable {
-    /// The part that all sub-layers share.
+    /// The elements that all sub-layers share.
     public struct Common: Hashable, Sendable {
         /// `nal_hrd_parameters_present_flag`.
         public var nalHrdParametersPresentFlag = false
         /// `vcl_hrd_parameters_present_flag`.
         public var vclHrdParametersPresentFlag = false
-        /// The elements for decoding units, where `sub_pic_hrd_params_present_flag` is one.
+        /// The elements for decoding units, if `sub_pic_hrd_params_present_flag` is one.
         public var subPicture: SubPicture?
         /// `bit_rate_scale`, 0...15.
         public var bitRateScale: UInt32 = 0
@@ -21,11 +21,11 @@ public struct HEVCReferenceDecoder: Hashable, Sendable {
         /// `dpb_output_delay_length_minus1`, 0...31, in bits.
         public var dpbOutputDelayLengthMinus1: UInt32 = 23
 
-        /// Makes a part that announces no schedules.
+        /// Makes common elements without schedules.
         public init() {}
     }
 
-    /// What decoding units smaller than pictures need; without schedules none of it is coded.
+    /// The elements for decoding units smaller than pictures; they are coded only with schedules.
     public struct SubPicture: Hashable, Sendable {
         /// `tick_divisor_minus2`, 0...255.
         public var tickDivisorMinus2: UInt32 = 0
@@ -42,15 +42,15 @@ public struct HEVCReferenceDecoder: Hashable, Sendable {
         public init() {}
     }
 
-    /// The part of one sub-layer.
+    /// The elements of one sub-layer.
     public struct SubLayer: Hashable, Sendable {
         /// `fixed_pic_rate_general_flag`.
         public var fixedPicRateGeneralFlag = false
-        /// `fixed_pic_rate_within_cvs_flag`; true where the rate is fixed in general.
+        /// `fixed_pic_rate_within_cvs_flag`; true if the rate is fixed in general.
         public var fixedPicRateWithinCvsFlag = false
-        /// `elemental_duration_in_tc_minus1`, 0...2047, coded where the rate is fixed.
+        /// `elemental_duration_in_tc_minus1`, 0...2047, coded if the rate is fixed.
         public var elementalDurationInTcMinus1: UInt32 = 0
-        /// `low_delay_hrd_flag`, coded where the rate is not fixed.
+        /// `low_delay_hrd_flag`, coded if the rate is not fixed.
         public var lowDelayHrdFlag = false
         /// `cpb_cnt_minus1`, 0...31; zero with low delay.
         public var cpbCntMinus1: UInt32 = 0
@@ -80,7 +80,7 @@ public struct HEVCReferenceDecoder: Hashable, Sendable {
         public init() {}
     }
 
-    /// The common part; nil in a VPS that takes over that of the decoder before (`cprms_present_flag` zero).
+    /// The common part; nil in a VPS that reuses that of the previous decoder (`cprms_present_flag` zero).
     public var common: Common? = Common()
     /// The sub-layers: `sps_max_sub_layers_minus1` + 1.
     public var subLayers = [SubLayer()]
@@ -90,7 +90,7 @@ public struct HEVCReferenceDecoder: Hashable, Sendable {
 
     /// Visits the parameters.
     ///
-    /// - Returns: the common part that holds, for a decoder after this that takes it over.
+    /// - Returns: The effective common part, for a following decoder that reuses it.
     // HEVC E.2.2
     mutating func visit(
         _ visitor: inout some SyntaxVisitor,

@@ -4,18 +4,18 @@
 public struct HEVCScalingListData: Hashable, Sendable {
     /// One list.
     public enum List: Hashable, Sendable {
-        /// `scaling_list_pred_matrix_id_delta`: zero for the default list, else how many lists of this size back is the
-        /// one that is repeated.
+        /// `scaling_list_pred_matrix_id_delta`: zero for the default list, otherwise the distance to an earlier list of
+        /// this size that is repeated.
         case predicted(matrixIdDelta: UInt32)
         /// `scaling_list_dc_coef_minus8` (-7...247, coded for sizes 16 and 32 only) and `scaling_list_delta_coef` (each
-        /// -128...127): 16 for size 4, else 64.
+        /// -128...127): 16 coefficients for size 4, otherwise 64.
         case explicit(dcCoefMinus8: Int32, deltaCoefs: [Int32])
     }
 
     /// The lists of sizes 4, 8 and 16 (six each: intra Y Cb Cr, inter Y Cb Cr) and 32 (two: intra Y, inter Y).
     public var lists: [[List]]
 
-    /// Makes data that say to use the default lists.
+    /// Makes data that selects the default lists.
     public init() {
         lists = [6, 6, 6, 2].map { Array(repeating: .predicted(matrixIdDelta: 0), count: $0) }
     }
@@ -38,7 +38,7 @@ extension HEVCScalingListData.List {
         size: Int,
         index: Int
     ) throws(BitstreamError) {
-        // Lists of size 32 are numbered as if those of chroma were there.
+        // Lists of size 32 are numbered as if the chroma lists existed.
         let name = "[\(size)][\(size == 3 ? index * 3 : index)]"
         var isExplicit = if case .explicit = self { true } else { false }
         try visitor.flag("scaling_list_pred_mode_flag\(name)", &isExplicit)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What follows from the elements. The values are meaningful for sets that were read or can be written.
+/// Values derived from the elements. They are meaningful for sets that were parsed or can be written.
 extension HEVCSequenceParameterSet {
     /// The size of the decoded picture.
     public var codedSize: PictureSize {
         PictureSize(width: Int(picWidthInLumaSamples), height: Int(picHeightInLumaSamples))
     }
 
-    /// The size of the picture that is output: the conformance window.
+    /// The size of the output picture: the conformance window.
     public var displaySize: PictureSize {
         let window = conformanceWindow ?? WindowOffsets()
         return PictureSize(
@@ -16,32 +16,33 @@ extension HEVCSequenceParameterSet {
         )
     }
 
-    /// `MinCbLog2SizeY`: the smallest coding block's side as a power of two.
+    /// `MinCbLog2SizeY`: the base-2 logarithm of the minimum coding block size.
     public var minCbLog2Size: Int { Int(log2MinLumaCodingBlockSizeMinus3) + 3 }
-    /// `CtbLog2SizeY`: the coding tree block's side as a power of two, 4...6.
+    /// `CtbLog2SizeY`: the base-2 logarithm of the coding tree block size, 4...6.
     public var ctbLog2Size: Int { minCbLog2Size + Int(log2DiffMaxMinLumaCodingBlockSize) }
-    /// `BitDepthY`: bits of a luma sample.
+    /// `BitDepthY`: the bit depth of luma samples.
     public var lumaBitDepth: Int { 8 + Int(bitDepthLumaMinus8) }
-    /// `BitDepthC`: bits of a chroma sample.
+    /// `BitDepthC`: the bit depth of chroma samples.
     public var chromaBitDepth: Int { 8 + Int(bitDepthChromaMinus8) }
-    /// A sample's width to its height; nil where it is unspecified.
+    /// The sample aspect ratio (width to height); nil if it is unspecified.
     public var sampleAspectRatio: PositiveRatio? { vui?.signal.aspectRatio?.ratio }
-    /// Pictures per second by the clock of the VUI; nil without one.
+    /// The picture rate according to the VUI, in pictures per second; nil if there is none.
     public var frameRate: PositiveRatio? { vui?.timing?.frameRate }
-    /// Primaries, transfer and matrix; nil where they are unspecified.
+    /// The primaries, transfer characteristics and matrix coefficients; nil if they are unspecified.
     public var colourDescription: ColourCodePoints? { vui?.signal.signalType?.colourDescription }
-    /// Whether luma uses all values; false where nothing is said.
+    /// Whether luma has full range; false if unspecified.
     public var isFullRange: Bool { vui?.signal.signalType?.videoFullRangeFlag ?? false }
-    /// How many pictures may precede another in decoding and follow it in output, with all sub-layers decoded.
+    /// The maximum number of pictures that precede a picture in decoding order and follow it in output order, with all
+    /// sub-layers decoded.
     public var maxNumReorderPics: Int { Int(subLayerOrdering.subLayers.last?.maxNumReorderPics ?? 0) }
     /// The size of the decoded picture buffer in pictures, with all sub-layers decoded.
     public var maxDecPicBuffering: Int { Int(subLayerOrdering.subLayers.last?.maxDecPicBufferingMinus1 ?? 0) + 1 }
-    /// The profile as people write it: `Main 10`.
+    /// The name of the profile: `Main 10`.
     public var profileName: String { profileTierLevel.general.name }
 
-    /// Sets the conformance window so that a picture of this size is output, from the upper left corner.
+    /// Sets the conformance window so that a picture of the given size is output, from the upper left corner.
     ///
-    /// - Throws: `BitstreamError` if the size is larger than the coded one, or no multiple of the chroma samples.
+    /// - Throws: `BitstreamError` if the size is larger than the coded size, or not a multiple of a chroma sample.
     public mutating func setDisplaySize(_ size: PictureSize) throws(BitstreamError) {
         let columns = codedSize.width - size.width
         let rows = codedSize.height - size.height

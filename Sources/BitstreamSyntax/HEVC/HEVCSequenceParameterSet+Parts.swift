@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The decoded picture buffer by sub-layer, which VPS and SPS both say: `*_sub_layer_ordering_info_present_flag` and
-/// what follows it.
+/// The decoded picture buffer by sub-layer, which both VPS and SPS contain: `*_sub_layer_ordering_info_present_flag`
+/// and the elements after it.
 public struct HEVCSubLayerOrdering: Hashable, Sendable {
-    /// What one sub-layer, with those below it, needs.
+    /// The requirements of one sub-layer together with those below it.
     public struct SubLayer: Hashable, Sendable {
         /// `*_max_dec_pic_buffering_minus1`, 0...15.
         public var maxDecPicBufferingMinus1: UInt32 = 0
@@ -12,16 +12,17 @@ public struct HEVCSubLayerOrdering: Hashable, Sendable {
         /// `*_max_latency_increase_plus1`, 0...2^32-2; zero means no limit.
         public var maxLatencyIncreasePlus1: UInt32 = 0
 
-        /// Makes a sub-layer of pictures that refer to none.
+        /// Makes a sub-layer of pictures that refer to no others.
         public init() {}
     }
 
-    /// `*_sub_layer_ordering_info_present_flag`: whether each sub-layer has its values or the highest speaks for all.
+    /// `*_sub_layer_ordering_info_present_flag`: whether each sub-layer has its own values, or those of the highest
+    /// apply to all.
     public var isPresentForEachSubLayer = true
-    /// The values: one for each sub-layer from the lowest up, or one.
+    /// The values: one entry for each sub-layer from the lowest up, or a single one.
     public var subLayers = [SubLayer()]
 
-    /// Makes the ordering of one sub-layer of pictures that refer to none.
+    /// Makes the ordering of one sub-layer of pictures that refer to no others.
     public init() {}
 
     mutating func visit(
@@ -86,20 +87,20 @@ public struct HEVCPCM: Hashable, Sendable {
     }
 }
 
-/// A long-term reference picture that slices may name by its index.
+/// A long-term reference picture that slices may refer to by its index.
 public struct HEVCLongTermReferencePicture: Hashable, Sendable {
     /// `lt_ref_pic_poc_lsb_sps`: the low bits of its picture order count, below 2^(`log2MaxPicOrderCntLsbMinus4` + 4).
     public var ltRefPicPocLsbSps: UInt32 = 0
     /// `used_by_curr_pic_lt_sps_flag`.
     public var usedByCurrPicLtSpsFlag = true
 
-    /// Makes a used picture of count zero.
+    /// Makes a picture that is used, with picture order count zero.
     public init() {}
 }
 
-/// What follows `sps_extension_present_flag`: HEVC 7.3.2.2.1.
+/// The elements after `sps_extension_present_flag`: HEVC 7.3.2.2.1.
 public struct HEVCSequenceParameterSetExtensions: Hashable, Sendable {
-    /// `sps_range_extension( )`, where `sps_range_extension_flag` is one.
+    /// `sps_range_extension( )`, if `sps_range_extension_flag` is one.
     public var range: HEVCSequenceParameterSetRangeExtension?
     /// `sps_multilayer_extension_flag`.
     public var spsMultilayerExtensionFlag = false
@@ -109,10 +110,10 @@ public struct HEVCSequenceParameterSetExtensions: Hashable, Sendable {
     public var spsSccExtensionFlag = false
     /// `sps_extension_4bits`, 0...15.
     public var spsExtension4bits: UInt32 = 0
-    /// The content of the extensions other than that of the range, kept as it was found.
+    /// The content of the extensions other than the range extension, preserved as found.
     public var otherData = RawBits()
 
-    /// Makes no extension.
+    /// Makes extensions without content.
     public init() {}
 
     mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {

@@ -2,9 +2,9 @@
 
 /// A sequence parameter set of HEVC for the base layer: clause 7.3.2.2.
 ///
-/// Properties carry the names of the specification; those that end in `Flag`, `Idc`, `MinusN` hold the coded value.
-/// Ranges are those of the specification; widths and heights are limited to 65535 samples. Values out of range are
-/// refused when the set is written.
+/// Property names are those of the specification; properties that end in `Flag`, `Idc` or `MinusN` hold the coded
+/// value. Ranges are those of the specification; widths and heights are limited to 65535 samples. Values out of range
+/// are rejected when the set is written.
 public struct HEVCSequenceParameterSet: Hashable, Sendable {
     /// `nuh_temporal_id_plus1`, 1...7: 1 in every valid stream.
     public var nuhTemporalIdPlus1: UInt32 = 1
@@ -12,21 +12,21 @@ public struct HEVCSequenceParameterSet: Hashable, Sendable {
     public var spsVideoParameterSetId: UInt32 = 0
     /// `sps_max_sub_layers_minus1`, 0...6.
     public var spsMaxSubLayersMinus1: UInt32 = 0
-    /// `sps_temporal_id_nesting_flag`; must be true with one sub-layer.
+    /// `sps_temporal_id_nesting_flag`; must be true if there is one sub-layer.
     public var spsTemporalIdNestingFlag = true
-    /// Profile, tier and level.
+    /// The profile, tier and level.
     public var profileTierLevel = HEVCProfileTierLevel()
     /// `sps_seq_parameter_set_id`, 0...15.
     public var spsSeqParameterSetId: UInt32 = 0
     /// `chroma_format_idc`.
     public var chromaFormatIdc = ChromaFormat.yuv420
-    /// `separate_colour_plane_flag`, with 4:4:4 only: the planes are coded as three monochrome pictures.
+    /// `separate_colour_plane_flag`, for 4:4:4 only: whether the planes are coded as three monochrome pictures.
     public var separateColourPlaneFlag = false
-    /// `pic_width_in_luma_samples`, 1...65535, a multiple of the smallest coding block.
+    /// `pic_width_in_luma_samples`, 1...65535, a multiple of the minimum coding block size.
     public var picWidthInLumaSamples: UInt32 = 8
-    /// `pic_height_in_luma_samples`, 1...65535, a multiple of the smallest coding block.
+    /// `pic_height_in_luma_samples`, 1...65535, a multiple of the minimum coding block size.
     public var picHeightInLumaSamples: UInt32 = 8
-    /// The window in chroma samples, where `conformance_window_flag` is one.
+    /// The window in chroma samples, if `conformance_window_flag` is one.
     public var conformanceWindow: WindowOffsets?
     /// `bit_depth_luma_minus8`, 0...8.
     public var bitDepthLumaMinus8: UInt32 = 0
@@ -34,11 +34,11 @@ public struct HEVCSequenceParameterSet: Hashable, Sendable {
     public var bitDepthChromaMinus8: UInt32 = 0
     /// `log2_max_pic_order_cnt_lsb_minus4`, 0...12.
     public var log2MaxPicOrderCntLsbMinus4: UInt32 = 0
-    /// The decoded picture buffer of each sub-layer, or of the highest one alone.
+    /// The decoded picture buffer of each sub-layer, or only of the highest one.
     public var subLayerOrdering = HEVCSubLayerOrdering()
     /// `log2_min_luma_coding_block_size_minus3`, 0...3.
     public var log2MinLumaCodingBlockSizeMinus3: UInt32 = 0
-    /// `log2_diff_max_min_luma_coding_block_size`, 0...3; the largest block has 16 to 64 samples a side.
+    /// `log2_diff_max_min_luma_coding_block_size`, 0...3; the maximum block size is 16 to 64 samples.
     public var log2DiffMaxMinLumaCodingBlockSize: UInt32 = 1
     /// `log2_min_luma_transform_block_size_minus2`, 0...3.
     public var log2MinLumaTransformBlockSizeMinus2: UInt32 = 0
@@ -50,48 +50,48 @@ public struct HEVCSequenceParameterSet: Hashable, Sendable {
     public var maxTransformHierarchyDepthIntra: UInt32 = 0
     /// `scaling_list_enabled_flag`.
     public var scalingListEnabledFlag = false
-    /// The scaling lists, where `sps_scaling_list_data_present_flag` is one; the default ones if enabled without.
+    /// The scaling lists, if `sps_scaling_list_data_present_flag` is one; the default lists if enabled without data.
     public var scalingListData: HEVCScalingListData?
     /// `amp_enabled_flag`.
     public var ampEnabledFlag = false
     /// `sample_adaptive_offset_enabled_flag`.
     public var sampleAdaptiveOffsetEnabledFlag = false
-    /// Raw blocks, where `pcm_enabled_flag` is one.
+    /// The parameters of PCM blocks, if `pcm_enabled_flag` is one.
     public var pcm: HEVCPCM?
-    /// The sets of short-term reference pictures, at most 64.
+    /// The short-term reference picture sets, at most 64.
     public var shortTermReferencePictureSets: [HEVCShortTermReferencePictureSet] = []
-    /// The long-term reference pictures, where `long_term_ref_pics_present_flag` is one; at most 32.
+    /// The long-term reference pictures, if `long_term_ref_pics_present_flag` is one; at most 32.
     public var longTermReferencePictures: [HEVCLongTermReferencePicture]?
     /// `sps_temporal_mvp_enabled_flag`.
     public var spsTemporalMvpEnabledFlag = false
     /// `strong_intra_smoothing_enabled_flag`.
     public var strongIntraSmoothingEnabledFlag = false
-    /// The VUI, where `vui_parameters_present_flag` is one.
+    /// The VUI, if `vui_parameters_present_flag` is one.
     public var vui: HEVCVideoUsability?
-    /// The extensions, where `sps_extension_present_flag` is one.
+    /// The extensions, if `sps_extension_present_flag` is one.
     public var extensions: HEVCSequenceParameterSetExtensions?
 
-    /// Makes a set of profile Main, level 1, for 4:2:0 pictures of 8x8 samples.
+    /// Makes a set of the Main profile, level 1, for 4:2:0 pictures of 8x8 samples.
     public init() {}
 
-    /// Reads a set.
+    /// Parses a parameter set.
     ///
-    /// - Parameter nalUnit: a whole NAL unit without start code or length; zero bytes after its end are ignored.
+    /// - Parameter nalUnit: A complete NAL unit without start code or length; zero bytes after its end are ignored.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing; sets of layers above the base
-    ///   are refused on `nuh_layer_id`.
+    ///   layer are rejected on `nuh_layer_id`.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
         try read(nalUnit)
     }
 
-    /// Writes the set.
+    /// Serializes the parameter set.
     ///
-    /// - Returns: a NAL unit without start code or length, for a set that was read the same bytes.
+    /// - Returns: A NAL unit without start code or length; for a set that was parsed, the original bytes.
     /// - Throws: `BitstreamError` at the first element that is out of range or contradicts another.
     public func nalUnit() throws(BitstreamError) -> [UInt8] { try written() }
 
-    /// The elements in the order of the bitstream, for debugging.
+    /// Returns the elements in bitstream order, for debugging.
     ///
-    /// - Throws: what ``nalUnit()`` throws.
+    /// - Throws: The errors of ``nalUnit()``.
     public func trace() throws(BitstreamError) -> [SyntaxElement] { try traced() }
 }
 
@@ -193,7 +193,7 @@ extension HEVCSequenceParameterSet: SyntaxStructure {
         longTermReferencePictures = pictures
     }
 
-    /// The picture in the units of the windows.
+    /// The picture size in the units of the windows.
     private var chromaSize: PictureSize {
         PictureSize(
             width: codedSize.width / chromaFormatIdc.horizontalSubsampling,

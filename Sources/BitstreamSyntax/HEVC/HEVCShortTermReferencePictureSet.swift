@@ -2,25 +2,25 @@
 
 /// `st_ref_pic_set( stRpsIdx )` of an SPS: HEVC clause 7.3.7.
 public struct HEVCShortTermReferencePictureSet: Hashable, Sendable {
-    /// A picture by its distance from the one before it in the list.
+    /// A picture, identified by its distance from the previous one in the list.
     public struct Picture: Hashable, Sendable {
         /// `delta_poc_s0_minus1` or `delta_poc_s1_minus1`, 0...32767.
         public var deltaPocMinus1: UInt32
-        /// `used_by_curr_pic_s0_flag` or `used_by_curr_pic_s1_flag`; else it is kept for later pictures.
+        /// `used_by_curr_pic_s0_flag` or `used_by_curr_pic_s1_flag`; if false, it is kept for later pictures.
         public var usedByCurrPicFlag: Bool
 
-        /// Makes a picture at this distance.
+        /// Makes a picture at the given distance.
         public init(deltaPocMinus1: UInt32 = 0, usedByCurrPicFlag: Bool = true) {
             self.deltaPocMinus1 = deltaPocMinus1
             self.usedByCurrPicFlag = usedByCurrPicFlag
         }
     }
 
-    /// What becomes of a picture of the set that this one is predicted from.
+    /// The inclusion of one picture of the set from which this set is predicted.
     public struct Prediction: Hashable, Sendable {
         /// `used_by_curr_pic_flag`.
         public var usedByCurrPicFlag: Bool
-        /// `use_delta_flag`: whether it is in this set at all; true where it is used.
+        /// `use_delta_flag`: whether it is in this set; true if it is used.
         public var useDeltaFlag: Bool
 
         /// Makes a prediction.
@@ -30,22 +30,23 @@ public struct HEVCShortTermReferencePictureSet: Hashable, Sendable {
         }
     }
 
-    /// How the set is coded.
+    /// The coding of the set.
     public enum Coding: Hashable, Sendable {
-        /// As it is: pictures before and after the current one in output order, the nearest first, 16 in all.
+        /// Explicit: the pictures before and after the current one in output order, the nearest first, at most 16 in
+        /// all.
         case explicit(negative: [Picture], positive: [Picture])
-        /// From the set before it in the SPS, shifted by `delta_rps_sign` and `abs_delta_rps_minus1` (0...32767), with
-        /// one prediction for each of its pictures and one for the shift itself.
+        /// Predicted from the previous set in the SPS, shifted by `delta_rps_sign` and `abs_delta_rps_minus1`
+        /// (0...32767), with one prediction for each of its pictures and one for the shift itself.
         case predicted(deltaRpsSign: Bool, absDeltaRpsMinus1: UInt32, [Prediction])
     }
 
-    /// How the set is coded.
+    /// The coding of the set.
     public var coding: Coding
 
-    /// Makes a set that is coded so.
+    /// Makes a set with the given coding.
     public init(coding: Coding = .explicit(negative: [], positive: [])) { self.coding = coding }
 
-    /// A picture of the set by its distance from the current picture.
+    /// A picture of the set, identified by its distance from the current picture.
     public struct Reference: Hashable, Sendable {
         /// `DeltaPocS0` or `DeltaPocS1`: negative for earlier pictures.
         public var deltaPoc: Int
@@ -53,9 +54,9 @@ public struct HEVCShortTermReferencePictureSet: Hashable, Sendable {
         public var isUsed: Bool
     }
 
-    /// The pictures that the set means: those before the current picture, then those after it, the nearest first.
+    /// Returns the pictures of the set: those before the current picture, then those after it, the nearest first.
     ///
-    /// - Parameter previous: the pictures of the set that this one is predicted from.
+    /// - Parameter previous: The pictures of the set from which this one is predicted.
     ///
     /// HEVC 7.4.8.
     public func references(after previous: [Reference] = []) -> [Reference] {
@@ -85,7 +86,7 @@ extension HEVCShortTermReferencePictureSet {
     /// `MaxDpbSize`.
     private static let mostPictures: UInt32 = 16
 
-    /// Visits a set of an SPS; `previous` holds the pictures of the set before it, nil for the first.
+    /// Visits a set of an SPS; `previous` contains the pictures of the set before it, nil for the first.
     // HEVC 7.3.7
     mutating func visit(
         _ visitor: inout some SyntaxVisitor,
@@ -95,11 +96,11 @@ extension HEVCShortTermReferencePictureSet {
         try visitCoding(&visitor, base: previous ?? [])
     }
 
-    /// Visits a set that a slice header has itself.
+    /// Visits a set that a slice header contains.
     ///
     /// - Parameters:
-    ///   - sets: what the sets of the SPS mean.
-    ///   - deltaIdxMinus1: which of them it is predicted from, counted from the end; 0 if it is not.
+    ///   - sets: The pictures of the sets in the SPS.
+    ///   - deltaIdxMinus1: The set from which it is predicted, counted from the end; 0 if it is not predicted.
     // HEVC 7.3.7
     mutating func visit(
         _ visitor: inout some SyntaxVisitor,

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What the slice segment header of HEVC says of a whole slice: the elements that dependent slice segments leave out.
+/// The elements of an HEVC slice segment header that apply to a whole slice; dependent slice segments omit them.
 public struct HEVCSliceHeader: Hashable, Sendable {
     /// `num_ref_idx_l0_active_minus1` and `num_ref_idx_l1_active_minus1`.
     public struct ActiveReferences: Hashable, Sendable {
         /// `num_ref_idx_l0_active_minus1`, 0...14.
         public var numRefIdxL0ActiveMinus1: UInt32 = 0
-        /// `num_ref_idx_l1_active_minus1`, 0...14, of B slices.
+        /// `num_ref_idx_l1_active_minus1`, 0...14, for B slices.
         public var numRefIdxL1ActiveMinus1: UInt32 = 0
 
         /// Makes lists of one entry.
         public init() {}
     }
 
-    /// The deblocking filter of a slice, where `deblocking_filter_override_flag` is one.
+    /// The deblocking filter of a slice, if `deblocking_filter_override_flag` is one.
     public struct Deblocking: Hashable, Sendable {
         /// `slice_deblocking_filter_disabled_flag`.
         public var sliceDeblockingFilterDisabledFlag = false
@@ -26,51 +26,51 @@ public struct HEVCSliceHeader: Hashable, Sendable {
         public init() {}
     }
 
-    /// `slice_reserved_flag`: as many as the PPS says.
+    /// `slice_reserved_flag`: as many as the PPS specifies.
     public var sliceReservedFlags: [Bool] = []
     /// `slice_type`.
     public var sliceType = HEVCSliceSegmentHeader.Kind.i
-    /// `pic_output_flag`, where the PPS says that it is coded.
+    /// `pic_output_flag`, coded if the PPS requires it.
     public var picOutputFlag = true
-    /// `colour_plane_id`, 0...2, where planes are coded apart.
+    /// `colour_plane_id`, 0...2, if the planes are coded separately.
     public var colourPlaneId: UInt32 = 0
     /// The picture order count and the reference pictures; nil for an IDR picture.
     public var references: HEVCSliceReferencePictureSet? = HEVCSliceReferencePictureSet()
-    /// `slice_temporal_mvp_enabled_flag`, where the SPS allows it, of pictures that are not IDR.
+    /// `slice_temporal_mvp_enabled_flag`, if the SPS allows it, for non-IDR pictures.
     public var sliceTemporalMvpEnabledFlag = false
-    /// `slice_sao_luma_flag`, where the SPS allows it.
+    /// `slice_sao_luma_flag`, if the SPS allows it.
     public var sliceSaoLumaFlag = false
-    /// `slice_sao_chroma_flag`, where the SPS allows it.
+    /// `slice_sao_chroma_flag`, if the SPS allows it.
     public var sliceSaoChromaFlag = false
-    /// The lengths of the lists, where `num_ref_idx_active_override_flag` is one; else they are those of the PPS.
+    /// The lengths of the lists, if `num_ref_idx_active_override_flag` is one; otherwise those of the PPS apply.
     public var activeReferences: ActiveReferences?
     /// `list_entry_l0`; nil for the initial order. P and B slices.
     public var listEntryL0: [UInt32]?
     /// `list_entry_l1`; nil for the initial order. B slices.
     public var listEntryL1: [UInt32]?
-    /// `mvd_l1_zero_flag`, of B slices.
+    /// `mvd_l1_zero_flag`, for B slices.
     public var mvdL1ZeroFlag = false
-    /// `cabac_init_flag`, where the PPS says that it is coded.
+    /// `cabac_init_flag`, coded if the PPS requires it.
     public var cabacInitFlag = false
-    /// `collocated_from_l0_flag`, of B slices with temporal prediction of motion.
+    /// `collocated_from_l0_flag`, for B slices with temporal motion vector prediction.
     public var collocatedFromL0Flag = true
     /// `collocated_ref_idx`, below the length of its list.
     public var collocatedRefIdx: UInt32 = 0
-    /// Explicit weights, where the PPS asks for them.
+    /// The explicit weights, if the PPS requires them.
     public var weights: HEVCPredictionWeights?
-    /// `five_minus_max_num_merge_cand`, 0...4, of P and B slices.
+    /// `five_minus_max_num_merge_cand`, 0...4, for P and B slices.
     public var fiveMinusMaxNumMergeCand: UInt32 = 0
     /// `slice_qp_delta`: added to `26 + init_qp_minus26` of the PPS.
     public var sliceQpDelta: Int32 = 0
-    /// `slice_cb_qp_offset`, -12...12, where the PPS says that it is coded.
+    /// `slice_cb_qp_offset`, -12...12, coded if the PPS requires it.
     public var sliceCbQpOffset: Int32 = 0
-    /// `slice_cr_qp_offset`, -12...12, where the PPS says that it is coded.
+    /// `slice_cr_qp_offset`, -12...12, coded if the PPS requires it.
     public var sliceCrQpOffset: Int32 = 0
-    /// `cu_chroma_qp_offset_enabled_flag`, where the PPS has a list of offsets.
+    /// `cu_chroma_qp_offset_enabled_flag`, if the PPS has a list of offsets.
     public var cuChromaQpOffsetEnabledFlag = false
-    /// The slice's own deblocking filter, where the PPS allows it; nil for that of the PPS.
+    /// The deblocking filter of the slice, if the PPS allows it; nil for that of the PPS.
     public var deblocking: Deblocking?
-    /// `slice_loop_filter_across_slices_enabled_flag`; nil for that of the PPS, where it is not coded.
+    /// `slice_loop_filter_across_slices_enabled_flag`; nil for that of the PPS, in which case it is not coded.
     public var sliceLoopFilterAcrossSlicesEnabledFlag: Bool?
 
     /// Makes the header of an I slice.
@@ -196,7 +196,7 @@ public struct HEVCSliceHeader: Hashable, Sendable {
         try visitor.ue("five_minus_max_num_merge_cand", &fiveMinusMaxNumMergeCand, in: 0...4)
     }
 
-    /// How many pictures of each list the slice may refer to; one number for a P slice.
+    /// Returns the number of active references of each list; one number for a P slice.
     private func activeCounts(_ pps: HEVCPictureParameterSet) -> [Int] {
         let list0 = activeReferences?.numRefIdxL0ActiveMinus1 ?? pps.numRefIdxL0DefaultActiveMinus1
         let list1 = activeReferences?.numRefIdxL1ActiveMinus1 ?? pps.numRefIdxL1DefaultActiveMinus1

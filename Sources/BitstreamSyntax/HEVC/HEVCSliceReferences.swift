@@ -4,13 +4,13 @@
 public struct HEVCSliceLongTermPicture: Hashable, Sendable {
     /// `poc_lsb_lt`: the low bits of its picture order count.
     public var pocLsbLt: UInt32
-    /// `used_by_curr_pic_lt_flag`; else it is kept for later pictures.
+    /// `used_by_curr_pic_lt_flag`; if false, it is kept for later pictures.
     public var usedByCurrPicLtFlag: Bool
-    /// `delta_poc_msb_cycle_lt`: how many cycles of the low bits lie between, less those of the picture before in the
-    /// list; nil where `delta_poc_msb_present_flag` is zero.
+    /// `delta_poc_msb_cycle_lt`: the number of cycles of the low bits between the pictures, less that of the previous
+    /// picture in the list; nil if `delta_poc_msb_present_flag` is zero.
     public var deltaPocMsbCycleLt: UInt32?
 
-    /// Names a picture.
+    /// Makes a long-term reference picture.
     public init(pocLsbLt: UInt32 = 0, usedByCurrPicLtFlag: Bool = true, deltaPocMsbCycleLt: UInt32? = nil) {
         self.pocLsbLt = pocLsbLt
         self.usedByCurrPicLtFlag = usedByCurrPicLtFlag
@@ -18,26 +18,26 @@ public struct HEVCSliceLongTermPicture: Hashable, Sendable {
     }
 }
 
-/// A long-term reference picture that is one of those of the SPS.
+/// A long-term reference picture that is listed in the SPS.
 public struct HEVCSliceLongTermIndex: Hashable, Sendable {
-    /// `lt_idx_sps`: its place in the list of the SPS.
+    /// `lt_idx_sps`: its index in the list of the SPS.
     public var ltIdxSps: UInt32 = 0
-    /// `delta_poc_msb_cycle_lt`; nil where `delta_poc_msb_present_flag` is zero.
+    /// `delta_poc_msb_cycle_lt`; nil if `delta_poc_msb_present_flag` is zero.
     public var deltaPocMsbCycleLt: UInt32?
 
-    /// Names the first picture of the SPS.
+    /// Makes a reference to the first picture of the SPS.
     public init() {}
 }
 
-/// The reference pictures of a picture that is not IDR: the elements of a slice segment header from
-/// `slice_pic_order_cnt_lsb` on.
+/// The reference pictures of a non-IDR picture: the elements of a slice segment header from `slice_pic_order_cnt_lsb`
+/// on.
 public struct HEVCSliceReferencePictureSet: Hashable, Sendable {
     /// The short-term reference pictures.
     public enum ShortTerm: Hashable, Sendable {
         /// `short_term_ref_pic_set_sps_flag` one: the set of the SPS with this `short_term_ref_pic_set_idx`.
         case index(UInt32)
-        /// A set of the slice's own. Where it is predicted, it is from the set of the SPS that lies `delta_idx_minus1` + 1
-        /// before the end; else that number is 0.
+        /// A set in the slice header. If it is predicted, it is from the set of the SPS at `delta_idx_minus1` + 1
+        /// before the end; otherwise that number is 0.
         case own(HEVCShortTermReferencePictureSet, deltaIdxMinus1: UInt32 = 0)
     }
 
@@ -45,15 +45,15 @@ public struct HEVCSliceReferencePictureSet: Hashable, Sendable {
     public var slicePicOrderCntLsb: UInt32 = 0
     /// The short-term reference pictures.
     public var shortTerm = ShortTerm.own(HEVCShortTermReferencePictureSet())
-    /// Long-term reference pictures of the SPS, `num_long_term_sps`, where the SPS has such.
+    /// The long-term reference pictures of the SPS, `num_long_term_sps`, if the SPS lists any.
     public var longTermIndices: [HEVCSliceLongTermIndex] = []
-    /// Other long-term reference pictures, `num_long_term_pics`, where the SPS allows them.
+    /// The other long-term reference pictures, `num_long_term_pics`, if the SPS allows them.
     public var longTermPictures: [HEVCSliceLongTermPicture] = []
 
     /// Makes an empty set.
     public init() {}
 
-    /// `NumPicTotalCurr`: how many pictures the slice may refer to.
+    /// `NumPicTotalCurr`: the number of pictures that the slice may refer to.
     ///
     /// HEVC 7.4.7.2, formula 7-55.
     public func usedPictureCount(_ sps: HEVCSequenceParameterSet) -> Int {
@@ -65,7 +65,7 @@ public struct HEVCSliceReferencePictureSet: Hashable, Sendable {
         return shortTermReferences(sps).count(where: \.isUsed) + own + indexed
     }
 
-    /// The short-term reference pictures by their distance; none where the index is that of no set.
+    /// Returns the short-term reference pictures by their distance; none if there is no set with the index.
     public func shortTermReferences(
         _ sps: HEVCSequenceParameterSet
     ) -> [HEVCShortTermReferencePictureSet.Reference] {
@@ -170,7 +170,7 @@ public struct HEVCSliceReferencePictureSet: Hashable, Sendable {
 }
 
 extension HEVCSequenceParameterSet {
-    /// What each of the short-term reference picture sets means.
+    /// The pictures of each short-term reference picture set.
     var shortTermReferences: [[HEVCShortTermReferencePictureSet.Reference]] {
         var sets: [[HEVCShortTermReferencePictureSet.Reference]] = []
         for set in shortTermReferencePictureSets { sets.append(set.references(after: sets.last ?? [])) }
@@ -178,19 +178,19 @@ extension HEVCSequenceParameterSet {
     }
 }
 
-/// `Ceil( Log2( count ) )` for at least one value.
+/// Returns `Ceil( Log2( count ) )` for at least one value.
 func bitCount(forValuesBelow count: Int) -> Int { count > 1 ? Int.bitWidth - (count - 1).leadingZeroBitCount : 0 }
 
 /// `pred_weight_table()` of HEVC: clause 7.3.6.3.
 public struct HEVCPredictionWeights: Hashable, Sendable {
-    /// A factor and an offset, as differences from those without a table.
+    /// A factor and an offset, as differences from the values without a table.
     public struct Weight: Hashable, Sendable {
         /// `delta_luma_weight_lX` or `delta_chroma_weight_lX`, -128...127.
         public var deltaWeight: Int32 = 0
         /// `luma_offset_lX`, -128...127, or `delta_chroma_offset_lX`, -512...508.
         public var offset: Int32 = 0
 
-        /// Makes a weight that changes nothing.
+        /// Makes a weight without effect.
         public init() {}
     }
 
@@ -243,7 +243,7 @@ public struct HEVCPredictionWeights: Hashable, Sendable {
         _ visitor: inout some SyntaxVisitor
     ) throws(BitstreamError) {
         try visitor.resize("luma_weight_\(list)_flag", &entries, to: count, with: Entry())
-        // The condition on the picture order count holds in a stream of one layer: nothing refers to itself.
+        // The condition on the picture order count always holds in a single-layer stream: no picture refers to itself.
         for index in entries.indices {
             try visitor.presence("luma_weight_\(list)_flag[\(index)]", of: &entries[index].luma, Weight())
         }

@@ -2,8 +2,8 @@
 
 /// An HEVC slice segment header of the base layer: clause 7.3.6.1.
 ///
-/// Properties carry the names of the specification and hold the coded values. Values out of range, or that contradict
-/// another element, are refused when the header is written.
+/// Property names are those of the specification; properties hold the coded values. Values that are out of range, or
+/// contradict another element, are rejected when the header is written.
 public struct HEVCSliceSegmentHeader: Hashable, Sendable {
     /// `slice_type`: HEVC table 7-7.
     public enum Kind: UInt32, Sendable, Hashable, CaseIterable {
@@ -17,31 +17,31 @@ public struct HEVCSliceSegmentHeader: Hashable, Sendable {
 
     /// The header of the NAL unit.
     public var header = HEVCNALUnitHeader(nalUnitType: .trailing)
-    /// `no_output_of_prior_pics_flag`, of pictures where decoding can start.
+    /// `no_output_of_prior_pics_flag`, for pictures at which decoding can start.
     public var noOutputOfPriorPicsFlag = false
     /// `slice_pic_parameter_set_id`, 0...63.
     public var slicePicParameterSetId: UInt32 = 0
-    /// `dependent_slice_segment_flag`: most of the header is that of the slice before.
+    /// `dependent_slice_segment_flag`: whether most of the header is that of the preceding slice segment.
     public var dependentSliceSegmentFlag = false
     /// `slice_segment_address`: the first coding tree block; zero is the first of the picture
     /// (`first_slice_segment_in_pic_flag`).
     public var sliceSegmentAddress: UInt32 = 0
-    /// What a slice segment has that depends on none; nil for one that does.
+    /// The elements of an independent slice segment; nil for a dependent one.
     public var slice: HEVCSliceHeader? = HEVCSliceHeader()
     /// `entry_point_offset_minus1` and the length of its numbers, with tiles or wavefronts.
     public var entryPoints = HEVCEntryPoints()
     /// `slice_segment_header_extension_data_byte`, at most 256.
     public var extensionData: [UInt8] = []
 
-    /// Makes the header of an I slice that nothing refers to.
+    /// Makes the header of an I slice of a non-reference picture.
     public init() {}
 
-    /// Reads a header; what follows it in the slice is left alone.
+    /// Parses a header; the data after it is ignored.
     ///
     /// - Parameters:
-    ///   - nalUnit: a slice segment without start code or length.
-    ///   - sps: the set that the PPS refers to.
-    ///   - pps: the set that the slice refers to.
+    ///   - nalUnit: A slice segment without start code or length.
+    ///   - sps: The SPS that the PPS refers to.
+    ///   - pps: The PPS that the slice refers to.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(
         nalUnit: some Collection<UInt8>,
@@ -54,10 +54,10 @@ public struct HEVCSliceSegmentHeader: Hashable, Sendable {
         try visit(&reader, sps: sps, pps: pps)
     }
 
-    /// Writes the header, for a driver that appends the slice's data.
+    /// Serializes the header, for a driver that appends the slice data.
     ///
-    /// - Returns: the header of the NAL unit and the slice segment header with its alignment, without emulation
-    ///   prevention, and how many of the bits of these bytes they take, which is all.
+    /// - Returns: The NAL unit header and the slice segment header with its alignment, without emulation prevention,
+    ///   and the number of bits that they occupy in these bytes, which is all of them.
     /// - Throws: `BitstreamError` at the first element that is out of range or contradicts another.
     public func written(
         sps: HEVCSequenceParameterSet,
@@ -131,18 +131,18 @@ public struct HEVCSliceSegmentHeader: Hashable, Sendable {
     }
 }
 
-/// `num_entry_point_offsets` and what follows it.
+/// `num_entry_point_offsets` and the elements after it.
 public struct HEVCEntryPoints: Hashable, Sendable {
-    /// `offset_len_minus1`, 0...31, where there are offsets.
+    /// `offset_len_minus1`, 0...31, if there are offsets.
     public var offsetLenMinus1: UInt32 = 0
-    /// `entry_point_offset_minus1`; at most as many as coding tree blocks fit into a picture's height.
+    /// `entry_point_offset_minus1`; at most as many as the number of coding tree blocks in the height of a picture.
     public var offsetsMinus1: [UInt32] = []
 
-    /// Makes no entry point beyond the first.
+    /// Makes a list without entry points after the first.
     public init() {}
 
     mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
-        // HEVC 7.4.7.1: 440 with tiles and wavefronts of the highest level; at most a row of blocks for each.
+        // HEVC 7.4.7.1: 440 with tiles and wavefronts of the highest level; at most one per row of blocks.
         try visitor.ueCount("num_entry_point_offsets", of: &offsetsMinus1, in: 0...4096, with: 0)
         guard !offsetsMinus1.isEmpty else { return try visitor.infer("offset_len_minus1", &offsetLenMinus1, 0) }
         try visitor.ue("offset_len_minus1", &offsetLenMinus1, in: 0...31)
@@ -154,7 +154,7 @@ public struct HEVCEntryPoints: Hashable, Sendable {
 }
 
 extension HEVCSequenceParameterSet {
-    /// `PicSizeInCtbsY`: how many coding tree blocks a picture has.
+    /// `PicSizeInCtbsY`: the number of coding tree blocks of a picture.
     public var ctbCount: Int {
         let size = 1 << ctbLog2Size
         return ((codedSize.width + size - 1) / size) * ((codedSize.height + size - 1) / size)

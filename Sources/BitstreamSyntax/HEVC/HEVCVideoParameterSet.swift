@@ -2,14 +2,14 @@
 
 /// A video parameter set of HEVC: clause 7.3.2.1.
 ///
-/// Properties carry the names of the specification and hold the coded values. Values out of range are refused when the
-/// set is written.
+/// Property names are those of the specification; properties hold the coded values. Values out of range are rejected
+/// when the set is written.
 public struct HEVCVideoParameterSet: Hashable, Sendable {
-    /// A hypothetical reference decoder and the layer set that it is for.
+    /// A hypothetical reference decoder and its layer set.
     public struct LayerSetDecoder: Hashable, Sendable {
         /// `hrd_layer_set_idx`, at most the index of the last layer set.
         public var hrdLayerSetIdx: UInt32 = 0
-        /// The decoder; the first has a common part of its own.
+        /// The decoder; the first one contains a common part.
         public var decoder = HEVCReferenceDecoder()
 
         /// Makes a decoder without schedules for the first layer set.
@@ -28,43 +28,43 @@ public struct HEVCVideoParameterSet: Hashable, Sendable {
     public var vpsMaxLayersMinus1: UInt32 = 0
     /// `vps_max_sub_layers_minus1`, 0...6.
     public var vpsMaxSubLayersMinus1: UInt32 = 0
-    /// `vps_temporal_id_nesting_flag`; must be true with one sub-layer.
+    /// `vps_temporal_id_nesting_flag`; must be true if there is one sub-layer.
     public var vpsTemporalIdNestingFlag = true
-    /// Profile, tier and level.
+    /// The profile, tier and level.
     public var profileTierLevel = HEVCProfileTierLevel()
-    /// The decoded picture buffer of each sub-layer, or of the highest one alone.
+    /// The decoded picture buffer of each sub-layer, or only of the highest one.
     public var subLayerOrdering = HEVCSubLayerOrdering()
     /// `vps_max_layer_id`, 0...62.
     public var vpsMaxLayerId: UInt32 = 0
     /// The layer sets after the first, at most 1023: bit j of a number is `layer_id_included_flag[ i ][ j ]`.
     public var layerSets: [UInt64] = []
-    /// The clock, where `vps_timing_info_present_flag` is one.
+    /// The clock, if `vps_timing_info_present_flag` is one.
     public var timing: HEVCTiming?
     /// The hypothetical reference decoders, at most one more than ``layerSets``; none without a clock.
     public var decoders: [LayerSetDecoder] = []
-    /// The extension, not understood, where `vps_extension_flag` is one.
+    /// The extension, which is not parsed, if `vps_extension_flag` is one.
     public var extensionData: RawBits?
 
-    /// Makes a set of profile Main, level 1, with one layer.
+    /// Makes a set of the Main profile, level 1, with one layer.
     public init() {}
 
-    /// Reads a set.
+    /// Parses a parameter set.
     ///
-    /// - Parameter nalUnit: a whole NAL unit without start code or length; zero bytes after its end are ignored.
+    /// - Parameter nalUnit: A complete NAL unit without start code or length; zero bytes after its end are ignored.
     /// - Throws: `BitstreamError` at the first element that is out of range or missing.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
         try read(nalUnit)
     }
 
-    /// Writes the set.
+    /// Serializes the parameter set.
     ///
-    /// - Returns: a NAL unit without start code or length, for a set that was read the same bytes.
+    /// - Returns: A NAL unit without start code or length; for a set that was parsed, the original bytes.
     /// - Throws: `BitstreamError` at the first element that is out of range or contradicts another.
     public func nalUnit() throws(BitstreamError) -> [UInt8] { try written() }
 
-    /// The elements in the order of the bitstream, for debugging.
+    /// Returns the elements in bitstream order, for debugging.
     ///
-    /// - Throws: what ``nalUnit()`` throws.
+    /// - Throws: The errors of ``nalUnit()``.
     public func trace() throws(BitstreamError) -> [SyntaxElement] { try traced() }
 }
 

@@ -2,11 +2,11 @@
 
 /// The clock of a VPS or of the VUI of an SPS.
 public struct HEVCTiming: Hashable, Sendable {
-    /// `num_units_in_tick`: units of the clock in a tick, which is the time of a picture; must not be zero.
+    /// `num_units_in_tick`: the number of clock units in a tick, which is the duration of a picture; must not be zero.
     public var numUnitsInTick: UInt32
-    /// `time_scale`: units of the clock in a second; must not be zero.
+    /// `time_scale`: the number of clock units in a second; must not be zero.
     public var timeScale: UInt32
-    /// `num_ticks_poc_diff_one_minus1`, 0...2^32-2, where `poc_proportional_to_timing_flag` is one.
+    /// `num_ticks_poc_diff_one_minus1`, 0...2^32-2, if `poc_proportional_to_timing_flag` is one.
     public var numTicksPocDiffOneMinus1: UInt32?
 
     /// Makes the timing of a clock.
@@ -16,7 +16,7 @@ public struct HEVCTiming: Hashable, Sendable {
         self.numTicksPocDiffOneMinus1 = numTicksPocDiffOneMinus1
     }
 
-    /// Pictures per second; nil if a number is zero.
+    /// The picture rate in pictures per second; nil if a number is zero.
     public var frameRate: PositiveRatio? { PositiveRatio(Int(timeScale), Int(numUnitsInTick)) }
 
     mutating func visit(_ visitor: inout some SyntaxVisitor, prefix: String) throws(BitstreamError) {
@@ -51,7 +51,7 @@ public struct HEVCVideoUsability: Hashable, Sendable {
         /// `log2_max_mv_length_vertical`, 0...16, in quarter samples.
         public var log2MaxMvLengthVertical: UInt32 = 15
 
-        /// Makes the restriction that is inferred where none is coded.
+        /// Makes the restriction that is inferred if none is coded.
         public init() {}
 
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
@@ -66,27 +66,27 @@ public struct HEVCVideoUsability: Hashable, Sendable {
         }
     }
 
-    /// Aspect ratio, overscan, range, colour, location of chroma.
+    /// The aspect ratio, overscan, range, colour description and chroma location.
     public var signal = VideoSignal()
     /// `neutral_chroma_indication_flag`.
     public var neutralChromaIndicationFlag = false
-    /// `field_seq_flag`: pictures are fields.
+    /// `field_seq_flag`: whether pictures are fields.
     public var fieldSeqFlag = false
     /// `frame_field_info_present_flag`.
     public var frameFieldInfoPresentFlag = false
-    /// The window, in chroma samples, where `default_display_window_flag` is one.
+    /// The window, in chroma samples, if `default_display_window_flag` is one.
     public var defaultDisplayWindow: WindowOffsets?
-    /// The clock, where `vui_timing_info_present_flag` is one.
+    /// The clock, if `vui_timing_info_present_flag` is one.
     public var timing: HEVCTiming?
-    /// The hypothetical reference decoder, where `vui_hrd_parameters_present_flag` is one, which needs a clock.
+    /// The hypothetical reference decoder, if `vui_hrd_parameters_present_flag` is one, which requires a clock.
     public var hrd: HEVCReferenceDecoder?
-    /// Limits, where `bitstream_restriction_flag` is one.
+    /// Limits, if `bitstream_restriction_flag` is one.
     public var bitstreamRestriction: BitstreamRestriction?
 
-    /// Makes a VUI that says nothing.
+    /// Makes a VUI without any information.
     public init() {}
 
-    /// Visits the elements; `size` is that of the picture in chroma samples.
+    /// Visits the elements; `size` is the picture size in chroma samples.
     // HEVC E.2.1
     mutating func visit(
         _ visitor: inout some SyntaxVisitor,

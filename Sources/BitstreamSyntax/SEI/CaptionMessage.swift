@@ -2,7 +2,7 @@
 
 /// Closed captions as user data registered by ITU-T T.35 (H.264 D.1.6): ATSC A/53 part 4, 6.2.3.
 public enum CaptionMessage {
-    /// `cc_count` has five bits; what is beyond goes into another message.
+    /// `cc_count` has five bits; further triplets are put into another message.
     private static let maximumCount = 31
     private static let tripletSize = 3
     /// `process_cc_data_flag` and the reserved bit before it.
@@ -11,11 +11,11 @@ public enum CaptionMessage {
     /// for `cc_data`.
     private static let prefix: [UInt8] = [0xB5, 0x00, 0x31] + Array("GA94".utf8) + [0x03]
 
-    /// The messages of one picture.
+    /// Returns the messages of one picture.
     ///
-    /// - Parameter triplets: `cc_data` in groups of three bytes: flags and `cc_type`, two bytes of data. An incomplete
-    ///   last one is left out.
-    /// - Returns: none if there are no triplets, else one for each 31 of them.
+    /// - Parameter triplets: `cc_data` in groups of three bytes: flags and `cc_type`, then two data bytes. An
+    ///   incomplete last group is omitted.
+    /// - Returns: One message for each 31 triplets; none if there are no triplets.
     public static func messages(_ triplets: [UInt8]) -> [SEIMessage] {
         let end = triplets.count - triplets.count % tripletSize
         let size = maximumCount * tripletSize

@@ -4,23 +4,23 @@
 public struct H264BufferingPeriod: Hashable, Sendable {
     /// `seq_parameter_set_id`, 0...31.
     public var seqParameterSetId: UInt32 = 0
-    /// One for each schedule of the HRD for all NAL units; none without it.
+    /// The delays of each schedule of the HRD for all NAL units; none without that HRD.
     public var nal: [InitialRemovalDelay] = []
-    /// One for each schedule of the HRD for VCL NAL units; none without it.
+    /// The delays of each schedule of the HRD for VCL NAL units; none without that HRD.
     public var vcl: [InitialRemovalDelay] = []
 
     /// Makes a message without delays.
     public init() {}
 
-    /// Writes the message.
+    /// Serializes the message.
     ///
-    /// - Parameter sps: The set that is activated; its HRDs say how many delays there are, and how long they are coded.
-    /// - Throws: `BitstreamError` if they do not fit.
+    /// - Parameter sps: The activated SPS; its HRDs define the number of delays and their coded length.
+    /// - Throws: `BitstreamError` if they do not match.
     public func message(for sps: H264SequenceParameterSet) throws(BitstreamError) -> SEIMessage {
         try Coding(period: self, sps: sps).message(.bufferingPeriod)
     }
 
-    /// Reads the payload of a message.
+    /// Parses the payload of a message.
     public init(payload: [UInt8], for sps: H264SequenceParameterSet) throws(BitstreamError) {
         var coding = Coding(period: Self(), sps: sps)
         try coding.read(payload)
@@ -52,27 +52,27 @@ public struct H264BufferingPeriod: Hashable, Sendable {
     }
 }
 
-/// Picture timing of H.264: clauses D.1.3 and D.2.3. Clock timestamps are not written and not kept.
+/// Picture timing of H.264: clauses D.1.3 and D.2.3. Clock timestamps are neither written nor preserved.
 public struct H264PictureTiming: Hashable, Sendable {
     /// `cpb_removal_delay` in ticks since the picture with the last buffering period; coded with an HRD only.
     public var cpbRemovalDelay: UInt32 = 0
     /// `dpb_output_delay` in ticks from the removal to the output; coded with an HRD only.
     public var dpbOutputDelay: UInt32 = 0
-    /// `pic_struct`, 0...8: a frame is 0; table D-1. Coded where the VUI says so.
+    /// `pic_struct`, 0...8: 0 for a frame; table D-1. Coded if the VUI requires it.
     public var picStruct: UInt32 = 0
 
     /// Makes the timing of a frame without delay.
     public init() {}
 
-    /// Writes the message.
+    /// Serializes the message.
     ///
-    /// - Parameter sps: The active set; its VUI says what is coded.
+    /// - Parameter sps: The active SPS; its VUI defines which elements are coded.
     /// - Throws: `BitstreamError` if a delay does not fit.
     public func message(for sps: H264SequenceParameterSet) throws(BitstreamError) -> SEIMessage {
         try Coding(timing: self, sps: sps).message(.pictureTiming)
     }
 
-    /// Reads the payload of a message.
+    /// Parses the payload of a message.
     public init(payload: [UInt8], for sps: H264SequenceParameterSet) throws(BitstreamError) {
         var coding = Coding(timing: Self(), sps: sps)
         try coding.read(payload)
@@ -107,31 +107,32 @@ public struct H264PictureTiming: Hashable, Sendable {
     }
 }
 
-/// Recovery point of H.264: clauses D.1.8 and D.2.8. Decoding can start here, with right pictures from a later one on.
+/// Recovery point of H.264: clauses D.1.8 and D.2.8. Decoding can start here, with correct pictures from a later one
+/// on.
 public struct H264RecoveryPoint: Hashable, Sendable, SEIPayload {
-    /// `recovery_frame_cnt`: how far in `frame_num` the first right picture in output order is, 0...65535.
+    /// `recovery_frame_cnt`: the distance in `frame_num` to the first correct picture in output order, 0...65535.
     public var recoveryFrameCnt: UInt32
-    /// `exact_match_flag`: whether pictures from there on are exactly those of decoding from the start.
+    /// `exact_match_flag`: whether pictures from there on exactly match those of decoding from the start.
     public var exactMatchFlag: Bool
-    /// `broken_link_flag`: whether pictures before may be wrong since the stream was cut.
+    /// `broken_link_flag`: whether earlier pictures may be wrong because the stream was cut.
     public var brokenLinkFlag: Bool
     /// `changing_slice_group_idc`, 0...2.
     public var changingSliceGroupIdc: UInt32 = 0
 
-    /// Makes a point.
+    /// Makes a recovery point.
     public init(recoveryFrameCnt: UInt32 = 0, exactMatchFlag: Bool = true, brokenLinkFlag: Bool = false) {
         self.recoveryFrameCnt = recoveryFrameCnt
         self.exactMatchFlag = exactMatchFlag
         self.brokenLinkFlag = brokenLinkFlag
     }
 
-    /// Reads the payload of a message.
+    /// Parses the payload of a message.
     public init(payload: [UInt8]) throws(BitstreamError) {
         self.init()
         try read(payload)
     }
 
-    /// Writes the message.
+    /// Serializes the message.
     ///
     /// - Throws: `BitstreamError` if a number is out of range.
     public func message() throws(BitstreamError) -> SEIMessage { try message(.recoveryPoint) }

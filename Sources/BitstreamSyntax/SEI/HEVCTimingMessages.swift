@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Buffering period of HEVC: clauses D.2.2 and D.3.2, for streams without decoding units and without parameters for the
-/// case that leading pictures are skipped.
+/// Buffering period of HEVC: clauses D.2.2 and D.3.2, for streams without decoding units and without parameters for
+/// skipped leading pictures.
 public struct HEVCBufferingPeriod: Hashable, Sendable {
     /// `bp_seq_parameter_set_id`, 0...15.
     public var bpSeqParameterSetId: UInt32 = 0
     /// `concatenation_flag`.
     public var concatenationFlag = false
-    /// `au_cpb_removal_delay_delta_minus1`, which has a meaning where streams are joined.
+    /// `au_cpb_removal_delay_delta_minus1`, which is used where streams are concatenated.
     public var auCpbRemovalDelayDeltaMinus1: UInt32 = 0
-    /// One for each schedule of the HRD for all NAL units; none without it.
+    /// The delays of each schedule of the HRD for all NAL units; none without that HRD.
     public var nal: [InitialRemovalDelay] = []
-    /// One for each schedule of the HRD for VCL NAL units; none without it.
+    /// The delays of each schedule of the HRD for VCL NAL units; none without that HRD.
     public var vcl: [InitialRemovalDelay] = []
 
     /// Makes a message without delays.
     public init() {}
 
-    /// Writes the message.
+    /// Serializes the message.
     ///
-    /// - Parameter sps: The set that is activated; its HRD says how many delays there are, and how long they are coded.
-    /// - Throws: `BitstreamError` if they do not fit, or the HRD has decoding units.
+    /// - Parameter sps: The activated SPS; its HRD defines the number of delays and their coded length.
+    /// - Throws: `BitstreamError` if they do not match, or if the HRD has decoding units.
     public func message(for sps: HEVCSequenceParameterSet) throws(BitstreamError) -> SEIMessage {
         try Coding(period: self, sps: sps).message(.bufferingPeriod)
     }
 
-    /// Reads the payload of a message.
+    /// Parses the payload of a message.
     public init(payload: [UInt8], for sps: HEVCSequenceParameterSet) throws(BitstreamError) {
         var coding = Coding(period: Self(), sps: sps)
         try coding.read(payload)
@@ -65,11 +65,11 @@ public struct HEVCBufferingPeriod: Hashable, Sendable {
 
 /// Picture timing of HEVC: clauses D.2.3 and D.3.3, for streams without decoding units.
 public struct HEVCPictureTiming: Hashable, Sendable {
-    /// `pic_struct`, 0...12: a frame is 0; table D.2. Coded where the VUI says so.
+    /// `pic_struct`, 0...12: 0 for a frame; table D.2. Coded if the VUI requires it.
     public var picStruct: UInt32 = 0
-    /// `source_scan_type`, 0...2: progressive is 1. Coded where the VUI says so.
+    /// `source_scan_type`, 0...2: 1 for progressive. Coded if the VUI requires it.
     public var sourceScanType: UInt32 = 0
-    /// `duplicate_flag`. Coded where the VUI says so.
+    /// `duplicate_flag`. Coded if the VUI requires it.
     public var duplicateFlag = false
     /// `au_cpb_removal_delay_minus1` in ticks since the picture with the last buffering period; coded with an HRD only.
     public var auCpbRemovalDelayMinus1: UInt32 = 0
@@ -79,15 +79,15 @@ public struct HEVCPictureTiming: Hashable, Sendable {
     /// Makes the timing of a frame without delay.
     public init() {}
 
-    /// Writes the message.
+    /// Serializes the message.
     ///
-    /// - Parameter sps: The active set; its VUI says what is coded.
+    /// - Parameter sps: The active SPS; its VUI defines which elements are coded.
     /// - Throws: `BitstreamError` if a delay does not fit, or the HRD has decoding units.
     public func message(for sps: HEVCSequenceParameterSet) throws(BitstreamError) -> SEIMessage {
         try Coding(timing: self, sps: sps).message(.pictureTiming)
     }
 
-    /// Reads the payload of a message.
+    /// Parses the payload of a message.
     public init(payload: [UInt8], for sps: HEVCSequenceParameterSet) throws(BitstreamError) {
         var coding = Coding(timing: Self(), sps: sps)
         try coding.read(payload)
@@ -123,29 +123,29 @@ public struct HEVCPictureTiming: Hashable, Sendable {
     }
 }
 
-/// Recovery point of HEVC: clauses D.2.8 and D.3.8. Decoding can start here, with right pictures from a later one on.
+/// Recovery point of HEVC: clauses D.2.8 and D.3.8. Decoding can start here, with correct pictures from a later one on.
 public struct HEVCRecoveryPoint: Hashable, Sendable, SEIPayload {
-    /// `recovery_poc_cnt`: how far in picture order count the first right picture is, -32768...32767.
+    /// `recovery_poc_cnt`: the distance in picture order count to the first correct picture, -32768...32767.
     public var recoveryPocCnt: Int32
-    /// `exact_match_flag`: whether pictures from there on are exactly those of decoding from the start.
+    /// `exact_match_flag`: whether pictures from there on exactly match those of decoding from the start.
     public var exactMatchFlag: Bool
-    /// `broken_link_flag`: whether pictures before may be wrong since the stream was cut.
+    /// `broken_link_flag`: whether earlier pictures may be wrong because the stream was cut.
     public var brokenLinkFlag: Bool
 
-    /// Makes a point.
+    /// Makes a recovery point.
     public init(recoveryPocCnt: Int32 = 0, exactMatchFlag: Bool = true, brokenLinkFlag: Bool = false) {
         self.recoveryPocCnt = recoveryPocCnt
         self.exactMatchFlag = exactMatchFlag
         self.brokenLinkFlag = brokenLinkFlag
     }
 
-    /// Reads the payload of a message.
+    /// Parses the payload of a message.
     public init(payload: [UInt8]) throws(BitstreamError) {
         self.init()
         try read(payload)
     }
 
-    /// Writes the message.
+    /// Serializes the message.
     ///
     /// - Throws: `BitstreamError` if a number is out of range.
     public func message() throws(BitstreamError) -> SEIMessage { try message(.recoveryPoint) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How long a picture with a buffering period waits in the coded picture buffer by one delivery schedule, in units of
-/// 1/90000 s: H.264 D.2.2, HEVC D.3.2.
+/// The time that a picture with a buffering period spends in the coded picture buffer for one delivery schedule, in
+/// units of 1/90000 s: H.264 D.2.2, HEVC D.3.2.
 public struct InitialRemovalDelay: Hashable, Sendable {
     /// `initial_cpb_removal_delay`, above 0.
     public var delay: UInt32
@@ -16,12 +16,12 @@ public struct InitialRemovalDelay: Hashable, Sendable {
 }
 
 extension SyntaxVisitor {
-    /// The delays and offsets of one kind of NAL units, in turn.
+    /// Visits the delays and offsets of one kind of NAL units, alternating.
     ///
     /// - Parameters:
-    ///   - names: of delays and of offsets.
-    ///   - count: one for each schedule.
-    ///   - bits: how long each is coded.
+    ///   - names: The names of the delays and of the offsets.
+    ///   - count: The number of schedules.
+    ///   - bits: The coded length of each value.
     mutating func removalDelays(
         _ names: (delay: String, offset: String),
         _ delays: inout [InitialRemovalDelay],

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One message of supplemental enhancement information: H.264 7.3.2.3.1, HEVC 7.3.5.
+/// A supplemental enhancement information (SEI) message: H.264 7.3.2.3.1, HEVC 7.3.5.
 public struct SEIMessage: Hashable, Sendable {
-    /// `payloadType`: which message it is; H.264 annex D.
+    /// `payloadType`: the type of the message; H.264 annex D.
     public struct PayloadType: RawRepresentable, Hashable, Sendable {
         /// The number in the bitstream.
         public var rawValue: UInt32
-        /// Names the type with this number.
+        /// Makes the type with the given number.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// Buffering period.
@@ -25,9 +25,9 @@ public struct SEIMessage: Hashable, Sendable {
         public static let contentLightLevel = PayloadType(rawValue: 144)
     }
 
-    /// Which message it is.
+    /// The type of the message.
     public var type: PayloadType
-    /// `sei_payload()`, whole bytes.
+    /// `sei_payload()` in whole bytes.
     public var payload: [UInt8]
 
     /// Makes a message.
@@ -36,13 +36,13 @@ public struct SEIMessage: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// Writes messages into one NAL unit; prefix SEI for HEVC.
+    /// Serializes messages into one NAL unit; prefix SEI for HEVC.
     ///
     /// - Parameters:
-    ///   - messages: In their order.
-    ///   - codec: Which of both it is.
-    ///   - temporalId: `TemporalId` of HEVC, 0...6: that of the access unit (H.265 7.4.2.2). H.264 has none.
-    /// - Returns: a NAL unit without start code or length.
+    ///   - messages: The messages, in order.
+    ///   - codec: The codec.
+    ///   - temporalId: `TemporalId` of HEVC, 0...6: that of the access unit (H.265 7.4.2.2). Not used for H.264.
+    /// - Returns: A NAL unit without start code or length.
     public static func nalUnit(_ messages: [SEIMessage], codec: VideoCodec, temporalId: UInt8 = 0) -> [UInt8] {
         var bytes: [UInt8] =
             switch codec {
@@ -55,17 +55,17 @@ public struct SEIMessage: Hashable, Sendable {
         return EmulationPrevention.added(to: bytes + [0x80])
     }
 
-    /// A number as `ff_byte` for each 255 in it, and the rest.
+    /// Returns a number as one `ff_byte` for each 255 in it, followed by the remainder.
     private static func coded(_ number: Int) -> [UInt8] {
         Array(repeating: 0xFF, count: number / 255) + [UInt8(number % 255)]
     }
 
-    /// Reads the messages of a NAL unit.
+    /// Parses the messages of a NAL unit.
     ///
     /// - Parameters:
-    ///   - nalUnit: SEI of H.264, or prefix or suffix SEI of HEVC, without start code or length.
-    ///   - codec: Which of both it is.
-    /// - Throws: `BitstreamError` if a message is longer than the unit.
+    ///   - nalUnit: An SEI NAL unit of H.264, or a prefix or suffix SEI NAL unit of HEVC, without start code or length.
+    ///   - codec: The codec.
+    /// - Throws: `BitstreamError` if a message exceeds the unit.
     public static func messages(
         in nalUnit: some Collection<UInt8>,
         codec: VideoCodec
@@ -102,14 +102,14 @@ public struct SEIMessage: Hashable, Sendable {
     }
 }
 
-/// The payload of a message whose elements are described in order.
+/// An SEI payload whose elements are described in order.
 protocol SEIPayload {
     /// Visits every element in the order of the syntax table.
     mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError)
 }
 
 extension SEIPayload {
-    /// The elements as whole bytes, with `bit_equal_to_one` and zeros behind them where they end within one.
+    /// Returns the elements as whole bytes, with `bit_equal_to_one` and zeros after them if they end within a byte.
     func message(_ type: SEIMessage.PayloadType) throws(BitstreamError) -> SEIMessage {
         var writer = SyntaxWriter()
         var copy = self
@@ -118,7 +118,7 @@ extension SEIPayload {
         return SEIMessage(type: type, payload: writer.writer.bytes)
     }
 
-    /// Reads the elements; what follows them is left alone.
+    /// Parses the elements; the data after them is ignored.
     mutating func read(_ payload: [UInt8]) throws(BitstreamError) {
         var reader = SyntaxReader(BitReader(payload))
         try visit(&reader)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Fills a syntax structure from bits.
+/// Parses a syntax structure from bits.
 struct SyntaxReader: SyntaxVisitor {
     private var reader: BitReader
     /// Whether the structure ends with `rbsp_trailing_bits()` rather than with the last bit.

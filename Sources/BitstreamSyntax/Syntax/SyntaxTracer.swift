@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One element of a syntax structure as it stands in the bits, for debugging.
+/// One coded element of a syntax structure, for debugging.
 public struct SyntaxElement: Hashable, Sendable {
     /// The name in the specification, with indices.
     public var name: String
-    /// The first bit, counted from the start of the NAL unit without emulation prevention bytes.
+    /// The position of the first bit, counted from the start of the NAL unit without emulation prevention bytes.
     public var bitPosition: Int
-    /// How many bits the element takes.
+    /// The number of bits of the element.
     public var bitCount: Int
-    /// Its value; that of a flag is 0 or 1.
+    /// The value; 0 or 1 for a flag.
     public var value: Int64
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What can be done with a syntax structure whose elements are described in order: read it, write it, trace it.
+/// An operation on a syntax structure whose elements are described in order: reading, writing or tracing.
 ///
-/// A structure describes itself once, in its `visit` function, with each element's name in the specification, its coding
-/// and its range. Elements that are conditional on others are visited under the same conditions as in the syntax table;
-/// `infer` stands where the semantics give an absent element its value. Names are evaluated only where needed.
+/// A structure describes itself once, in its `visit` function, with each element's name in the specification, its
+/// coding and its range. Conditional elements are visited under the same conditions as in the syntax table; `infer` is
+/// called where the semantics define the value of an absent element. Names are evaluated only if needed.
 protocol SyntaxVisitor {
     /// The position of the next element, in bits.
     var bitPosition: Int { get }
@@ -31,14 +31,14 @@ protocol SyntaxVisitor {
         in range: ClosedRange<Int32>
     ) throws(BitstreamError)
 
-    /// The element is absent here and has this value; a writer refuses any other, which would be lost.
+    /// An element that is absent and has this value; a writer rejects any other value, which would be lost.
     mutating func infer<Value: BinaryInteger>(
         _ name: @autoclosure () -> String,
         _ value: inout Value,
         _ inferred: Value
     ) throws(BitstreamError)
 
-    /// Brings `array` to `count` elements when reading; when writing, refuses any other count.
+    /// Resizes `array` to `count` elements when reading; when writing, rejects any other count.
     mutating func resize<Element>(
         _ name: @autoclosure () -> String,
         _ array: inout [Element],
@@ -46,7 +46,7 @@ protocol SyntaxVisitor {
         with element: Element
     ) throws(BitstreamError)
 
-    /// Makes `array` hold at least `count` elements when reading; when writing, refuses a shorter one.
+    /// Extends `array` to at least `count` elements when reading; when writing, rejects a shorter one.
     mutating func grow<Element>(
         _ name: @autoclosure () -> String,
         _ array: inout [Element],
@@ -54,40 +54,40 @@ protocol SyntaxVisitor {
         with element: Element
     ) throws(BitstreamError)
 
-    /// A part that is present when `more_rbsp_data()`, or in a structure without trailing bits when any bits are left.
+    /// A part that is present if `more_rbsp_data()`, or in a structure without trailing bits if any bits are left.
     mutating func presentIfMoreData<Part>(_ part: inout Part?, _ initial: @autoclosure () -> Part)
 
-    /// Everything up to the trailing bits or the end, not understood and kept.
+    /// All bits up to the trailing bits or the end, preserved without parsing.
     mutating func remainder(_ name: @autoclosure () -> String, _ bits: inout RawBits) throws(BitstreamError)
 
-    /// `rbsp_trailing_bits()`, after which nothing follows.
+    /// `rbsp_trailing_bits()`, which must be the last element.
     mutating func trailingBits() throws(BitstreamError)
 }
 
 extension SyntaxVisitor {
-    /// `u(n)` with every value allowed.
+    /// `u(n)` without a restriction of the value.
     mutating func u(_ name: @autoclosure () -> String, bits: Int, _ value: inout UInt32) throws(BitstreamError) {
         try u(name(), bits: bits, &value, in: 0...(.max >> UInt32(32 - bits)))
     }
 
-    /// `ue(v)` with every value that has a code allowed.
+    /// `ue(v)` without a restriction of the value.
     mutating func ue(_ name: @autoclosure () -> String, _ value: inout UInt32) throws(BitstreamError) {
         try ue(name(), &value, in: 0...(.max - 1))
     }
 
-    /// `se(v)` with every value that has a code allowed.
+    /// `se(v)` without a restriction of the value.
     mutating func se(_ name: @autoclosure () -> String, _ value: inout Int32) throws(BitstreamError) {
         try se(name(), &value, in: (.min + 1)...(.max))
     }
 
-    /// `u(1)` for a truth value.
+    /// `u(1)` for a Boolean value.
     mutating func flag(_ name: @autoclosure () -> String, _ value: inout Bool) throws(BitstreamError) {
         var bit: UInt32 = value ? 1 : 0
         try u(name(), bits: 1, &bit)
         value = bit == 1
     }
 
-    /// A flag that says whether `part` follows.
+    /// A flag for the presence of `part`.
     mutating func presence<Part>(
         _ name: @autoclosure () -> String,
         of part: inout Part?,
@@ -98,13 +98,13 @@ extension SyntaxVisitor {
         part = isPresent ? part ?? initial() : nil
     }
 
-    /// `u(n)` for a bit pattern that has one value only.
+    /// `u(n)` for a bit pattern with a single allowed value.
     mutating func fixed(_ name: @autoclosure () -> String, bits: Int, _ value: UInt32) throws(BitstreamError) {
         var value = value
         try u(name(), bits: bits, &value, in: value...value)
     }
 
-    /// `ue(v)` for the number of elements of `array`, less `offset`; reading brings the array to that size.
+    /// `ue(v)` for the number of elements of `array`, less `offset`; reading resizes the array.
     mutating func ueCount<Element>(
         _ name: @autoclosure () -> String,
         of array: inout [Element],
@@ -131,7 +131,7 @@ extension SyntaxVisitor {
         }
     }
 
-    /// `u(1)` for each of `count` bits without a meaning; bits that are all zero are an empty string.
+    /// `u(1)` for each of `count` bits without a meaning; if all bits are zero, the bit string is empty.
     mutating func reservedBits(
         _ name: @autoclosure () -> String,
         _ bits: inout RawBits,
@@ -154,7 +154,7 @@ extension SyntaxVisitor {
         value = ChromaFormat(rawValue: number) ?? value
     }
 
-    /// A flag that is absent here and has this value.
+    /// A flag that is absent and has this value.
     mutating func infer(
         _ name: @autoclosure () -> String,
         _ value: inout Bool,
@@ -165,7 +165,7 @@ extension SyntaxVisitor {
         value = bit == 1
     }
 
-    /// A part whose presence flag is absent here, so that the part is too.
+    /// A part that is absent because its presence flag is absent.
     mutating func inferAbsent<Part>(
         _ name: @autoclosure () -> String,
         _ part: inout Part?
@@ -175,7 +175,7 @@ extension SyntaxVisitor {
         part = nil
     }
 
-    /// A part that is always present here: reading makes it, a writer refuses to do without.
+    /// A part that is always present: reading creates it, and writing requires it.
     mutating func required<Part>(
         _ name: @autoclosure () -> String,
         _ part: inout Part?,
@@ -186,7 +186,7 @@ extension SyntaxVisitor {
         part = parts.first
     }
 
-    /// Checks a value, such as a variable that is derived from elements already visited.
+    /// Checks a value, such as a variable that is derived from earlier elements.
     func check<Value: BinaryInteger>(
         _ name: @autoclosure () -> String,
         _ value: Value,
@@ -198,20 +198,20 @@ extension SyntaxVisitor {
     }
 }
 
-/// A NAL unit whose elements, header and trailing bits included, are described by `visit`.
+/// A NAL unit whose elements, including header and trailing bits, are described by `visit`.
 protocol SyntaxStructure {
     /// Visits every element in the order of the syntax table.
     mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError)
 }
 
 extension SyntaxStructure {
-    /// Reads the elements from a NAL unit without start code or length; zero bytes after its end are ignored.
+    /// Parses the elements of a NAL unit without start code or length; zero bytes after its end are ignored.
     mutating func read(_ nalUnit: some Collection<UInt8>) throws(BitstreamError) {
         var reader = SyntaxReader(BitReader(EmulationPrevention.removed(from: nalUnit)))
         try visit(&reader)
     }
 
-    /// The NAL unit that these elements make.
+    /// Returns the NAL unit with these elements.
     func written() throws(BitstreamError) -> [UInt8] {
         var writer = SyntaxWriter()
         var copy = self
@@ -219,7 +219,7 @@ extension SyntaxStructure {
         return EmulationPrevention.added(to: writer.writer.bytes)
     }
 
-    /// The elements as they stand in the NAL unit that they make.
+    /// Returns the elements as coded in the NAL unit.
     func traced() throws(BitstreamError) -> [SyntaxElement] {
         var tracer = SyntaxTracer(SyntaxWriter())
         var copy = self

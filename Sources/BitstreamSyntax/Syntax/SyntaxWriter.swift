@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Turns a syntax structure into bits.
+/// Serializes a syntax structure.
 struct SyntaxWriter: SyntaxVisitor {
     private(set) var writer = BitWriter()
 

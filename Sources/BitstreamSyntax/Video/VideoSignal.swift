@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The first part of the VUI, which H.264 and HEVC share: how decoded pictures are meant to be shown.
+/// The first part of the VUI, which H.264 and HEVC share: information for displaying decoded pictures.
 public struct VideoSignal: Hashable, Sendable {
     /// `aspect_ratio_idc` and the elements that belong to it.
     public struct AspectRatio: Hashable, Sendable {
-        /// `aspect_ratio_idc`: 1...16 name a ratio of table E-1, 255 says that it is written out, 0 is unspecified.
+        /// `aspect_ratio_idc`: 1...16 select a ratio of table E-1, 255 an explicit one, 0 is unspecified.
         public var aspectRatioIdc: UInt32 = 0
-        /// `sar_width`, 0...65535, coded with idc 255 only.
+        /// `sar_width`, 0...65535, coded with `aspect_ratio_idc` 255 only.
         public var sarWidth: UInt32 = 0
-        /// `sar_height`, 0...65535, coded with idc 255 only.
+        /// `sar_height`, 0...65535, coded with `aspect_ratio_idc` 255 only.
         public var sarHeight: UInt32 = 0
 
         /// Makes an unspecified ratio.
         public init() {}
 
-        /// Makes the ratio of a sample's width to its height, by its number in table E-1 where it has one.
+        /// Makes a sample aspect ratio (width to height), as a number of table E-1 if it has one.
         ///
-        /// - Parameter ratio: terms above 65535 are refused when the set is written.
+        /// - Parameter ratio: The ratio; terms above 65535 are rejected when the set is written.
         public init(_ ratio: PositiveRatio) {
             if let index = Self.table.firstIndex(where: { $0 == (ratio.numerator, ratio.denominator) }) {
                 aspectRatioIdc = UInt32(index + 1)
@@ -27,7 +27,7 @@ public struct VideoSignal: Hashable, Sendable {
             }
         }
 
-        /// A sample's width to its height; nil where it is unspecified.
+        /// The sample aspect ratio (width to height); nil if it is unspecified.
         public var ratio: PositiveRatio? {
             switch aspectRatioIdc {
             case 1...UInt32(Self.table.count):
@@ -61,10 +61,10 @@ public struct VideoSignal: Hashable, Sendable {
         public var videoFormat: UInt32 = 5
         /// `video_full_range_flag`: whether luma uses all values rather than 16...235 (times 2^(depth-8)).
         public var videoFullRangeFlag = false
-        /// The colour description, where it is coded.
+        /// The colour description, if it is coded.
         public var colourDescription: ColourCodePoints?
 
-        /// Makes an unspecified signal of limited range.
+        /// Makes an unspecified signal with limited range.
         public init() {}
 
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
@@ -75,14 +75,14 @@ public struct VideoSignal: Hashable, Sendable {
         }
     }
 
-    /// Where chroma samples lie between luma samples: `chroma_sample_loc_type_*`, 0...5.
+    /// The location of chroma samples relative to luma samples: `chroma_sample_loc_type_*`, 0...5.
     public struct ChromaLocation: Hashable, Sendable {
         /// `chroma_sample_loc_type_top_field`: 0 is left (MPEG-2), 2 is top left (BT.2020).
         public var topField: UInt32 = 0
         /// `chroma_sample_loc_type_bottom_field`; equal to that of the top field for progressive video.
         public var bottomField: UInt32 = 0
 
-        /// Makes the location that is assumed where none is coded.
+        /// Makes the location that is inferred if none is coded.
         public init() {}
 
         mutating func visit(_ visitor: inout some SyntaxVisitor) throws(BitstreamError) {
@@ -91,16 +91,16 @@ public struct VideoSignal: Hashable, Sendable {
         }
     }
 
-    /// The sample aspect ratio, where `aspect_ratio_info_present_flag` is one.
+    /// The sample aspect ratio, if `aspect_ratio_info_present_flag` is one.
     public var aspectRatio: AspectRatio?
-    /// `overscan_appropriate_flag`, where `overscan_info_present_flag` is one.
+    /// `overscan_appropriate_flag`, if `overscan_info_present_flag` is one.
     public var overscanAppropriateFlag: Bool?
-    /// Format, range and colour, where `video_signal_type_present_flag` is one.
+    /// The format, range and colour, if `video_signal_type_present_flag` is one.
     public var signalType: SignalType?
-    /// Location of chroma, where `chroma_loc_info_present_flag` is one.
+    /// The location of chroma samples, if `chroma_loc_info_present_flag` is one.
     public var chromaLocation: ChromaLocation?
 
-    /// Makes a signal about which nothing is said.
+    /// Makes a signal without any information.
     public init() {}
 
     // H.264 E.1.1, HEVC E.2.1

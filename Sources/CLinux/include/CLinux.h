@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Linux calls that Swift's C library module does not show: those behind _GNU_SOURCE and those with variable arguments.
-// Each returns what the call returns and leaves errno alone.
+// Linux calls that Swift's C library module does not export: those behind _GNU_SOURCE and those with variable
+// arguments. Each returns the result of the call and leaves errno unchanged.
 
 #ifndef CLINUX_H
 #define CLINUX_H
@@ -19,18 +19,18 @@ int linux_memfd_create(const char *_Nonnull name);
 /// fcntl(F_ADD_SEALS) with F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL: the size can never change again.
 int linux_seal_size(int fd);
 
-/// The same with F_SEAL_FUTURE_WRITE: mappings that are there stay writable, and nobody can write in any other way, map it
-/// writable or punch holes. Kernels older than 5.1 set the rest alone.
+/// The same with F_SEAL_FUTURE_WRITE: existing mappings stay writable, and no process can write in any other way, map
+/// it writable or punch holes. Kernels older than 5.1 set only the other seals.
 int linux_seal_for_readers(int fd);
 
-/// The bits of fcntl(F_GET_SEALS) that keep a size from changing: F_SEAL_SHRINK | F_SEAL_GROW.
+/// The bits of fcntl(F_GET_SEALS) that prevent a change of the size: F_SEAL_SHRINK | F_SEAL_GROW.
 int linux_seals_of_size(void);
 
 /// fcntl(F_GET_SEALS): a bit mask of F_SEAL_*, or -1.
 int linux_get_seals(int fd);
 
-/// Opens the file of a descriptor once more, for reading only, close-on-exec; -1 where that is not allowed or /proc is not
-/// there.
+/// Opens the file of a descriptor again, for reading only, close-on-exec; -1 if that is not allowed or /proc is not
+/// available.
 int linux_open_again(int fd);
 
 /// pthread_setname_np(3) for the calling thread; the name has at most 15 bytes.
@@ -38,34 +38,34 @@ int linux_name_thread(const char *_Nonnull name);
 
 /// Marks the calling thread with a number, 0 for none, for calls into foreign code that calls back on the same thread.
 ///
-/// @return The mark that it had.
+/// @return The previous mark.
 uintptr_t linux_mark_thread(uintptr_t mark);
 
-/// The mark of the calling thread.
+/// Returns the mark of the calling thread.
 uintptr_t linux_thread_mark(void);
 
-/// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST if there is something under the new name.
+/// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST if the new name exists.
 int linux_rename_without_replacing(const char *_Nonnull from, const char *_Nonnull to);
 
-/// writev(2) that raises neither SIGPIPE nor SIGXFSZ in the calling thread, whatever the process does with these signals:
-/// the error is EPIPE or EFBIG, and that is all.
+/// writev(2) that raises neither SIGPIPE nor SIGXFSZ in the calling thread, whatever the process does with these
+/// signals; it only fails with EPIPE or EFBIG.
 ssize_t linux_writev_without_signal(int fd, const struct iovec *_Nonnull pieces, int count);
 
-/// mallopt(3) with M_MMAP_THRESHOLD: blocks of at least so many bytes go back to the system when they are freed. Without
-/// the call the C library raises that size by itself.
+/// mallopt(3) with M_MMAP_THRESHOLD: blocks of at least this size are returned to the system when they are freed.
+/// Without this call, the C library raises the threshold dynamically.
 void linux_return_blocks_from(int bytes);
 
-/// secure_getenv(3): the variable, or NULL in a program that has more rights than its user.
+/// secure_getenv(3): returns the variable, or NULL in a program with more privileges than its user.
 const char *_Nullable linux_environment(const char *_Nonnull name);
 
-/// posix_spawn_file_actions_addclosefrom_np(3): the new process has no descriptor from `first` on.
+/// posix_spawn_file_actions_addclosefrom_np(3): closes all descriptors from `first` on in the new process.
 int linux_spawn_close_from(posix_spawn_file_actions_t *_Nonnull actions, int first);
 
-/// posix_spawn_file_actions_addchdir_np(3): the new process works in a folder.
+/// posix_spawn_file_actions_addchdir_np(3): sets the working directory of the new process.
 int linux_spawn_in_folder(posix_spawn_file_actions_t *_Nonnull actions, const char *_Nonnull folder);
 
-/// Whether the kernel has a character device at a path: 1 or 0. It is asked past the C library, which may have been told to
-/// pretend by a preloaded library.
+/// Returns whether the kernel has a character device at a path: 1 or 0. It bypasses the C library, whose answer a
+/// preloaded library may have changed.
 int linux_kernel_has_device(const char *_Nonnull path);
 
 /// pidfd_open(2).
@@ -74,42 +74,44 @@ int linux_process_open(pid_t process);
 /// pidfd_send_signal(2) with SIGKILL.
 int linux_process_kill(int descriptor);
 
-/// waitid(2) for a process that was opened, without waiting.
+/// waitid(2) for a process opened by its descriptor, without waiting.
 ///
-/// @param status Its exit status, or the number of the signal that killed it below zero.
-/// @return 1 if it has ended and is gone now, 0 if it runs, -1 on error.
+/// @param status Set to its exit status, or to the negative number of the signal that killed it.
+/// @return 1 if it has ended and was reaped, 0 if it is running, -1 on error.
 int linux_process_reap(int descriptor, int *_Nonnull status);
 
-/// prctl(PR_SET_PDEATHSIG): SIGKILL for this process when the thread that started it ends.
+/// prctl(PR_SET_PDEATHSIG): sends SIGKILL to this process when the thread that started it ends.
 int linux_die_with_parent(void);
 
-/// prctl(PR_SET_NO_NEW_PRIVS): no program that this process starts gets more rights than it has.
+/// prctl(PR_SET_NO_NEW_PRIVS): programs that this process starts cannot gain privileges.
 int linux_forbid_new_privileges(void);
 
 /// pipe2(2) with close-on-exec.
 int linux_pipe(int ends[_Nonnull 2]);
 
-/// socketpair(2) of AF_UNIX and SOCK_SEQPACKET, close-on-exec: each message arrives whole, with its descriptors, or not.
+/// socketpair(2) with AF_UNIX and SOCK_SEQPACKET, close-on-exec: each message arrives completely, with its descriptors,
+/// or not at all.
 int linux_message_sockets(int sockets[_Nonnull 2]);
 
-/// sendmsg(2) of one message with descriptors by SCM_RIGHTS; at most LINUX_MESSAGE_DESCRIPTORS of them, else EINVAL.
-/// Neither waits (EAGAIN) nor raises SIGPIPE (EPIPE).
+/// sendmsg(2) of one message with descriptors by SCM_RIGHTS; at most LINUX_MESSAGE_DESCRIPTORS of them, otherwise
+/// EINVAL. It neither blocks (EAGAIN) nor raises SIGPIPE (EPIPE).
 ssize_t linux_send_message(
     int socket, const void *_Nonnull bytes, size_t count, const int *_Nullable descriptors, int descriptor_count);
 
-/// recvmsg(2) of one message with its descriptors, close-on-exec; 0 is the end.
+/// recvmsg(2) of one message with its descriptors, close-on-exec; 0 at the end.
 ///
-/// @param waits Whether to wait for a message; else EAGAIN if there is none.
-/// @param descriptors Room for LINUX_MESSAGE_DESCRIPTORS; what comes in belongs to the caller.
-/// @param descriptor_count How many came in, also when the call fails.
-/// @return The length; -1 with EMSGSIZE if the message, or the list of its descriptors, is longer than the room for it.
+/// @param waits Whether to wait for a message; if not, EAGAIN if there is none.
+/// @param descriptors An array of LINUX_MESSAGE_DESCRIPTORS elements; received descriptors belong to the caller.
+/// @param descriptor_count Set to the number of received descriptors, also if the call fails.
+/// @return The length; -1 with EMSGSIZE if the message, or the list of its descriptors, exceeds its buffer.
 ssize_t linux_receive_message(
     int socket, int waits, void *_Nonnull bytes, size_t capacity, int *_Nonnull descriptors,
     int *_Nonnull descriptor_count);
 
 #define LINUX_MESSAGE_DESCRIPTORS 4
 
-/// ioctl(DMA_BUF_IOCTL_SYNC) for reading by the CPU: begins it or ends it. What is no DMA-BUF needs none, which is no error.
+/// ioctl(DMA_BUF_IOCTL_SYNC) for reading by the CPU: begins or ends it. A descriptor that is not a DMA-BUF needs no
+/// such call, and is no error.
 int linux_dma_buf_read(int fd, int begins);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Colour conversions that libyuv does not have: any matrix, any range, 8 and 10 bits; comparison; and copies for devices.
+// Colour conversions that libyuv does not support (any matrix, any range, 8 and 10 bits), comparison, and copies for
+// devices.
 //
-// All arithmetic is fixed point and rounded once, to the nearest code (halves up). Samples are brought to 10 bits (an
+// All arithmetic is fixed point and rounded once, to the nearest code (halves up). Samples are converted to 10 bits (an
 // 8-bit code times 4), multiplied by coefficients with 18 fractional bits, summed in 32 bits with a bias, and rounded
-// and clamped to the codes of the destination. C and not Swift, because the loops have to be bearable in builds without
-// optimisation as well, and to have a version for AVX2 without compiler flags.
+// and clamped to the codes of the destination. The kernels are written in C rather than Swift so that the loops are
+// fast enough in builds without optimisation, and can have an AVX2 version without compiler flags.
 
 #ifndef CPIXELKERNELS_H
 #define CPIXELKERNELS_H
@@ -13,28 +14,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// How the samples of a 4:2:0 picture lie in memory.
+/// The memory layout of the samples of a 4:2:0 picture.
 enum pixel_kernel_layout {
     /// 8 bits; planes Y, Cb, Cr.
     PIXEL_KERNEL_I420,
     /// 8 bits; planes Y and CbCr interleaved.
     PIXEL_KERNEL_NV12,
-    /// 10 bits in the lower bits of 16; planes Y, Cb, Cr.
+    /// 10 bits in the lower bits of 16-bit words; planes Y, Cb, Cr.
     PIXEL_KERNEL_I010,
-    /// 10 bits in the upper bits of 16; planes Y and CbCr interleaved.
+    /// 10 bits in the upper bits of 16-bit words; planes Y and CbCr interleaved.
     PIXEL_KERNEL_P010,
 };
 
 /// A 4:2:0 picture. Chroma planes have (width + 1) / 2 samples in (height + 1) / 2 rows.
 struct pixel_kernel_picture {
     enum pixel_kernel_layout layout;
-    /// Luma samples in a row and rows, above zero.
+    /// The number of luma samples in a row, and the number of rows; both are positive.
     int32_t width, height;
-    /// The first samples. Aligned to the size of a sample. `cr` is not used with interleaved chroma.
+    /// The addresses of the first samples, aligned to the size of a sample. `cr` is not used with interleaved chroma.
     void *_Nonnull luma;
     void *_Nonnull cb;
     void *_Nullable cr;
-    /// Bytes from a row to the next one, multiples of the size of a sample.
+    /// The row strides in bytes, multiples of the size of a sample.
     ptrdiff_t luma_stride, cb_stride, cr_stride;
 };
 
@@ -56,100 +57,102 @@ struct pixel_kernel_bgr_transform {
     int32_t luma_bias, cb_bias, cr_bias;
 };
 
-/// Converts a 4:2:0 picture to another layout, depth, matrix or range.
+/// Converts a 4:2:0 picture to another layout, bit depth, matrix or range.
 ///
-/// `source` and `destination` have the same even width and height and do not overlap. A chroma sample serves the four
-/// luma samples that it belongs to.
+/// `source` and `destination` have the same even width and height and do not overlap. A chroma sample is used for its
+/// four luma samples.
 void pixel_kernel_convert(
     const struct pixel_kernel_picture *_Nonnull source,
     const struct pixel_kernel_picture *_Nonnull destination,
     const struct pixel_kernel_transform *_Nonnull transform);
 
-/// Converts blue, green, red, alpha bytes to a 4:2:0 picture of the destination's size, which may be odd.
+/// Converts blue, green, red and alpha bytes to a 4:2:0 picture of the destination's size, which may be odd.
 ///
-/// Chroma comes from the mean of 2x2 pixels; at an odd edge the last column or row counts twice. Alpha is ignored.
+/// Chroma is the mean of 2x2 pixels; at an odd edge, the last column or row counts twice. Alpha is ignored.
 void pixel_kernel_convert_bgra(
     const uint8_t *_Nonnull source, ptrdiff_t source_stride,
     const struct pixel_kernel_picture *_Nonnull destination,
     const struct pixel_kernel_bgr_transform *_Nonnull transform);
 
-/// Copies rows of bytes from one place to another that does not overlap it.
+/// Copies rows of bytes to memory that does not overlap the source.
 ///
-/// @param for_device Whether a device reads the copy next: then it goes past the processor's caches, which spares reading
-///     what is overwritten. For small pictures, or where a processor reads the copy, that is slower.
+/// @param for_device Whether a device reads the copy next. The copy then bypasses the CPU caches, which avoids reading
+///     the overwritten memory. This is slower for small pictures, and if the CPU reads the copy.
 void pixel_kernel_copy_rows(
     void *_Nonnull target, ptrdiff_t target_stride, const void *_Nonnull source, ptrdiff_t source_stride,
     size_t bytes_per_row, size_t rows, _Bool for_device);
 
 /// The samples of one component of a picture.
 struct pixel_kernel_samples {
-    /// The little-endian word of the first sample, aligned to its size.
+    /// The address of the little-endian word with the first sample, aligned to its size.
     void *_Nonnull base;
-    /// Bytes from a row to the next one, and from a sample to the next one.
+    /// The distances between rows and between adjacent samples of a row, in bytes.
     ptrdiff_t stride, step;
-    /// Bytes of the word that holds a sample: 1, 2 or 4.
+    /// The size in bytes of the word that holds a sample: 1, 2 or 4.
     ptrdiff_t word_size;
-    /// Bits of the word below the sample.
+    /// The number of bits of the word below the sample.
     uint32_t shift;
 };
 
-/// Copies samples, bit by bit, from one arrangement in memory to another that does not overlap it.
+/// Copies samples unchanged from one arrangement in memory to another that does not overlap it.
 ///
-/// What else is in a word of 4 bytes stays; smaller words are zero beside the sample.
+/// In words of 4 bytes, the bits besides the sample are preserved; in smaller words they are set to zero.
 ///
-/// @param mask The largest code: all bits of a sample.
+/// @param mask The largest code: all bits of a sample set.
 void pixel_kernel_move_samples(
     const struct pixel_kernel_samples *_Nonnull source, const struct pixel_kernel_samples *_Nonnull target,
     ptrdiff_t width, ptrdiff_t height, uint32_t mask);
 
-/// Three planes with one sample after the other, of one byte each or in the lower bits of 16-bit words.
+/// Three planes with contiguous samples, each in one byte or in the lower bits of a 16-bit word.
 struct pixel_kernel_planes {
-    /// The first samples of luma, Cb and Cr; or of green, blue and red.
+    /// The addresses of the first samples of luma, Cb and Cr, or of green, blue and red.
     void *_Nonnull base[3];
-    /// Bytes from a row to the next one.
+    /// The row strides in bytes.
     ptrdiff_t stride[3];
-    /// Luma samples in a row and rows.
+    /// The number of luma samples in a row, and the number of rows.
     ptrdiff_t width, height;
-    /// Luma samples for each chroma sample in a row and in a column: 1 or 2.
+    /// The number of luma samples per chroma sample in a row and in a column: 1 or 2.
     ptrdiff_t across, down;
-    /// 8, 10 or 12; samples of 8 bits are bytes.
+    /// The bit depth: 8, 10 or 12; 8-bit samples are bytes.
     int32_t depth;
 };
 
-/// Converts planes to another depth, matrix or range. As `pixel_kernel_convert`, but for any chroma format and with values of
-/// 12 bits and 16 fractional bits in the transform.
+/// Converts planes to another bit depth, matrix or range. Like `pixel_kernel_convert`, but for any chroma format, and
+/// with 12-bit values and 16 fractional bits in the transform.
 ///
 /// `source` and `target` have the same size and chroma format, and do not overlap.
 void pixel_kernel_convert_planes(
     const struct pixel_kernel_planes *_Nonnull source, const struct pixel_kernel_planes *_Nonnull target,
     const struct pixel_kernel_transform *_Nonnull transform);
 
-/// Converts planes of green, blue and red of 8 bits to luma and chroma of 4:4:4. Coefficients are in the order blue, green,
-/// red, for values of 12 bits and with 16 fractional bits.
+/// Converts planes of 8-bit green, blue and red to 4:4:4 luma and chroma. Coefficients are in the order blue, green,
+/// red, for 12-bit values and with 16 fractional bits.
 void pixel_kernel_convert_rgb_planes(
     const struct pixel_kernel_planes *_Nonnull source, const struct pixel_kernel_planes *_Nonnull target,
     const struct pixel_kernel_bgr_transform *_Nonnull transform);
 
-/// Two planes of the same size with one sample after the other.
+/// Two planes of the same size with contiguous samples.
 struct pixel_kernel_plane_pair {
     const void *_Nonnull first;
     const void *_Nonnull second;
-    /// Bytes from a row to the next one.
+    /// The row strides in bytes.
     ptrdiff_t first_stride, second_stride;
-    /// In samples.
+    /// The size in samples.
     ptrdiff_t width, height;
-    /// The largest code: 255 for samples of one byte, 1023 for ten bits in the lower part of 16-bit words.
+    /// The largest code: 255 for 8-bit samples, 1023 for 10-bit samples in the lower bits of 16-bit words.
     int peak;
 };
 
-/// What `pixel_kernel_similarity` returns for planes below 8x8 samples, and without memory. No similarity is below -1.
+/// The result of `pixel_kernel_similarity` for planes smaller than 8x8 samples, and if there is no memory. No
+/// similarity is below -1.
 #define PIXEL_KERNEL_NO_WINDOW -2.0
 #define PIXEL_KERNEL_NO_MEMORY -3.0
 
-/// The mean structural similarity of two planes, -1...1, over windows of 8x8 samples at every fourth column and row.
+/// Returns the mean structural similarity of two planes, -1...1, over windows of 8x8 samples at every fourth column and
+/// row.
 double pixel_kernel_similarity(const struct pixel_kernel_plane_pair *_Nonnull pair);
 
-/// The sum of squared differences of two planes of ten bits.
+/// Returns the sum of squared differences of two 10-bit planes.
 uint64_t pixel_kernel_squared_error_16(const struct pixel_kernel_plane_pair *_Nonnull pair);
 
 #endif

@@ -7,42 +7,42 @@ internal import Synchronization
 
 /// One helper process: its start, its log, its end, and the connections to encoders in it.
 ///
-/// A thread of its own starts the process, reads what it says, and waits for its end; so a stuck helper holds up nobody,
-/// and `PR_SET_PDEATHSIG`, which is about the thread that started a process, means what it says.
+/// A separate thread starts the process, reads its output and waits for its end, so that a stuck helper blocks no other
+/// thread, and `PR_SET_PDEATHSIG`, which refers to the thread that started the process, works as intended.
 final class HelperHost: Sendable {
     private struct State {
         var process: HelperProcess?
         var greeting: Greeting?
-        /// Why nothing more can be asked of the helper.
+        /// The reason why the helper can no longer be used.
         var failure: MediaError?
         var isClosed = false
-        /// Whether an encoder in it has failed: what the driver left behind is not for others.
+        /// Whether an encoder in it has failed: other encoders must not use the state that the driver left behind.
         var isRetired = false
         var connections = 0
-        /// Takes what the helper logs, on the host's thread; never blocks.
+        /// Receives the log lines of the helper, on the host's thread; never blocks.
         var log: @Sendable (HelperLogLine) -> Void
-        /// How the process ended by itself.
+        /// How the process ended on its own.
         var ending: HelperProcess.Ending?
     }
 
-    /// How long a helper that was asked to end, or has closed its socket, may take to end.
+    /// The time that a helper may take to end after it was asked to, or has closed its socket.
     static let grace = Duration.seconds(2)
     static let peer = "the encoder's helper process"
 
     private let control: Channel
     private let metrics: HelperMetrics
     private let state: Mutex<State>
-    /// Open when the helper has greeted, or is gone.
+    /// Open when the helper has sent its greeting, or has ended.
     private let greeted = Latch()
-    /// Open when the helper is gone.
+    /// Open when the helper has ended.
     private let over = Latch()
 
-    /// Starts a helper program, and greets it.
+    /// Starts a helper program and sends the greeting.
     ///
     /// - Parameters:
-    ///   - metrics: Counts it.
-    ///   - log: Takes what the helper logs, on the host's thread; never blocks.
-    /// - Throws: `outOfMemory`. That the program cannot be run is told by ``awaitGreeting(within:)``.
+    ///   - metrics: Counts the helper.
+    ///   - log: Receives the log lines of the helper, on the host's thread; never blocks.
+    /// - Throws: `outOfMemory`. ``awaitGreeting(within:)`` reports a program that cannot be run.
     static func start(
         path: String,
         metrics: HelperMetrics = HelperMetrics(),
@@ -61,7 +61,7 @@ final class HelperHost: Sendable {
         return host
     }
 
-    /// Talks to a helper that somebody else has started.
+    /// Uses a helper that was started elsewhere.
     static func adopt(
         _ socket: consuming Descriptor,
         log: @escaping @Sendable (HelperLogLine) -> Void = { _ in }
@@ -81,12 +81,12 @@ final class HelperHost: Sendable {
         state = Mutex(State(log: log))
     }
 
-    /// What the host's thread needs to start the process, handed over to it.
+    /// The resources for starting the process, which are passed to the host's thread.
     private final class Launch: Sendable {
         let path: String
         let environment: [String]
         let ends: Mutex<Ends?>
-        /// Where the helper's output can be read.
+        /// The read end of the helper's output.
         let output: Descriptor
 
         struct Ends: ~Copyable {
@@ -107,7 +107,7 @@ final class HelperHost: Sendable {
             self.output = output
         }
 
-        /// Starts the process. The helper's ends are closed here then, so that its end is seen.
+        /// Starts the process and closes the helper's ends in this process, so that its end is detected.
         func start() throws(MediaError) -> HelperProcess {
             try ends.withLock { (ends) throws(MediaError) in
                 let taken = ends.take()
@@ -119,19 +119,19 @@ final class HelperHost: Sendable {
 
     // MARK: - Connections
 
-    /// The process, while it runs.
+    /// The ID of the process, while it runs.
     var processID: pid_t? { state.withLock { $0.process?.id } }
 
-    /// What confines the helper less than it should; none before the greeting.
+    /// The missing parts of the helper's sandbox; empty before the greeting.
     var limitations: [String] { state.withLock { $0.greeting?.limitations ?? [] } }
 
-    /// Whether it may take connections, now or when others are closed.
+    /// Whether it accepts connections, now or when others are closed.
     var isOpen: Bool { state.withLock { $0.failure == nil && !$0.isClosed && !$0.isRetired } }
 
-    /// Keeps a place for one more connection; ``release()`` gives it back.
+    /// Reserves a place for one more connection; ``release()`` returns it.
     ///
-    /// - Parameter limit: How many connections there may be.
-    /// - Returns: Whether there is one.
+    /// - Parameter limit: The maximum number of connections.
+    /// - Returns: Whether a place was free.
     func reserve(limit: Int) -> Bool {
         state.withLock { state in
             guard state.failure == nil, !state.isClosed, !state.isRetired, state.connections < limit else {
@@ -142,11 +142,11 @@ final class HelperHost: Sendable {
         }
     }
 
-    /// Ends the helper in order with its last connection.
+    /// Returns a place. The last connection ends the helper in an orderly way.
     func release() {
         let isLast = state.withLock { state in
             state.connections -= 1
-            // Under the lock, so that nobody takes a place in a helper that is about to end.
+            // Under the lock, so that no place is reserved in a helper that is about to end.
             if state.connections == 0 { state.isClosed = true }
             return state.connections == 0
         }
@@ -155,8 +155,8 @@ final class HelperHost: Sendable {
 
     /// Waits for the helper's greeting.
     ///
-    /// - Throws: why there is none: `unavailable` if the program cannot be run, the end of the process,
-    ///   `malformedData` for a helper of another version, `deadlineExceeded` after which the helper is ended.
+    /// - Throws: The reason if there is none: `unavailable` if the program cannot be run, the end of the process,
+    ///   `malformedData` for a helper of another version, `deadlineExceeded` (the helper is then ended).
     func awaitGreeting(within patience: Duration) throws(MediaError) {
         if !greeted.isOpen(within: patience) {
             let error = MediaError(.deadlineExceeded, "\(Self.peer) did not start in time", allowed: "\(patience)")
@@ -168,35 +168,35 @@ final class HelperHost: Sendable {
         }
     }
 
-    /// Opens a connection, for which a place was kept.
+    /// Opens a connection for a reserved place.
     func connect(_ handlers: HelperLink.Handlers) throws(MediaError) -> HelperLink {
         let sockets = try DescriptorPair.sockets()
         do {
             try control.send(ControlOrder.attach, descriptor: sockets.far.number, until: .after(Self.grace))
         } catch {
-            // It may have got the socket or not, and serves nobody if it takes nothing.
+            // It may or may not have received the socket, and serves nobody if it does not read.
             retire()
             throw ending(within: Self.grace) ?? error
         }
         return try HelperLink.start(try Descriptor.duplicate(sockets.near.number), host: self, handlers: handlers)
     }
 
-    /// From now on another function takes what the helper logs.
+    /// Replaces the function that receives the log lines of the helper.
     func setLog(_ log: @escaping @Sendable (HelperLogLine) -> Void) { state.withLock { $0.log = log } }
 
     // MARK: - The end
 
-    /// Lets nobody else in.
+    /// Accepts no further connections.
     func retire() { state.withLock { $0.isRetired = true } }
 
-    /// Lets the helper end in order, and ends it if it takes too long. Returns at once.
+    /// Lets the helper end in an orderly way, and ends it if it takes too long. Returns immediately.
     func close() {
         state.withLock { $0.isClosed = true }
         control.sendIfPossible(ControlOrder.close)
         control.shutDown()
     }
 
-    /// Ends a helper that does not keep its promises, with every encoder in it. Its end is not waited for.
+    /// Ends a helper that violates the protocol, with every encoder in it, without waiting for its end.
     func end(because error: MediaError) {
         let process = state.withLock { state in
             if state.failure == nil {
@@ -213,12 +213,12 @@ final class HelperHost: Sendable {
 
     /// Waits for the end of the helper.
     ///
-    /// - Returns: What is to be told about it; `nil` if it still runs.
+    /// - Returns: The error that describes it; `nil` if it still runs.
     func ending(within patience: Duration) -> MediaError? {
         over.isOpen(within: patience) ? state.withLock { $0.failure } : nil
     }
 
-    /// How the process ended by itself; `nil` if it runs, or was ended from here.
+    /// How the process ended on its own; `nil` if it runs, or was ended by this host.
     var ownEnding: HelperProcess.Ending? { state.withLock { $0.ending } }
 
     // MARK: - The host's thread
@@ -245,7 +245,7 @@ final class HelperHost: Sendable {
 
     private func log(_ line: HelperLogLine) { state.withLock { $0.log }(line) }
 
-    /// Receives until the helper's end.
+    /// Receives messages until the helper ends.
     private func receive(_ launch: Launch?, _ tail: inout LogTail) throws(MediaError) {
         var output = launch?.output.number ?? -1
         while true {
@@ -256,7 +256,7 @@ final class HelperHost: Sendable {
             switch notice {
             case .log(let message):
                 let line = HelperLogLine(level: message.level, text: message.text)
-                // What an encoder says in good times does not explain its end.
+                // Messages below the level of a warning do not explain the end of an encoder.
                 if line.isWarning { tail.add(line.text) }
                 log(line)
             case .hello(let greeting):
@@ -270,7 +270,7 @@ final class HelperHost: Sendable {
         }
     }
 
-    /// - Returns: Whether more may come.
+    /// - Returns: Whether more output may follow.
     private func readOutput(_ number: Int32, _ tail: inout LogTail) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = read(number, &buffer, buffer.count)
@@ -283,7 +283,7 @@ final class HelperHost: Sendable {
         return false
     }
 
-    /// What there is to say of a helper that has not greeted: it is of another version, or another program.
+    /// Returns the error for a helper without a greeting: it has another version, or is another program.
     private static func withoutGreeting(_ error: MediaError) -> MediaError {
         guard [.malformedData, .frameFailed].contains(error.code) else { return error }
         var error = error
@@ -292,12 +292,12 @@ final class HelperHost: Sendable {
         return error
     }
 
-    /// Waits for the end of the process, and tells why it ended.
+    /// Waits for the end of the process, and reports its reason.
     private func conclude(_ error: MediaError?, _ launch: Launch?, _ tail: inout LogTail) {
         let process = state.withLock { $0.process }
         if error != nil { process?.end() }
         let (ending, wasForced) = process.map { end($0, launch, &tail) } ?? (nil, false)
-        // No pictures are given back, and no answers are waited for, after this.
+        // After this, no pictures are returned and no answers are awaited.
         var failure = error ?? MediaError(.frameFailed, "\(Self.peer) closed its connection")
         if error == nil, let ending {
             failure = MediaError(.frameFailed, "\(Self.peer) \(ending)\(tail.explanation)", cause: .helperEnded)
@@ -320,9 +320,9 @@ final class HelperHost: Sendable {
         greeted.open()
     }
 
-    /// Waits for the end of a process, for a while in patience, and reads what it says until then.
+    /// Waits for the end of a process, first patiently, and reads its output until then.
     ///
-    /// - Returns: How it ended, and whether it had to be ended.
+    /// - Returns: How it ended, and whether it had to be killed.
     private func end(
         _ process: HelperProcess,
         _ launch: Launch?,
@@ -352,19 +352,19 @@ final class HelperHost: Sendable {
     }
 }
 
-/// Something that happens once, for which any number of threads may wait.
+/// A one-time event for which any number of threads may wait.
 private final class Latch: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    /// Lets all who wait, and will wait, go on.
+    /// Releases all current and future waiters.
     func open() { semaphore.signal() }
 
-    /// Waits for it.
+    /// Waits for the event.
     ///
-    /// - Returns: Whether it happened in time.
+    /// - Returns: Whether it occurred in time.
     func isOpen(within patience: Duration) -> Bool {
         guard semaphore.wait(until: .after(patience)) else { return false }
-        // For the next who waits.
+        // For the next waiter.
         semaphore.signal()
         return true
     }
@@ -372,15 +372,15 @@ private final class Latch: Sendable {
 
 /// A line that a helper process logged.
 public struct HelperLogLine: Sendable, Hashable {
-    /// The name of the level, for example `warning`; `nil` for what it wrote to its standard output or error.
+    /// The name of the level, for example `warning`; `nil` for output to standard output or standard error.
     public var level: String?
     /// The line.
     public var text: String
 
-    /// Whether it is at least a warning, or may be one.
+    /// Whether it is a warning or more severe, or may be.
     var isWarning: Bool { level.map { ["warning", "error", "critical"].contains($0) } ?? true }
 
-    /// Makes a line.
+    /// Creates a line.
     public init(level: String?, text: String) {
         self.level = level
         self.text = text

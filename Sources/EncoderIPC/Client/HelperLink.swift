@@ -5,31 +5,33 @@ internal import Glibc
 internal import MediaTypes
 internal import Synchronization
 
-/// The client's connection to one encoder in a helper: orders and their answers, and everything that the encoder sends.
+/// The client's connection to one encoder in a helper: orders with their answers, and all other messages of the
+/// encoder.
 ///
-/// A thread of its own receives. One thread at a time gives orders.
+/// A separate thread receives. One thread at a time sends orders.
 final class HelperLink: Sendable {
-    /// Takes what comes from the helper, on the link's thread, which blocks only while a message has to be sent.
+    /// The handlers of messages from the helper. They run on the link's thread and only block to send a message.
     struct Handlers: Sendable {
-        /// Takes a message that answers no order. An error ends the helper.
+        /// Handles a message that answers no order. An error ends the helper.
         ///
-        /// - Returns: Whether it is a sign of work: one that cannot come for ever, since a helper that only talks is ended.
+        /// - Returns: Whether it shows progress. Only a bounded number of messages may count as progress, so that a
+        ///   helper that only sends messages is ended.
         var message: @Sendable (HelperMessage) throws(MediaError) -> Bool
-        /// Frames that are given without waiting for their answers; `nil` if none are.
+        /// The handlers of frames that are submitted without waiting for their answers; `nil` if there are none.
         var frames: Frames?
-        /// The encoder is gone while no order waited for an answer.
+        /// Called when the encoder is lost while no order waits for an answer.
         var failed: @Sendable (MediaError) -> Void
     }
 
-    /// What a link knows of frames that are given without waiting.
+    /// The handlers of frames that are submitted without waiting.
     struct Frames: Sendable {
-        /// How long the helper may show no sign of work while answers are due.
+        /// The longest time without progress while answers are pending.
         var patience: Duration
-        /// Whether answers are due.
+        /// Whether answers are pending.
         var areDue: @Sendable () -> Bool
-        /// Takes an answer.
+        /// Handles an answer.
         ///
-        /// - Returns: Whether it is about such a frame, and not about an order.
+        /// - Returns: Whether it answers such a frame, rather than an order.
         var answer: @Sendable (HelperMessage) throws(MediaError) -> Bool
     }
 
@@ -38,9 +40,9 @@ final class HelperLink: Sendable {
         var answer: HelperMessage?
         var failure: MediaError?
         var isClosed = false
-        /// Whether somebody was told that the encoder is gone.
+        /// Whether the loss of the encoder was reported.
         var isTold = false
-        /// When the helper last showed that it works.
+        /// The time of the helper's last progress.
         var progress = SuspendingClock.now
     }
 
@@ -50,21 +52,21 @@ final class HelperLink: Sendable {
     private let host: HelperHost
     private let state = Mutex(State())
     private let change = DispatchSemaphore(value: 0)
-    /// Signalled when nothing comes from the helper any more.
+    /// Signalled when no more messages will arrive.
     private let over = DispatchSemaphore(value: 0)
 
-    /// Receives from now on.
+    /// Starts to receive.
     ///
     /// - Parameters:
     ///   - socket: The near end of the connection.
-    ///   - host: The process at its far end, where a place was kept for the connection: the link gives it back.
+    ///   - host: The process at the far end, with a reserved place for the connection, which the link returns.
     static func start(
         _ socket: consuming Descriptor,
         host: HelperHost,
         handlers: Handlers
     ) throws(MediaError) -> HelperLink {
         if let frames = handlers.frames {
-            // Often enough for the wait to be about as long as it should.
+            // Frequent enough for an accurate deadline.
             let pause = max(frames.patience.asPatience / 8, .milliseconds(1)).components
             var time = timeval(tv_sec: Int(pause.seconds), tv_usec: Int(pause.attoseconds / 1_000_000_000_000))
             let size = socklen_t(MemoryLayout<timeval>.size)
@@ -82,20 +84,20 @@ final class HelperLink: Sendable {
         self.host = host
     }
 
-    /// The process, while it runs.
+    /// The ID of the process, while it runs.
     var processID: pid_t? { host.processID }
 
-    /// What confines the helper less than it should.
+    /// The missing parts of the helper's sandbox.
     var limitations: [String] { host.limitations }
 
     // MARK: - Orders
 
-    /// Gives an order and waits for its answer.
+    /// Sends an order and waits for its answer.
     ///
     /// - Parameters:
-    ///   - patience: How long the helper may show no sign of work.
-    ///   - purpose: What the helper is asked to do, for errors.
-    /// - Throws: what the helper answers if it failed; `deadlineExceeded` after which the helper is ended; the end of the
+    ///   - patience: The longest time without progress of the helper.
+    ///   - purpose: The purpose of the order, for errors.
+    /// - Throws: The error that the helper answers; `deadlineExceeded` (the helper is then ended); the end of the
     ///   helper.
     func call(
         _ order: ClientMessage,
@@ -111,8 +113,8 @@ final class HelperLink: Sendable {
         }
     }
 
-    /// As ``call(_:descriptor:within:to:)``, but what the helper answers if it failed is an answer like others, apart
-    /// from the failures of the helper itself.
+    /// Sends an order like ``call(_:descriptor:within:to:)``, but returns an error in the helper's answer like any
+    /// other answer. It only throws failures of the helper itself.
     func ask(
         _ order: ClientMessage,
         descriptor: Int32? = nil,
@@ -134,7 +136,7 @@ final class HelperLink: Sendable {
             state.withLock { $0.isWaiting = false }
             throw error
         } catch {
-            // The link's thread finds out why the helper is gone; a helper that takes nothing runs into its deadline.
+            // The link's thread determines why the helper was lost; a helper that does not read exceeds its deadline.
         }
         return try answer(within: patience, to: purpose)
     }
@@ -166,12 +168,12 @@ final class HelperLink: Sendable {
         return answer
     }
 
-    /// From now on counts how long the helper shows no sign of work.
+    /// Restarts the time without progress of the helper.
     func noteWork() { state.withLock { $0.progress = .now } }
 
-    /// Gives a frame whose answer is not waited for: ``Handlers/frames`` take it.
+    /// Submits a frame without waiting for its answer, which ``Handlers/frames`` receives.
     ///
-    /// - Throws: the end of the helper.
+    /// - Throws: The end of the helper.
     func give(_ order: FrameOrder, within patience: Duration) throws(MediaError) {
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure {
@@ -183,7 +185,7 @@ final class HelperLink: Sendable {
         try tell(.frame(order), within: patience)
     }
 
-    /// Sends what has no answer. If the helper is gone, the next order tells it.
+    /// Sends a message that has no answer. If the helper was lost, the next order reports it.
     func tell(_ message: ClientMessage, descriptor: Int32? = nil, within patience: Duration) throws(MediaError) {
         do {
             try channel.send(message, descriptor: descriptor, until: .after(patience))
@@ -194,7 +196,7 @@ final class HelperLink: Sendable {
         }
     }
 
-    /// Ends a helper that does not keep its promises; its end is not waited for.
+    /// Ends a helper that violates the protocol, without waiting for its end.
     func abandon(_ error: MediaError) {
         state.withLock { $0.failure = $0.failure ?? error }
         host.end(because: error)
@@ -202,10 +204,10 @@ final class HelperLink: Sendable {
         change.signal()
     }
 
-    /// Lets the encoder be released: where the last word cannot be sent, the end of the connection says it.
+    /// Lets the encoder be released. If the message cannot be sent, the end of the connection has the same effect.
     ///
-    /// - Parameter patience: How long to wait until it is. A helper does not outlive this process, so that a driver in it
-    ///   would be cut off in what it does at its end.
+    /// - Parameter patience: The time to wait for the release. A helper does not outlive this process, so without
+    ///   waiting, a driver in it might be interrupted while it ends.
     func close(within patience: Duration = .zero) {
         let (isFirst, isUsable) = state.withLock { state in
             defer { state.isClosed = true }
@@ -216,7 +218,7 @@ final class HelperLink: Sendable {
         guard isFirst else { return }
         let isSent = channel.sendIfPossible(ClientMessage.close)
         host.release()
-        // One that is stuck gets no more encoders.
+        // A stuck helper receives no more encoders.
         if isUsable, isSent, !over.wait(until: .after(patience)), patience > .zero { host.retire() }
         channel.shutDown()
     }
@@ -241,7 +243,7 @@ final class HelperLink: Sendable {
         }
     }
 
-    /// Ends a helper that has shown no sign of work for too long, whatever else it says.
+    /// Ends a helper that has made no progress for too long, regardless of its other messages.
     private func checkPatience(_ frames: Frames?) throws(MediaError) {
         guard let frames, frames.areDue() else { return }
         if state.withLock({ $0.progress + frames.patience.asPatience <= .now }) { throw frames.deadlineExceeded }
@@ -269,7 +271,7 @@ final class HelperLink: Sendable {
         }
     }
 
-    /// Finds out why nothing more comes, and tells it.
+    /// Determines why no more messages arrive, and reports it.
     private func conclude(_ error: MediaError?, _ handlers: Handlers) {
         let isClosed = state.withLock { $0.isClosed }
         let failure = isClosed ? MediaError(.invalidState, "the encoder is closed") : error ?? reasonForTheEnd
@@ -277,7 +279,7 @@ final class HelperLink: Sendable {
         let (isToldHere, final) = state.withLock { state -> (Bool, MediaError) in
             let final = state.failure ?? failure
             state.failure = final
-            // Who waits is told by the order, unless it has got its answer before the end.
+            // A waiting order reports the error itself, unless it was answered before the end.
             let isToldByOrder = state.isWaiting && state.answer == nil
             let isToldHere = !state.isTold && !state.isClosed && !isToldByOrder
             if isToldHere { state.isTold = true }
@@ -287,11 +289,12 @@ final class HelperLink: Sendable {
         if isToldHere { handlers.failed(final) }
     }
 
-    /// Why the helper closed the connection: mostly because it has ended. One that goes on without takes no more encoders.
+    /// The reason why the helper closed the connection: usually its end. A helper that continues without the connection
+    /// accepts no more encoders.
     private var reasonForTheEnd: MediaError {
-        // An order that waits has failed already if it had enough.
+        // A waiting order has already failed if the deadline has passed.
         if let failure = state.withLock({ $0.failure }) { return failure }
-        // The host itself waits that long for a process that has closed everything, and ends it then.
+        // The host itself waits that long for a process that has closed everything, and then ends it.
         if let ending = host.ending(within: HelperHost.grace * 2) { return ending }
         host.retire()
         return MediaError(.frameFailed, "\(Self.peer) closed its connection")

@@ -4,18 +4,18 @@ internal import CLinux
 internal import Glibc
 public import MediaTypes
 
-/// Where the helper program is.
+/// The location of the helper program.
 public enum HelperLocation {
     /// The name of the program.
     public static let programName = "vatoolbox-helper"
-    /// The environment variable that names the program, for executables that are installed elsewhere. Programs that run
-    /// with more rights than their user has ignore it.
+    /// The environment variable with the path of the program, for programs that are installed elsewhere. Programs with
+    /// more privileges than their user ignore it.
     public static let environmentVariable = "VATOOLBOX_HELPER"
 
-    /// Finds the program: by an explicit path, by the environment variable, beside the executable of this process, then
-    /// in the folders of `PATH`. A path that was given is not replaced by another.
+    /// Finds the program: by an explicit path, by the environment variable, next to the executable of this process,
+    /// then in the folders of `PATH`. An explicit path is never replaced by another one.
     ///
-    /// - Throws: `unavailable` with the places that were looked at.
+    /// - Throws: `unavailable` with the searched places.
     public static func find(_ explicitPath: String? = nil) throws(MediaError) -> String {
         try find(
             explicitPath,
@@ -61,13 +61,13 @@ public enum HelperLocation {
         )
     }
 
-    /// What to do when another program, or one of another version, is in its place.
+    /// The remedies if another program, or one of another version, is in its place.
     public static let remediesForAnother = [
         "build the helper from the same version as the program: swift build -c release --product \(programName)",
         "check whether \(environmentVariable) or PATH points to another one: unset \(environmentVariable)",
     ]
 
-    /// What to do when it is not where it is looked for.
+    /// The remedies if it is not found.
     static let remedies = [
         "set its path: export \(environmentVariable)=/path/to/\(programName)",
         "build it next to the program: swift build -c release --product \(programName)",

@@ -12,7 +12,7 @@ struct HelperMetrics: Sendable {
     func started() { Counter(label: "vatoolbox_helpers_started", factory: factory).increment() }
 
     /// - Parameters:
-    ///   - ending: How it ended by itself; `nil` if it was ended from here.
+    ///   - ending: How it ended on its own; `nil` if it was ended by the host.
     ///   - wasAsked: Whether it was asked to end.
     func ended(_ ending: HelperProcess.Ending?, wasAsked: Bool) {
         let how =

@@ -4,13 +4,13 @@ internal import CLinux
 internal import Glibc
 internal import MediaTypes
 
-/// A helper process. Whoever starts it waits for its end, else it stays as a zombie.
+/// A helper process. Its creator must wait for its end; otherwise, it stays a zombie.
 final class HelperProcess: Sendable {
     /// How a process ended.
     enum Ending: Equatable, CustomStringConvertible {
         case exited(Int32)
         case killed(signal: Int32)
-        /// Somebody else has waited for it.
+        /// Other code has waited for it.
         case unknown
 
         var description: String {
@@ -21,7 +21,7 @@ final class HelperProcess: Sendable {
             }
         }
 
-        /// A signal's name, for example `SIGSEGV`.
+        /// Returns the name of a signal, for example `SIGSEGV`.
         static func name(of signal: Int32) -> String {
             let names = [
                 SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGHUP: "SIGHUP", SIGILL: "SIGILL",
@@ -32,15 +32,15 @@ final class HelperProcess: Sendable {
         }
     }
 
-    /// The number under which the helper finds its socket.
+    /// The descriptor number of the helper's socket.
     static let socketNumber: Int32 = 3
 
     let id: pid_t
     private let handle: Descriptor
 
-    /// Starts the program with its socket as descriptor 3, its output and errors into a pipe, and nothing else open. It
-    /// is a process group of its own, so that the terminal's Ctrl-C does not reach it, and no signal is blocked or
-    /// ignored.
+    /// Starts the program with its socket as descriptor 3, a pipe for its output and errors, and no other open
+    /// descriptors. It runs in its own process group, so that Ctrl-C in the terminal does not reach it, and no signal
+    /// is blocked or ignored.
     ///
     /// - Throws: `unavailable` if the program cannot be run.
     init(
@@ -52,7 +52,8 @@ final class HelperProcess: Sendable {
         id = try Self.spawn(path, environment, socket, log)
         let number = linux_process_open(id)
         guard number >= 0 else {
-            // Somebody who waits for all children of this process may have taken it already, and its number be another's.
+            // Other code that waits for all children of this process may already have reaped it, and its ID may have
+            // been reused.
             let isThere = errno != ESRCH
             let error = systemError("pidfd_open", "the helper process cannot be watched")
             if isThere { kill(id, SIGKILL) }
@@ -65,12 +66,12 @@ final class HelperProcess: Sendable {
     /// A descriptor that becomes readable when the process has ended.
     var handleNumber: Int32 { handle.number }
 
-    /// Ends the process, whatever it does.
+    /// Kills the process.
     func end() { _ = linux_process_kill(handle.number) }
 
-    /// Takes note of the end of the process.
+    /// Checks whether the process has ended.
     ///
-    /// - Returns: `nil` as long as it runs.
+    /// - Returns: `nil` while it runs.
     func reap() -> Ending? {
         var status: Int32 = 0
         switch linux_process_reap(handle.number, &status) {
@@ -86,7 +87,7 @@ final class HelperProcess: Sendable {
         _ socket: borrowing Descriptor,
         _ log: borrowing Descriptor
     ) throws(MediaError) -> pid_t {
-        // Numbers that no action below overwrites before it is their turn.
+        // Numbers that no later action overwrites before its turn.
         let socket = try Descriptor.duplicate(socket.number, atLeast: 16)
         let log = try Descriptor.duplicate(log.number, atLeast: 16)
         var actions = posix_spawn_file_actions_t()
@@ -126,7 +127,7 @@ final class HelperProcess: Sendable {
         return id
     }
 
-    /// That a process cannot be started now is another matter than that the program cannot be run.
+    /// Distinguishes a process that cannot be started now from a program that cannot be run.
     static func error(_ status: Int32, _ path: String) -> MediaError {
         let isScarce = [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(status)
         return MediaError(
@@ -135,20 +136,20 @@ final class HelperProcess: Sendable {
             given: path,
             call: "posix_spawn",
             status: Int(status),
-            // ETXTBSY: it is being replaced by another version.
+            // ETXTBSY: the program is being replaced by another version.
             isPermanent: !isScarce && status != ETXTBSY,
             cause: isScarce ? .helperFailed : .helperMissing,
             remedies: isScarce ? [] : HelperLocation.remedies
         )
     }
 
-    /// The environment of this process, libva's variables included, but without the backtraces of the Swift runtime: they
-    /// hold a crash up for seconds and push what a driver said last out of sight.
+    /// The environment of this process, including libva's variables, but without the backtraces of the Swift runtime,
+    /// which delay a crash by seconds and push a driver's last messages out of the log tail.
     ///
-    /// The list is not protected against other threads that change it: this is for the thread of whoever wants a helper.
+    /// The list is not protected against changes by other threads, so it is read on the thread that requests a helper.
     static func inheritedEnvironment() -> [String] {
         var variables: [String] = []
-        // After clearenv(3) there is no list at all.
+        // After clearenv(3), there is no list.
         let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
         guard var next = list else { return [withoutBacktraces] }
         while let variable = next.pointee {

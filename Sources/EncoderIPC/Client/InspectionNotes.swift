@@ -3,9 +3,9 @@
 internal import MediaTypes
 internal import Synchronization
 
-/// What a helper has told about a driver so far.
+/// The messages that a helper has sent about a driver so far.
 final class InspectionNotes: Sendable {
-    /// How many lines of the log are kept.
+    /// The number of log lines to keep.
     static let lineCount = 20
 
     private struct State {
@@ -17,7 +17,7 @@ final class InspectionNotes: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes a message that answers no order.
+    /// Handles a message that answers no order.
     ///
     /// - Throws: `malformedData` if it does not belong to an inspection.
     func handle(_ message: HelperMessage) throws(MediaError) {
@@ -56,12 +56,12 @@ final class InspectionNotes: Sendable {
         }
     }
 
-    /// Whether the driver has said what it is.
+    /// Whether the driver has been described.
     var hasReport: Bool { state.withLock { $0.report != nil } }
 
-    /// What came of it, with everything that is known now.
+    /// Returns the result of the inspection, with everything that is known so far.
     ///
-    /// - Parameter cause: What went wrong; `nil` if the helper has done everything.
+    /// - Parameter cause: The cause of a failure; `nil` if the helper has finished.
     func inspection(_ cause: DriverFailure.Cause?) -> DriverInspection {
         state.withLock { state in
             if cause == nil, let report = state.report { return .reported(report, state.encoders, failure: nil) }
@@ -76,7 +76,7 @@ final class InspectionNotes: Sendable {
 }
 
 extension DriverReport {
-    /// Whether the profile and the entrypoint of an encoder are in the driver's list.
+    /// Returns whether the driver lists the profile and entrypoint of an encoder.
     fileprivate func lists(_ encoder: Encoder) -> Bool {
         profiles.contains { profile in
             profile.number == encoder.profile && profile.entrypoints.contains { $0.number == encoder.entrypoint }
@@ -85,19 +85,19 @@ extension DriverReport {
 }
 
 extension DriverReport.Encoder {
-    /// Whether it is about the same profile and entrypoint.
+    /// Returns whether both have the same profile and entrypoint.
     fileprivate func isOf(_ other: DriverReport.Encoder) -> Bool {
         profile == other.profile && entrypoint == other.entrypoint
     }
 }
 
-/// The stages that came, as far as they matter later.
+/// The reported stages that matter later.
 struct StageRecord {
     private(set) var last: DriverStage?
-    /// The stage that came furthest, apart from the closing, the last of equals. libva goes on with the next file when
-    /// one fails, and often that one does not even exist.
+    /// The furthest stage, except for closing; of equal stages, the last one. libva continues with the next file if one
+    /// fails, and often the next file does not exist.
     private(set) var furthest: DriverStage?
-    /// The file that was named last.
+    /// The last reported file.
     private(set) var lastFile: String?
 
     mutating func add(_ stage: DriverStage) {

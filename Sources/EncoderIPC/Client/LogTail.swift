@@ -8,7 +8,7 @@ struct LogTail {
     static let longestLine = 1024
 
     private(set) var lines: [String] = []
-    /// What came behind the last line feed.
+    /// The bytes after the last line feed.
     private var rest: [UInt8] = []
 
     mutating func add(_ line: String) {
@@ -16,9 +16,9 @@ struct LogTail {
         if lines.count > Self.lineCount { lines.removeFirst() }
     }
 
-    /// Takes what was read from the helper's output.
+    /// Adds output of the helper.
     ///
-    /// - Returns: The lines that are complete. A very long line comes in pieces.
+    /// - Returns: The complete lines. A very long line is split.
     mutating func add(_ bytes: some Sequence<UInt8>) -> [String] {
         var complete: [String] = []
         for byte in bytes {
@@ -28,7 +28,7 @@ struct LogTail {
         return complete
     }
 
-    /// Takes the last line, which has no line feed.
+    /// Adds the last line, which has no line feed.
     mutating func finish() -> String? {
         guard !rest.isEmpty else { return nil }
         let line = String(decoding: rest, as: UTF8.self)
@@ -37,6 +37,6 @@ struct LogTail {
         return line
     }
 
-    /// What an error says about them.
+    /// The lines as part of an error message.
     var explanation: String { lines.isEmpty ? "" : "; it said: " + lines.joined(separator: " | ") }
 }

@@ -3,17 +3,16 @@
 internal import Glibc
 internal import MediaTypes
 
-/// Which memory the helper knows already, and under which number. It is sent once and used again and again, as a pool
-/// does with it.
+/// The memory that the helper already has, by slot number. Memory is sent once and then reused, as by a pool.
 struct PictureSlots {
-    /// What has to be done before a frame in that memory is sent.
+    /// The steps before a frame in that memory is sent.
     struct Place: Equatable {
         var slot: UInt32
-        /// Whether the helper does not know the memory.
+        /// Whether the helper does not have the memory yet.
         var isNew: Bool
-        /// What the helper is sent if it does not: open as long as the slot is kept.
+        /// The descriptor to send to the helper in that case. It is open as long as the slot exists.
         var descriptor: Int32
-        /// Slots that the helper is to forget.
+        /// The slots to remove from the helper.
         var forgotten: [UInt32] = []
     }
 
@@ -25,7 +24,7 @@ struct PictureSlots {
     private final class Entry {
         let slot: UInt32
         let byteCount: Int
-        /// Keeps the file, and so its number, from being used for another memory.
+        /// Keeps the file open, so that its number is not reused for other memory.
         let descriptor: Descriptor
         var lastUse: UInt64 = 0
 
@@ -36,7 +35,7 @@ struct PictureSlots {
         }
     }
 
-    /// What is kept however large it is: as much as an encoder and a session hold at once.
+    /// The minimum number of slots to keep, regardless of their size: as many as an encoder and a session use at once.
     private static let fewest = 16
 
     private let limit: Int
@@ -47,20 +46,21 @@ struct PictureSlots {
     private var nextSlot: UInt32 = 0
 
     /// - Parameters:
-    ///   - limit: How many memories are kept. More than an encoder and a session hold at once, so that those of a pool are
-    ///     not sent again and again.
-    ///   - byteLimit: How large they may be together, since memory that a pool has freed lives on here. The last 16 are
-    ///     kept in any case.
+    ///   - limit: The maximum number of slots. It exceeds what an encoder and a session use at once, so that memory of
+    ///     a pool is not sent repeatedly.
+    ///   - byteLimit: The maximum total size, because memory that a pool has freed stays allocated here. The last 16
+    ///     slots are kept in any case.
     init(limit: Int = 128, byteLimit: Int = 256 << 20) {
         self.limit = limit
         self.byteLimit = byteLimit
     }
 
-    /// The place of a memfd, a DMA-BUF or a file. Each has a file number of its own.
+    /// Returns the place of a memfd, a DMA-BUF or a file. Each has a unique file number.
     ///
     /// - Parameters:
-    ///   - byteCount: How much memory lives as long as the slot is kept: none of a file.
-    ///   - isReopened: Whether the helper gets an opening of its own, and not the one that this process reads by.
+    ///   - byteCount: The size of the memory that the slot keeps allocated: 0 for a file.
+    ///   - isReopened: Whether the helper receives a separately opened descriptor rather than the one that this process
+    ///     uses.
     mutating func place(
         _ descriptor: Int32,
         byteCount: Int,
@@ -85,7 +85,7 @@ struct PictureSlots {
         return Place(slot: entry.slot, isNew: true, descriptor: entry.descriptor.number, forgotten: forgotten)
     }
 
-    /// Whether the helper knows a file already, or can be given an opening of its own.
+    /// Returns whether the helper already has a file, or can receive a separately opened descriptor.
     func canTake(file descriptor: Int32) throws(MediaError) -> Bool {
         if entries[try Self.memory(descriptor)] != nil { return true }
         do throws(MediaError) {

@@ -2,24 +2,24 @@
 
 package import MediaTypes
 
-/// Asks VA-API drivers in a helper process: a driver that crashes, aborts, exits or hangs ends that process and not this
-/// one.
+/// Inspects VA-API drivers in a helper process: a driver that crashes, aborts, exits or hangs ends that process and not
+/// this one.
 package enum RemoteDriver {
-    /// How a driver is asked.
+    /// The options of an inspection.
     package struct Options: Sendable {
         /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
         package var helperPath: String?
-        /// How long everything may take together, the start of the helper included.
+        /// The deadline for the whole inspection, including the start of the helper.
         package var deadline = Duration.seconds(10)
-        /// Takes lines that the helper logs, on a thread of its own; never blocks.
+        /// Receives the log lines of the helper, on a separate thread; never blocks.
         package var log: @Sendable (HelperLogLine) -> Void = { _ in }
 
-        /// Makes the defaults: 10 seconds, no log.
+        /// Creates the defaults: 10 seconds, no log.
         package init() {}
     }
 
-    /// Starts a helper and has it ask the driver of a render node. Returns when the driver has answered, has failed, or
-    /// the deadline has passed; a helper that is stuck is ended and not waited for.
+    /// Starts a helper that inspects the driver of a render node. Returns when the inspection has finished or failed,
+    /// or when the deadline has passed. A stuck helper is ended without waiting for it.
     ///
     /// - Parameter path: The path of the render node.
     package static func inspect(path: String, options: Options = .init()) -> DriverInspection {
@@ -28,7 +28,7 @@ package enum RemoteDriver {
         }
     }
 
-    /// - Parameter start: Starts a helper that sends its log there.
+    /// - Parameter start: Starts a helper with a log handler.
     static func inspect(
         path: String,
         options: Options,
@@ -50,12 +50,12 @@ package enum RemoteDriver {
         } catch {
             cause = Self.cause(of: error, host, options.deadline)
         }
-        // What the helper said has arrived when it has ended, which takes a moment only.
+        // All messages of the helper have arrived once it has ended, which takes only a moment.
         _ = host.ending(within: .seconds(1))
         return notes.inspection(cause)
     }
 
-    /// - Returns: Why there is no report, or `nil`.
+    /// - Returns: The reason why there is no report; `nil` if there is one.
     private static func ask(
         _ path: String,
         _ end: SuspendingClock.Instant,
@@ -79,7 +79,7 @@ package enum RemoteDriver {
         _ notes: InspectionNotes,
         within patience: Duration
     ) throws(MediaError) -> HelperLink {
-        // There is no place if the helper has failed already, which the greeting tells.
+        // There is no place if the helper has already failed, which the greeting reports.
         _ = host.reserve(limit: 1)
         do throws(MediaError) {
             try host.awaitGreeting(within: patience)
@@ -98,7 +98,7 @@ package enum RemoteDriver {
         }
     }
 
-    /// What an error of the connection means for the driver.
+    /// Returns the cause of a driver failure from an error of the connection.
     private static func cause(
         of error: MediaError,
         _ host: HelperHost,
@@ -112,42 +112,42 @@ package enum RemoteDriver {
     }
 }
 
-/// What came of asking a driver.
+/// The result of inspecting a driver.
 package enum DriverInspection: Sendable, Hashable {
-    /// What the driver says of itself, how it encodes what it lists for that, and what went wrong after the report: while
-    /// the driver was asked how it encodes, of which what it had said before is there, or while it was let go of.
+    /// The driver's description and its encoding capabilities, with a failure after the report, if any: while its
+    /// encoding capabilities were queried (those before the failure are included), or while it was closed.
     case reported(DriverReport, [DriverReport.Encoder], failure: DriverFailure?)
-    /// Why there is no report.
+    /// The reason why there is no report.
     case failed(DriverFailure)
 }
 
-/// How a driver failed, or the helper that was to ask it.
+/// How a driver failed, or the helper that inspected it.
 package struct DriverFailure: Sendable, Hashable {
-    /// What happened.
+    /// The cause of a failure.
     package enum Cause: Sendable, Hashable {
-        /// libva, the driver or the node refused, in order.
+        /// libva, the driver or the node refused a request.
         case refused(MediaError)
-        /// The helper's process was ended by a signal: its number and its name, for example `SIGSEGV`.
+        /// A signal ended the helper process: its number and its name, for example `SIGSEGV`.
         case killed(signal: Int32, name: String)
-        /// The helper's process ended by itself, with that status.
+        /// The helper process exited with that status.
         case exited(status: Int32)
-        /// There was no answer in that time, and the helper's process was ended.
+        /// The helper process did not answer within that time and was ended.
         case deadline(Duration)
-        /// There is no helper, or it did not do what it is for.
+        /// There is no helper, or it did not work correctly.
         case helper(MediaError)
     }
 
-    /// What happened.
+    /// The cause.
     package var cause: Cause
-    /// How far it had come; `nil` if the helper was not there yet. After a refusal it is the furthest stage of all the
+    /// The stage of the failure; `nil` if the helper had not started. After a refusal, it is the furthest stage of all
     /// files that libva tried.
     package var stage: DriverStage?
-    /// The driver file that the stage is about, or that was loaded before it.
+    /// The driver file of the stage, or the one that was loaded before it.
     package var file: String?
-    /// The last lines that libva, the driver and the helper wrote, the oldest first.
+    /// The last lines of libva, the driver and the helper, oldest first.
     package var log: [HelperLogLine]
 
-    /// Makes a failure.
+    /// Creates a failure.
     package init(cause: Cause, stage: DriverStage?, file: String?, log: [HelperLogLine]) {
         self.cause = cause
         self.stage = stage

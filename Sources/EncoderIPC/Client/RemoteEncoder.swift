@@ -6,7 +6,8 @@ internal import MediaTypes
 final class RemoteEncoder: EncoderBackend {
     let properties: EncoderProperties
     var isInOtherProcess: Bool { true }
-    /// Those in memory that the helper cannot see, and those that its encoder has copied.
+    /// The number of pictures that were copied because the helper cannot access their memory, plus the copies of its
+    /// encoder.
     private(set) var copiedPictures = 0
     let takesLater: Bool
 
@@ -14,7 +15,7 @@ final class RemoteEncoder: EncoderBackend {
     private let ledger: FrameLedger
     private let deadlines: RemoteEncoderFactory.Deadlines
     private var slots = PictureSlots()
-    /// Where copies of pictures are made, by format.
+    /// The pools for copies of pictures, by format.
     private var pools: [PixelFormat: PixelBufferPool] = [:]
 
     /// - Parameter connect: Opens a connection to a helper.
@@ -77,17 +78,17 @@ final class RemoteEncoder: EncoderBackend {
         return properties
     }
 
-    /// Ends a helper that lies.
+    /// Ends a helper that violates the protocol.
     private static func refuse(_ link: HelperLink, _ reason: String) -> MediaError {
         let error = MediaError(.malformedData, "\(HelperLink.peer) \(reason)")
         link.abandon(error)
         return error
     }
 
-    /// The helper's process, while it is there.
+    /// The ID of the helper process, while it runs.
     var processID: Int32? { link.processID }
 
-    /// What confines the helper less than it should.
+    /// The missing parts of the helper's sandbox.
     var limitations: [String] { link.limitations }
 
     deinit {
@@ -100,7 +101,8 @@ final class RemoteEncoder: EncoderBackend {
         let shared = try sharedPicture(frame.buffer)
         let order = try place(frame, shared)
         ledger.lend(shared, frame.number)
-        // Whether a picture was converted has to be known before the next one is given: if not, it comes again.
+        // Whether a picture was converted must be known before the next one is submitted: if not, it is submitted
+        // again.
         if takesLater, frame.conversion == nil {
             try give(order, copies: copiedPictures - before)
         } else {
@@ -109,13 +111,13 @@ final class RemoteEncoder: EncoderBackend {
             let copies = copiedPictures - before
             ledger.tell(TakenFrame(number: frame.number, copies: copies, isConverted: frame.conversion != nil))
         }
-        // Those were told of.
+        // These were already reported.
         copiedPictures = before
     }
 
     private func give(_ order: FrameOrder, copies: Int) throws(MediaError) {
         let frame = TakenFrame(number: order.number, copies: copies, isConverted: order.conversion != nil)
-        // Before an answer is due: else the time since the last frame would be taken for the helper's.
+        // Before an answer is pending; otherwise, the time since the last frame would count as the helper's.
         link.noteWork()
         ledger.expectAnswer(to: frame)
         do {
@@ -156,8 +158,9 @@ final class RemoteEncoder: EncoderBackend {
         }
     }
 
-    /// The frames that were given and have not come out. Once a call has thrown, or the output was given an error, nothing
-    /// else comes out: then these are lost, and all others have come out. Refused updates and conversions are no such errors.
+    /// The frames that were submitted and not returned. After a call has thrown or an error was passed to the output,
+    /// nothing else is returned: these frames are then lost, and all others were returned. Refused updates and
+    /// conversions are not such errors.
     var framesNotOut: Set<Int64> { ledger.outstanding }
 
     private func refuse(_ reason: String) -> MediaError {
@@ -170,7 +173,7 @@ final class RemoteEncoder: EncoderBackend {
             return try link.call(order, within: deadlines.call, to: purpose)
         } catch {
             if case .update = order, error.isPermanent { throw error }
-            // The frame was not taken, and comes again.
+            // The frame was not accepted and is submitted again.
             if case .frame = order, error.code == .conversionFailed { throw error }
             ledger.settle()
             throw error
@@ -179,8 +182,9 @@ final class RemoteEncoder: EncoderBackend {
 
     // MARK: - Pictures
 
-    /// The picture itself if the helper can reach it, else a copy in a memfd. Of a file the helper gets an opening of its
-    /// own: it could move the offset of the caller's, or change its flags. A file that cannot be opened again is copied.
+    /// Returns the picture itself if the helper can access it, otherwise a copy in a memfd. For a file, the helper
+    /// receives a separately opened descriptor, because it could move the caller's offset or change its flags. A file
+    /// that cannot be reopened is copied.
     private func sharedPicture(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
         switch buffer.storage {
         case .sharedMemory, .dmaBuf: return buffer
@@ -208,7 +212,7 @@ final class RemoteEncoder: EncoderBackend {
         return pool
     }
 
-    /// The order for a frame whose picture the helper can reach, after the helper was told about its memory.
+    /// Returns the order for a frame whose picture the helper can access, after sending its memory to the helper.
     private func place(_ frame: EncoderFrame, _ shared: PixelBuffer) throws(MediaError) -> FrameOrder {
         let place: PicturePlace
         switch shared.storage {
@@ -238,7 +242,7 @@ final class RemoteEncoder: EncoderBackend {
         )
     }
 
-    /// The number under which the helper knows a memory, which it is sent if it does not.
+    /// Returns the slot number of memory, which is sent to the helper if it is new.
     ///
     /// - Parameter byteCount: The size of a memfd; `nil` for a file or a DMA-BUF.
     private func offer(_ place: PictureSlots.Place, byteCount: Int?) throws(MediaError) -> UInt32 {
@@ -252,9 +256,9 @@ final class RemoteEncoder: EncoderBackend {
 }
 
 extension EncoderProperties {
-    /// What no encoder of that kind can be, or `nil`.
+    /// Returns the reason why the properties cannot belong to such an encoder; `nil` if they can.
     fileprivate func reasonAgainst(_ identity: EncoderIdentity, _ request: EncoderRequest) -> String? {
-        // More than was asked for is no lie, but an encoder that does not fit: the session turns it down.
+        // Exceeding the request is not a violation, but the encoder is unsuitable: the session refuses it.
         guard (0...16).contains(reorderDepth) else { return "claims a reorder depth of \(reorderDepth)" }
         guard (0...1000).contains(maximumDelay) else { return "claims a delay of \(maximumDelay) frames" }
         guard !pixelFormats.isEmpty else { return "supports no pixel format" }

@@ -3,41 +3,42 @@
 public import Logging
 public import MediaTypes
 
-/// Makes encoders that work in helper processes: a driver that crashes, aborts or hangs ends such a process and not this
-/// one.
+/// Creates encoders that run in helper processes: a driver that crashes, aborts or hangs ends such a process and not
+/// this one.
 ///
-/// What such an encoder throws is never permanent because of the process: a session tries again, in a new process.
+/// An error that the process causes is never permanent: the session tries again with a new process.
 public struct RemoteEncoderFactory: EncoderFactory {
-    /// How long an encoder in a helper process is waited for.
+    /// The deadlines of an encoder in a helper process.
     public struct Deadlines: Sendable {
-        /// How long the start of the helper and its greeting may take.
+        /// The deadline for the start of the helper and its greeting.
         public var start = Duration.seconds(10)
-        /// How long the creation of the encoder may take.
+        /// The deadline for the creation of the encoder.
         public var creation = Duration.seconds(20)
-        /// How long the encoder may work on a frame, an update or the end without any sign of progress.
+        /// The longest time without progress of the encoder during a frame, an update or the end.
         public var call = Duration.seconds(45)
 
-        /// Makes the defaults: 10, 20 and 45 seconds, which is within the default limits of a session.
+        /// Creates the defaults: 10, 20 and 45 seconds, which are within the default limits of a session.
         public init() {}
     }
 
-    /// Which encoder the helper is asked for.
+    /// The encoder to create in the helper.
     public let identity: EncoderIdentity
-    /// Where the encoders work.
+    /// The pool in which the encoders run.
     public let pool: HelperPool
-    /// How long they are waited for.
+    /// The deadlines of the encoders.
     public let deadlines: Deadlines
-    /// Takes what their helpers log; `nil` leaves it to ``HelperPool/Options/log``.
+    /// Receives the logs of their helpers; `nil` leaves them to ``HelperPool/Options/log``.
     public let logger: Logger?
 
-    /// Makes a factory.
+    /// Creates a factory.
     ///
     /// - Parameters:
-    ///   - identity: The encoder's name and codec, as the helper knows them; for example `x264` and H.264.
-    ///   - pool: Where the encoders work.
-    ///   - deadlines: How long they are waited for.
-    ///   - logger: Takes what their helpers log, where ``HelperPool/Options/encodersPerHelper`` is 1; `nil` leaves it to
-    ///     ``HelperPool/Options/log``. A helper that several encoders share does not say whom a line is about.
+    ///   - identity: The encoder's name and codec, as known to the helper; for example `x264` and H.264.
+    ///   - pool: The pool in which the encoders run.
+    ///   - deadlines: The deadlines of the encoders.
+    ///   - logger: Receives the logs of their helpers if ``HelperPool/Options/encodersPerHelper`` is 1; `nil` leaves
+    ///     them to ``HelperPool/Options/log``. A helper that several encoders share does not indicate which encoder a
+    ///     line concerns.
     public init(
         _ identity: EncoderIdentity,
         pool: HelperPool = .standard,
@@ -52,8 +53,8 @@ public struct RemoteEncoderFactory: EncoderFactory {
 
     /// Creates the encoder in a helper of the pool.
     ///
-    /// - Throws: `unavailable` if there is no helper program or it has no such encoder; what the encoder throws;
-    ///   `deadlineExceeded`; the end of the helper, with its signal and its last lines.
+    /// - Throws: `unavailable` if there is no helper program or it has no such encoder; any error of the encoder;
+    ///   `deadlineExceeded`; the end of the helper, with its signal and its last log lines.
     public func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
         try RemoteEncoder(identity, request, deadlines) { (handlers) throws(MediaError) in
             try pool.connect(handlers, within: deadlines.start, logger: logger)

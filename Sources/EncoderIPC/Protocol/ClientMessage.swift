@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// Asks for an encoder.
+/// An order for an encoder.
 struct EncoderOrder: WireStructure, Hashable, Sendable {
     static var blank: EncoderOrder {
         EncoderOrder(encoder: .blank, configuration: .blank, maximumReorderDepth: nil, ringByteCount: 0)
@@ -11,7 +11,7 @@ struct EncoderOrder: WireStructure, Hashable, Sendable {
     var encoder: EncoderIdentity
     var configuration: EncoderConfiguration
     var maximumReorderDepth: Int?
-    /// The size of the memory, behind the descriptor that comes with the message, for coded data.
+    /// The size of the memory for coded data, whose descriptor is sent with the message.
     var ringByteCount: Int
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
@@ -22,14 +22,14 @@ struct EncoderOrder: WireStructure, Hashable, Sendable {
     }
 }
 
-/// Memory for pictures, whose descriptor comes with the message.
+/// Memory for pictures, whose descriptor is sent with the message.
 struct MemoryOffer: WireStructure, Hashable, Sendable {
     static let blank = MemoryOffer(slot: 0, byteCount: 0)
 
-    /// What later messages call the memory.
+    /// The slot number of the memory in later messages.
     var slot: UInt32
     /// The size of a sealed memfd, which the helper maps; `nil` for a file, which it reads, and for a DMA-BUF, which it
-    /// hands on as it is.
+    /// passes on unchanged.
     var byteCount: Int?
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
@@ -38,13 +38,13 @@ struct MemoryOffer: WireStructure, Hashable, Sendable {
     }
 }
 
-/// Where the samples of a picture lie, in memory that was offered before.
+/// The position of a picture's samples in memory that was offered before.
 enum PicturePlace: Hashable, Sendable {
     /// In a memfd.
     case memory(slot: UInt32, planes: [PlaneLayout])
-    /// In DMA-BUFs: the memory that each object of the picture lies in, and the planes in these objects.
+    /// In DMA-BUFs: the slot of each object of the picture, and the planes in these objects.
     case dmaBuf(slots: [UInt32], planes: [DMABuffer.Plane], modifier: UInt64)
-    /// In a file, at any place.
+    /// In a file, at any position.
     case file(slot: UInt32, planes: [PlaneLayout])
 }
 
@@ -83,7 +83,7 @@ extension PicturePlace: WireValue {
     }
 }
 
-/// One frame on its way into the encoder.
+/// A frame to encode.
 struct FrameOrder: WireStructure, Hashable, Sendable {
     static var blank: FrameOrder {
         FrameOrder(
@@ -116,14 +116,14 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
     }
 }
 
-/// From the client to an encoder, over a connection of its own. Orders are answered one after the other, in the order in
-/// which they came.
+/// Messages from the client to an encoder, over a separate connection. Orders are answered one after another, in the
+/// order in which they arrived.
 enum ClientMessage: Sendable {
     /// Answered by ``HelperMessage/created(_:)`` or ``HelperMessage/refused(_:)``.
     case create(EncoderOrder)
     /// No answer.
     case offer(MemoryOffer)
-    /// The memory of that slot is not used any more. No answer.
+    /// The memory of that slot is no longer used. No answer.
     case forget(slot: UInt32)
     /// Answered by ``HelperMessage/accepted(number:)`` or ``HelperMessage/callFailed(_:)``.
     case frame(FrameOrder)
@@ -131,11 +131,11 @@ enum ClientMessage: Sendable {
     case update(EncoderConfiguration)
     /// Answered by ``HelperMessage/drained`` or ``HelperMessage/callFailed(_:)``.
     case drain
-    /// So many coded frames have been taken out of the ring, from the first on. Answers ``HelperMessage/roomWanted``.
+    /// The total number of coded frames that were taken from the ring. Answers ``HelperMessage/roomWanted``.
     case taken(count: UInt64)
-    /// Nothing else will come: the encoder is to be released. No answer.
+    /// The last message: the encoder is to be released. No answer.
     case close
-    /// The driver of the render node at that path is to be asked. Answered by ``HelperMessage/inspected`` or
+    /// The driver of the render node at that path is to be inspected. Answered by ``HelperMessage/inspected`` or
     /// ``HelperMessage/callFailed(_:)``, after ``HelperMessage/stage(_:)`` and ``HelperMessage/report(_:)``.
     case inspect(path: String)
 }

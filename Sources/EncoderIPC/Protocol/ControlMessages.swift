@@ -4,7 +4,7 @@
 struct Hello: WireStructure, Hashable, Sendable {
     static let blank = Hello(build: "")
 
-    /// Which build speaks, for people; what both ends must agree about is ``MessageHeader/version``.
+    /// The build of the client, for people; compatibility depends on ``MessageHeader/version``.
     var build: String
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
@@ -16,9 +16,9 @@ struct Hello: WireStructure, Hashable, Sendable {
 struct Greeting: WireStructure, Hashable, Sendable {
     static let blank = Greeting(build: "")
 
-    /// Which build answers, for people.
+    /// The build of the helper, for people.
     var build: String
-    /// What confines the helper less than it should, in words for a log; none if it is confined as designed.
+    /// The missing parts of the helper's sandbox, as text for a log; empty if it is confined as designed.
     var limitations: [String] = []
     static let mostLimitations = 16
 
@@ -28,13 +28,13 @@ struct Greeting: WireStructure, Hashable, Sendable {
     }
 }
 
-/// A line that the helper logs.
+/// A log line of the helper.
 struct LogLine: WireStructure, Hashable, Sendable {
     static let blank = LogLine(level: "", text: "")
 
-    /// A level's name as swift-log has it, for example `warning`.
+    /// The name of a swift-log level, for example `warning`.
     var level: String
-    /// What is logged, without line feed at the end.
+    /// The text, without trailing line feed.
     var text: String
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
@@ -43,13 +43,13 @@ struct LogLine: WireStructure, Hashable, Sendable {
     }
 }
 
-/// From the client to a helper process, over the socket that the process was started with.
+/// Messages from the client to a helper process, over the socket that the process was started with.
 enum ControlOrder: Sendable {
     /// Answered by ``ControlNotice/hello(_:)``.
     case hello(Hello)
-    /// The descriptor that comes along is the far end of a new connection, for one encoder. No answer.
+    /// The descriptor in the message is the far end of a new connection, for one encoder. No answer.
     case attach
-    /// No connection will come: the helper ends when those that it has are closed. No answer.
+    /// No more connections will follow: the helper ends when its connections are closed. No answer.
     case close
 }
 
@@ -94,11 +94,11 @@ extension ControlOrder: WireMessage {
     }
 }
 
-/// From a helper process to the client.
+/// Messages from a helper process to the client.
 enum ControlNotice: Sendable {
     /// Answers ``ControlOrder/hello(_:)``.
     case hello(Greeting)
-    /// Something for the log.
+    /// A log line.
     case log(LogLine)
 }
 
@@ -127,7 +127,7 @@ extension ControlNotice: WireMessage {
         }
     }
 
-    /// Texts for people are cut where they are too long.
+    /// Texts for people are truncated if they are too long.
     func writePayload(to writer: inout WireWriter) throws(WireError) {
         switch self {
         case .hello(let greeting):

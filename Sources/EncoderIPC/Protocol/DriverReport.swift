@@ -2,56 +2,56 @@
 
 package import MediaTypes
 
-/// What a VA-API driver says of itself, in the numbers of `va.h`: nothing here needs libva to read it.
+/// The description of a VA-API driver with the numbers of `va.h`, which can be read without libva.
 package struct DriverReport: Sendable, Hashable {
-    /// The version of VA-API that libva speaks, for example 1 and 17.
+    /// The major version of VA-API in libva, for example 1.
     package var majorVersion: Int32
-    /// The second number of that version.
+    /// The minor version of VA-API in libva, for example 17.
     package var minorVersion: Int32
-    /// The driver's name for itself and its version; free text of the driver, as it came.
+    /// The driver's name and version; free text of the driver, unmodified.
     package var vendor: String
-    /// The path of the driver's file; `nil` if libva did not tell.
+    /// The path of the driver's file; `nil` if libva did not report it.
     package var file: String?
-    /// What the driver offers, in its order.
+    /// The supported profiles, in the driver's order.
     package var profiles: [Profile]
 
-    /// A profile, and the ways in which the driver processes it.
+    /// A profile with its entrypoints.
     package struct Profile: Sendable, Hashable {
         /// The `VAProfile`.
         package var number: Int32
-        /// Decoding, encoding and processing units that take it, in the driver's order.
+        /// The entrypoints for decoding, encoding and processing, in the driver's order.
         package var entrypoints: [Entrypoint]
 
-        /// Makes a profile.
+        /// Creates a profile.
         package init(number: Int32, entrypoints: [Entrypoint]) {
             self.number = number
             self.entrypoints = entrypoints
         }
     }
 
-    /// One way in which the driver processes a profile.
+    /// An entrypoint of a profile.
     package struct Entrypoint: Sendable, Hashable {
         /// The `VAEntrypoint`.
         package var number: UInt32
 
-        /// Makes an entrypoint.
+        /// Creates an entrypoint.
         package init(number: UInt32) { self.number = number }
     }
 
-    /// What the driver says of a profile and an entrypoint that encodes it.
+    /// The encoding capabilities for a profile and an entrypoint.
     package struct Encoder: Sendable, Hashable {
         /// The `VAProfile`.
         package var profile: Int32
         /// The `VAEntrypoint`.
         package var entrypoint: UInt32
-        /// The attributes that the driver has, with their values.
+        /// The supported attributes with their values.
         package var attributes: [Attribute]
-        /// What it says of surfaces, in its order.
+        /// The surface attributes, in the driver's order.
         package var surfaces: [SurfaceAttribute]
-        /// The question that the driver refused; what comes after it was not asked.
+        /// The query that the driver refused; later queries were not made.
         package var refusal: MediaError?
 
-        /// Makes an encoder.
+        /// Creates the capabilities.
         package init(
             profile: Int32,
             entrypoint: UInt32,
@@ -71,10 +71,10 @@ package struct DriverReport: Sendable, Hashable {
     package struct Attribute: Sendable, Hashable {
         /// The `VAConfigAttribType`.
         package var number: UInt32
-        /// The value; bits, a number or several fields, as the attribute has it.
+        /// The value: bits, a number or several fields, depending on the attribute.
         package var value: UInt32
 
-        /// Pairs an attribute with a value.
+        /// Creates an attribute.
         package init(number: UInt32, value: UInt32) {
             self.number = number
             self.value = value
@@ -90,7 +90,7 @@ package struct DriverReport: Sendable, Hashable {
         /// The value if it is a number.
         package var value: Int32?
 
-        /// Pairs an attribute with a value.
+        /// Creates a surface attribute.
         package init(number: UInt32, flags: UInt32, value: Int32?) {
             self.number = number
             self.flags = flags
@@ -98,7 +98,7 @@ package struct DriverReport: Sendable, Hashable {
         }
     }
 
-    /// Makes a report.
+    /// Creates a report.
     package init(majorVersion: Int32, minorVersion: Int32, vendor: String, file: String?, profiles: [Profile]) {
         self.majorVersion = majorVersion
         self.minorVersion = minorVersion
@@ -108,31 +108,32 @@ package struct DriverReport: Sendable, Hashable {
     }
 }
 
-/// How far a helper has come with a driver. Each stage is told before the calls that belong to it, so that the last one
-/// names what a driver was doing when it crashed or hung.
+/// A stage of inspecting a driver in a helper. Each stage is reported before its calls, so that the last stage shows
+/// where a driver crashed or hung.
 package enum DriverStage: Sendable, Hashable {
     /// The render node is being opened.
     case openingNode
-    /// libva looks for the driver's file.
+    /// libva searches for the driver file.
     case choosingDriver
-    /// libva loads a file (`dlopen`), whose constructors run. It may try several files.
+    /// libva loads a file (`dlopen`), which runs its constructors. It may try several files.
     case loading(file: String)
-    /// The file was loaded, and the driver's own start runs (`vaInitialize`).
+    /// The file was loaded, and the driver's initialization function runs (`vaInitialize`).
     case initializing(file: String)
-    /// The driver is asked for its name (`vaQueryVendorString`).
+    /// The driver's vendor string is queried (`vaQueryVendorString`).
     case askingVendor
-    /// The driver is asked for its profiles (`vaQueryConfigProfiles`).
+    /// The driver's profiles are queried (`vaQueryConfigProfiles`).
     case askingProfiles
-    /// The driver is asked what it does with a `VAProfile` (`vaQueryConfigEntrypoints`).
+    /// The entrypoints of a `VAProfile` are queried (`vaQueryConfigEntrypoints`).
     case askingEntrypoints(profile: Int32)
-    /// The driver is asked how it encodes a `VAProfile` with a `VAEntrypoint` (`vaGetConfigAttributes`).
+    /// The attributes of a `VAProfile` and a `VAEntrypoint` are queried (`vaGetConfigAttributes`).
     case askingAttributes(profile: Int32, entrypoint: UInt32)
-    /// The driver is asked which surfaces it encodes from (`vaCreateConfig`, `vaQuerySurfaceAttributes`).
+    /// The surface attributes of a `VAProfile` and a `VAEntrypoint` are queried (`vaCreateConfig`,
+    /// `vaQuerySurfaceAttributes`).
     case askingSurfaces(profile: Int32, entrypoint: UInt32)
-    /// The driver is let go of (`vaTerminate`), after it has reported or failed.
+    /// The driver is closed (`vaTerminate`), after its report or failure.
     case closing
 
-    /// The file that the stage is about.
+    /// The file of the stage.
     package var file: String? {
         switch self {
         case .loading(let file), .initializing(let file): file
@@ -141,23 +142,23 @@ package enum DriverStage: Sendable, Hashable {
     }
 }
 
-/// What an inspection of a driver tells while it goes on.
+/// An event during the inspection of a driver.
 package enum DriverNews: Sendable, Hashable {
     /// A stage begins.
     case stage(DriverStage)
-    /// The driver has said who it is and what it offers. Told once, before anything of how it encodes.
+    /// The driver has reported its name and profiles. Sent once, before its encoding capabilities.
     case report(DriverReport)
-    /// The driver has said how it encodes something that it has listed. Told at most once for each profile and
-    /// entrypoint, before the driver is let go of.
+    /// The driver has reported its capabilities for a listed encoder. Sent at most once for each profile and
+    /// entrypoint, before the driver is closed.
     case encoder(DriverReport.Encoder)
 }
 
-/// Asks the VA-API driver of the render node at a path who it is and what it offers, in the helper's process.
+/// Inspects the VA-API driver of the render node at a path, in the helper process.
 ///
-/// It is called on the thread of its connection, and may crash or never return. `tell` has handed the news to the
-/// client when it returns.
+/// It is called on the thread of its connection, and may crash or never return. When `tell` returns, it has sent the
+/// event to the client.
 ///
-/// - Throws: what libva or the driver refused.
+/// - Throws: The refusal of libva or the driver.
 package typealias DriverInspector =
     @Sendable (_ path: String, _ tell: @escaping @Sendable (DriverNews) throws(MediaError) -> Void) throws(MediaError)
     -> Void

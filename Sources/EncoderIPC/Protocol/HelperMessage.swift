@@ -2,13 +2,13 @@
 
 internal import MediaTypes
 
-/// One coded frame, whose data lie in the ring.
+/// A coded frame, whose data is in the ring.
 struct CodedNotice: WireValue, Sendable {
     var number: Int64
     var isKeyFrame: Bool
     var isReference: Bool
     var isDropped: Bool
-    /// Where the data begin in the ring.
+    /// The offset of the data in the ring.
     var offset: Int
     var byteCount: Int
     var formatDescription: FormatDescription?
@@ -54,36 +54,36 @@ struct CodedNotice: WireValue, Sendable {
     }
 }
 
-/// From an encoder in a helper to its client.
+/// Messages from an encoder in a helper to its client.
 enum HelperMessage: Sendable {
-    /// The encoder is there.
+    /// The encoder was created.
     case created(EncoderProperties)
     /// There is no such encoder, or it could not be created.
     case refused(MediaError)
-    /// The encoder has the frame, and nothing in the helper reads the pictures of those frames any more. It has copied the
-    /// frame's picture so many times.
+    /// The encoder has accepted the frame, and nothing in the helper reads the pictures of the released frames any
+    /// more. The message includes the number of copies of the frame's picture.
     case accepted(number: Int64, released: [Int64] = [], copies: UInt8 = 0)
     /// Nothing in the helper reads the picture of the frame any more.
     case released(number: Int64)
-    /// The ring fills up. Answered by ``ClientMessage/taken(count:)``.
+    /// The ring is filling up. Answered by ``ClientMessage/taken(count:)``.
     case roomWanted
-    /// A frame was coded, or left out.
+    /// A frame was coded or dropped.
     case coded(CodedNotice)
-    /// Whether the encoder at work could change.
+    /// The outcome of an update of the active encoder.
     case updated(EncoderUpdateOutcome)
-    /// Every frame was coded, and told before this.
+    /// All frames are coded and were reported before this message.
     case drained
-    /// The order that is to be answered failed.
+    /// The order to be answered failed.
     case callFailed(MediaError)
-    /// A frame failed, apart from any order.
+    /// A frame failed, independently of any order.
     case failed(MediaError)
-    /// How far the helper has come with a driver.
+    /// The inspection of a driver has reached a stage.
     case stage(DriverStage)
-    /// What a driver says of itself.
+    /// The description of a driver.
     case report(DriverReport)
-    /// How a driver encodes something of its report.
+    /// The encoding capabilities of a driver for an entry of its report.
     case encoder(DriverReport.Encoder)
-    /// The driver was asked, has been reported and is let go of.
+    /// The inspection has finished, and the driver is closed.
     case inspected
 }
 
@@ -105,7 +105,7 @@ extension HelperMessage: WireMessage {
         case encoder
     }
 
-    /// How many released pictures an answer tells at most.
+    /// The maximum number of released pictures in an answer.
     static let mostReleased = 64
 
     var kind: UInt16 {
@@ -154,7 +154,7 @@ extension HelperMessage: WireMessage {
         }
     }
 
-    /// Texts for people are cut where they are too long; anything else that is too long is an error.
+    /// Texts for people are truncated if they are too long; any other value that is too long is an error.
     func writePayload(to writer: inout WireWriter) throws(WireError) {
         switch self {
         case .created(let properties): try properties.write(to: &writer)

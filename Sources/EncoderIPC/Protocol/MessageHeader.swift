@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What stands before the payload of every message, 24 bytes:
+/// The header before the payload of every message, 24 bytes:
 ///
 /// | bytes | meaning |
 /// |---|---|
@@ -13,12 +13,12 @@
 /// | 16...23 | number of the message, rising by one from 0 in each direction |
 struct MessageHeader: Hashable {
     static let byteCount = 24
-    /// Where the length of the payload stands.
+    /// The position of the payload's length.
     static let lengthPosition = 12
     static let magic: [UInt8] = Array("VTIP".utf8)
-    /// Raised by every change that an older helper or client would not understand.
+    /// Increased by every change that an older helper or client would not understand.
     static let version: UInt16 = 10
-    /// The longest payload. A message with its header fits into the smallest send buffer that sockets have by default.
+    /// The maximum payload. A message with its header fits into the smallest default send buffer of sockets.
     static let maximumPayload = 128 << 10
 
     var kind: UInt16
@@ -74,19 +74,19 @@ struct MessageHeader: Hashable {
 
 /// A message of one direction.
 protocol WireMessage: Sendable {
-    /// Which message it is, and how many descriptors come with it.
+    /// The kind of the message. It determines how many descriptors are sent with it.
     var kind: UInt16 { get }
     var descriptorCount: Int { get }
 
-    /// Reads the payload of a message of that kind.
+    /// Reads the payload of a message of a given kind.
     init(kind: UInt16, from reader: inout WireReader) throws(WireError)
     func writePayload(to writer: inout WireWriter) throws(WireError)
 }
 
 extension WireWriter {
-    /// Writes a whole message, and nothing else.
+    /// Writes one complete message.
     ///
-    /// - Throws: if a value, or the message, is longer than allowed.
+    /// - Throws: An error if a value or the message is longer than allowed.
     mutating func message(_ message: some WireMessage, sequence: UInt64) throws(WireError) {
         clear()
         MessageHeader(
@@ -106,27 +106,27 @@ extension WireWriter {
 }
 
 extension WireMessage {
-    /// The whole message.
+    /// Returns the complete message.
     ///
-    /// - Throws: if a value, or the message, is longer than allowed.
+    /// - Throws: An error if a value or the message is longer than allowed.
     func bytes(sequence: UInt64) throws(WireError) -> [UInt8] {
         var writer = WireWriter()
         try writer.message(self, sequence: sequence)
         return writer.bytes
     }
 
-    /// Reads a whole message.
+    /// Reads a complete message.
     ///
     /// - Parameters:
     ///   - bytes: Exactly the bytes of the message.
-    ///   - sequence: The number that it has to have.
-    ///   - descriptorCount: How many descriptors came with it.
+    ///   - sequence: The expected sequence number.
+    ///   - descriptorCount: The number of descriptors that arrived with it.
     init(_ bytes: [UInt8], sequence: UInt64, descriptorCount: Int) throws(WireError) {
         var reader = WireReader(bytes)
         try self.init(&reader, sequence: sequence, descriptorCount: descriptorCount)
     }
 
-    /// Reads a whole message, of which nothing has been read.
+    /// Reads a complete message from its beginning.
     init(_ reader: inout WireReader, sequence: UInt64, descriptorCount: Int) throws(WireError) {
         let header = try MessageHeader(from: &reader)
         func check(_ given: some FixedWidthInteger, _ expected: Int, _ field: String, at position: Int)

@@ -3,9 +3,10 @@
 internal import MediaTypes
 internal import Synchronization
 
-/// The helper's side of one connection: an encoder for a client in another process.
+/// The helper's end of one connection: an encoder for a client in another process.
 ///
-/// The thread that calls ``run()`` is the encoder's. It receives, too, as any thread does that waits for the client.
+/// The thread that calls ``run()`` is the encoder's thread. It also receives, like any thread that waits for the
+/// client.
 final class EncoderServer: Sendable {
     private let channel: Channel
     private let outbox: Outbox
@@ -14,15 +15,15 @@ final class EncoderServer: Sendable {
     private let inspector: DriverInspector?
     private let releases: ReleaseNotes
     private let inbox: OrderInbox
-    /// What is told of a frame is held back while another one is there, if frames take no longer than this.
+    /// If frames take no longer than this, messages about a frame are held back while another frame is waiting.
     private static let quick = Duration.milliseconds(1)
-    /// Keeps coded frames in the order in which they lie in the ring.
+    /// Keeps coded frames in the order of their data in the ring.
     private let outputs = Mutex(())
 
     /// - Parameters:
-    ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
-    ///   - others: Makes a factory for what is not among them.
-    ///   - inspector: Asks drivers; `nil` if this helper asks none.
+    ///   - factories: The available encoders, by ``EncoderIdentity/name`` and codec.
+    ///   - others: Creates a factory for an identity that is not among them.
+    ///   - inspector: Inspects drivers; `nil` if this helper does not.
     init(
         _ channel: Channel,
         factories: [any EncoderFactory],
@@ -40,24 +41,25 @@ final class EncoderServer: Sendable {
 
     /// Serves until the client closes the encoder.
     ///
-    /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone.
+    /// - Throws: `malformedData` for a message that violates the protocol, `inputOutput` if the client is gone.
     func run() throws(MediaError) {
         var work = Work()
         while let order = try inbox.next() { try carryOut(order, &work) }
     }
 
-    /// What the encoder's thread works with.
+    /// The state of the encoder's thread.
     private struct Work {
         var encoder: (any EncoderBackend)?
-        /// Why the encoder is asked nothing more: it has thrown, and the client may have given orders before it knew.
+        /// The error after which the encoder is not called any more. The client may have sent orders before it received
+        /// the error.
         var failure: MediaError?
 
-        /// Takes note of what an order has come to.
+        /// Records the error of an order.
         mutating func note(_ error: MediaError, of order: OrderInbox.Order) {
             switch order {
-            // The frame was not taken, and comes again.
+            // The frame was not accepted and is submitted again.
             case .frame where error.code == .conversionFailed: break
-            // A refused update leaves everything as it was.
+            // A refused update changes nothing.
             case .update where error.isPermanent: break
             default: failure = failure ?? error
             }
@@ -82,7 +84,7 @@ final class EncoderServer: Sendable {
         let answer: HelperMessage
         do throws(MediaError) {
             if let failure = work.failure {
-                // The picture goes back.
+                // The picture is released.
                 if case .frame(let frame) = order { _ = frame.take() }
                 throw failure
             }
@@ -127,7 +129,7 @@ final class EncoderServer: Sendable {
         }
     }
 
-    /// When it returns, the picture is held by the encoder or by nobody.
+    /// When it returns, either the encoder holds the picture or nothing does.
     private static func encode(_ pending: PendingFrame, _ encoder: any EncoderBackend) throws(MediaError) {
         if let frame = pending.take() { try encoder.encode(frame) }
     }
@@ -177,7 +179,8 @@ final class EncoderServer: Sendable {
         return try factory.makeEncoder(request)
     }
 
-    /// Sends what an encoder produces. An error here mostly means that the client is gone, which ``run()`` sees as well.
+    /// Sends the output of an encoder. An error here usually means that the client is gone, which ``run()`` also
+    /// detects.
     private func deliver(_ output: EncoderOutput, _ ring: RingWriter) {
         outputs.withLock { _ in
             do throws(MediaError) {

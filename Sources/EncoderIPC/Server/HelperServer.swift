@@ -3,10 +3,10 @@
 internal import Dispatch
 package import MediaTypes
 
-/// The helper's side: encoders for a client in another process, each over a connection of its own.
+/// The helper's end: encoders for a client in another process, each over a separate connection.
 ///
-/// The thread that calls ``run()`` only waits for the client, so that its end is seen even while an encoder hangs. Each
-/// encoder has one thread, beside those of its own.
+/// The thread that calls ``run()`` only waits for the client, so that the client's end is detected even while an
+/// encoder hangs. Each encoder has one thread, in addition to its internal threads.
 package final class HelperServer: Sendable {
     private let control: Channel
     private let build: String
@@ -15,16 +15,16 @@ package final class HelperServer: Sendable {
     private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
     private let inspector: DriverInspector?
 
-    /// Makes a server.
+    /// Creates a server.
     ///
     /// - Parameters:
-    ///   - socket: The socket to the client, as a helper process finds it; the server owns it from now on.
-    ///   - build: Which build this is, for errors and logs of the client.
-    ///   - limitations: What confines this process less than it should, in words for the client's log.
-    ///   - factories: The encoders that can be asked for, by ``EncoderIdentity/name`` and codec.
-    ///   - others: Makes a factory for what is not among them, such as an encoder on a device that the client names;
-    ///     `nil` if there is no such encoder.
-    ///   - inspector: Asks drivers; `nil` if this helper asks none.
+    ///   - socket: The socket to the client that the helper process inherited. The server owns it from now on.
+    ///   - build: The build, for errors and logs of the client.
+    ///   - limitations: The missing parts of this process's sandbox, as text for the client's log.
+    ///   - factories: The available encoders, by ``EncoderIdentity/name`` and codec.
+    ///   - others: Creates a factory for an identity that is not among them, such as an encoder on a device that the
+    ///     client names; `nil` if there is no such encoder.
+    ///   - inspector: Inspects drivers; `nil` if this helper does not.
     package convenience init(
         socket: Int32,
         build: String = EncoderProtocol.build,
@@ -60,19 +60,19 @@ package final class HelperServer: Sendable {
         self.inspector = inspector
     }
 
-    /// Sends a line for the client's log. Safe to call on any thread; it waits while the client reads nothing.
+    /// Sends a line for the client's log. Safe to call on any thread. It waits while the client does not read.
     ///
     /// - Parameters:
     ///   - level: The name of the level, for example `warning`.
-    ///   - text: What is logged; a very long text is cut.
+    ///   - text: The text; a very long text is truncated.
     package func log(level: String, _ text: String) {
         try? control.send(ControlNotice.log(LogLine(level: level, text: text)))
     }
 
-    /// Serves until the client wants no more, and every encoder is closed.
+    /// Serves until the client closes the connection and every encoder is closed.
     ///
-    /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone
-    ///   without a word. A helper process ends then by `_exit`, since a call into an encoder may never return.
+    /// - Throws: `malformedData` for a message that violates the protocol, `inputOutput` if the client has disappeared.
+    ///   A helper process then ends with `_exit`, because a call into an encoder may never return.
     package func run() throws(MediaError) {
         let encoders = DispatchGroup()
         var descriptor: Descriptor?
@@ -92,7 +92,7 @@ package final class HelperServer: Sendable {
         throw MediaError(.inputOutput, "the client has closed its connection")
     }
 
-    /// Whatever goes wrong with a connection is told to its client, and the others go on.
+    /// Reports any error of a connection to its client. Other connections continue.
     private func serve(_ connection: Channel, _ encoders: DispatchGroup) {
         let server = EncoderServer(connection, factories: factories, others: others, inspector: inspector)
         encoders.enter()
@@ -115,11 +115,11 @@ package final class HelperServer: Sendable {
     }
 }
 
-/// What both ends have to agree about.
+/// The properties that both ends must agree on.
 package enum EncoderProtocol {
-    /// The version of the messages. Ends of different versions refuse each other.
+    /// The version of the messages. Ends with different versions refuse each other.
     package static var version: Int { Int(MessageHeader.version) }
 
-    /// Which build of the package this is, for people.
+    /// The build of the package, for people.
     package static let build = "vatoolbox \(PackageVersion.current)"
 }

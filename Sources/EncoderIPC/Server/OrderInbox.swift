@@ -3,10 +3,10 @@
 internal import Glibc
 internal import MediaTypes
 
-/// What the client of one encoder wants, for the threads of the helper that wait for it.
+/// The orders of one encoder's client, for the helper threads that wait for them.
 ///
-/// Whoever waits for something receives, one thread at a time, and takes note of what others wait for. So an order wakes
-/// the encoder's thread and no other, and room for coded frames is found although that thread may be busy.
+/// Any thread that waits for something receives, one thread at a time, and also records what others wait for. An order
+/// therefore wakes only the encoder's thread, and space for coded frames is detected even if that thread is busy.
 final class OrderInbox: @unchecked Sendable {
     enum Order {
         case create(EncoderOrder, RingWriter)
@@ -16,7 +16,7 @@ final class OrderInbox: @unchecked Sendable {
         case inspect(path: String)
     }
 
-    /// More orders than a client gives without an answer.
+    /// More orders than a client sends without an answer.
     private static let mostOrders = 16
 
     private let channel: Channel
@@ -38,13 +38,13 @@ final class OrderInbox: @unchecked Sendable {
 
     /// Waits for the next order.
     ///
-    /// - Returns: `nil` after the client's last word.
-    /// - Throws: `malformedData` for a message that the protocol does not allow, `inputOutput` if the client is gone.
+    /// - Returns: `nil` after the client's last message.
+    /// - Throws: `malformedData` for a message that violates the protocol, `inputOutput` if the client is gone.
     func next() throws(MediaError) -> Order? {
         try wait { orders.isEmpty ? nil : orders.removeFirst() }
     }
 
-    /// Whether the client has given an order that is not taken. Does not wait.
+    /// Whether the client has sent an order that was not taken yet. Does not wait.
     var isOrderWaiting: Bool {
         lock.enter()
         defer { lock.leave() }
@@ -52,15 +52,16 @@ final class OrderInbox: @unchecked Sendable {
         return !orders.isEmpty
     }
 
-    /// Writes coded data into the ring as soon as there is room, for one thread at a time.
+    /// Writes coded data to the ring when there is space, for one thread at a time.
     ///
-    /// - Returns: Where they begin.
-    /// - Throws: `frameFailed` if they are longer than the ring, `inputOutput` if nobody will take them.
+    /// - Returns: The offset of the data.
+    /// - Throws: `frameFailed` if the data is longer than the ring, `inputOutput` if no client will read it.
     func write(_ data: CodedData, to ring: RingWriter) throws(MediaError) -> Int {
         let byteCount = try ring.fittingByteCount(of: data)
         while true {
             if ring.asks(for: byteCount) {
-                // With all that was held back: the client takes nothing out of which it does not know.
+                // Together with all messages that were held back: the client does not take frames that it does not know
+                // of.
                 try outbox.send(.roomWanted)
                 try outbox.hold(false)
             }
@@ -72,7 +73,7 @@ final class OrderInbox: @unchecked Sendable {
         }
     }
 
-    /// Receives until something is found, or another thread that receives has found it.
+    /// Receives until something is found, or until another receiving thread has found it.
     private func wait<Found>(for find: () -> Found?) throws(MediaError) -> Found? {
         lock.enter()
         defer { lock.leave() }
@@ -90,9 +91,9 @@ final class OrderInbox: @unchecked Sendable {
         }
     }
 
-    /// Receives a message and takes note of it. Called under the lock, which it leaves meanwhile.
+    /// Receives and records a message. Called with the lock held, which is released meanwhile.
     ///
-    /// - Returns: Whether there was one, or there will be none any more.
+    /// - Returns: Whether there was a message, or there will be no more.
     private func receive(waits: Bool) -> Bool {
         isReceiving = true
         lock.leave()
@@ -180,7 +181,7 @@ final class OrderInbox: @unchecked Sendable {
     }
 }
 
-/// A frame that waits for the encoder. Whoever takes it decides when its picture is released.
+/// A frame that waits for the encoder. The code that takes it decides when its picture is released.
 final class PendingFrame {
     let number: Int64
     private var frame: EncoderFrame?
@@ -193,7 +194,7 @@ final class PendingFrame {
     func take() -> EncoderFrame? { frame.take() }
 }
 
-/// A lock with a condition, for state of several threads.
+/// A lock with a condition, for state that several threads share.
 private final class Monitor: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -212,7 +213,7 @@ private final class Monitor: @unchecked Sendable {
 
     func enter() { pthread_mutex_lock(mutex) }
     func leave() { pthread_mutex_unlock(mutex) }
-    /// Lets others in until something may have changed.
+    /// Releases the lock until something may have changed.
     func wait() { pthread_cond_wait(condition, mutex) }
     func wakeAll() { pthread_cond_broadcast(condition) }
 }

@@ -3,15 +3,15 @@
 internal import MediaTypes
 internal import Synchronization
 
-/// Sends what an encoder's client is told, in order. While frames follow each other quickly several messages go
-/// together, because each one may wake a thread of the client.
+/// Sends the messages for an encoder's client in order. While frames follow each other quickly, several messages are
+/// sent together, because each send may wake a thread of the client.
 final class Outbox: Sendable {
     private struct State {
         var held: [HelperMessage] = []
         var holds = false
     }
 
-    /// How many messages are held back at most: those of a few frames.
+    /// The maximum number of messages to hold back: those of a few frames.
     private static let mostHeld = 8
 
     private let channel: Channel
@@ -19,7 +19,7 @@ final class Outbox: Sendable {
 
     init(_ channel: Channel) { self.channel = channel }
 
-    /// Sends a message, or keeps it for a moment; those that were kept go before it.
+    /// Sends a message after those that are held back, or holds it back.
     func send(_ message: HelperMessage) throws(MediaError) {
         try state.withLock { (state) throws(MediaError) in
             state.held.append(message)
@@ -27,7 +27,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// From now on messages are held back, or go at once.
+    /// Starts or stops holding messages back.
     func hold(_ holds: Bool) throws(MediaError) {
         try state.withLock { (state) throws(MediaError) in
             state.holds = holds

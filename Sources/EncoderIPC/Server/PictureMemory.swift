@@ -2,22 +2,22 @@
 
 internal import MediaTypes
 
-/// The memory that the client has offered for pictures: memfds, mapped read-only into the helper, files that
-/// are read, and DMA-BUFs.
+/// The memory that the client has offered for pictures: memfds, which the helper maps read-only, files, which it reads,
+/// and DMA-BUFs.
 struct PictureMemory {
-    /// One memory.
+    /// One memory object.
     enum Slot {
         case memory(SharedMapping)
         case descriptor(SharedDescriptor)
     }
 
-    /// The descriptor of a file or a DMA-BUF, closed when nothing refers to it any more.
+    /// The descriptor of a file or a DMA-BUF, closed with its last reference.
     final class SharedDescriptor: Sendable {
         let descriptor: Descriptor
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
     }
 
-    /// The most slots; the client uses fewer.
+    /// The maximum number of slots; the client uses fewer.
     static let maximumSlots = 1024
 
     private var slots: [UInt32: Slot] = [:]
@@ -34,7 +34,7 @@ struct PictureMemory {
         slots[slot] = memory
     }
 
-    /// Forgets a slot; pictures in it stay readable until they are released.
+    /// Removes a slot; pictures in it stay readable until they are released.
     mutating func remove(_ slot: UInt32) throws(MediaError) {
         guard slots.removeValue(forKey: slot) != nil else { throw Self.emptySlot(slot) }
     }
@@ -43,10 +43,10 @@ struct PictureMemory {
         MediaError(.malformedData, "the slot holds no such memory", given: "slot \(slot)")
     }
 
-    /// The picture of a frame where it lies.
+    /// Returns the picture of a frame without copying.
     ///
     /// - Parameter release: Called when nothing reads the picture any more; not if this call throws.
-    /// - Throws: `malformedData` if it lies outside of the memory, `invalidArgument` if it is no picture.
+    /// - Throws: `malformedData` if it exceeds the memory, `invalidArgument` if it is not a valid picture.
     func picture(_ order: FrameOrder, release: @escaping @Sendable () -> Void) throws(MediaError) -> PixelBuffer {
         switch order.place {
         case .memory(let slot, let layouts):

@@ -2,8 +2,8 @@
 
 internal import Synchronization
 
-/// Tells the client which pictures nothing in the helper reads any more: together with the answer if an order is being
-/// carried out, else at once.
+/// Reports to the client which pictures nothing in the helper reads any more: with the answer of the current order, if
+/// there is one, otherwise immediately.
 final class ReleaseNotes: Sendable {
     private struct State {
         var isGathering = false
@@ -15,21 +15,21 @@ final class ReleaseNotes: Sendable {
 
     init(_ outbox: Outbox) { self.outbox = outbox }
 
-    /// Notes the release of a frame's picture.
+    /// Records the release of a frame's picture.
     func add(_ number: Int64) {
         let isGathered = state.withLock { state in
             guard state.isGathering, state.numbers.count < HelperMessage.mostReleased else { return false }
             state.numbers.append(number)
             return true
         }
-        // The client may be gone, and then takes all pictures back.
+        // If the client is gone, it takes all pictures back itself.
         if !isGathered { try? outbox.send(.released(number: number)) }
     }
 
-    /// Keeps what comes for an answer.
+    /// Collects releases for an answer.
     func gather() { state.withLock { $0.isGathering = true } }
 
-    /// What was kept, in the order in which it came.
+    /// Returns the collected releases, in order.
     func takeGathered() -> [Int64] {
         state.withLock { state in
             state.isGathering = false

@@ -3,11 +3,11 @@
 internal import MediaTypes
 internal import Synchronization
 
-/// The helper's end of the ring: writes coded data into memory that both processes see.
+/// The helper's end of the ring: writes coded data to memory that both processes share.
 final class RingWriter: Sendable {
     private struct State {
         var space: RingSpace
-        /// Whether the client was asked what it has taken, and has not answered.
+        /// Whether a request to the client for its progress is unanswered.
         var isAsked = false
     }
 
@@ -19,9 +19,9 @@ final class RingWriter: Sendable {
         state = Mutex(State(space: RingSpace(capacity: mapping.byteCount)))
     }
 
-    /// How many bytes the data have.
+    /// Returns the size of the data in bytes.
     ///
-    /// - Throws: `frameFailed` if they are longer than the ring.
+    /// - Throws: `frameFailed` if the data is longer than the ring.
     func fittingByteCount(of data: CodedData) throws(MediaError) -> Int {
         guard data.count <= mapping.byteCount else {
             throw MediaError(
@@ -34,8 +34,8 @@ final class RingWriter: Sendable {
         return data.count
     }
 
-    /// Whether the client is to be asked now what it has taken, since so many bytes are to be written: when half of the
-    /// ring is used, so that the answer is here before it is needed.
+    /// Returns whether to ask the client for its progress before that many bytes are written: when half of the ring is
+    /// used, so that the answer arrives before it is needed.
     func asks(for byteCount: Int) -> Bool {
         state.withLock { state in
             let used = state.space.usedByteCount
@@ -46,15 +46,15 @@ final class RingWriter: Sendable {
     }
 
     enum Attempt {
-        /// The data begin there.
+        /// The data was written at this offset.
         case written(Int)
-        /// There is no room, and the client has answered the last question: a new one is due.
+        /// There is no space, and the client has answered the last request: a new one is due.
         case answered
     }
 
-    /// Writes data, by one thread at a time.
+    /// Writes data, from one thread at a time.
     ///
-    /// - Returns: `nil` if there is no room before the client answers.
+    /// - Returns: `nil` if there is no space until the client answers.
     func attempt(_ data: CodedData) -> Attempt? {
         let (offset, isAsked) = state.withLock { ($0.space.reserve(data.count), $0.isAsked) }
         guard let offset else { return isAsked ? nil : .answered }
@@ -63,10 +63,10 @@ final class RingWriter: Sendable {
         return .written(offset)
     }
 
-    /// Makes room.
+    /// Frees space.
     ///
-    /// - Parameter total: How many frames have been taken out since the beginning.
-    /// - Throws: `malformedData` if there are not so many.
+    /// - Parameter total: The number of frames that were taken since the beginning.
+    /// - Throws: `malformedData` if there are not that many.
     func release(total: UInt64) throws(MediaError) {
         let isTrue = state.withLock { state in
             state.isAsked = false

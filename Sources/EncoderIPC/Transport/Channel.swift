@@ -5,11 +5,11 @@ internal import Glibc
 internal import MediaTypes
 internal import Synchronization
 
-/// One end of a socket that carries messages and descriptors. Safe to use from several threads.
+/// One end of a socket for messages and descriptors. Safe to use from several threads.
 final class Channel: Sendable {
     fileprivate struct Incoming {
         var sequence: UInt64 = 0
-        /// One byte more than a message may have, so that a longer one shows.
+        /// One byte longer than any message, so that a longer message is detected.
         var buffer = [UInt8](repeating: 0, count: MessageHeader.byteCount + MessageHeader.maximumPayload + 1)
         var descriptors = [Int32](repeating: -1, count: Int(LINUX_MESSAGE_DESCRIPTORS))
     }
@@ -17,29 +17,30 @@ final class Channel: Sendable {
     private struct Outgoing {
         /// The number of the next message.
         var sequence: UInt64 = 0
-        /// Used for one message after the other.
+        /// Reused for all messages.
         var writer = WireWriter()
     }
 
     private let socket: Descriptor
-    /// Who is at the other end, for errors.
+    /// The name of the other end, for errors.
     private let peer: String
     private let outgoing = Mutex(Outgoing())
     private let incoming = Mutex(Incoming())
 
-    /// Takes over a socket, as ``DescriptorPair/sockets()`` makes them.
+    /// Takes ownership of a socket from ``DescriptorPair/sockets()``.
     init(_ socket: consuming Descriptor, peer: String) {
         self.socket = socket
         self.peer = peer
     }
 
-    /// The number of the socket, to wait for.
+    /// The descriptor number of the socket, to wait for.
     var socketNumber: Int32 { socket.number }
 
-    /// Sends a message. It arrives whole or, after an error, not at all.
+    /// Sends a message. It arrives completely or, after an error, not at all.
     ///
-    /// - Parameter descriptor: What to send along, if the message says so. The other end gets a descriptor of its own.
-    /// - Throws: `deadlineExceeded` if the other end takes nothing, `inputOutput` if there is no other end, and
+    /// - Parameter descriptor: The descriptor to send with it, if the message requires one. The other end receives a
+    ///   duplicate.
+    /// - Throws: `deadlineExceeded` if the other end does not read, `inputOutput` if the other end is gone, and
     ///   `invalidArgument` for a value that is too long.
     func send(
         _ message: some WireMessage,
@@ -57,9 +58,9 @@ final class Channel: Sendable {
         }
     }
 
-    /// Sends a message if that takes no waiting, neither for the other end nor for another thread that sends.
+    /// Sends a message if this requires no waiting, neither for the other end nor for another sending thread.
     ///
-    /// - Returns: Whether it was sent. If not, the end of the socket has to say the same.
+    /// - Returns: Whether it was sent. If not, the end of the connection must have the same effect.
     @discardableResult
     func sendIfPossible(_ message: some WireMessage) -> Bool {
         outgoing.withLockIfAvailable { outgoing in
@@ -87,10 +88,10 @@ final class Channel: Sendable {
 
     /// Waits for the next message.
     ///
-    /// - Parameter descriptor: The descriptor that came along with it, if one did.
+    /// - Parameter descriptor: The descriptor that arrived with it, if any.
     /// - Returns: `nil` if the other end was closed.
     /// - Throws: `malformedData` for anything but the next message, `deadlineExceeded`, `inputOutput`. Descriptors that
-    ///   came along are closed then.
+    ///   arrived with it are then closed.
     func receive<Message: WireMessage>(
         _ type: Message.Type,
         descriptor: inout Descriptor?,
@@ -107,7 +108,7 @@ final class Channel: Sendable {
         }
     }
 
-    /// Waits for the next message, as ``receive(_:descriptor:until:)`` does, in a direction that carries no descriptors.
+    /// Waits for the next message in a direction without descriptors, like ``receive(_:descriptor:until:)``.
     func receive<Message: WireMessage>(
         _ type: Message.Type,
         until deadline: Deadline = .never
@@ -116,14 +117,14 @@ final class Channel: Sendable {
         return try receive(type, descriptor: &descriptor, until: deadline)
     }
 
-    /// What a socket has.
+    /// The state of a socket.
     enum Arrival<Message: WireMessage> {
         case message(Message)
         case end
         case nothing
     }
 
-    /// Receives the next message if it is there, or waits for it, as ``receive(_:descriptor:until:)`` does.
+    /// Receives the next message if it has arrived, or waits for it, like ``receive(_:descriptor:until:)``.
     func receive<Message: WireMessage>(
         _ type: Message.Type,
         _ descriptor: inout Descriptor?,
@@ -159,12 +160,12 @@ final class Channel: Sendable {
         }
     }
 
-    /// Ends both directions: each end finds the end of the messages, after those that were sent before.
+    /// Ends both directions: each end reads the end of the stream after the messages that were sent before.
     func shutDown() { shutdown(socket.number, Int32(SHUT_RDWR)) }
 }
 
 extension Channel.Incoming {
-    /// - Parameter count: How many descriptors came in.
+    /// - Parameter count: The number of received descriptors.
     /// - Returns: The length of the message, 0 at the end, -1 for an error.
     fileprivate mutating func receive(_ socket: Int32, _ waits: Bool, _ count: inout Int32) -> Int {
         buffer.withUnsafeMutableBytes { buffer in

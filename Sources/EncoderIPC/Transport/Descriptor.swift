@@ -5,28 +5,27 @@ internal import Dispatch
 internal import Glibc
 internal import MediaTypes
 
-/// A descriptor that is closed when its owner lets go of it.
+/// A descriptor that is closed when its owner releases it.
 struct Descriptor: ~Copyable, Sendable {
-    /// The number, valid as long as this owner lives.
+    /// The descriptor number, valid as long as this owner exists.
     let number: Int32
 
-    /// Takes over an open descriptor.
+    /// Takes ownership of an open descriptor.
     init(owning number: Int32) { self.number = number }
 
     deinit { close(number) }
 
-    /// Does nothing: up to here the descriptor is open.
+    /// Does nothing, but keeps the descriptor open up to this call.
     borrowing func keepOpen() {}
 
-    /// A second descriptor of the same file, close-on-exec, whose number is at least `minimum`.
+    /// Duplicates a descriptor, close-on-exec, with a number of at least `minimum`.
     static func duplicate(_ number: Int32, atLeast minimum: Int32 = 3) throws(MediaError) -> Descriptor {
         let copy = fcntl(number, F_DUPFD_CLOEXEC, minimum)
         guard copy >= 0 else { throw systemError("fcntl(F_DUPFD_CLOEXEC)", "the limit of descriptors is reached") }
         return Descriptor(owning: copy)
     }
 
-    /// Another opening of the same file, for reading only, close-on-exec: it has an offset and flags of its own, which a
-    /// duplicate shares.
+    /// Opens the same file again, read-only and close-on-exec. Unlike a duplicate, it has a separate offset and flags.
     static func reopening(_ number: Int32) throws(MediaError) -> Descriptor {
         let opened = linux_open_again(number)
         guard opened >= 0 else { throw systemError("open", "the file of a picture cannot be opened again") }
@@ -34,7 +33,7 @@ struct Descriptor: ~Copyable, Sendable {
     }
 }
 
-/// Two connected ends.
+/// Two connected descriptors.
 struct DescriptorPair: ~Copyable {
     let near: Descriptor
     let far: Descriptor
@@ -44,14 +43,14 @@ struct DescriptorPair: ~Copyable {
         far = Descriptor(owning: numbers[1])
     }
 
-    /// The ends of a pipe, both close-on-exec: `near` reads what `far` writes.
+    /// Creates a pipe with both ends close-on-exec: `near` reads what `far` writes.
     static func pipe() throws(MediaError) -> DescriptorPair {
         var numbers: [Int32] = [-1, -1]
         guard linux_pipe(&numbers) == 0 else { throw systemError("pipe2", "a pipe cannot be created") }
         return DescriptorPair(numbers)
     }
 
-    /// The ends of a socket that keeps messages apart, both close-on-exec.
+    /// Creates a socket pair that preserves message boundaries, with both ends close-on-exec.
     static func sockets() throws(MediaError) -> DescriptorPair {
         var numbers: [Int32] = [-1, -1]
         guard linux_message_sockets(&numbers) == 0 else {
@@ -61,7 +60,7 @@ struct DescriptorPair: ~Copyable {
     }
 }
 
-/// The error of a system call that has just failed.
+/// Returns the error of a system call that has just failed.
 func systemError(_ call: String, _ message: String) -> MediaError {
     let status = errno
     let isScarce = [ENOMEM, EMFILE, ENFILE, ENOBUFS, EAGAIN].contains(status)
@@ -76,13 +75,12 @@ func systemError(_ call: String, _ message: String) -> MediaError {
     )
 }
 
-/// A point in time until which something may be waited for. It moves on while the system is suspended, in which nobody
-/// works.
+/// The end of a wait. It moves on while the system is suspended, because no process works then.
 struct Deadline: Sendable {
     /// `nil` for no limit.
     private let instant: SuspendingClock.Instant?
 
-    /// Waits as long as it takes.
+    /// Waits without a limit.
     static let never = Deadline(instant: nil)
     /// Does not wait.
     static let now = Deadline(instant: .now)
@@ -93,7 +91,7 @@ struct Deadline: Sendable {
     var isNever: Bool { instant == nil }
     var isOver: Bool { instant.map { SuspendingClock.now >= $0 } ?? false }
 
-    /// What poll(2) takes: milliseconds, rounded up; -1 for no limit.
+    /// The timeout for poll(2): milliseconds, rounded up; -1 for no limit.
     var milliseconds: Int32 {
         instant.map { Int32(clamping: ($0 - .now).asPatience.millisecondsRoundedUp) } ?? -1
     }
@@ -102,9 +100,10 @@ struct Deadline: Sendable {
 extension DispatchSemaphore {
     /// Waits for a signal.
     ///
-    /// Dispatch waits by the time of day, which jumps when a suspended system resumes: what ends too early goes on.
+    /// Dispatch waits by wall-clock time, which jumps when a suspended system resumes: a wait that ends too early is
+    /// continued.
     ///
-    /// - Returns: Whether it came in time.
+    /// - Returns: Whether the signal arrived in time.
     func wait(until deadline: Deadline) -> Bool {
         while true {
             guard !deadline.isNever else { return wait(timeout: .distantFuture) == .success }
@@ -115,19 +114,19 @@ extension DispatchSemaphore {
 }
 
 extension Duration {
-    /// The duration as something that is waited for: at least none and at most a year.
+    /// The duration limited to the range of a timeout: zero to one year.
     var asPatience: Duration { min(max(self, .zero), .seconds(365 * 86400)) }
 
-    /// How many milliseconds a duration of that kind has.
+    /// The milliseconds of such a duration, rounded up.
     var millisecondsRoundedUp: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
 
-/// Waits until something can be done with one of the descriptors, by poll(2).
+/// Waits with poll(2) until one of the descriptors is ready.
 ///
-/// - Returns: What happened to each; nothing at all if the deadline passed. Negative numbers are left out.
+/// - Returns: The events of each descriptor; none at all if the deadline passed. Negative numbers are ignored.
 func waitForEvents(_ wanted: [(number: Int32, events: Int32)], until deadline: Deadline) throws(MediaError) -> [Int32] {
     var entries = wanted.map { pollfd(fd: $0.number, events: Int16(truncatingIfNeeded: $0.events), revents: 0) }
     while true {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Which parts of a ring are taken. Parts are contiguous, and become free in the order in which they were taken.
+/// The used parts of a ring. Parts are contiguous, and are freed in the order in which they were reserved.
 struct RingSpace {
-    /// Parts begin at multiples of this, the size of a cache line.
+    /// The alignment of parts, the size of a cache line.
     static let alignment = 64
 
     let capacity: Int
-    /// The parts that are taken, the oldest first.
+    /// The used parts, oldest first.
     private var parts: [Range<Int>] = []
-    /// How many parts have become free.
+    /// The number of parts that were freed.
     private(set) var released: UInt64 = 0
-    /// The bytes of the parts that are taken.
+    /// The total size of the used parts in bytes.
     private(set) var usedByteCount = 0
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Takes a part.
+    /// Reserves a part.
     ///
-    /// - Returns: Where it begins; `nil` if there is no room before another part is released.
+    /// - Returns: Its offset; `nil` if there is no space until another part is released.
     mutating func reserve(_ byteCount: Int) -> Int? {
         guard byteCount >= 0, byteCount <= capacity else { return nil }
         let size = min(max(1, (byteCount + Self.alignment - 1) / Self.alignment) * Self.alignment, capacity)
@@ -37,8 +37,8 @@ struct RingSpace {
 
     /// Frees the oldest parts.
     ///
-    /// - Parameter total: How many parts have been freed since the beginning, these included.
-    /// - Returns: Whether there are as many.
+    /// - Parameter total: The total number of parts freed since the beginning, including these.
+    /// - Returns: Whether there are that many parts.
     mutating func release(total: UInt64) -> Bool {
         guard total >= released, total - released <= UInt64(parts.count) else { return false }
         let count = Int(total - released)

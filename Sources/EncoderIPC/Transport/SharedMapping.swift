@@ -4,24 +4,24 @@ internal import CLinux
 internal import Glibc
 internal import MediaTypes
 
-/// Memory of a memfd, mapped into this process until the last reference goes.
+/// The memory of a memfd, mapped into this process until its last reference is released.
 final class SharedMapping: @unchecked Sendable {
-    /// What may be done with the memory.
+    /// The access to the memory.
     enum Access { case read, readWrite }
 
-    /// The most that is mapped at once, far above any picture or ring.
+    /// The maximum size of a mapping, far above any picture or ring.
     static let maximumByteCount = 1 << 33
 
     let base: UnsafeMutableRawPointer
     let byteCount: Int
 
-    /// Maps what the other process has sent.
+    /// Maps memory that the other process has sent.
     ///
-    /// - Throws: `malformedData` if it is not a memfd of at least that size whose size is sealed, since touching memory
-    ///   that was cut off kills a process; `outOfMemory`.
+    /// - Throws: `malformedData` if it is not a memfd of at least that size with a sealed size, because access to
+    ///   truncated memory kills a process; `outOfMemory`.
     init(_ descriptor: borrowing Descriptor, byteCount: Int, access: Access) throws(MediaError) {
         var file = stat()
-        // -1, which has all bits, for a file that can have no seals.
+        // -1, which has all bits set, for a file that does not support seals.
         let seals = linux_get_seals(descriptor.number)
         let isSealed = seals >= 0 && seals & linux_seals_of_size() == linux_seals_of_size()
         guard (1...Self.maximumByteCount).contains(byteCount), isSealed, fstat(descriptor.number, &file) == 0,
@@ -43,9 +43,9 @@ final class SharedMapping: @unchecked Sendable {
 
     deinit { munmap(base, byteCount) }
 
-    /// Makes a memfd whose size can never change again.
+    /// Creates a memfd with a fixed size.
     ///
-    /// - Parameter name: Shown in `/proc`.
+    /// - Parameter name: The name that `/proc` shows.
     static func makeMemory(named name: String, byteCount: Int) throws(MediaError) -> Descriptor {
         let number = linux_memfd_create(name)
         guard number >= 0 else { throw systemError("memfd_create", "shared memory cannot be created") }

@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-// What an encoder is asked for.
+// The request for an encoder.
 
 extension CodecSelection: WireValue {}
 extension VideoProfile: WireValue {}

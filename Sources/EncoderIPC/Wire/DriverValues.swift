@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// What a helper tells about a driver.
+// The report of a helper about a driver.
 
 extension WireLimits {
     /// `va.h` of libva 2.22 has 44 profiles.
     static let profiles = 256
-    /// The same header has 12 entrypoints; with the profiles at their limit the report still fits into a message.
+    /// The same header has 12 entrypoints; a report with the maximum number of profiles still fits into a message.
     static let entrypoints = 64
-    /// libva 2.22 has 57 attributes of configs.
+    /// libva 2.22 has 57 config attributes.
     static let configAttributes = 256
-    /// A few kinds, and one for each format of pixels; drivers list a few dozen.
+    /// A few types, and one for each pixel format; drivers list a few dozen.
     static let surfaceAttributes = 1024
 }
 
@@ -24,7 +24,7 @@ extension DriverReport: WireStructure {
         try visitor.list(&profiles, atMost: WireLimits.profiles)
     }
 
-    /// The report with texts as long as a message takes: a driver may say what it likes.
+    /// The report with its texts truncated to fit a message, because a driver may return anything.
     var fittingWire: DriverReport {
         var report = self
         report.vendor = vendor.fittingWire
@@ -61,7 +61,7 @@ extension DriverReport.Encoder: WireStructure {
         try visitor.field(&refusal)
     }
 
-    /// The encoder with lists and texts as long as a message takes: a driver may say what it likes.
+    /// The encoder with its lists and texts truncated to fit a message, because a driver may return anything.
     var fittingWire: DriverReport.Encoder {
         var encoder = self
         encoder.attributes = Array(attributes.prefix(WireLimits.configAttributes))
@@ -108,7 +108,7 @@ extension DriverStage: WireValue {
         }
     }
 
-    /// The name of a file is cut where it is too long: it is for people.
+    /// A file name that is too long is truncated: it is for people.
     func write(to writer: inout WireWriter) throws(WireError) {
         writer.integer(rank)
         switch self {
@@ -121,7 +121,7 @@ extension DriverStage: WireValue {
         }
     }
 
-    /// The number of the stage in the order in which stages come.
+    /// The position of the stage in the order of stages.
     var rank: UInt8 {
         switch self {
         case .openingNode: 0

@@ -3,7 +3,7 @@
 internal import BitstreamSyntax
 internal import MediaTypes
 
-// What an encoder is, does and answers.
+// The properties, updates and answers of an encoder.
 
 extension EncoderOption: WireValue {}
 extension MediaError.Code: WireValue {}
@@ -62,8 +62,8 @@ extension EncoderUpdateOutcome: WireValue {
     }
 }
 
-/// Remedies are not sent: they are commands for a user to run, and a helper may have been taken over by what a driver was
-/// given. Whoever shows the error finds them by its cause.
+/// Remedies are not sent: they are commands for users, and a helper may be compromised by malicious input to a driver.
+/// The code that shows the error derives them from its cause.
 extension MediaError: WireStructure {
     static var blank: MediaError { .init(.invalidArgument, "") }
 
@@ -78,7 +78,7 @@ extension MediaError: WireStructure {
         try visitor.field(&cause)
     }
 
-    /// The error with texts as long as a message takes, so that it can always be told.
+    /// The error with its texts truncated to fit a message, so that it can always be reported.
     var fittingWire: MediaError {
         var error = self
         error.code = Code(rawValue: code.rawValue.fittingWire)
@@ -109,7 +109,7 @@ extension EncoderProperties: WireValue {
         )
     }
 
-    /// The options are sorted by their names, and none comes twice.
+    /// The options are sorted by name and contain no duplicates.
     private static func options(from reader: inout WireReader) throws(WireError) -> Set<EncoderOption> {
         let start = reader.position
         let options = try reader.list(of: EncoderOption.self, atMost: WireLimits.encoderOptions)
@@ -169,7 +169,7 @@ extension ConversionSupport: WireValue {
 }
 
 extension EncoderOption {
-    /// The order by the bytes of the names. Strings compare equal in more than one form as bytes, bytes do not.
+    /// The order by the bytes of the names, because strings with different bytes can compare as equal.
     fileprivate func precedes(_ other: EncoderOption) -> Bool {
         rawValue.utf8.lexicographicallyPrecedes(other.rawValue.utf8)
     }

@@ -3,9 +3,9 @@
 internal import BitstreamSyntax
 internal import MediaTypes
 
-// What pictures and coded video are described by.
+// The descriptions of pictures and coded video.
 
-/// Bounds on what travels with pictures and formats, far above what the standards allow for one.
+/// The limits for values of pictures and formats, far above what the standards allow.
 enum WireLimits {
     /// `cc_data` of one picture; ATSC A/53 part 4 allows 31 triplets.
     static let captionBytes = PixelAttachments.maximumCaptionBytes

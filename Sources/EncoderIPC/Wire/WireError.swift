@@ -2,24 +2,24 @@
 
 internal import MediaTypes
 
-/// Why bytes from the other process are not a message, or why a value does not fit into one.
+/// The reason why bytes of the other process are not a message, or why a value does not fit into one.
 struct WireError: Error, Hashable, CustomStringConvertible {
     enum Reason: Hashable {
-        /// The bytes end inside of a value.
+        /// The bytes end within a value.
         case truncated
-        /// There are bytes behind the last value.
+        /// There are bytes after the last value.
         case trailingBytes(Int)
-        /// The bytes stand for no value of the type.
+        /// The bytes do not represent a value of the type.
         case noSuchValue(given: String)
         /// A string, a list or a message is longer than allowed.
         case tooLong(Int, allowed: Int)
-        /// Something in the header is not what this end speaks.
+        /// A header field does not match what this end supports.
         case wrongHeader(given: String, expected: String)
     }
 
-    /// What was read or written, for example a type's name.
+    /// The field that was read or written, for example the name of a type.
     var field: String
-    /// The byte of the message at which it begins.
+    /// The offset in the message at which it begins.
     var position: Int
     var reason: Reason
 
@@ -35,9 +35,9 @@ struct WireError: Error, Hashable, CustomStringConvertible {
         return "\(field) at byte \(position) \(explanation)"
     }
 
-    /// What a caller of an encoder is told.
+    /// Returns the error for a caller of an encoder.
     ///
-    /// - Parameter peer: Who sent the bytes, for example `the encoder's helper process`.
+    /// - Parameter peer: The sender of the bytes, for example `the encoder's helper process`.
     func mediaError(from peer: String) -> MediaError {
         MediaError(.malformedData, "\(peer) sent a message that cannot be read: \(self)")
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Reads the values of one message. Nothing that the bytes say makes it trap, or allocate more than the message has.
+/// Reads the values of one message. No input can make it trap, or allocate more than the size of the message.
 struct WireReader {
     private let bytes: [UInt8]
-    /// Where the message ends.
+    /// The end of the message.
     private let end: Int
-    /// How many bytes have been read.
+    /// The number of bytes that were read.
     private(set) var position = 0
 
-    /// - Parameter count: How many of the bytes are the message; `nil` for all.
+    /// - Parameter count: The number of bytes in the message; `nil` for all.
     init(_ bytes: [UInt8], count: Int? = nil) {
         self.bytes = bytes
         end = min(count ?? bytes.count, bytes.count)
@@ -22,14 +22,14 @@ struct WireReader {
         return bytes.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: start, as: Value.self)) }
     }
 
-    /// Bytes behind their count.
+    /// Reads bytes that follow their count.
     mutating func bytes(atMost limit: Int) throws(WireError) -> ArraySlice<UInt8> {
         let count = try count(atMost: limit, "bytes")
         let start = try skip(count, "bytes")
         return bytes[start..<start + count]
     }
 
-    /// Values behind their count.
+    /// Reads values that follow their count.
     mutating func list<Value: WireValue>(of type: Value.Type = Value.self, atMost limit: Int) throws(WireError)
         -> [Value]
     {
@@ -39,12 +39,12 @@ struct WireReader {
         return values
     }
 
-    /// - Throws: if anything is left.
+    /// - Throws: An error if any bytes are left.
     func finish(_ field: String) throws(WireError) {
         guard remaining == 0 else { throw error(field, .trailingBytes(remaining)) }
     }
 
-    /// An error about what begins at a position, by default at the present one.
+    /// Creates an error about the value at a position, by default the current one.
     func error(_ field: String, at position: Int? = nil, _ reason: WireError.Reason) -> WireError {
         WireError(field: field, position: position ?? self.position, reason: reason)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A value that travels. Each value has exactly one form as bytes, and no other bytes are read as that value.
+/// A value that is sent in messages. It has exactly one byte representation, and no other bytes are read as that value.
 protocol WireValue {
     init(from reader: inout WireReader) throws(WireError)
     func write(to writer: inout WireWriter) throws(WireError)
@@ -8,10 +8,10 @@ protocol WireValue {
 
 /// A structure whose fields are listed once, for reader and writer.
 protocol WireStructure: WireValue {
-    /// A value to read into; every field of it is overwritten.
+    /// An initial value for reading; every field is overwritten.
     static var blank: Self { get }
 
-    /// Shows every field to the visitor, always in the same order.
+    /// Passes every field to the visitor, always in the same order.
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError)
 }
 
@@ -75,7 +75,7 @@ extension UInt32: WireValue {}
 extension UInt64: WireValue {}
 extension Int32: WireValue {}
 extension Int64: WireValue {}
-/// Eight bytes.
+/// Encoded in eight bytes.
 extension Int: WireValue {}
 
 extension Bool: WireValue {
@@ -97,7 +97,7 @@ extension Double: WireValue {
 }
 
 extension String: WireValue {
-    /// The longest string, in bytes of UTF-8.
+    /// The maximum length of a string, in bytes of UTF-8.
     static let wireLimit = 4096
 
     init(from reader: inout WireReader) throws(WireError) {
@@ -111,7 +111,7 @@ extension String: WireValue {
 
     func write(to writer: inout WireWriter) throws(WireError) { try writer.bytes(utf8, atMost: Self.wireLimit) }
 
-    /// As much of it as a message takes, for texts that are for people only.
+    /// The text truncated to fit a message, for texts that are only for people.
     var fittingWire: String {
         guard utf8.count > Self.wireLimit else { return self }
         var kept = ""

@@ -4,10 +4,10 @@
 struct WireWriter {
     private(set) var bytes: [UInt8] = []
 
-    /// Forgets what was written, and keeps the memory for what will be.
+    /// Discards the contents and keeps the memory.
     mutating func clear() { bytes.removeAll(keepingCapacity: true) }
 
-    /// Writes over what stands at a position.
+    /// Overwrites the bytes at a position.
     mutating func replace(at position: Int, with value: some FixedWidthInteger) {
         withUnsafeBytes(of: value.littleEndian) { value in
             bytes.replaceSubrange(position..<position + value.count, with: value)
@@ -18,13 +18,13 @@ struct WireWriter {
         withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// Bytes behind their count.
+    /// Writes bytes after their count.
     mutating func bytes(_ value: some Collection<UInt8>, atMost limit: Int) throws(WireError) {
         try count(value.count, atMost: limit, "bytes")
         bytes.append(contentsOf: value)
     }
 
-    /// Values behind their count.
+    /// Writes values after their count.
     mutating func list<Value: WireValue>(_ values: [Value], atMost limit: Int) throws(WireError) {
         try count(values.count, atMost: limit, "list of \(Value.self)")
         for value in values { try value.write(to: &self) }

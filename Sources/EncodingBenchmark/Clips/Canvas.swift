@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// A part of a picture, of even position and size.
+/// An area of a picture with even position and size.
 struct CanvasArea {
     let x: Int
     let y: Int
@@ -10,19 +10,19 @@ struct CanvasArea {
     let height: Int
 }
 
-/// A colour in codes of 10 bits and limited range.
+/// A colour in 10-bit limited-range code values.
 struct CanvasColor {
     let luma: Int
     let cb: Int
     let cr: Int
 
-    /// Without colour.
+    /// Returns a colour without chroma.
     static func gray(_ luma: Int) -> CanvasColor { CanvasColor(luma: luma, cb: 512, cr: 512) }
-    /// The brightest.
+    /// The brightest colour.
     static let white = gray(940)
 }
 
-/// A 4:2:0 picture to draw on, in codes of 10 bits and limited range.
+/// A 4:2:0 picture for drawing, in 10-bit limited-range code values.
 struct Canvas {
     let width: Int
     let height: Int
@@ -40,7 +40,7 @@ struct Canvas {
 
     /// Sets the luma of every sample of an area.
     ///
-    /// - Parameter code: The code of a sample, by column and row in the area.
+    /// - Parameter code: Returns the code value of a sample from its column and row in the area.
     mutating func setLuma(in area: CanvasArea, _ code: (_ x: Int, _ y: Int) -> Int) {
         for y in 0..<area.height {
             let start = (area.y + y) * width + area.x
@@ -50,7 +50,8 @@ struct Canvas {
 
     /// Sets the chroma of every sample of an area.
     ///
-    /// - Parameter codes: Cb and Cr, by the column and row in the area of the upper left of the luma samples that share them.
+    /// - Parameter codes: Returns Cb and Cr from the column and row in the area of the top left luma sample that shares
+    ///   them.
     mutating func setChroma(in area: CanvasArea, _ codes: (_ x: Int, _ y: Int) -> (cb: Int, cr: Int)) {
         for y in 0..<area.height / 2 {
             let start = (area.y / 2 + y) * (width / 2) + area.x / 2
@@ -62,7 +63,7 @@ struct Canvas {
         }
     }
 
-    /// Puts the picture into a buffer of its size, I420 or P010.
+    /// Copies the picture to a buffer of its size, I420 or P010.
     func store(in buffer: PixelBuffer) throws(MediaError) {
         try buffer.withPlanes { planes in
             if buffer.format == .p010 {
@@ -95,7 +96,7 @@ struct Canvas {
 }
 
 extension UnsafeMutablePointer<UInt16> {
-    /// Stores codes in the upper ten bits of little-endian words.
+    /// Stores code values in the upper ten bits of little-endian words.
     fileprivate func update(fromSamples samples: ArraySlice<UInt16>, step: Int) {
         var index = 0
         for sample in samples {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A chart that pans: checks, lines as fine as one sample, rings, bars of colour and slanted edges.
+/// A panning test chart: checks, lines as fine as one sample, rings, colour bars and slanted edges.
 ///
-/// It moves by quarters of a sample, so that an encoder has to interpolate as it has to in filmed pictures.
+/// It moves by quarters of a sample, so that an encoder must interpolate as in filmed pictures.
 struct MovingChart {
-    /// Which part of the chart is seen first.
+    /// Selects the part of the chart that is shown first.
     let seed: Int
 
     func draw(on canvas: inout Canvas, in area: CanvasArea, at moment: ClipMoment) {
@@ -15,9 +15,9 @@ struct MovingChart {
         canvas.setChroma(in: area) { x, y in Self.chroma(4 * x + right, 4 * y + down, side: 4 * side) }
     }
 
-    /// Which field of the chart a place belongs to, and where in it.
+    /// Returns the field of the chart at a position, and the position within the field.
     ///
-    /// - Parameter side: Of a field, in quarters of a sample, as all places.
+    /// - Parameter side: The side of a field in quarters of a sample, like all positions.
     private static func field(_ x: Int, _ y: Int, side: Int) -> (number: UInt64, x: Int, y: Int) {
         (scatter(x / side, y / side, 1), x % side, y % side)
     }
@@ -26,12 +26,12 @@ struct MovingChart {
         let (number, x, y) = field(x, y, side: side)
         switch number % 8 {
         case 0: return x / 32 % 2 == y / 32 % 2 ? 180 : 820
-        // Lines with a period from 2 samples on.
+        // Lines with a period of 2 samples or more.
         case 1: return wave(x, period: 8 + 4 * (y * 6 / side))
         case 2: return wave(y, period: 8 + 4 * (x * 6 / side))
         case 3:
             let (fromX, fromY) = (x - side / 2, y - side / 2)
-            // A radius would need a root; its square makes rings that become finer outwards.
+            // A radius would require a square root; its square produces rings that become finer outwards.
             return wave((fromX * fromX + fromY * fromY) / max(side / 24, 1), period: 64)
         case 4: return 128 + 700 * (x * 7 / side) / 7
         case 5: return 3 * x > 2 * y + side / 4 ? 860 : 150
@@ -52,16 +52,17 @@ struct MovingChart {
         }
     }
 
-    /// From dark to bright and back, in straight lines.
+    /// Returns a triangle wave from dark to bright and back.
     private static func wave(_ place: Int, period: Int) -> Int {
         let phase = place % period * 2
         return 160 + (phase < period ? phase : 2 * period - phase) * 680 / period
     }
 }
 
-/// Noise that is new in every picture.
+/// Noise that is different in every picture.
 struct Noise {
-    /// How far codes are from the middle at most; `nil` for all codes of limited range, each as often as the others.
+    /// The maximum distance of code values from the middle; `nil` for all limited-range code values with equal
+    /// frequency.
     let amplitude: Int?
 
     func draw(on canvas: inout Canvas, in area: CanvasArea, at moment: ClipMoment) {
@@ -83,11 +84,11 @@ struct Noise {
     }
 }
 
-/// A slow change of brightness and colour over the picture, in the finest steps there are.
+/// A slow change of brightness and colour across the picture, in the finest possible steps.
 struct Gradient {
     func draw(on canvas: inout Canvas, in area: CanvasArea, at moment: ClipMoment) {
         let (width, height) = (area.width, area.height)
-        // In 65536ths of the whole way there and back, which takes 20 seconds.
+        // In 65536ths of a full cycle, which takes 20 seconds.
         let phase = moment.count(perSecond: 65536 / 20)
         canvas.setLuma(in: area) { x, y in
             150 + Self.thereAndBack(x * 32768 / width + y * 16384 / height + phase) * 650 / 32768
@@ -100,7 +101,7 @@ struct Gradient {
         }
     }
 
-    /// From 0 up to 32768 and down again.
+    /// Returns a value that rises from 0 to 32768 and falls again.
     private static func thereAndBack(_ place: Int) -> Int {
         let place = place % 65536
         return place < 32768 ? place : 65536 - place

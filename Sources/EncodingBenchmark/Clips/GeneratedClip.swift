@@ -2,27 +2,27 @@
 
 package import MediaTypes
 
-/// Pictures that are computed: by integers alone, so that every machine makes the same ones.
+/// A clip of computed pictures. It uses integer arithmetic only, so that every machine produces the same pictures.
 ///
-/// What moves does so at a speed in picture widths or heights per second, so a clip shows the same in every size and at every
-/// frame rate. The codes are of 10 bits; with 8 bits the lower two are cut off.
+/// Motion is defined in picture widths or heights per second, so a clip shows the same content at every size and frame
+/// rate. The code values have 10 bits; with 8 bits, the lower two are dropped.
 package struct GeneratedClip: Sendable, Hashable {
-    /// What the pictures show.
+    /// The content of the pictures.
     package let content: ClipContent
-    /// Width and height, both even.
+    /// The width and height, both even.
     package let size: BenchmarkSize
     /// Frames per second.
     package let frameRate: Rational
-    /// 8 or 10.
+    /// The bit depth, 8 or 10.
     package let bitDepth: Int
 
     /// BT.709, limited range.
     package static let color = ColorDescription.bt709
 
-    /// Describes a clip.
+    /// Creates a clip.
     ///
-    /// - Throws: `invalidArgument` for a size that is odd or below 16, a frame rate that is not positive, or a depth other than
-    ///   8 and 10.
+    /// - Throws: `invalidArgument` for a size that is odd or below 16, a frame rate that is not positive, or a bit
+    ///   depth other than 8 and 10.
     package init(
         _ content: ClipContent,
         size: BenchmarkSize,
@@ -50,7 +50,7 @@ package struct GeneratedClip: Sendable, Hashable {
         self.bitDepth = bitDepth
     }
 
-    /// What each picture is: I420 with 8 bits, P010 with 10.
+    /// The description of each picture: I420 with 8 bits, P010 with 10 bits.
     package var pictureDescription: PixelBuffer.Description {
         PixelBuffer.Description(
             format: bitDepth == 8 ? .i420 : .p010,
@@ -62,7 +62,7 @@ package struct GeneratedClip: Sendable, Hashable {
 
     /// Computes a picture.
     ///
-    /// - Parameter frame: Its number, from 0.
+    /// - Parameter frame: The frame number, from 0.
     /// - Throws: `outOfMemory`, `invalidArgument` for a size out of range.
     package func picture(_ frame: Int) throws(MediaError) -> PixelBuffer {
         let buffer = try PixelBuffer(pictureDescription)
@@ -84,7 +84,7 @@ package struct GeneratedClip: Sendable, Hashable {
         }
     }
 
-    /// Four kinds in the four quarters of the picture, which change places in a cut every second second.
+    /// Draws four kinds of content in the four quarters of the picture, which change places in a cut every two seconds.
     private func drawMixed(on canvas: inout Canvas, at moment: ClipMoment) {
         let scene = moment.count(perSecond: 1) / 2
         let (left, top) = (size.width / 4 * 2, size.height / 4 * 2)
@@ -99,7 +99,7 @@ package struct GeneratedClip: Sendable, Hashable {
             case 0: MovingChart(seed: scene).draw(on: &canvas, in: area, at: moment)
             case 1: ScrollingText(seed: scene).draw(on: &canvas, in: area, at: moment)
             case 2: Gradient().draw(on: &canvas, in: area, at: moment)
-            // As weak as a film's grain, else it would take nearly all of the bits.
+            // As weak as film grain; otherwise, it would take nearly all bits.
             default: Noise(amplitude: 40).draw(on: &canvas, in: area, at: moment)
             }
         }
@@ -111,13 +111,13 @@ struct ClipMoment {
     let frame: Int
     let frameRate: Rational
 
-    /// How far something is that advances so many units in a second, rounded down.
+    /// Returns the distance covered at a speed in units per second, rounded down.
     func count(perSecond units: Int) -> Int {
         frame * units * Int(frameRate.denominator) / Int(frameRate.numerator)
     }
 }
 
-/// Numbers without order that are the same everywhere (the finaliser of SplitMix64).
+/// Returns pseudo-random numbers that are the same on all machines (the finaliser of SplitMix64).
 func scatter(_ first: Int, _ second: Int = 0, _ third: Int = 0) -> UInt64 {
     var value = UInt64(truncatingIfNeeded: first) &* 0x9E37_79B9_7F4A_7C15
     value ^= UInt64(truncatingIfNeeded: second) &* 0xC2B2_AE3D_27D4_EB4F

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Lines of text on a dark ground that scroll upwards, as of a screen on which a program tells what it does.
+/// Lines of text that scroll upwards on a dark background, like the log output of a program.
 struct ScrollingText {
-    /// Which text it is.
+    /// Selects the text.
     let seed: Int
 
-    /// Dots of a character with the gap after it.
+    /// The size of a character in dots, including the gap after it.
     private static let (columns, rows) = (6, 9)
 
     func draw(on canvas: inout Canvas, in area: CanvasArea, at moment: ClipMoment) {
-        // Two samples a dot from 540 rows on, so that the text can be read in every size.
+        // Two samples per dot from 540 rows on, so that the text is readable at every size.
         let dot = max(1, area.height / 270)
         let scrolled = moment.count(perSecond: area.height / 5)
         let characters = area.width / (dot * Self.columns)
@@ -43,7 +43,7 @@ struct ScrollingText {
         inks[Int(scatter(line, 3, seed) % UInt64(inks.count))]
     }
 
-    /// The glyph at a place of a line; `nil` for a blank.
+    /// Returns the glyph at a position in a line; `nil` for a space.
     private static func glyph(line: Int, place: Int, of characters: Int, seed: Int) -> Int? {
         let shape = scatter(line, 5, seed)
         let indent = Int(shape % 4) * 2
@@ -54,20 +54,20 @@ struct ScrollingText {
     }
 }
 
-/// Capital letters, digits and a few signs, five dots wide and seven high.
+/// Capital letters, digits and some punctuation, five dots wide and seven dots high.
 enum Glyphs {
     static let width = 5
     static let height = 7
 
-    /// How many there are.
+    /// The number of glyphs.
     static var count: Int { shapes.count }
 
-    /// Whether a dot belongs to a glyph.
+    /// Returns whether a dot belongs to a glyph.
     static func isSet(_ glyph: Int, column: Int, row: Int) -> Bool {
         shapes[glyph][row] >> UInt8(width - 1 - column) & 1 == 1
     }
 
-    /// Rows from the top; the highest of five bits is on the left.
+    /// The rows from the top; the highest of five bits is the leftmost dot.
     private static let shapes: [[UInt8]] = [
         [0x0E, 0x11, 0x11, 0x1F, 0x11, 0x11, 0x11],  // A
         [0x1E, 0x11, 0x11, 0x1E, 0x11, 0x11, 0x1E],  // B

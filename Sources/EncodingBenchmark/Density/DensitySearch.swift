@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Finds the most streams that hold, by asking about as few counts as possible.
+/// Finds the largest number of streams that an encoder sustains, with as few trials as possible.
 ///
-/// Counts are doubled until one does not hold, then the gap is halved. At the end the count found, and the one above it,
-/// are tried until most of their trials say the same, so that one disturbed trial does not decide: what is found repeats.
+/// The number of streams is doubled until it is not sustained, then the gap is halved. At the end, the result and the
+/// next higher number are repeated until a majority of trials agrees, so that a single disturbed trial does not decide
+/// and the result is reproducible.
 package struct DensitySearch: Sendable {
-    /// The most streams that are tried.
+    /// The largest number of streams to try.
     private let maximum: Int
-    /// How many trials of a count decide about it; odd.
+    /// The maximum number of trials per number of streams; odd.
     private let confirmations: Int
     private var trials: [Int: (kept: Int, broken: Int)] = [:]
 
-    /// Begins a search.
+    /// Creates a search.
     ///
     /// - Parameters:
-    ///   - maximum: The most streams that are tried, at least 1.
-    ///   - confirmations: How often the counts that matter are tried at most.
+    ///   - maximum: The largest number of streams to try, at least 1.
+    ///   - confirmations: The maximum number of trials for the numbers that decide.
     package init(maximum: Int, confirmations: Int) {
         self.maximum = max(1, maximum)
         self.confirmations = max(1, confirmations | 1)
     }
 
-    /// The count to try next; `nil` when the search is over.
+    /// The number of streams to try next; `nil` when the search is complete.
     package var next: Int? {
         let (holds, breaks) = (highestKept, lowestBroken)
         guard let breaks else {
@@ -34,20 +35,20 @@ package struct DensitySearch: Sendable {
         return nil
     }
 
-    /// Takes what came of a trial.
+    /// Records the result of a trial.
     package mutating func record(_ streams: Int, isKept: Bool) {
         var trial = trials[streams] ?? (0, 0)
         if isKept { trial.kept += 1 } else { trial.broken += 1 }
         trials[streams] = trial
     }
 
-    /// The most streams that hold, once ``next`` is `nil`.
+    /// The largest number of streams that is sustained, once ``next`` is `nil`.
     package var result: Int { highestKept }
 
-    /// Whether even the most streams that are tried hold.
+    /// Whether even the largest number of streams to try is sustained.
     package var isAtMaximum: Bool { result == maximum }
 
-    /// The highest count below all that break, of those that hold.
+    /// The largest sustained number below all numbers that are not sustained.
     private var highestKept: Int {
         let limit = lowestBroken ?? .max
         return trials.filter { $0.key < limit && holds($0.value) }.keys.max() ?? 0
@@ -55,7 +56,7 @@ package struct DensitySearch: Sendable {
 
     private var lowestBroken: Int? { trials.filter { !holds($0.value) }.keys.min() }
 
-    /// Most of the trials. A draw is none: the count is tried again.
+    /// Returns the majority of the trials. A tie is undecided: the number is tried again.
     private func holds(_ trial: (kept: Int, broken: Int)) -> Bool { trial.kept >= trial.broken }
 
     private func needsConfirmation(_ streams: Int) -> Bool {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The machine's counters of energy: RAPL of processors (`/sys/class/powercap`), and those of graphics cards (`energy1_input`
-/// of hwmon, which i915 and xe have).
+/// The energy counters of the machine: RAPL of processors (`/sys/class/powercap`), and those of graphics cards
+/// (`energy1_input` of hwmon, which i915 and xe provide).
 ///
-/// They count for the whole machine, whoever works. Counters that are part of another one (cores and the processor's own GPU
-/// of a package, packages of a platform) are left out, so that the sum of all is what was used up.
+/// They count for the whole machine, including other processes. Counters that are part of another one (cores and the
+/// integrated GPU of a package, packages of a platform) are excluded, so that the sum of all is the total energy.
 struct EnergyUsage: Sendable, Hashable {
     private struct Counter: Sendable, Hashable {
         var microjoules: UInt64
-        /// Where it begins again at zero; `nil` if it does not.
+        /// The value at which the counter wraps to zero; `nil` if it does not wrap.
         var range: UInt64?
     }
 
@@ -36,8 +36,8 @@ struct EnergyUsage: Sendable, Hashable {
         let hasPackages = names.contains { $0.hasPrefix("package") }
         for (zone, name) in zip(zones, names) {
             let isPart = zone.split(separator: ":").count > 2
-            // Memory is beside a package though its zone is below it; a platform holds the packages. The same package shows
-            // up once more where there are two ways to its counter (intel-rapl-mmio).
+            // Memory is not part of a package, although its zone is below it; a platform contains the packages. A
+            // package appears twice if its counter can be accessed in two ways (intel-rapl-mmio).
             guard isPart ? name == "dram" : !(name == "psys" && hasPackages), !zone.hasPrefix("intel-rapl-mmio") else {
                 continue
             }
@@ -65,7 +65,7 @@ struct EnergyUsage: Sendable, Hashable {
         for monitor in monitors {
             guard let name = files.word("\(root)/\(monitor)/name"), ["i915", "xe"].contains(name) else { continue }
             hasCard = true
-            // xe counts the card as 1 and the package, a part of it, as 2.
+            // xe numbers the card as 1 and the package, a part of it, as 2.
             for channel in ["energy1", "energy2"] {
                 guard let energy = files.word("\(root)/\(monitor)/\(channel)_input").flatMap({ UInt64($0) }) else {
                     continue
@@ -77,9 +77,9 @@ struct EnergyUsage: Sendable, Hashable {
         if !hasCard { reasons.append("\(root) has no graphics card with a counter of energy") }
     }
 
-    /// What was used up between two answers, in joules.
+    /// Returns the energy between two readings, in joules.
     ///
-    /// - Parameter earlier: The answer before.
+    /// - Parameter earlier: The earlier reading.
     func spent(since earlier: EnergyUsage) -> Measured<[String: Double]> {
         if let absence { return .absent(absence) }
         var joules: [String: Double] = [:]

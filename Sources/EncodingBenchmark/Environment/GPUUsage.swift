@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How long the engines of GPUs have worked for processes: the `drm-` lines of their `/proc/PID/fdinfo`, as the kernel's
-/// documentation of DRM client usage statistics describes them. i915 and amdgpu tell times, xe tells cycles.
+/// The time that GPU engines have worked for processes, from the `drm-` lines of `/proc/PID/fdinfo`, which the kernel's
+/// DRM client usage statistics documentation describes. i915 and amdgpu report times, xe reports cycles.
 ///
-/// A client of a GPU may have several descriptors, which all tell the same; it counts once. What a client has used when it is
-/// closed is lost, so it has to be asked before.
+/// A GPU client may have several descriptors that all report the same values; it counts once. The usage of a client is
+/// lost when it is closed, so it must be read before.
 struct GPUUsage: Sendable, Hashable {
-    /// One client of one GPU.
+    /// A client of a GPU.
     private struct Client: Sendable, Hashable {
         var device: String
         var number: String
     }
 
-    /// What an engine has done for a client.
+    /// The work of an engine for a client.
     private enum Work: Sendable, Hashable {
         case nanoseconds(UInt64)
-        /// Cycles of the client, and those that went by meanwhile, as xe tells.
+        /// The cycles of the client and the total elapsed cycles, as reported by xe.
         case cycles(UInt64, of: UInt64)
 
         var amount: UInt64 {
@@ -26,15 +26,15 @@ struct GPUUsage: Sendable, Hashable {
     }
 
     private var work: [Client: [String: Work]] = [:]
-    /// When it was asked, in seconds of a clock that only advances.
+    /// The time of the reading, in seconds of a monotonic clock.
     private var moment: Double
     private var absence: String?
 
-    /// Asks the kernel.
+    /// Reads the usage.
     ///
     /// - Parameters:
-    ///   - processes: Whose work counts; `self` stands for this process.
-    ///   - moment: Seconds of a clock that only advances.
+    ///   - processes: The processes to include; `self` stands for this process.
+    ///   - moment: The seconds of a monotonic clock.
     init(of processes: [String], _ files: MachineFiles = MachineFiles(), at moment: Double) {
         self.moment = moment
         var hasClients = false
@@ -44,7 +44,7 @@ struct GPUUsage: Sendable, Hashable {
             do throws(MachineFiles.Absence) {
                 names = try files.names(folder)
             } catch {
-                // A process that has ended is none that could not be asked.
+                // A process that has ended is not an error.
                 if files.exists("/proc/\(process)") { absence = error.reason }
                 continue
             }
@@ -81,18 +81,18 @@ struct GPUUsage: Sendable, Hashable {
         key.hasPrefix(prefix) ? String(key.dropFirst(prefix.count)) : nil
     }
 
-    /// Takes over what another answer knows of clients that this one does not know any more.
+    /// Copies the values of clients that no longer exist from an earlier reading.
     ///
-    /// - Parameter earlier: An answer before this one.
+    /// - Parameter earlier: The earlier reading.
     mutating func keep(_ earlier: GPUUsage) {
         for (client, engines) in earlier.work where work[client] == nil { work[client] = engines }
         if !work.isEmpty { absence = nil }
     }
 
-    /// How long engines worked between two answers, in seconds, by the kernel's names for them. On several GPUs the times of
-    /// engines with the same name are added.
+    /// Returns the busy time of engines between two readings, in seconds, by the kernel's engine names. With several
+    /// GPUs, the times of engines with the same name are added.
     ///
-    /// - Parameter earlier: The answer before the work.
+    /// - Parameter earlier: The reading before the work.
     func spent(since earlier: GPUUsage) -> Measured<[String: Double]> {
         if let absence { return .absent(absence) }
         var seconds: [String: Double] = [:]
@@ -104,7 +104,7 @@ struct GPUUsage: Sendable, Hashable {
                 case (.nanoseconds, _): seconds[engine, default: 0] += amount / 1e9
                 case (.cycles(_, let total), .cycles(_, let first)) where total > first:
                     seconds[engine, default: 0] += amount / Double(total - first) * (moment - earlier.moment)
-                // A client that came meanwhile: how long its cycles take is not known.
+                // A new client: the duration of its cycles is unknown.
                 case (.cycles, _): break
                 }
             }

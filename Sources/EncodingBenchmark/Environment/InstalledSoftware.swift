@@ -4,9 +4,9 @@ internal import MediaIO
 internal import SoftwareEncoder
 internal import VAToolbox
 
-/// The libraries that take part, as this process has loaded them.
+/// The libraries used for encoding, as loaded by this process.
 enum InstalledSoftware {
-    /// Each with its version.
+    /// The libraries with their versions.
     static var components: [BenchmarkReport.Component] {
         var components = [
             BenchmarkReport.Component(name: "vatoolbox", version: LibraryVersion.current, detail: build),
@@ -23,7 +23,7 @@ enum InstalledSoftware {
         return components
     }
 
-    /// The numbers of a library's file: `2.1700.0` of `libva.so.2.1700.0`, which is libva 2.17.
+    /// Returns the version in a library's file name: `2.1700.0` from `libva.so.2.1700.0`, which is libva 2.17.
     static func fileVersion(of library: String, maps: String) -> String? {
         let paths = maps.split(separator: "\n").compactMap { $0.split(separator: " ").last }
         let files = paths.compactMap { $0.split(separator: "/").last }

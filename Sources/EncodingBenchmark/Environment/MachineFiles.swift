@@ -2,23 +2,23 @@
 
 internal import RenderNodes
 
-/// The files by which a kernel tells about a machine, below a root that tests choose.
+/// The kernel files that describe a machine, below a root that tests can replace.
 struct MachineFiles {
     private let root: String
     private let system = SystemCalls()
 
-    /// - Parameter root: The folder that holds `proc`, `sys`, `etc` and `run`.
+    /// - Parameter root: The folder that contains `proc`, `sys`, `etc` and `run`.
     init(root: String = "/") { self.root = root.hasSuffix("/") ? String(root.dropLast()) : root }
 
     /// A file that cannot be read.
     struct Absence: Error {
-        /// Its path and why, for a person.
+        /// The path and the reason, as text for users.
         let reason: String
     }
 
-    /// The text of a file without white space at its ends.
+    /// Returns the text of a file, without white space at its ends.
     ///
-    /// - Parameter path: Without the root: `/proc/meminfo`.
+    /// - Parameter path: The path without the root, such as `/proc/meminfo`.
     func text(_ path: String) throws(Absence) -> String {
         do throws(SystemError) {
             let text = try system.text(root + path)
@@ -29,7 +29,7 @@ struct MachineFiles {
         }
     }
 
-    /// The names in a folder, sorted.
+    /// Returns the names in a folder, sorted.
     func names(_ folder: String) throws(Absence) -> [String] {
         do throws(SystemError) {
             return try system.names(root + folder).sorted()
@@ -38,17 +38,17 @@ struct MachineFiles {
         }
     }
 
-    /// The text of a file, if it can be read and has any.
+    /// Returns the text of a file, if it is readable and not empty.
     func word(_ path: String) -> String? { (try? text(path)).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Whether a file or folder is there.
+    /// Returns whether a file or folder exists.
     func exists(_ path: String) -> Bool { (try? system.status(root + path)) != nil }
 
-    /// The root, for whoever reads below it by other means.
+    /// The root, for code that reads below it by other means.
     var rootPath: String { root.isEmpty ? "/" : root }
 }
 
-/// Lines of a key, a colon and a value, as the kernel writes many files.
+/// Lines of a key, a colon and a value, the format of many kernel files.
 struct KeyedLines {
     private let values: [Substring: [Substring]]
 

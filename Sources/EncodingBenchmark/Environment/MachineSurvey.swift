@@ -4,21 +4,21 @@ internal import CLinux
 internal import Glibc
 internal import RenderNodes
 
-/// Describes the machine, and what is installed on it. Reads files only, and opens render nodes once.
+/// Describes the machine and its installed software. It only reads files and opens each render node once.
 struct MachineSurvey {
     let files: MachineFiles
     /// The environment of the process.
     var variables: [String: String] = Self.variables
-    /// Whether the kernel has a device file, whatever the C library says of it.
+    /// Returns whether the kernel has a device file, bypassing the C library.
     var kernelHas: (_ path: String) -> Bool = { linux_kernel_has_device($0) != 0 }
 
     init(root: String = "/") { files = MachineFiles(root: root) }
 
-    /// Everything that can be found out.
+    /// Returns all available facts.
     ///
     /// - Parameters:
-    ///   - nodes: Render nodes that are used, which are listed even if the machine shows none.
-    ///   - components: What is installed, as ``InstalledSoftware`` finds it.
+    ///   - nodes: The render nodes in use, which are listed even if the machine reports none.
+    ///   - components: The installed software, as ``InstalledSoftware`` finds it.
     func environment(
         nodes: [String] = [],
         components: [BenchmarkReport.Component] = []
@@ -56,7 +56,7 @@ struct MachineSurvey {
         return String(value.prefix { $0 != "\"" && $0 != "'" })
     }
 
-    /// Containers, then what the machine itself runs on.
+    /// The containers, followed by the virtualization of the machine.
     private var containment: [String] {
         var names: [String] = []
         if files.exists("/.dockerenv") { names.append("docker") }
@@ -115,13 +115,13 @@ struct MachineSurvey {
         )
     }
 
-    /// Versions of Intel's GuC and HuC, which debugfs shows to root alone.
+    /// Returns the versions of Intel's GuC and HuC, which debugfs reports to root only.
     private func uC(_ minor: UInt32, _ gaps: inout [String]) -> [String: String] {
         let folder = "/sys/kernel/debug/dri/\(minor)/gt0/uc"
         var versions: [String: String] = [:]
         for engine in ["guc", "huc"] {
             guard let text = try? files.text("\(folder)/\(engine)_info") else { continue }
-            // "version: found 70.20.0" of newer kernels, "version: wanted 69.0, found 69.0" of older ones.
+            // "version: found 70.20.0" in newer kernels, "version: wanted 69.0, found 69.0" in older ones.
             let line = text.split(separator: "\n").first { $0.contains("found ") }
             let found = line?.split(separator: " ").last
             if let found { versions[engine] = String(found) }
@@ -136,7 +136,7 @@ struct MachineSurvey {
 
     // MARK: - Variables
 
-    /// Whether a variable changes what drivers, libraries or this program do.
+    /// Returns whether a variable affects drivers, libraries or this program.
     private static func matters(_ name: String) -> Bool {
         let prefixes = [
             "LIBVA_", "MESA_", "AMD_", "RADEON_", "GALLIUM_", "INTEL_", "IHD_", "VATOOLBOX_", "LD_", "MALLOC_",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What the kernel tells about the CPU, and how much of it this process may use.
+/// The kernel's description of the CPU, and the share of it that this process may use.
 struct ProcessorSurvey {
     let files: MachineFiles
 
-    /// - Parameter gaps: Gets a line for what cannot be found out.
+    /// - Parameter gaps: Receives a line for each missing fact.
     func processor(_ gaps: inout [String]) -> BenchmarkReport.Processor {
         let information = (try? files.text("/proc/cpuinfo")) ?? ""
         let blocks = information.split(separator: "\n\n").map { KeyedLines(String($0)) }
@@ -23,14 +23,14 @@ struct ProcessorSurvey {
     }
 
     private func model(_ lines: KeyedLines, _ gaps: inout [String]) -> String {
-        // x86 has the first, some ARM kernels the second; others tell of the board only.
+        // x86 provides the first, some ARM kernels the second; others describe only the board.
         if let name = lines["model name"] ?? lines["Model"], !name.isEmpty { return String(name) }
         if let board = files.word("/proc/device-tree/model") { return String(board.prefix { $0 != "\0" }) }
         gaps.append("the name of the processor: not in /proc/cpuinfo")
         return "unknown"
     }
 
-    /// Pairs of socket and core; `nil` where a processor does not tell them.
+    /// The number of distinct pairs of socket and core; `nil` if they are not reported.
     private func cores(_ blocks: [KeyedLines]) -> Int? {
         let processors = blocks.filter { $0["processor"] != nil }
         let cores = processors.compactMap { block in
@@ -41,12 +41,12 @@ struct ProcessorSurvey {
 
     private var online: Int? { files.word("/sys/devices/system/cpu/online").map { Self.count($0[...]) } }
 
-    /// How many processors this process may run on.
+    /// The number of processors that this process may run on.
     private var affinity: Int? {
         KeyedLines(files.word("/proc/self/status") ?? "")["Cpus_allowed_list"].map(Self.count)
     }
 
-    /// The number of processors in a list such as `0-3,8`.
+    /// Returns the number of processors in a list such as `0-3,8`.
     private static func count(_ list: Substring) -> Int {
         list.split(separator: ",").reduce(0) { sum, part in
             let ends = part.split(separator: "-").compactMap { Int($0) }
@@ -64,7 +64,7 @@ struct ProcessorSurvey {
         return governors.isEmpty ? nil : governors.sorted().joined(separator: ", ")
     }
 
-    /// Processors that control groups grant, the strictest of all levels; `nil` if none limits them.
+    /// The number of processors that control groups grant, the minimum of all levels; `nil` if none limits it.
     private var quota: Double? {
         var quotas: [Double] = []
         for line in (files.word("/proc/self/cgroup") ?? "").split(separator: "\n") {
@@ -72,7 +72,7 @@ struct ProcessorSurvey {
             guard fields.count == 3 else { continue }
             let isUnified = fields[1].isEmpty
             guard isUnified || fields[1].split(separator: ",").contains("cpu") else { continue }
-            // In a container the group's own folder is the root of what is mounted.
+            // In a container, the group's own folder is the root of the mount.
             var group = Substring(fields[2])
             while true {
                 if let quota = isUnified ? unifiedQuota(group) : oldQuota(group) { quotas.append(quota) }
@@ -83,7 +83,7 @@ struct ProcessorSurvey {
         return quotas.min()
     }
 
-    /// Of `cpu.max`: a quota or `max`, and a period, in microseconds.
+    /// Parses `cpu.max`: a quota or `max`, and a period, in microseconds.
     private func unifiedQuota(_ group: Substring) -> Double? {
         let words = files.word("/sys/fs/cgroup\(group)/cpu.max")?.split(separator: " ") ?? []
         guard words.count == 2, let quota = Double(words[0]), let period = Double(words[1]), period > 0 else {

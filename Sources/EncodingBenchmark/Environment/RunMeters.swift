@@ -2,14 +2,14 @@
 
 internal import Synchronization
 
-/// What the kernel counts while streams are encoded: work of GPUs for this process and its helpers, and energy.
+/// The kernel counters during an encode: GPU usage of this process and its helpers, and energy.
 final class RunMeters: Sendable {
     private let files: MachineFiles
     private let gpuBefore: GPUUsage
     private let energyBefore: EnergyUsage
     private let gpuNow: Mutex<GPUUsage>
 
-    /// Reads the counters. To be made when all sessions are there, so that what their making took does not count.
+    /// Reads the counters. Create it when all sessions exist, so that their creation does not count.
     init(_ files: MachineFiles = MachineFiles()) {
         self.files = files
         let gpu = Self.gpu(files)
@@ -18,7 +18,7 @@ final class RunMeters: Sendable {
         energyBefore = EnergyUsage(files)
     }
 
-    /// Reads those counters that go with a session or a helper. To be called before one ends.
+    /// Reads the counters that disappear with a session or a helper. Call it before one ends.
     func note() {
         var gpu = Self.gpu(files)
         gpuNow.withLock { now in
@@ -27,7 +27,7 @@ final class RunMeters: Sendable {
         }
     }
 
-    /// What was counted from the beginning until now.
+    /// Returns the values since the beginning.
     func end() -> (gpuBusy: Measured<[String: Double]>, energy: Measured<[String: Double]>) {
         note()
         let energy = EnergyUsage(files).spent(since: energyBefore)

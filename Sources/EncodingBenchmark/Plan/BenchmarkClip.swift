@@ -2,14 +2,14 @@
 
 public import MediaTypes
 
-/// What is encoded: a file, or pictures that are computed and hence the same everywhere.
+/// The source of a benchmark: a video file, or generated pictures, which are the same on all machines.
 public enum BenchmarkClip: PlanText {
-    /// Pictures made by the harness.
+    /// Generated pictures.
     case generated(ClipContent)
     /// A video file, by its path.
     case file(String)
 
-    /// The name of a kind of generated pictures, or else a path with a slash or a point in it.
+    /// Parses the name of a kind of generated pictures, or a path that contains a slash or a point.
     public init?(text: String) {
         if let content = ClipContent(rawValue: text) {
             self = .generated(content)
@@ -20,7 +20,7 @@ public enum BenchmarkClip: PlanText {
         }
     }
 
-    /// The word that gives the value again.
+    /// The text that ``init(text:)`` parses to this value.
     public var text: String {
         switch self {
         case .generated(let content): content.rawValue
@@ -28,19 +28,19 @@ public enum BenchmarkClip: PlanText {
         }
     }
 
-    /// What may be written.
+    /// The allowed values.
     public static var allowedText: String { "\(ClipContent.allowedText), or the path of a video file" }
 }
 
-/// What generated pictures show.
+/// The content of generated pictures.
 public enum ClipContent: String, PlanText, CaseIterable {
-    /// A test chart that moves as a whole, with edges and fine lines.
+    /// A moving test chart with edges and fine lines.
     case chart
-    /// Noise that is new in every picture: the most that an encoder can be given.
+    /// Noise that is different in every picture: the most demanding content for an encoder.
     case noise
-    /// A smooth gradient that changes slowly: banding, and next to no bits.
+    /// A smooth gradient that changes slowly: it causes banding and needs hardly any bits.
     case gradient
-    /// Text that scrolls, as of a screen.
+    /// Scrolling text, as on a screen.
     case text
     /// All of them in one picture, with cuts.
     case mixed
@@ -48,18 +48,18 @@ public enum ClipContent: String, PlanText, CaseIterable {
 
 /// Width and height in luma samples.
 public struct BenchmarkSize: PlanText {
-    /// Samples from left to right, even.
+    /// The width in samples, even.
     public var width: Int
-    /// Samples from top to bottom, even.
+    /// The height in samples, even.
     public var height: Int
 
-    /// Makes a size.
+    /// Creates a size.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height
     }
 
-    /// Reads the word; `nil` if it means nothing of this kind.
+    /// Parses the text; `nil` if it is invalid.
     public init?(text: String) {
         let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { DecimalNumber($0)?.wholeValue }
         guard parts.count == 2, let width = parts[0], let height = parts[1] else { return nil }
@@ -68,22 +68,22 @@ public struct BenchmarkSize: PlanText {
         self.init(width: width, height: height)
     }
 
-    /// The word that gives the value again.
+    /// The text that ``init(text:)`` parses to this value.
     public var text: String { "\(width)x\(height)" }
 
-    /// What may be written.
+    /// The allowed values.
     public static var allowedText: String { "WIDTHxHEIGHT of even numbers from 16 to 16384, such as 1280x720" }
 }
 
-/// Frames per second of a plan.
+/// The frame rate of a plan, in frames per second.
 public struct BenchmarkFrameRate: PlanText {
     /// The ratio.
     public var value: Rational
 
-    /// Makes a rate.
+    /// Creates a frame rate.
     public init(_ value: Rational) { self.value = value }
 
-    /// Reads the word; `nil` if it means nothing of this kind.
+    /// Parses the text; `nil` if it is invalid.
     public init?(text: String) {
         guard let value = Rational(text: text), value.isPositive, (1...1000).contains(value.doubleValue) else {
             return nil
@@ -91,9 +91,9 @@ public struct BenchmarkFrameRate: PlanText {
         self.init(value)
     }
 
-    /// The word that gives the value again.
+    /// The text that ``init(text:)`` parses to this value.
     public var text: String { value.description }
 
-    /// What may be written.
+    /// The allowed values.
     public static var allowedText: String { "frames per second from 1 to 1000, such as 30 or 30000/1001" }
 }

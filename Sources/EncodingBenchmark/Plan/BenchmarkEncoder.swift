@@ -3,28 +3,29 @@
 public import BitstreamSyntax
 public import MediaTypes
 
-/// An encoder of a plan, with what makes it fast or good.
+/// An encoder of a plan, with the setting that determines its speed and quality.
 ///
-/// Written `x264:medium`, `x265:fast`, or a render node, its codec and its entrypoint: `/dev/dri/renderD128:h264:full`,
-/// `/dev/dri/renderD128:hevc:low-power`, and with the driver's quality level `/dev/dri/renderD128:h264:full:4`.
+/// The text is `x264:medium` or `x265:fast`, or a render node with codec and entrypoint:
+/// `/dev/dri/renderD128:h264:full`, `/dev/dri/renderD128:hevc:low-power`, and with the driver's quality level
+/// `/dev/dri/renderD128:h264:full:4`.
 public enum BenchmarkEncoder: PlanText {
-    /// x264 (H.264) or x265 (HEVC) on the processor.
+    /// x264 (H.264) or x265 (HEVC) on the CPU.
     case software(VideoCodec, SoftwareEncoderOptions.Preset)
-    /// An encoder of a GPU.
+    /// A GPU encoder.
     case hardware(HardwareEncoderChoice)
 
-    /// An encoder of a GPU: where it is, and which of those that are there.
+    /// A GPU encoder: its render node, codec and entrypoint.
     public struct HardwareEncoderChoice: Sendable, Hashable {
-        /// The render node's path.
+        /// The path of the render node.
         public var node: String
-        /// What it codes.
+        /// The codec.
         public var codec: VideoCodec
-        /// Whether it is the low-power encoder (VA-API's entrypoint EncSliceLP), or the full one (EncSlice).
+        /// Whether it is the low-power encoder (VA-API entrypoint EncSliceLP) rather than the full one (EncSlice).
         public var isLowPower: Bool
-        /// The driver's quality level, 1 for the best; `nil` for the driver's own.
+        /// The driver's quality level, 1 is the best; `nil` for the driver's default.
         public var qualityLevel: Int?
 
-        /// Makes a choice.
+        /// Creates a choice.
         public init(node: String, codec: VideoCodec, isLowPower: Bool, qualityLevel: Int? = nil) {
             self.node = node
             self.codec = codec
@@ -33,7 +34,7 @@ public enum BenchmarkEncoder: PlanText {
         }
     }
 
-    /// The codec of what comes out.
+    /// The codec of the output.
     public var codec: VideoCodec {
         switch self {
         case .software(let codec, _): codec
@@ -41,12 +42,12 @@ public enum BenchmarkEncoder: PlanText {
         }
     }
 
-    /// The render node of a GPU's encoder; `nil` for one on the processor.
+    /// The render node of a GPU encoder; `nil` for a CPU encoder.
     public var node: String? {
         if case .hardware(let choice) = self { choice.node } else { nil }
     }
 
-    /// Reads the word; `nil` if it means nothing of this kind.
+    /// Parses the text; `nil` if it is invalid.
     public init?(text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         switch parts[0] {
@@ -75,7 +76,7 @@ public enum BenchmarkEncoder: PlanText {
         }
     }
 
-    /// The word that gives the value again.
+    /// The text that ``init(text:)`` parses to this value.
     public var text: String {
         switch self {
         case .software(let codec, let preset): "\(codec == .h264 ? "x264" : "x265"):\(preset.rawValue)"
@@ -91,7 +92,7 @@ public enum BenchmarkEncoder: PlanText {
     private static let codecs: [(name: String, codec: VideoCodec)] = [("h264", .h264), ("hevc", .hevc)]
     private static let entrypoints = [(name: "full", isLowPower: false), (name: "low-power", isLowPower: true)]
 
-    /// What may be written.
+    /// The allowed values.
     public static var allowedText: String {
         "x264:PRESET, x265:PRESET, or NODE:CODEC:full and NODE:CODEC:low-power, such as /dev/dri/renderD128:h264:full"
     }

@@ -2,44 +2,45 @@
 
 internal import MediaTypes
 
-/// What a benchmark measures, complete: two machines with the same plan do the same work.
+/// The complete description of a benchmark: two machines with the same plan do the same work.
 public struct BenchmarkPlan: Codable, Sendable, Hashable {
-    /// What it is called: `quick`, `standard`, or the name of its file.
+    /// The name: `quick`, `standard`, or the name of the plan's file.
     public var name = "standard"
-    /// What is encoded.
+    /// The clips to encode.
     public var clips: [BenchmarkClip] = [.generated(.mixed)]
-    /// In which sizes; files are scaled before anything is timed.
+    /// The sizes to encode; files are scaled before the measurement.
     public var sizes: [BenchmarkSize] = [BenchmarkSize(width: 1280, height: 720)]
-    /// At which rate clips are shown, whatever a file's own rate is: its frames are taken one after the other.
+    /// The frame rate of the clips. The frame rate of a file is ignored: its frames are used one after another.
     public var frameRate = BenchmarkFrameRate(Rational(30))
-    /// Frames of a run.
+    /// The number of frames per run.
     public var frames = 300
-    /// Bits of a sample, 8 or 10; sources of another depth are converted before anything is timed.
+    /// The bit depth, 8 or 10; sources with another bit depth are converted before the measurement.
     public var bitDepth = 8
-    /// The most bytes that the pictures of a clip may take in memory. A clip that has more frames is made of fewer pictures,
-    /// shown forwards and backwards in turn.
+    /// The maximum memory for the pictures of a clip, in bytes. A clip with more frames consists of fewer pictures that
+    /// are shown alternately forwards and backwards.
     public var pictureMemory = 512 << 20
-    /// By what.
+    /// The encoders to measure.
     public var encoders: [BenchmarkEncoder] = []
-    /// At which points; curves need four of one kind. None for rates that suit each size (``points(for:)``).
+    /// The rates or qualities to encode with; curves require four of one kind. If empty, bitrates that suit each size
+    /// are used (``points(for:)``).
     public var points: [BenchmarkPoint] = []
-    /// How pictures are handed over.
+    /// The modes of submitting pictures.
     public var modes: [BenchmarkMode] = [.throughput]
-    /// How often each combination is measured.
+    /// The number of measured runs per combination.
     public var repeats = 3
-    /// How often each combination runs before, unmeasured, so that caches and clocks are warm.
+    /// The number of unmeasured runs per combination before the others, which warm up caches and clocks.
     public var warmups = 1
-    /// What is asked about streams at the same time; `nil` for nothing.
+    /// The search for the number of simultaneous streams; `nil` for none.
     public var density: DensityPlan?
-    /// What a machine costs per hour in any currency, for the cost of a stream; `nil` if nobody said.
+    /// The price of the machine per hour in any currency, for the cost of a stream; `nil` if unknown.
     public var price: Double?
 
-    /// Makes a plan without encoders.
+    /// Creates a plan without encoders.
     public init() {}
 }
 
 extension BenchmarkPlan {
-    /// Reads a plan. What an older one does not say is the default, which was the only way then.
+    /// Decodes a plan. Keys that an older plan lacks get their defaults, which were the only behaviour then.
     public init(from decoder: any Decoder) throws {
         self.init()
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -60,28 +61,28 @@ extension BenchmarkPlan {
     }
 }
 
-/// How many streams at the same time: what counts as keeping up.
+/// The number of simultaneous streams: the conditions under which they are sustained.
 public struct DensityPlan: Codable, Sendable, Hashable {
-    /// How pictures are handed over: ``BenchmarkMode/realTime`` or ``BenchmarkMode/lowLatency``.
+    /// The mode of submitting pictures: ``BenchmarkMode/realTime`` or ``BenchmarkMode/lowLatency``.
     public var mode = BenchmarkMode.realTime
-    /// The part of the target rate that each stream has to keep, 0...1.
+    /// The share of the target rate that each stream must reach, 0...1.
     public var rateShare = 0.98
-    /// The most that 99 of 100 frames may take from being handed over to their sample, in seconds. The default leaves room for
-    /// what software looks ahead.
+    /// The maximum latency of 99 of 100 frames, from submission to their sample, in seconds. The default allows for the
+    /// lookahead of software encoders.
     public var latencyBound = 3.0
-    /// Seconds of each trial.
+    /// The duration of each trial in seconds.
     public var seconds = 10.0
-    /// The most streams that are tried.
+    /// The maximum number of streams to try.
     public var maximumStreams = 64
-    /// How often a count of streams is tried: it holds if most of the trials do.
+    /// The number of trials per number of streams: it is sustained if it is in most trials.
     public var confirmations = 3
 
-    /// Makes the defaults.
+    /// Creates the defaults.
     public init() {}
 }
 
 extension DensityPlan {
-    /// Reads what is asked. What an older plan does not say is the default.
+    /// Decodes the settings. Keys that an older plan lacks get their defaults.
     public init(from decoder: any Decoder) throws {
         self.init()
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -96,19 +97,19 @@ extension DensityPlan {
 
 /// One encode of a plan.
 public struct BenchmarkRun: Codable, Sendable, Hashable {
-    /// What is encoded.
+    /// The clip.
     public var clip: BenchmarkClip
-    /// In which size.
+    /// The size.
     public var size: BenchmarkSize
-    /// By what.
+    /// The encoder.
     public var encoder: BenchmarkEncoder
-    /// At which point.
+    /// The point.
     public var point: BenchmarkPoint
-    /// How pictures are handed over.
+    /// The mode of submitting pictures.
     public var mode: BenchmarkMode
-    /// Which repetition, from 1; 0 and below for those that only warm up.
+    /// The repetition, from 1; 0 and below for warm-ups.
     public var repetition: Int
 
-    /// Whether nothing of it counts.
+    /// Whether it is a warm-up that does not count.
     public var isWarmUp: Bool { repetition < 1 }
 }

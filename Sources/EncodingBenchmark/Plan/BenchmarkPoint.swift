@@ -2,18 +2,18 @@
 
 internal import MediaTypes
 
-/// A point of a curve: how many bits an encoder is given, or how well it is to code.
+/// A point of a curve: the bitrate or the quality of an encode.
 ///
-/// Written as a rate (`2M`, `800k`), `crf=23` or `qp=30`.
+/// The text is a bitrate (`2M`, `800k`), `crf=23` or `qp=30`.
 public enum BenchmarkPoint: PlanText {
-    /// An average of so many bits per second.
+    /// An average bitrate in bits per second.
     case bitRate(Int)
     /// A constant quality, 0...51, lower is better.
     case quality(Double)
     /// A constant quantizer, 0...51.
     case quantizer(Int)
 
-    /// Reads the word; `nil` if it means nothing of this kind.
+    /// Parses the text; `nil` if it is invalid.
     public init?(text: String) {
         if text.hasPrefix("crf=") {
             guard let number = DecimalNumber(text.dropFirst(4))?.doubleValue, number <= 51 else { return nil }
@@ -29,7 +29,7 @@ public enum BenchmarkPoint: PlanText {
         }
     }
 
-    /// The word that gives the value again.
+    /// The text that ``init(text:)`` parses to this value.
     public var text: String {
         switch self {
         case .bitRate(let rate) where rate % 1_000_000 == 0: "\(rate / 1_000_000)M"
@@ -40,23 +40,23 @@ public enum BenchmarkPoint: PlanText {
         }
     }
 
-    /// What may be written.
+    /// The allowed values.
     public static var allowedText: String {
         "bits per second from 1k to 1000M such as 2.5M, or crf=0 to crf=51, or qp=0 to qp=51"
     }
 
-    /// The bits per second that are asked for; `nil` where none are.
+    /// The requested bitrate in bits per second; `nil` if the point is not a bitrate.
     public var bitsPerSecond: Int? {
         if case .bitRate(let rate) = self { rate } else { nil }
     }
 }
 
-/// How pictures are handed to an encoder.
+/// The way in which pictures are submitted to an encoder.
 public enum BenchmarkMode: String, PlanText, CaseIterable {
-    /// As fast as it takes them.
+    /// As fast as the encoder accepts them.
     case throughput
-    /// At the clip's rate, as a camera does.
+    /// At the frame rate of the clip, as from a camera.
     case realTime = "real-time"
-    /// At the clip's rate, each coded at once: no lookahead, no reordering.
+    /// At the frame rate of the clip, each encoded immediately: no lookahead, no reordering.
     case lowLatency = "low-latency"
 }

@@ -3,10 +3,11 @@
 internal import BitstreamSyntax
 internal import MediaTypes
 
-/// What stands for encoders in a plan that people write: one encoder, or several at once.
+/// A text for encoders in a plan: one encoder, or several at once.
 ///
-/// As ``BenchmarkEncoder``; besides, `x264` and `x265` are their preset medium, `x264:ultrafast...slow` are all presets from
-/// one to the other, a render node alone is everything that it encodes with, and `hardware` all of that on every GPU.
+/// It is parsed like ``BenchmarkEncoder``. In addition, `x264` and `x265` stand for their preset medium,
+/// `x264:ultrafast...slow` for a range of presets, a render node alone for all of its encoders, and `hardware` for all
+/// encoders of all GPUs.
 public struct EncoderWord: Sendable, Hashable {
     private enum Meaning: Hashable {
         case encoders([BenchmarkEncoder])
@@ -16,7 +17,7 @@ public struct EncoderWord: Sendable, Hashable {
 
     private let meaning: Meaning
 
-    /// Reads the word; `nil` if it means nothing.
+    /// Parses the text; `nil` if it is invalid.
     public init?(text: String) {
         if let encoder = BenchmarkEncoder(text: text) {
             meaning = .encoders([encoder])
@@ -36,7 +37,7 @@ public struct EncoderWord: Sendable, Hashable {
         guard parts.count == 2, parts[0] == "x264" || parts[0] == "x265" else { return nil }
         let ends = parts[1].split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let all = SoftwareEncoderOptions.Preset.allCases
-        // Three dots have two empty words between them.
+        // Three dots enclose two empty words.
         guard ends.count == 4, ends[1].isEmpty, ends[2].isEmpty,
             let first = all.firstIndex(where: { $0.rawValue == ends[0] }),
             let last = all.firstIndex(where: { $0.rawValue == ends[3] }), first <= last
@@ -44,19 +45,19 @@ public struct EncoderWord: Sendable, Hashable {
         return all[first...last].map { .software(parts[0] == "x264" ? .h264 : .hevc, $0) }
     }
 
-    /// Whether GPUs have to be asked what they encode with.
+    /// Whether the encoders of GPUs must be queried.
     public var needsHardware: Bool {
         if case .encoders = meaning { false } else { true }
     }
 
-    /// The render node, if the word is one.
+    /// The render node, if the text is one.
     public var node: String? {
         if case .node(let path) = meaning { path } else { nil }
     }
 
-    /// The encoders.
+    /// Returns the encoders.
     ///
-    /// - Parameter hardware: Everything that this machine's GPUs encode with.
+    /// - Parameter hardware: All GPU encoders of this machine.
     public func encoders(hardware: [BenchmarkEncoder]) -> [BenchmarkEncoder] {
         switch meaning {
         case .encoders(let encoders): encoders

@@ -2,13 +2,13 @@
 
 internal import MediaTypes
 
-/// A place in the text of a plan, and the characters of YAML's scalars that follow it.
+/// A position in the text of a plan, with functions to read YAML scalars from it.
 struct PlanCursor {
     private let bytes: [UInt8]
     private let name: String
     private var index = 0
     private var lineStart = 0
-    /// The line of the place, from 1.
+    /// The line of the position, from 1.
     private(set) var line = 1
 
     init(_ text: String, name: String) {
@@ -16,20 +16,20 @@ struct PlanCursor {
         self.name = name
     }
 
-    // MARK: - Where it is
+    // MARK: - Position
 
-    /// Bytes between the begin of the line and the place.
+    /// The number of bytes from the beginning of the line to the position.
     var column: Int { index - lineStart }
     var isAtEnd: Bool { index >= bytes.count }
     var next: UInt8? { byte(0) }
     var isAtFlowCollection: Bool { next == UInt8(ascii: "[") || next == UInt8(ascii: "{") }
     var isAtDocumentMarker: Bool { isAtMarker("---") || isAtMarker("...") }
-    /// Whether only a comment, or nothing, follows in the line.
+    /// Whether the rest of the line is empty or a comment.
     var isAtEndOfLine: Bool {
         isAtEnd || next == newline || next == UInt8(ascii: "#") && (index == 0 || Self.isSpace(bytes[index - 1]))
     }
 
-    /// Whether a character is here that means something with white space behind it only.
+    /// Returns whether the position has a character that is an indicator only if white space follows.
     func isAtIndicator(_ character: UnicodeScalar) -> Bool {
         next == UInt8(ascii: character) && (byte(1).map(Self.isSpace) ?? true)
     }
@@ -51,7 +51,7 @@ struct PlanCursor {
 
     private static func isSpace(_ byte: UInt8) -> Bool { " \t\r\n".utf8.contains(byte) }
 
-    // MARK: - On
+    // MARK: - Advancing
 
     mutating func advance() {
         guard !isAtEnd else { return }
@@ -62,19 +62,19 @@ struct PlanCursor {
         }
     }
 
-    /// Passes a marker of documents.
+    /// Skips a document marker.
     mutating func skipMarker(_ marker: StaticString) -> Bool {
         guard isAtMarker(marker) else { return false }
         for _ in 0..<3 { advance() }
         return true
     }
 
-    /// Passes white space in the line.
+    /// Skips white space in the line.
     mutating func skipSpaces() {
         while let next, next != newline, Self.isSpace(next) { advance() }
     }
 
-    /// Passes white space, comments and line ends.
+    /// Skips white space, comments and line ends.
     mutating func skipBlanks() throws(MediaError) {
         while true {
             skipSpaces()
@@ -88,7 +88,7 @@ struct PlanCursor {
         }
     }
 
-    /// Passes blanks up to the begin of a block's line, whose indentation has to be made of spaces.
+    /// Skips blank lines up to the beginning of a block line, whose indentation must consist of spaces.
     mutating func skipBlankLines() throws(MediaError) {
         try skipBlanks()
         guard !isAtEnd else { return }
@@ -97,7 +97,7 @@ struct PlanCursor {
         }
     }
 
-    /// Passes the rest of a line that has to be empty.
+    /// Skips the rest of a line, which must be empty.
     mutating func endLine() throws(MediaError) {
         skipSpaces()
         guard isAtEndOfLine else { throw wrong("a value is not terminated", allowed: "one value per line") }
@@ -105,7 +105,7 @@ struct PlanCursor {
 
     // MARK: - Scalars
 
-    /// Takes a scalar without quotes, up to what ends it.
+    /// Reads an unquoted scalar up to its end.
     mutating func plain(inFlow: Bool) throws(MediaError) -> String {
         guard let first = next else { throw wrong("the text ends inside a collection", allowed: "] or }") }
         let isIndicator = "-?:".unicodeScalars.contains { isAtIndicator($0) }
@@ -129,7 +129,7 @@ struct PlanCursor {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Takes a scalar in single quotes, in which two stand for one.
+    /// Reads a scalar in single quotes, in which two quotes represent one.
     mutating func singleQuoted() throws(MediaError) -> String {
         var text: [UInt8] = []
         advance()
@@ -145,7 +145,7 @@ struct PlanCursor {
         }
     }
 
-    /// Takes a scalar in double quotes, with the escapes of JSON.
+    /// Reads a scalar in double quotes, with the escapes of JSON.
     mutating func doubleQuoted() throws(MediaError) -> String {
         var text: [UInt8] = []
         advance()
@@ -186,7 +186,7 @@ struct PlanCursor {
         }
     }
 
-    /// Takes what follows `\u`: a scalar, in two escapes if it needs them.
+    /// Reads a scalar after `\u`, with a second escape if it is a surrogate pair.
     private mutating func escapedScalar() throws(MediaError) -> UnicodeScalar {
         var units = [try hexadecimal()]
         if UTF16.isLeadSurrogate(units[0]), next == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {

@@ -2,19 +2,19 @@
 
 public import MediaTypes
 
-/// A plan as people write it, in YAML or JSON. Its keys are those of ``BenchmarkPlan``, so that the plan of a report is one;
-/// what is not there is the standard. A key or a value that means nothing is an error, which says what is allowed.
+/// A plan written by hand, in YAML or JSON. Its keys are those of ``BenchmarkPlan``, so the plan of a report is valid,
+/// too; missing keys have their defaults. An unknown key or an invalid value is an error that lists what is allowed.
 public struct PlanDocument: Sendable {
-    /// The plan, its encoders excepted.
+    /// The plan, without its encoders.
     public private(set) var plan = BenchmarkPlan()
-    /// What stands for its encoders.
+    /// The texts of its encoders.
     public private(set) var encoders: [EncoderWord] = []
 
-    /// Reads a plan.
+    /// Parses a plan.
     ///
     /// - Parameters:
-    ///   - text: The file's text. JSON is YAML, too; `PlanSyntax` says which parts of YAML are read.
-    ///   - name: The file's name, for the plan and for errors.
+    ///   - text: The text of the file. JSON is YAML, too; `PlanSyntax` describes the supported parts of YAML.
+    ///   - name: The name of the file, for the plan and for errors.
     /// - Throws: `invalidArgument`.
     public init(text: String, name: String) throws(MediaError) {
         plan.name = name
@@ -131,7 +131,7 @@ public struct PlanDocument: Sendable {
     ]
 }
 
-/// Reads nodes of a plan's file, and says where one is wrong.
+/// Reads the nodes of a plan's file, and reports errors with their position.
 struct PlanReader {
     typealias Setter<Value> = @Sendable (PlanReader, PlanNode, inout Value) throws(MediaError) -> Void
 
@@ -140,7 +140,7 @@ struct PlanReader {
 
     init(file: String) { self.file = file }
 
-    /// Has each key of a mapping taken by the setter of that name.
+    /// Passes each key of a mapping to the setter of that name.
     func read<Value>(
         _ mapping: [PlanNode.Pair],
         key outer: String?,

@@ -9,10 +9,10 @@ struct PlanNode: Sendable {
     }
 
     enum Content: Sendable {
-        /// A word, a number or a quoted text, without its quotes. What it means is the reader's business.
+        /// A word, a number or a quoted text, without its quotes. The reader interprets it.
         case scalar(String)
         case sequence([PlanNode])
-        /// Keys are scalars, each there once.
+        /// A mapping with unique scalar keys.
         case mapping([Pair])
     }
 

@@ -2,11 +2,11 @@
 
 internal import MediaTypes
 
-/// Reads the YAML that plans are written in: block and flow collections, plain and quoted scalars, comments. JSON is a part
-/// of that. Anchors, tags, block scalars, scalars of several lines, complex keys and several documents are refused: plans
-/// have no use for them, and a reader for all of YAML brings Foundation and its 30 MB of ICU data into the program.
+/// Parses the YAML subset for plans: block and flow collections, plain and quoted scalars, comments. It includes JSON.
+/// Anchors, tags, block scalars, multi-line scalars, complex keys and multiple documents are refused: plans do not need
+/// them, and a full YAML parser would add Foundation with its 30 MB of ICU data to the program.
 struct PlanSyntax {
-    /// Collections within collections. Plans have three; more would only use up the stack.
+    /// The maximum nesting of collections. Plans have three levels; more would only use up the stack.
     static let maximumDepth = 16
 
     var cursor: PlanCursor
@@ -14,10 +14,10 @@ struct PlanSyntax {
 
     private init(_ text: String, name: String) { cursor = PlanCursor(text, name: name) }
 
-    /// Reads a document.
+    /// Parses a document.
     ///
-    /// - Returns: Nil if the text has nothing but comments.
-    /// - Throws: `invalidArgument`, which names the line.
+    /// - Returns: Nil if the text contains only comments.
+    /// - Throws: `invalidArgument` with the line.
     static func node(of text: String, name: String) throws(MediaError) -> PlanNode? {
         var syntax = PlanSyntax(text, name: name)
         try syntax.cursor.skipBlankLines()
@@ -34,7 +34,7 @@ struct PlanSyntax {
 
     // MARK: - Block style (YAML 1.2.2, chapter 8)
 
-    /// Reads what begins here, which may go on in lines that are indented as far.
+    /// Parses the node at the position, which may continue in lines with the same indentation.
     private mutating func blockNode() throws(MediaError) -> PlanNode {
         try descend()
         defer { depth -= 1 }
@@ -87,12 +87,12 @@ struct PlanSyntax {
         return PlanNode(content: .mapping(mapping.pairs), line: line)
     }
 
-    /// Reads what follows the colon of a key that stands in `column`.
+    /// Parses the value after the colon of a key in `column`.
     private mutating func blockValue(of key: PlanNode, column: Int) throws(MediaError) -> PlanNode {
         cursor.skipSpaces()
         if cursor.isAtEndOfLine {
             try cursor.skipBlankLines()
-            // A sequence may stand as far left as its key.
+            // A sequence may start in the same column as its key.
             let isIndented = cursor.column > column || cursor.column == column && cursor.isAtIndicator("-")
             guard !cursor.isAtEnd, isIndented else { return PlanNode(content: .scalar(""), line: key.line) }
             return try blockNode()
@@ -148,7 +148,7 @@ struct PlanSyntax {
         return mapping.pairs
     }
 
-    /// Passes the comma after an item, which may be missing before the end of the collection only.
+    /// Parses the comma after an item, which is optional only before the end of the collection.
     private mutating func endFlowItem(_ end: UInt8) throws(MediaError) {
         try cursor.skipBlanks()
         if cursor.next == UInt8(ascii: ",") {
@@ -181,7 +181,7 @@ struct PlanSyntax {
     }
 }
 
-/// Collects the pairs of a mapping, whose keys differ.
+/// Collects the pairs of a mapping with unique keys.
 private struct MappingBuilder {
     private(set) var pairs: [PlanNode.Pair] = []
     private var known: Set<String> = []

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A value of a plan that is written as one word, on the command line, in a plan's file and in reports alike.
+/// A value of a plan that is written as one word, in the same way on the command line, in a plan's file and in reports.
 public protocol PlanText: Codable, Sendable, Hashable, CustomStringConvertible {
-    /// Reads the word; `nil` if it means nothing of this kind.
+    /// Parses the text; `nil` if it is invalid.
     init?(text: String)
 
-    /// The word that gives the value again.
+    /// The text that ``init(text:)`` parses to this value.
     var text: String { get }
 
-    /// What may be written, for an error's "allowed".
+    /// The allowed values, for the "allowed" part of an error.
     static var allowedText: String { get }
 }
 
 extension PlanText {
-    /// The word.
+    /// The text.
     public var description: String { text }
 
-    /// Writes the word.
+    /// Encodes the text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
     }
 
-    /// Reads the word.
+    /// Decodes the text.
     ///
-    /// - Throws: `DecodingError` with what is allowed.
+    /// - Throws: `DecodingError` with the allowed values.
     public init(from decoder: any Decoder) throws { self = try Self.word(from: decoder) }
 
     fileprivate static func word(from decoder: any Decoder) throws -> Self {
@@ -39,25 +39,25 @@ extension PlanText {
 }
 
 extension PlanText where Self: CaseIterable & RawRepresentable<String> {
-    /// Reads the word; `nil` if it means nothing of this kind.
+    /// Parses the text; `nil` if it is invalid.
     public init?(text: String) { self.init(rawValue: text) }
 
-    /// The word that gives the value again.
+    /// The text that ``init(text:)`` parses to this value.
     public var text: String { rawValue }
 
-    /// What may be written.
+    /// The allowed values.
     public static var allowedText: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
-    // Enumerations with raw values have a coding of their own, so the word is said again here.
+    // Enumerations with raw values have their own coding, so it is implemented again here.
 
-    /// Writes the word.
+    /// Encodes the text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
     }
 
-    /// Reads the word.
+    /// Decodes the text.
     ///
-    /// - Throws: `DecodingError` with what is allowed.
+    /// - Throws: `DecodingError` with the allowed values.
     public init(from decoder: any Decoder) throws { self = try Self.word(from: decoder) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension BenchmarkPlan {
-    /// A look at a machine in a minute or so: one small generated clip, four rates, one repeat; too little for intervals.
+    /// A plan of about a minute: one small generated clip, four bitrates, one repetition; not enough for intervals.
     public static var quick: BenchmarkPlan {
         var plan = BenchmarkPlan()
         plan.name = "quick"
@@ -12,11 +12,10 @@ extension BenchmarkPlan {
         return plan
     }
 
-    /// What is measured if nothing else is said of encoders: the presets that differences are told against, and beside them
-    /// everything that GPUs encode with.
+    /// The default encoders: the presets that serve as anchors for comparisons, and all GPU encoders.
     public static var usualEncoders: [String] { ["x264:veryfast", "x264:medium", "hardware"] }
 
-    /// What is wrong with the plan as a whole; empty if nothing is.
+    /// The errors of the plan as a whole; empty if it is valid.
     public var contradictions: [String] {
         var found: [String] = []
         let kinds = Set(
@@ -38,7 +37,7 @@ extension BenchmarkPlan {
         ] where count != distinct {
             found.append("\(name) are named twice")
         }
-        // Reports tell clips apart by that, and encoders by the last part of their node.
+        // Reports identify clips by this name, and encoders by the last component of their node.
         let clipNames = Dictionary(grouping: Set(clips), by: \.name).filter { $0.value.count > 1 }.keys
         found += clipNames.sorted().map { "two clips have the name \($0)" }
         let encoderNames = Dictionary(grouping: Set(encoders), by: \.title).filter { $0.value.count > 1 }.keys
@@ -46,7 +45,7 @@ extension BenchmarkPlan {
         return found
     }
 
-    /// What a reader of the result will miss.
+    /// The limitations of the results.
     public var weaknesses: [String] {
         var found: [String] = []
         if (1..<4).contains(points.count) { found.append("a curve needs four points; there are \(points.count)") }

@@ -3,11 +3,11 @@
 internal import MediaTypes
 
 extension BenchmarkPlan {
-    /// The runs in the order in which they are made.
+    /// Returns the runs in the order of their execution.
     ///
-    /// Everything is run once before anything is run again, and each round begins with another one, so that whatever
-    /// changes in time, as a processor's temperature does, hits all of them alike. Round robin with rotation: round `r`
-    /// of `n` combinations begins with the one at `r * n / rounds`.
+    /// All combinations run once before any is repeated, and each round starts with another one, so that gradual
+    /// changes, such as of the processor's temperature, affect all of them equally. The order is round robin with
+    /// rotation: round `r` of `n` combinations starts with the one at `r * n / rounds`.
     public func runs() -> [BenchmarkRun] {
         let combinations = combinations()
         let rounds = warmups + repeats
@@ -21,7 +21,7 @@ extension BenchmarkPlan {
         }
     }
 
-    /// Every combination once. Encoders vary fastest, so that those that are compared run one after the other.
+    /// Returns every combination once. Encoders vary fastest, so that those to compare run one after another.
     private func combinations() -> [BenchmarkRun] {
         var all: [BenchmarkRun] = []
         for clip in clips {
@@ -47,17 +47,18 @@ extension BenchmarkPlan {
         return all
     }
 
-    /// The points at a size: the plan's own, or four rates an octave apart around what streams of that size usually have.
+    /// Returns the points at a size: those of the plan, or four bitrates one octave apart around the usual bitrate for
+    /// that size.
     ///
-    /// Those grow with the number of pixels to the power of 0.75, since larger pictures take fewer bits per pixel:
-    /// 1, 2, 4 and 8 Mbit/s for 1280x720 at 30 frames per second.
+    /// The usual bitrate grows with the number of pixels to the power of 0.75, because larger pictures need fewer bits
+    /// per pixel: 1, 2, 4 and 8 Mbit/s for 1280x720 at 30 frames per second.
     public func points(for size: BenchmarkSize) -> [BenchmarkPoint] {
         guard points.isEmpty else { return points }
         let rate = Double(size.width * size.height) * frameRate.value.doubleValue
         let scale = (rate / (1280 * 720 * 30)).squareRoot().squareRoot()
         return [1.0, 2, 4, 8].map { factor in
             let bits = factor * 1e6 * scale * scale * scale
-            // Two leading digits are enough.
+            // Two leading digits suffice.
             var step = 1000.0
             while bits / step >= 100 { step *= 10 }
             return .bitRate(max(8000, Int((bits / step).rounded() * step)))

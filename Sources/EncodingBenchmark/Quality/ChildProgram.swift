@@ -4,7 +4,7 @@ internal import CLinux
 internal import Glibc
 internal import MediaTypes
 
-/// Another program that reads what it is given on its standard input, and says something. Ended with the value.
+/// Another program that reads standard input and writes output. It is ended when this object is released.
 final class ChildProgram {
     private let name: String
     private let outputPath: String
@@ -15,13 +15,12 @@ final class ChildProgram {
     ///
     /// - Parameters:
     ///   - words: Its path and its arguments.
-    ///   - folder: The folder that it works in, where what it says is kept.
-    /// - Throws: `unavailable` if it cannot be started.
+    ///   - folder: Its working folder, which also stores its output.
     init(_ words: [String], folder: String) throws(MediaError) {
         name = words[0]
         outputPath = folder + "/output"
         var ends: [Int32] = [-1, -1]
-        // Not a pipe: what is sent into a socket that nobody reads is an error and no signal.
+        // Not a pipe: writing to a socket without a reader is an error and not a signal.
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw systemFailure("socketpair", "a program cannot be started", name)
         }
@@ -52,9 +51,9 @@ final class ChildProgram {
         _ = wait()
     }
 
-    /// Gives it bytes; blocks until it has taken nearly all of them.
+    /// Writes bytes to its input; blocks until it has read nearly all of them.
     ///
-    /// - Throws: `inputOutput` if it reads no more.
+    /// - Throws: `inputOutput` if it no longer reads.
     func write(_ bytes: [UInt8]) throws(MediaError) {
         var offset = 0
         while offset < bytes.count {
@@ -69,10 +68,10 @@ final class ChildProgram {
         }
     }
 
-    /// Ends its input and waits for its end.
+    /// Closes its input and waits for its end.
     ///
-    /// - Returns: What it said.
-    /// - Throws: `unsupported` with the end of what it said if it did not end well.
+    /// - Returns: Its output.
+    /// - Throws: `unsupported` with the end of its output if it failed.
     func finish() throws(MediaError) -> String {
         close(input)
         input = -1

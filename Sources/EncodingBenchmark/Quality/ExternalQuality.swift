@@ -4,20 +4,20 @@ internal import FoundationEssentials
 internal import Glibc
 internal import MediaTypes
 
-/// Has an ffmpeg state VMAF and XPSNR while pictures are decoded and compared.
+/// Measures VMAF and XPSNR with an ffmpeg program while pictures are decoded and compared.
 ///
-/// It gets one stream of uncompressed pictures, in each of which the reference stands above the decoded one. So it can neither
-/// pair them otherwise nor convert one of them.
+/// It receives one stream of uncompressed pictures, each with the reference above the decoded picture, so it can
+/// neither pair them differently nor convert one of them.
 struct ExternalQuality {
     typealias Planes = BenchmarkReport.Planes
     typealias VMAF = BenchmarkReport.VMAF
 
-    /// What the pictures are judged by.
+    /// The VMAF model.
     static let model = "vmaf_v0.6.1"
     private static let vmafLog = "vmaf.json"
 
     private enum State {
-        /// Nothing is to be done, for these reasons.
+        /// No measurement is made, for these reasons.
         case idle(vmaf: String, xpsnr: String)
         case running(ChildProgram, QualityProgram, folder: String)
     }
@@ -54,13 +54,13 @@ struct ExternalQuality {
         "\(program.path) (ffmpeg \(program.version)) has no filter \(filter)"
     }
 
-    /// Adds a pair of pictures of the clip's size and depth.
+    /// Adds a pair of pictures with the size and bit depth of the clip.
     mutating func add(_ picture: PixelBuffer, reference: PixelBuffer) {
         guard case .running(let child, _, let folder) = state else { return }
         do throws(MediaError) {
             try child.write(try stack.bytes(above: reference, below: picture))
         } catch {
-            // What it said before it ended says more than that it does not read.
+            // Its output before its end is more informative than the write error.
             var reason = error.description
             do throws(MediaError) { _ = try child.finish() } catch { reason = error.description }
             TemporaryFolder.delete(folder)
@@ -68,7 +68,7 @@ struct ExternalQuality {
         }
     }
 
-    /// What it says of all pictures.
+    /// Returns the results for all pictures.
     mutating func finish() -> (vmaf: Measured<VMAF>, xpsnr: Measured<Planes>) {
         switch state {
         case .idle(let vmaf, let xpsnr): return (.absent(vmaf), .absent(xpsnr))
@@ -114,7 +114,7 @@ struct ExternalQuality {
         return words
     }
 
-    // MARK: What it says
+    // MARK: Parsing
 
     private struct Log: Decodable {
         struct Pooled: Decodable {
@@ -126,7 +126,7 @@ struct ExternalQuality {
         var pooled_metrics: [String: Pooled]
     }
 
-    /// Reads the log of libvmaf.
+    /// Parses the log of libvmaf.
     static func vmaf(_ log: String) -> Measured<VMAF> {
         guard let log = try? JSONDecoder().decode(Log.self, from: Data(log.utf8)),
             let pooled = log.pooled_metrics["vmaf"]
@@ -136,7 +136,7 @@ struct ExternalQuality {
         )
     }
 
-    /// Reads the line `XPSNR  y: 26.8445  u: 28.0370  v: 27.5161  (minimum: 26.8445)`.
+    /// Parses the line `XPSNR  y: 26.8445  u: 28.0370  v: 27.5161  (minimum: 26.8445)`.
     static func xpsnr(_ output: String) -> Measured<Planes> {
         let line = output.split(separator: "\n").last { $0.contains("XPSNR") && $0.contains("y:") } ?? ""
         let words = line.split(separator: " ", omittingEmptySubsequences: true)
@@ -149,7 +149,7 @@ struct ExternalQuality {
         guard y.isFinite, u.isFinite, v.isFinite else {
             return .absent("infinite, because a plane of the decoded pictures is identical to the source")
         }
-        // As the mean of squared errors of all samples: luma has four of six.
+        // As the mean squared error of all samples: luma has four of six.
         let error = (4 * pow(10, -y / 10) + pow(10, -u / 10) + pow(10, -v / 10)) / 6
         return .value(Planes(y: y, u: u, v: v, all: -10 * log10(error)))
     }

@@ -2,14 +2,14 @@
 
 internal import MediaTypes
 
-/// Puts two pictures of one size on top of each other, as FFmpeg's `yuv420p` and `yuv420p10le` have them.
+/// Stacks two pictures of the same size vertically, in the layout of FFmpeg's `yuv420p` and `yuv420p10le`.
 struct PictureStack {
-    /// 8 or 10.
+    /// The bit depth, 8 or 10.
     let bitDepth: Int
 
-    /// The bytes of both: for each plane the rows of the upper picture, then those of the lower one.
+    /// Returns the bytes of both: for each plane, the rows of the upper picture, followed by those of the lower one.
     ///
-    /// - Throws: What reaching the samples throws.
+    /// - Throws: Any error of accessing the samples.
     func bytes(above: PixelBuffer, below: PixelBuffer) throws(MediaError) -> [UInt8] {
         let samples = above.width * above.height + (above.width + 1) / 2 * ((above.height + 1) / 2) * 2
         var bytes: [UInt8] = []

@@ -3,32 +3,32 @@
 internal import Glibc
 internal import MediaTypes
 
-/// An ffmpeg that can state qualities that this package does not compute.
+/// An ffmpeg program that measures qualities which this package does not compute.
 package struct QualityProgram: Sendable, Hashable {
-    /// Where it is.
+    /// The path.
     package let path: String
-    /// What it calls itself: `5.1.9-0+deb12u1`.
+    /// The version that it reports, such as `5.1.9-0+deb12u1`.
     package let version: String
-    /// Whether it has the filter `libvmaf`.
+    /// Whether it has the `libvmaf` filter.
     package let hasVMAF: Bool
-    /// Whether it has the filter `xpsnr`, which came with FFmpeg 7.1.
+    /// Whether it has the `xpsnr` filter, introduced in FFmpeg 7.1.
     package let hasXPSNR: Bool
 
-    /// The name of the variable that says where it is.
+    /// The environment variable with its path.
     package static let variable = "VATOOLBOX_FFMPEG"
 
-    /// What a search for one came to.
+    /// The result of a search.
     package enum Search: Sendable, Hashable {
-        /// There is one; what it lacks it says itself.
+        /// The program was found; it reports missing filters itself.
         case found(QualityProgram)
-        /// There is none, or none is wanted, and why; for a person, without a full stop.
+        /// No program was found, or none is wanted: the reason, as text for users, without a full stop.
         case missing(String)
     }
 
-    /// Looks for one.
+    /// Searches for a program.
     ///
-    /// - Parameter path: Where it is; `nil` for what the variable `VATOOLBOX_FFMPEG` says, else the first `ffmpeg` of `PATH`.
-    ///   A name without a slash is looked for in `PATH`.
+    /// - Parameter path: Its path; `nil` for the value of the variable `VATOOLBOX_FFMPEG`, otherwise the first `ffmpeg`
+    ///   in `PATH`. A name without a slash is searched for in `PATH`.
     package static func search(path: String? = nil) -> Search {
         let variables = { (name: String) in getenv(name).map { String(cString: $0) } }
         let given = path ?? variables(Self.variable)
@@ -43,10 +43,10 @@ package struct QualityProgram: Sendable, Hashable {
         }
     }
 
-    /// The one that is found without being told a path, looked for once.
+    /// The result of searching without a path, determined once.
     static let usual = search()
 
-    /// What a report says of it; `nil` if it has nothing to say.
+    /// Its entry in a report; `nil` if it measures nothing.
     var component: BenchmarkReport.Component? {
         guard hasVMAF || hasXPSNR else { return nil }
         return BenchmarkReport.Component(name: "ffmpeg for VMAF and XPSNR", version: version, detail: path)
@@ -56,7 +56,7 @@ package struct QualityProgram: Sendable, Hashable {
         list.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// - Parameter given: Its path, which may be relative; it is started in folders of its own.
+    /// - Parameter given: Its path, which may be relative; it is run in other working folders.
     private init(asking given: String) throws(MediaError) {
         let resolved = realpath(given, nil)
         defer { free(resolved) }
@@ -73,7 +73,7 @@ package struct QualityProgram: Sendable, Hashable {
         hasXPSNR = filters.contains("xpsnr")
     }
 
-    /// The third word of each line: flags, name, inputs and outputs, description.
+    /// Returns the third word of each line: flags, name, inputs and outputs, description.
     static func filterNames(_ text: String) -> Set<Substring> {
         Set(
             text.split(separator: "\n").compactMap { line in
@@ -83,7 +83,7 @@ package struct QualityProgram: Sendable, Hashable {
         )
     }
 
-    /// The third word of `ffmpeg version 5.1.9 Copyright ...`.
+    /// Returns the third word of `ffmpeg version 5.1.9 Copyright ...`.
     static func version(_ text: String) -> String {
         let words = text.split(separator: "\n").first { $0.hasPrefix("ffmpeg version ") }?.split(separator: " ") ?? []
         return words.count > 2 ? String(words[2]) : "of unknown version"

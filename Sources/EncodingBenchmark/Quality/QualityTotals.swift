@@ -3,12 +3,12 @@
 internal import Glibc
 internal import PixelConversion
 
-/// The differences of all pictures of a stream, added up.
+/// The accumulated differences of all pictures of a stream.
 struct QualityTotals {
     private struct Plane {
         var squaredError: UInt64 = 0
         var sampleCount = 0
-        /// Of all pictures; `nil` as soon as one has none.
+        /// The sum over all pictures; `nil` once a picture has no value.
         var similarity: Double? = 0
 
         mutating func add(_ difference: PictureDifference.Plane) {
@@ -18,10 +18,10 @@ struct QualityTotals {
         }
     }
 
-    /// The largest code of a sample.
+    /// The largest code value of a sample.
     private let peak: Double
     private var planes = [Plane](repeating: Plane(), count: 3)
-    /// How many pictures there were.
+    /// The number of pictures.
     private(set) var frames = 0
 
     init(bitDepth: Int) { peak = Double(1 << bitDepth - 1) }
@@ -34,10 +34,10 @@ struct QualityTotals {
         frames += 1
     }
 
-    /// In decibels, from the mean of the squared errors of all samples of all pictures.
+    /// The PSNR in decibels, from the mean squared error of all samples of all pictures.
     ///
-    /// If a plane alone has no error, it gets the ratio that one error of one code in all of the stream would have: the true
-    /// one is beyond that, and infinity is no number that reports can hold.
+    /// If a single plane has no error, its value is that of one error of one code value in the whole stream: the actual
+    /// value is higher, and reports cannot contain infinity.
     var psnr: Measured<BenchmarkReport.Planes> {
         let samples = planes.reduce(0) { $0 + $1.sampleCount }
         let errors = planes.reduce(0) { $0 + $1.squaredError }
@@ -50,7 +50,7 @@ struct QualityTotals {
         return .value(.init(y: values[0], u: values[1], v: values[2], all: decibels(errors, samples)))
     }
 
-    /// The mean over the pictures; of all planes weighted by their samples.
+    /// The mean over the pictures; for all planes together, weighted by their samples.
     var ssim: Measured<BenchmarkReport.Planes> {
         guard frames > 0 else { return .absent("no picture was compared") }
         let means = planes.compactMap { plane in plane.similarity.map { $0 / Double(frames) } }

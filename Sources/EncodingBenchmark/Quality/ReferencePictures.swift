@@ -3,7 +3,7 @@
 internal import Glibc
 internal import MediaTypes
 
-/// The pictures that were encoded, by the number of the frame.
+/// The source pictures, by frame number.
 final class ReferencePictures: Sendable {
     private let clip: PreparedClip
     private let descriptor: Int32
@@ -27,7 +27,7 @@ final class ReferencePictures: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The picture of a frame; it is read when its samples are wanted.
+    /// Returns the picture of a frame; it is read when its samples are accessed.
     func picture(_ frame: Int) throws(MediaError) -> PixelBuffer {
         let start = clip.loop.index(ofFrame: frame) * pictureBytes
         let planes = layouts.map { PlaneLayout(offset: start + $0.offset, bytesPerRow: $0.bytesPerRow) }
@@ -37,7 +37,7 @@ final class ReferencePictures: Sendable {
             height: clip.size.height,
             color: clip.color.description
         )
-        // The file stays open as long as a picture is in it.
+        // The file stays open as long as the picture exists.
         return try PixelBuffer(description, file: FilePicture(fileDescriptor: descriptor, planes: planes)) { [self] in
             withExtendedLifetime(self) {}
         }

@@ -4,16 +4,16 @@ internal import MediaIO
 package import MediaTypes
 internal import PixelConversion
 
-/// Decodes a stream and compares its pictures with those that were encoded.
+/// Decodes a stream and compares its pictures with the source pictures.
 package struct StreamQuality: Sendable {
     private let clip: PreparedClip
     private let codedFrames: [Bool]
     private let program: QualityProgram.Search
 
     /// - Parameters:
-    ///   - clip: What was encoded.
-    ///   - codedFrames: Which frames of it must be in the stream: all but those that were dropped on purpose.
-    ///   - program: An ffmpeg for VMAF and XPSNR, or why there is none.
+    ///   - clip: The clip.
+    ///   - codedFrames: Which of its frames must be in the stream: all except those that were dropped on purpose.
+    ///   - program: An ffmpeg program for VMAF and XPSNR, or the reason why there is none.
     package init(clip: PreparedClip, codedFrames: [Bool], program: QualityProgram.Search) {
         self.clip = clip
         self.codedFrames = codedFrames
@@ -22,12 +22,12 @@ package struct StreamQuality: Sendable {
 
     /// Compares a whole stream.
     ///
-    /// Pictures are paired by the time at which they are shown. Decoders crop what encoders have added to fill blocks; so sizes
-    /// must be equal then, and they must say the same about colour, else the figures would be of a conversion and not of
-    /// an encoder.
-    /// - Parameter path: A file that was made of the clip.
-    /// - Throws: `malformedData` if the stream is damaged, if frames are missing or too many, or a picture is of another size,
-    ///   depth or colour than the clip, naming both; what opening it throws.
+    /// Pictures are paired by presentation time. Decoders crop the padding that encoders add to fill blocks, so the
+    /// sizes must be equal. The colour descriptions must also be equal; otherwise, the figures would measure a
+    /// conversion rather than an encoder.
+    /// - Parameter path: A file that was encoded from the clip.
+    /// - Throws: `malformedData` if the stream is damaged, if frames are missing or in excess, or if a picture differs
+    ///   from the clip in size, bit depth or colour, with both values; any error of opening the file.
     package func measure(_ path: String) throws(MediaError) -> BenchmarkReport.Quality {
         let references = try ReferencePictures(clip)
         let comparator = PictureComparator()
@@ -79,7 +79,7 @@ package struct StreamQuality: Sendable {
     }
 }
 
-/// Finds the frame of the source that a decoded one belongs to.
+/// Finds the source frame of a decoded frame.
 struct FramePairing {
     private let rate: Rational
     private let codedFrames: [Bool]
@@ -88,19 +88,20 @@ struct FramePairing {
     private var firstMissing: Int?
 
     /// - Parameters:
-    ///   - rate: Frames of the source per second.
-    ///   - codedFrames: Which of them must come.
+    ///   - rate: The frame rate of the source.
+    ///   - codedFrames: Which of its frames must be in the stream.
     init(rate: Rational, codedFrames: [Bool]) {
         self.rate = rate
         self.codedFrames = codedFrames
     }
 
-    /// Containers round times, the coarsest to milliseconds.
+    /// The tolerance for times that containers round, at most to milliseconds.
     private static let tolerance = 0.001
 
-    /// The number of the frame that is shown at a time. Frames are to be asked for in the order in which they are shown.
+    /// Returns the number of the frame at a presentation time. Frames must be requested in presentation order.
     ///
-    /// - Throws: `malformedData` if no frame of the source is shown then, it was not coded, or it was asked for before.
+    /// - Throws: `malformedData` if the source has no frame at this time, if the frame was not coded, or if it was
+    ///   requested before.
     mutating func number(ofFrameAt time: MediaTime) throws(MediaError) -> Int {
         let place = time.seconds * rate.doubleValue
         guard place.isFinite, abs(place - place.rounded()) / rate.doubleValue <= Self.tolerance else {
@@ -135,13 +136,14 @@ struct FramePairing {
 }
 
 extension ColorDescription {
-    /// Whether samples stand for the same light. An unspecified range is taken for limited, as decoders do.
+    /// Returns whether samples represent the same colours. An unspecified range is interpreted as limited, as decoders
+    /// do.
     func meansTheSame(as other: ColorDescription) -> Bool {
         primaries == other.primaries && transfer == other.transfer && matrix == other.matrix
             && (range == .full) == (other.range == .full)
     }
 
-    /// The numbers of H.273, and the range.
+    /// The H.273 code points and the range.
     fileprivate var codes: String {
         "primaries \(primaries.rawValue), transfer \(transfer.rawValue), matrix \(matrix.rawValue), \(range.rawValue) range"
     }

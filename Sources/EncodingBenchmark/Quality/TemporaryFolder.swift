@@ -5,18 +5,18 @@ internal import Glibc
 internal import MediaIO
 internal import MediaTypes
 
-/// A folder for a while.
+/// Temporary folders.
 enum TemporaryFolder {
-    /// Calls `body` with the path of a folder that is deleted afterwards, with what is in it.
+    /// Calls `body` with the path of a folder, which is deleted afterwards with its contents.
     ///
-    /// - Throws: `inputOutput` if there is no place for it; what `body` throws.
+    /// - Throws: `inputOutput` if the folder cannot be created; any error that `body` throws.
     static func with<Result>(_ body: (String) throws(MediaError) -> Result) throws(MediaError) -> Result {
         let folder = try make()
         defer { delete(folder) }
         return try body(folder)
     }
 
-    /// Makes a folder in `TMPDIR`.
+    /// Creates a folder in `TMPDIR`.
     static func make() throws(MediaError) -> String {
         var name = Array((temporaryFolder + "/vatoolbox-bench-XXXXXX").utf8CString)
         guard mkdtemp(&name) != nil else {
@@ -25,6 +25,6 @@ enum TemporaryFolder {
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Deletes a folder with what is in it.
+    /// Deletes a folder with its contents.
     static func delete(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
 }

@@ -5,25 +5,25 @@ internal import Glibc
 package import MediaTypes
 internal import Synchronization
 
-/// Carries out a plan, and keeps what it finds in a folder: `journal.jsonl`, from which it can go on after an interruption,
-/// and under `raw` the record of each run with the times and sizes of all frames.
+/// Executes a plan and stores the results in a folder: `journal.jsonl`, from which it can be resumed after an
+/// interruption, and under `raw` the record of each run with the times and sizes of all frames.
 ///
-/// Each encode is made by a process of its own, so that peak memory and processor time are those of the encode alone, and an
-/// encoder that crashes costs one run. Pictures are made before and compared afterwards, by this process.
+/// Each encode runs in a separate process, so that peak memory and processor time are those of the encode alone, and a
+/// crashing encoder costs one run. This process generates the pictures before and compares them afterwards.
 package final class Benchmark: Sendable {
-    /// What a benchmark is made of.
+    /// The options of a benchmark.
     package struct Options: Sendable {
-        /// What it measures.
+        /// The plan.
         package var plan: BenchmarkPlan
-        /// Where to.
+        /// The output folder.
         package var folder: String
-        /// Whether to go on with what the folder has.
+        /// Whether to resume the benchmark in the folder.
         package var resumes = false
-        /// Whether coded streams stay in the folder, under `streams`.
+        /// Whether coded streams are kept in the folder, under `streams`.
         package var keepsStreams = false
         /// The program with its version.
         package var program: String
-        /// What carries requests out: a program and its first arguments.
+        /// The command that executes requests: a program and its first arguments.
         package var runCommand: [String]
 
         package init(plan: BenchmarkPlan, folder: String, program: String, runCommand: [String]) {
@@ -37,42 +37,43 @@ package final class Benchmark: Sendable {
     private let options: Options
     private let process: RunProcess
     private let isStopped = Atomic(false)
-    /// Files that are not part of what is found, and go in the end. Only these: the folder may have others of the same kind.
+    /// The temporary files, which are deleted at the end. Only these, because the folder may contain other files of the
+    /// same kind.
     private let temporaries = Mutex<Set<String>>([])
     private let tell: @Sendable (BenchmarkProgress) -> Void
 
-    /// Makes a benchmark.
+    /// Creates a benchmark.
     ///
-    /// - Parameter tell: Is told how far it has come, on the thread of ``run()``.
+    /// - Parameter tell: Receives the progress, on the thread of ``run()``.
     package init(_ options: Options, tell: @escaping @Sendable (BenchmarkProgress) -> Void = { _ in }) {
         self.options = options
         self.tell = tell
         process = RunProcess(command: options.runCommand)
     }
 
-    /// The plan of the benchmark that a folder has.
+    /// Returns the plan of the benchmark in a folder.
     ///
-    /// - Throws: `unavailable` if it has none, `inputOutput`, `malformedData`.
+    /// - Throws: `unavailable` if there is none, `inputOutput`, `malformedData`.
     package static func plan(in folder: String) throws(MediaError) -> BenchmarkPlan {
         try RunJournal.header(path: BenchmarkState.path(folder)).plan
     }
 
-    /// Ends the run that goes on, and with it ``run()``. Safe on any thread, at any time.
+    /// Ends the current run, and with it ``run()``. Safe on any thread, at any time.
     package func stop() {
         isStopped.store(true, ordering: .sequentiallyConsistent)
         process.end()
     }
 
-    /// Does the work. Blocks.
+    /// Executes the plan. Blocks.
     ///
-    /// - Returns: What was found.
-    /// - Throws: `cancelled` after ``stop()``, and then the folder can be gone on with; `invalidArgument` if the folder has
-    ///   another benchmark; `unavailable` if another process is at work in it; errors of clips and of the folder. What goes wrong
-    ///   with an encoder is in the report.
+    /// - Returns: The report.
+    /// - Throws: `cancelled` after ``stop()``, in which case the folder can be resumed; `invalidArgument` if the folder
+    ///   contains another benchmark; `unavailable` if another process is using it; errors of clips and of the folder.
+    ///   Errors of encoders are in the report.
     package func run() throws(MediaError) -> BenchmarkReport {
         try BenchmarkFile.makeFolder(options.folder)
         try Self.checkForStrangers(in: options.folder)
-        // What is in the folder may be another process's until its journal is this one's.
+        // The contents of the folder may belong to another process until this process owns its journal.
         var state = try BenchmarkState(options, .ofThisMachine(nodes: options.plan.nodes))
         for name in Self.folders { try BenchmarkFile.makeFolder("\(options.folder)/\(name)") }
         defer { removeTemporaries() }
@@ -81,10 +82,10 @@ package final class Benchmark: Sendable {
         return state.report()
     }
 
-    /// What it makes in the folder.
+    /// The subfolders that it creates.
     private static let folders = ["raw", "clips", "streams"]
 
-    /// - Throws: `invalidArgument` if the folder has files where a benchmark that begins would put its own.
+    /// - Throws: `invalidArgument` if the folder contains files at the paths of a new benchmark.
     private static func checkForStrangers(in folder: String) throws(MediaError) {
         guard access(BenchmarkState.path(folder), F_OK) != 0 else { return }
         for name in folders {
@@ -101,7 +102,7 @@ package final class Benchmark: Sendable {
 
     private func removeTemporaries() {
         for path in temporaries.withLock({ $0 }) { unlink(path) }
-        // Those that are not empty stay.
+        // Folders that are not empty are kept.
         for name in Self.folders { rmdir("\(options.folder)/\(name)") }
     }
 
@@ -269,7 +270,7 @@ package final class Benchmark: Sendable {
 }
 
 extension BenchmarkReport.DensityTrial {
-    /// A trial of which nothing is known but that it failed.
+    /// Creates a failed trial without results.
     fileprivate init(failed reason: String, streams: Int) {
         self.init(
             streams: streams,
@@ -286,7 +287,7 @@ extension BenchmarkReport.DensityTrial {
 }
 
 extension BenchmarkRun {
-    /// One line for a person.
+    /// The title in one line, for people.
     package var title: String {
         let count = isWarmUp ? "warm-up" : "repeat \(repetition)"
         return "\(encoder.title), \(PreparedClip.title(clip, size)), \(point), \(mode), \(count)"
@@ -297,7 +298,7 @@ extension BenchmarkPlan {
     /// The render nodes of its encoders.
     var nodes: [String] { Set(encoders.compactMap(\.node)).sorted() }
 
-    /// What is asked about streams at the same time: each encoder with each clip, at the point in the middle.
+    /// The searches for stream counts: each encoder with each clip, at the middle point.
     package var searches: [BenchmarkRun] {
         guard let density else { return [] }
         return clips.flatMap { clip in

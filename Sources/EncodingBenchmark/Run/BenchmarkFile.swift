@@ -4,16 +4,16 @@ internal import FoundationEssentials
 internal import Glibc
 package import MediaTypes
 
-/// Values in files of a benchmark's folder, as JSON.
+/// JSON values in files of a benchmark's folder.
 package enum BenchmarkFile {
-    /// Writes a value; the file is there when it is complete.
+    /// Writes a value; the file appears when it is complete.
     ///
     /// - Throws: `inputOutput`.
     package static func write(_ value: some Encodable, to path: String) throws(MediaError) {
         try write(bytes: [UInt8](try line(value).utf8), to: path)
     }
 
-    /// Writes bytes; the file is there when it is complete.
+    /// Writes bytes; the file appears when it is complete.
     ///
     /// - Throws: `inputOutput`.
     package static func write(bytes: [UInt8], to path: String) throws(MediaError) {
@@ -29,7 +29,7 @@ package enum BenchmarkFile {
         }
     }
 
-    /// Makes a folder, and those that it lies in.
+    /// Creates a folder and its parents.
     ///
     /// - Throws: `inputOutput`.
     package static func makeFolder(_ path: String) throws(MediaError) {
@@ -49,7 +49,7 @@ package enum BenchmarkFile {
 
     /// Reads a file.
     ///
-    /// - Parameter what: What it is, for the error.
+    /// - Parameter what: The description of the file, for the error.
     /// - Throws: `inputOutput`.
     package static func text(_ path: String, _ what: String = "a file of the benchmark") throws(MediaError) -> String {
         String(decoding: try bytes(path, what), as: UTF8.self)
@@ -57,7 +57,7 @@ package enum BenchmarkFile {
 
     /// Reads a file.
     ///
-    /// - Parameter what: What it is, for the error.
+    /// - Parameter what: The description of the file, for the error.
     /// - Throws: `inputOutput`.
     static func bytes(_ path: String, _ what: String = "a file of the benchmark") throws(MediaError) -> [UInt8] {
         do {
@@ -67,9 +67,10 @@ package enum BenchmarkFile {
         }
     }
 
-    /// A value as one line of JSON, with its newline. Keys are sorted, so that equal values are equal lines.
+    /// Returns a value as one line of JSON, with its newline. Keys are sorted, so that equal values result in equal
+    /// lines.
     ///
-    /// - Throws: `invalidArgument` for a number that JSON does not have.
+    /// - Throws: `invalidArgument` for a number that JSON cannot represent.
     static func line(_ value: some Encodable) throws(MediaError) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -80,7 +81,7 @@ package enum BenchmarkFile {
         }
     }
 
-    /// The value of a line.
+    /// Decodes the value of a line.
     static func value<Value: Decodable>(_ line: String, _ path: String) throws(MediaError) -> Value {
         do {
             return try JSONDecoder().decode(Value.self, from: Data(line.utf8))

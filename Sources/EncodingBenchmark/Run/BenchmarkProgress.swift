@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How far a benchmark has come.
+/// The progress of a benchmark.
 package struct BenchmarkProgress: Sendable, Hashable {
-    /// What goes on, in words.
+    /// The current activity, as text.
     package var activity: String
-    /// Runs and searches that are over.
+    /// The number of completed runs and searches.
     package var done: Int
-    /// All of them.
+    /// The total number of runs and searches.
     package var total: Int
-    /// Seconds that the rest takes, about; `nil` before there is something to judge by.
+    /// The estimated remaining time in seconds; `nil` until it can be estimated.
     package var remaining: Double?
 }
 
-/// Estimates how long the rest of a plan takes, by how long runs have taken so far.
+/// Estimates the remaining time of a plan from the durations of completed runs.
 struct RunClock {
     private var known: [BenchmarkRun: [Double]] = [:]
     private var ofEncoders: [BenchmarkEncoder: [Double]] = [:]
     private var all: [Double] = []
 
-    /// Takes what a run has taken in seconds, all that belongs to it included.
+    /// Records the duration of a run in seconds, including everything that belongs to it.
     mutating func note(_ run: BenchmarkRun, _ seconds: Double) {
         known[Self.combination(run), default: []].append(seconds)
         ofEncoders[run.encoder, default: []].append(seconds)
         all.append(seconds)
     }
 
-    /// Seconds that runs will take; `nil` if nothing is known.
+    /// Returns the estimated duration of runs in seconds; `nil` if nothing is known.
     ///
-    /// Each takes what the same combination has taken, else what its encoder, else what any run has taken on average.
+    /// The estimate for a run is the duration of the same combination, otherwise the average of its encoder, otherwise
+    /// that of all runs.
     func remaining(_ runs: some Sequence<BenchmarkRun>) -> Double? {
         guard let any = Self.mean(all) else { return nil }
         return runs.reduce(0) { sum, run in

@@ -3,7 +3,7 @@
 internal import FoundationEssentials
 internal import MediaTypes
 
-/// What a benchmark knows while it works: its journal, and what is made of it anew after an interruption.
+/// The state of a running benchmark: its journal, and data that is rebuilt after an interruption.
 struct BenchmarkState {
     private var journal: RunJournal
     private let plan: BenchmarkPlan
@@ -13,16 +13,17 @@ struct BenchmarkState {
     private var clock = RunClock()
     private var qualities: [String: BenchmarkReport.Quality] = [:]
     private(set) var prepared: [PreparedClip] = []
-    /// Searches of the plan.
+    /// The searches of the plan.
     let searches: [BenchmarkRun]
-    /// Nodes that are only pretended.
+    /// The simulated render nodes.
     private let fakeNodes: Set<String>
 
-    /// Begins, or goes on with what the folder has.
+    /// Starts a benchmark, or resumes the one in the folder.
     ///
-    /// - Parameter environment: The machine as it is now.
-    /// - Throws: `invalidArgument` if the folder has something else, or was begun on another machine or with other software and
-    ///   is not finished; `unavailable` if another process is at work in it; `inputOutput`, `malformedData`.
+    /// - Parameter environment: The current state of the machine.
+    /// - Throws: `invalidArgument` if the folder contains something else, or an unfinished benchmark that was started
+    ///   on another machine or with other software; `unavailable` if another process is using it; `inputOutput`,
+    ///   `malformedData`.
     init(_ options: Benchmark.Options, _ environment: BenchmarkReport.Environment) throws(MediaError) {
         plan = options.plan
         searches = options.plan.searches
@@ -65,15 +66,15 @@ struct BenchmarkState {
         }
     }
 
-    /// Where a folder has its journal.
+    /// Returns the path of a folder's journal.
     static func path(_ folder: String) -> String { folder + "/journal.jsonl" }
 
-    /// Whether nothing of the plan is left to do.
+    /// Whether the plan is complete.
     private var isFinished: Bool {
         plan.runs().allSatisfy { isDone($0) } && searches.allSatisfy { isDone(search: $0) }
     }
 
-    /// Seconds since the benchmark began, without interruptions.
+    /// The duration of the benchmark in seconds, without interruptions.
     var elapsed: Double { before + monotonicSeconds() - began }
 
     func isDone(_ run: BenchmarkRun) -> Bool { done.contains(run) }
@@ -85,10 +86,10 @@ struct BenchmarkState {
         }
     }
 
-    /// Seconds that runs will take; `nil` if nothing is known.
+    /// Returns the estimated duration of runs in seconds; `nil` if nothing is known.
     func remaining(_ runs: some Sequence<BenchmarkRun>) -> Double? { clock.remaining(runs) }
 
-    /// Takes a clip that was prepared. After an interruption it has to be the same.
+    /// Adds a prepared clip. After an interruption, it must be the same clip.
     mutating func add(_ clip: PreparedClip) throws(MediaError) {
         let described = clip.described
         if let known = journal.clips.first(where: { $0.id == described.id }) {
@@ -105,7 +106,7 @@ struct BenchmarkState {
         prepared.append(clip)
     }
 
-    /// Takes a run that is over.
+    /// Adds a completed run.
     mutating func add(
         _ key: BenchmarkRun,
         _ run: BenchmarkReport.Run,
@@ -125,7 +126,7 @@ struct BenchmarkState {
         clock.note(key, seconds)
     }
 
-    /// Takes a search that is over.
+    /// Adds a completed search.
     mutating func add(
         _ key: BenchmarkRun,
         _ density: BenchmarkReport.Density,
@@ -140,7 +141,7 @@ struct BenchmarkState {
         run.encoder.described(by: record, isFakeNode: run.encoder.node.map(fakeNodes.contains) ?? false)
     }
 
-    /// Compares a stream with its clip. Streams with the same bytes have the same quality, which is found once.
+    /// Compares a stream with its clip. Streams with the same bytes have the same quality, which is measured once.
     mutating func quality(of path: String, _ record: StreamRecord, _ clip: PreparedClip) -> BenchmarkReport.Quality {
         guard let stream = record.streams.first, stream.failure == nil else { return .absent("there is no stream") }
         let key = clip.digest + stream.digest
@@ -152,10 +153,10 @@ struct BenchmarkState {
 
     // MARK: - Report
 
-    /// Everything that was found.
+    /// Returns the report.
     func report() -> BenchmarkReport {
         let described = journal.runs.compactMap(\.encoder) + journal.densities.compactMap(\.encoder)
-        // Profile and level are those of the first run: at higher rates they may be others.
+        // Profile and level are those of the first run; at higher bitrates, they may differ.
         let encoders = plan.encoders.compactMap { encoder in described.first { $0.id == encoder.title } }
         var environment = journal.header.environment
         for index in environment.gpus.indices {

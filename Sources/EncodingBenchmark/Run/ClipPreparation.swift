@@ -6,15 +6,16 @@ package import MediaTypes
 internal import PixelConversion
 
 extension PreparedClip {
-    /// Computes or decodes the pictures of a clip into a file. Nothing of it is timed.
+    /// Generates or decodes the pictures of a clip into a file. This is not part of the measurement.
     ///
     /// - Parameters:
-    ///   - clip: What they show.
-    ///   - size: How large they shall be; those of a file are fitted in with bars.
-    ///   - plan: Rate, frames, bits of a sample, and how much memory a process may take for them.
-    ///   - path: The file.
-    ///   - isStopped: Whether to give up.
-    /// - Throws: What reading and converting throw; `malformedData` for a file with fewer than two pictures; `cancelled`.
+    ///   - clip: The clip.
+    ///   - size: The size of the pictures; those of a file are fitted with bars.
+    ///   - plan: The plan, with the frame rate, number of frames, bit depth and picture memory.
+    ///   - path: The output file.
+    ///   - isStopped: Returns whether to stop.
+    /// - Throws: Any error of reading and converting; `malformedData` for a file with fewer than two pictures;
+    ///   `cancelled`.
     package static func prepare(
         _ clip: BenchmarkClip,
         _ size: BenchmarkSize,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// FNV-1a with 64 bits, which tells what differs apart; no secret depends on it.
+/// 64-bit FNV-1a, to detect differences. It has no security purpose.
 package struct Digest: Sendable {
     private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    /// Begins with nothing.
+    /// Creates an empty digest.
     package init() {}
 
     /// Adds bytes.
@@ -19,7 +19,7 @@ package struct Digest: Sendable {
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     }
 
-    /// The kind and the number, in hexadecimal.
+    /// The kind and the digest, in hexadecimal.
     package var text: String {
         let digits = String(hash, radix: 16)
         return "fnv1a64:" + String(repeating: "0", count: 16 - digits.count) + digits

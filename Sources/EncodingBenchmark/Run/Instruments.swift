@@ -3,7 +3,7 @@
 internal import MediaTypes
 
 extension BenchmarkReport.Environment {
-    /// The machine that this runs on.
+    /// Returns the environment of this machine.
     static func ofThisMachine(nodes: [String]) -> BenchmarkReport.Environment {
         var components = InstalledSoftware.components
         if case .found(let program) = QualityProgram.usual { components += [program.component].compactMap(\.self) }

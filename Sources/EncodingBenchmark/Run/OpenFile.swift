@@ -3,7 +3,7 @@
 internal import Glibc
 internal import MediaTypes
 
-/// An error of a system call, with what `errno` says.
+/// Returns the error of a system call, with the description of `errno`.
 func systemFailure(_ call: String, _ message: String, _ given: String? = nil) -> MediaError {
     let code = errno
     return MediaError(
@@ -15,14 +15,14 @@ func systemFailure(_ call: String, _ message: String, _ given: String? = nil) ->
     )
 }
 
-/// A file that is open for writing; closed with its last owner.
+/// A file that is open for writing. It is closed with its last reference.
 final class OpenFile: Sendable {
     let descriptor: Int32
     let path: String
 
-    /// Opens or makes a file.
+    /// Opens or creates a file.
     ///
-    /// - Parameter flags: Of open(2), besides those for writing.
+    /// - Parameter flags: The flags of open(2), in addition to those for writing.
     /// - Throws: `inputOutput`.
     init(_ path: String, _ flags: Int32) throws(MediaError) {
         descriptor = open(path, O_WRONLY | O_CLOEXEC | flags, 0o644)
@@ -32,9 +32,9 @@ final class OpenFile: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Keeps the file from everybody who asks for the same, until it is closed.
+    /// Locks the file until it is closed.
     ///
-    /// - Returns: `false` if somebody else has it.
+    /// - Returns: `false` if another process has locked it.
     /// - Throws: `inputOutput` if files cannot be locked there.
     func lock() throws(MediaError) -> Bool {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

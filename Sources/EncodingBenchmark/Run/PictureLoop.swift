@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Which of a few pictures in memory stands for each frame of a longer run.
+/// Maps the frames of a run to a smaller number of pictures in memory.
 ///
-/// Pictures are shown forwards, then backwards, and so on: whatever moves goes on to move, and no cut is added that an
-/// encoder would have to pay for.
+/// The pictures are shown alternately forwards and backwards, so that motion continues and no cut is added that would
+/// cost an encoder bits.
 package struct PictureLoop: Codable, Sendable, Hashable {
-    /// How many pictures there are, at least 1.
+    /// The number of pictures, at least 1.
     package var count: Int
 
-    /// Makes a loop of so many pictures.
+    /// Creates a loop of pictures.
     package init(count: Int) { self.count = max(count, 1) }
 
-    /// The picture of a frame, 0..<``count``.
+    /// Returns the index of the picture for a frame, 0..<``count``.
     package func index(ofFrame frame: Int) -> Int {
         guard count > 1 else { return 0 }
         let period = 2 * (count - 1)
@@ -19,12 +19,12 @@ package struct PictureLoop: Codable, Sendable, Hashable {
         return place < count ? place : period - place
     }
 
-    /// How many pictures of a size may be kept in memory.
+    /// Returns the number of pictures that may be kept in memory.
     ///
     /// - Parameters:
-    ///   - frames: How many a run has.
-    ///   - bytes: Of a picture.
-    ///   - limit: The most bytes of all pictures. Two are kept even if that is more.
+    ///   - frames: The number of frames in a run.
+    ///   - bytes: The size of a picture in bytes.
+    ///   - limit: The maximum size of all pictures in bytes. At least two are kept, even if they exceed it.
     package static func pictureCount(frames: Int, bytes: Int, limit: Int) -> Int {
         min(frames, max(2, limit / max(bytes, 1)))
     }

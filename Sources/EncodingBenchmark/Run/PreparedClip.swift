@@ -4,29 +4,29 @@ internal import MediaIO
 package import MediaTypes
 internal import PixelConversion
 
-/// The pictures of a clip in one size, uncompressed in a file: made once, read by every run before its timed part, and what
-/// decoded streams are compared with.
+/// The uncompressed pictures of a clip in one size, in a file. They are prepared once, read by every run before its
+/// measurement, and compared with decoded streams.
 package struct PreparedClip: Codable, Sendable, Hashable {
-    /// What it is made of.
+    /// The source.
     package var clip: BenchmarkClip
-    /// Width and height.
+    /// The width and height.
     package var size: BenchmarkSize
-    /// At which rate its frames are shown.
+    /// The frame rate.
     package var frameRate: BenchmarkFrameRate
-    /// Bits of a sample: 8 for I420, 10 for P010.
+    /// The bit depth: 8 for I420, 10 for P010.
     package var bitDepth: Int
-    /// What samples mean, as four numbers of H.273: primaries, transfer, matrix; and whether the range is full.
+    /// The colour as H.273 code points (primaries, transfer, matrix) and whether the range is full.
     package var color: ColorCodes
-    /// The pictures that the file has, and how they stand for the frames of a run.
+    /// The pictures in the file, and their mapping to the frames of a run.
     package var loop: PictureLoop
-    /// Frames of a run.
+    /// The number of frames per run.
     package var frames: Int
-    /// The file: picture after picture, plane after plane, without padding.
+    /// The path of the file: picture after picture, plane after plane, without padding.
     package var path: String
-    /// `fnv1a64:` and the digest of the file.
+    /// The digest of the file, with the prefix `fnv1a64:`.
     package var digest: String
 
-    /// Colour by its numbers in H.273.
+    /// A colour description as H.273 code points.
     package struct ColorCodes: Codable, Sendable, Hashable {
         package var primaries: UInt8
         package var transfer: UInt8
@@ -50,24 +50,24 @@ package struct PreparedClip: Codable, Sendable, Hashable {
         }
     }
 
-    /// How its pictures lie in memory.
+    /// The pixel format of its pictures.
     package var format: PixelFormat { Self.format(bitDepth: bitDepth) }
 
-    /// How pictures of a bit depth lie in the file.
+    /// Returns the pixel format in the file for a bit depth.
     package static func format(bitDepth: Int) -> PixelFormat { bitDepth > 8 ? .p010 : .i420 }
 
     /// The name of ``format`` in FFmpeg.
     package var formatName: String { bitDepth > 8 ? "p010le" : "yuv420p" }
 
-    /// Bytes of a picture of a size and bit depth.
+    /// Returns the size in bytes of a picture.
     package static func pictureBytes(_ size: BenchmarkSize, bitDepth: Int) -> Int {
         size.width * size.height * 3 / 2 * (bitDepth > 8 ? 2 : 1)
     }
 
-    /// Reads the pictures, one after the other.
+    /// Reads the pictures, one after another.
     ///
-    /// - Parameter take: Takes a picture whose samples are still in the file, and its index.
-    /// - Throws: What reading throws; `malformedData` if pictures are missing; what `take` throws.
+    /// - Parameter take: Receives a picture, whose samples are still in the file, and its index.
+    /// - Throws: Any error of reading; `malformedData` if pictures are missing; any error that `take` throws.
     package func read(_ take: (PixelBuffer, Int) throws(MediaError) -> Void) throws(MediaError) {
         let raw = MediaSource.RawVideo(
             pixelFormat: formatName,

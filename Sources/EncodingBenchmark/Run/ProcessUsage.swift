@@ -2,17 +2,17 @@
 
 internal import Glibc
 
-/// What this process and its children have used since they began.
+/// The resource usage of this process and its children since they started.
 struct ProcessUsage {
-    /// Processor time in seconds, of this process and of children, living and ended.
+    /// The processor time in seconds of this process and its children, including ended ones.
     var time: BenchmarkReport.ProcessorTime
 
     private static let files = MachineFiles()
 
-    /// The state now.
+    /// The current usage.
     ///
-    /// A child that ends between two questions would be counted twice or not at all, so they are asked again until
-    /// nothing changed meanwhile.
+    /// A child that ends between two queries would be counted twice or not at all, so the queries are repeated until
+    /// nothing has changed in between.
     static var now: ProcessUsage {
         while true {
             let (before, ended) = (children, usage(RUSAGE_CHILDREN))
@@ -28,8 +28,8 @@ struct ProcessUsage {
         }
     }
 
-    /// The most memory that a process held, in bytes, without what it shares by memory of its own (memfd), which are
-    /// pictures here; `nil` if the kernel does not tell.
+    /// Returns the peak memory of a process in bytes, without shared memory (memfd), which consists of pictures here;
+    /// `nil` if the kernel does not report it.
     static func peakMemory(of process: pid_t) -> Int? {
         let status = KeyedLines(files.word("/proc/\(process)/status") ?? "")
         func kibibytes(_ key: Substring) -> Int? { status[key]?.split(separator: " ").first.flatMap { Int($0) } }
@@ -37,7 +37,7 @@ struct ProcessUsage {
         return max(0, peak - (kibibytes("RssShmem") ?? 0)) * 1024
     }
 
-    /// Processes that this one has started and that run.
+    /// The running child processes of this process.
     static var children: [pid_t] {
         let tasks = (try? files.names("/proc/self/task")) ?? []
         return tasks.flatMap { task in
@@ -52,7 +52,7 @@ struct ProcessUsage {
         return BenchmarkReport.ProcessorTime(user: seconds(usage.ru_utime), system: seconds(usage.ru_stime))
     }
 
-    /// Of another process. The sum is exact; how it is divided comes in ticks of 10 ms.
+    /// Returns the processor time of another process. The sum is exact; its division has a resolution of 10 ms.
     private static func processorTime(of process: pid_t) -> BenchmarkReport.ProcessorTime {
         var clock = clockid_t()
         var time = timespec()
@@ -60,7 +60,8 @@ struct ProcessUsage {
             return BenchmarkReport.ProcessorTime(user: 0, system: 0)
         }
         let total = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-        // proc_pid_stat(5): the name is in parentheses and may hold any character; utime and stime are fields 14 and 15.
+        // proc_pid_stat(5): the name is in parentheses and may contain any character; utime and stime are fields 14 and
+        // 15.
         let fields = files.word("/proc/\(process)/stat")?.split(separator: ")").last?.split(separator: " ") ?? []
         let ticks = fields.count > 12 ? (Double(fields[11]) ?? 0, Double(fields[12]) ?? 0) : (1, 0)
         let share = ticks.0 + ticks.1 > 0 ? ticks.0 / (ticks.0 + ticks.1) : 1
@@ -68,7 +69,7 @@ struct ProcessUsage {
     }
 }
 
-/// Seconds of the clock that no one sets (CLOCK_MONOTONIC).
+/// Returns the seconds of CLOCK_MONOTONIC.
 func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

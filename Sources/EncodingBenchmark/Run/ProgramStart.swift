@@ -3,14 +3,14 @@
 internal import Glibc
 internal import MediaTypes
 
-/// Starts a program as the first of a process group of its own, with no signal held back: this program holds signals back to
-/// wait for them, and those of the terminal are its own business.
+/// Starts a program as the leader of a new process group, with no signal blocked. This program blocks signals to wait
+/// for them, and handles those of the terminal itself.
 ///
 /// - Parameters:
 ///   - words: The program's path and its arguments.
-///   - message: What it means if it cannot be started.
-///   - actions: What becomes of descriptors and the folder, for posix_spawn(3); `nil` for nothing.
-/// - Returns: The process, which has to be waited for.
+///   - message: The error message if it cannot be started.
+///   - actions: The posix_spawn(3) actions on descriptors and the folder; `nil` for none.
+/// - Returns: The process ID. The caller must wait for the process.
 /// - Throws: `unavailable` if it cannot be started.
 func startProgram(
     _ words: [String],

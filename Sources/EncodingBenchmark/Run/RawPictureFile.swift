@@ -3,12 +3,12 @@
 internal import Glibc
 package import MediaTypes
 
-/// Writes pictures into a file, plane after plane without padding, and keeps a digest of them.
+/// Writes pictures to a file, plane after plane without padding, and computes their digest.
 package struct RawPictureFile {
     private let file: OpenFile
     private var sum = Digest()
 
-    /// Makes the file, empty.
+    /// Creates the file.
     ///
     /// - Throws: `inputOutput`.
     package init(path: String) throws(MediaError) { file = try OpenFile(path, O_CREAT | O_TRUNC) }
@@ -18,7 +18,7 @@ package struct RawPictureFile {
 
     /// Appends a picture.
     ///
-    /// - Throws: `inputOutput`; `unsupported` if the processor cannot reach its samples.
+    /// - Throws: `inputOutput`; `unsupported` if the CPU cannot access its samples.
     package mutating func append(_ picture: PixelBuffer) throws(MediaError) {
         var bytes: [UInt8] = []
         let (format, width, height) = (picture.format, picture.width, picture.height)

@@ -4,7 +4,7 @@ internal import BitstreamSyntax
 internal import MediaTypes
 
 extension BenchmarkEncoder {
-    /// What a report calls it: `x264 medium`, `renderD128 H.264 low power`.
+    /// The name in a report: `x264 medium`, `renderD128 H.264 low power`.
     package var title: String {
         switch self {
         case .software(let codec, let preset): "\(codec == .h264 ? "x264" : "x265") \(preset.rawValue)"
@@ -17,11 +17,11 @@ extension BenchmarkEncoder {
         }
     }
 
-    /// The encoder of a report.
+    /// Returns the encoder of a report.
     ///
     /// - Parameters:
-    ///   - record: What a session said of it.
-    ///   - isFakeNode: Whether its node is only pretended.
+    ///   - record: The record with the session's description of the encoder.
+    ///   - isFakeNode: Whether its node is simulated.
     func described(by record: StreamRecord, isFakeNode: Bool) -> BenchmarkReport.Encoder {
         let facts = record.encoder
         var settings = [
@@ -57,7 +57,7 @@ extension BenchmarkEncoder {
 }
 
 extension BenchmarkEncoder {
-    /// The encoder of a report when no session of it came about.
+    /// The encoder of a report if no session was created with it.
     var undescribed: BenchmarkReport.Encoder {
         BenchmarkReport.Encoder(
             id: title,
@@ -73,17 +73,17 @@ extension BenchmarkEncoder {
 }
 
 extension BenchmarkClip {
-    /// What people call it: what it shows, or the file without its folder.
+    /// The name for people: its content, or the file name without its folder.
     var name: String { text.split(separator: "/").last.map(String.init) ?? text }
 }
 
 extension PreparedClip {
-    /// What a report calls it: `mixed-1280x720`.
+    /// Returns the name in a report: `mixed-1280x720`.
     static func title(_ clip: BenchmarkClip, _ size: BenchmarkSize) -> String {
         "\(clip.name)-\(size)"
     }
 
-    /// The clip of a report.
+    /// The clip in a report.
     var described: BenchmarkReport.Clip {
         let (source, content): (String, String?) =
             switch clip {

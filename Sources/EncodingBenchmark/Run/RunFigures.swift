@@ -3,12 +3,12 @@
 internal import MediaTypes
 
 extension StreamRecord {
-    /// The figures of a run of one stream.
+    /// Returns the figures of a run with one stream.
     ///
     /// - Parameters:
-    ///   - frameRate: Of the clip, in frames per second.
-    ///   - quality: What became of the pictures.
-    /// - Throws: `frameFailed` if the stream failed or nothing came out.
+    ///   - frameRate: The frame rate of the clip.
+    ///   - quality: The quality of the pictures.
+    /// - Throws: `frameFailed` if the stream failed or contains no samples.
     func measurement(
         frameRate: Double,
         quality: BenchmarkReport.Quality
@@ -42,7 +42,7 @@ extension StreamRecord {
 }
 
 extension StreamRecord.Stream {
-    /// That encoders failed, in words.
+    /// The encoder failures, as text.
     fileprivate var restarts: [String] {
         failedEncoders == 0
             ? [] : ["an encoder failed \(failedEncoders) times, and \(repeatedFrames) frames were encoded again"]
@@ -50,7 +50,7 @@ extension StreamRecord.Stream {
 }
 
 extension BenchmarkReport.Latency {
-    /// - Throws: `invalidArgument` for no values.
+    /// - Throws: `invalidArgument` if there are no values.
     init(_ latencies: [Double]) throws(MediaError) {
         let distribution = try Distribution(latencies)
         self.init(
@@ -64,8 +64,8 @@ extension BenchmarkReport.Latency {
 }
 
 extension StreamRecord.Stream {
-    /// Bits per second in each second of the stream, by the times at which frames are shown. A last second that is not full is
-    /// left out unless it is the only one, and then its rate is that of its frames.
+    /// Returns the bitrate in each second of the stream, in bits per second, by presentation time. An incomplete last
+    /// second is dropped unless it is the only one, in which case its rate is that of its frames.
     func windows(frameRate: Double) -> [Double] {
         var windows: [(bits: Double, frames: Int)] = []
         for (frame, size) in sizes.enumerated() {
@@ -81,7 +81,7 @@ extension StreamRecord.Stream {
 }
 
 extension StreamRecord {
-    /// What came of streams at the same time.
+    /// Returns the result of a trial with simultaneous streams.
     func densityTrial(frameRate: Double, _ plan: DensityPlan) -> BenchmarkReport.DensityTrial {
         let results = streams.map { stream in
             BenchmarkReport.StreamResult(
@@ -107,7 +107,7 @@ extension StreamRecord {
 }
 
 extension BenchmarkReport.DensityTrial {
-    /// What the trial broke, in words; `nil` if it broke nothing.
+    /// Returns the condition that the trial violated, as text; `nil` if there is none.
     func limit(_ plan: DensityPlan) -> String? {
         if let failure { return failure }
         let share = results.map(\.share).min() ?? 1

@@ -3,38 +3,38 @@
 internal import Glibc
 package import MediaTypes
 
-/// What a benchmark has found out so far, in a file to which lines are added: one for each run, as soon as it is over. So
-/// whatever ends the program costs one run, and the rest goes on from here.
+/// The results of a benchmark so far, in a file that grows by one line for each completed run. If the program ends for
+/// any reason, only one run is lost, and the benchmark can be resumed.
 package struct RunJournal {
-    /// What stands in the first line: which benchmark it is.
+    /// The first line, which identifies the benchmark.
     package struct Header: Codable, Sendable, Hashable {
         /// The program with its version.
         package var program: String
-        /// When it began, as in the report.
+        /// The start time, as in the report.
         package var startedAt: String
-        /// What it measures.
+        /// The plan.
         package var plan: BenchmarkPlan
-        /// Where it began.
+        /// The environment at the start.
         package var environment: BenchmarkReport.Environment
     }
 
-    /// A run that is over.
+    /// A completed run.
     package struct RunEntry: Codable, Sendable, Hashable {
         package var key: BenchmarkRun
         package var run: BenchmarkReport.Run
-        /// The encoder as its session described it; `nil` if there was none.
+        /// The encoder as described by its session; `nil` if there was none.
         package var encoder: BenchmarkReport.Encoder?
-        /// Of the coded samples; `nil` if there are none.
+        /// The digest of the coded samples; `nil` if there are none.
         package var digest: String?
-        /// Seconds since the benchmark began, without interruptions.
+        /// The seconds since the start of the benchmark, without interruptions.
         package var elapsed: Double
     }
 
-    /// A search that is over.
+    /// A completed search.
     package struct DensityEntry: Codable, Sendable, Hashable {
         package var density: BenchmarkReport.Density
         package var encoder: BenchmarkReport.Encoder?
-        /// Seconds since the benchmark began, without interruptions.
+        /// The seconds since the start of the benchmark, without interruptions.
         package var elapsed: Double
     }
 
@@ -45,26 +45,27 @@ package struct RunJournal {
         case density(DensityEntry)
     }
 
-    /// Which benchmark it is.
+    /// The header, which identifies the benchmark.
     package let header: Header
-    /// Clips that were prepared.
+    /// The prepared clips.
     package private(set) var clips: [BenchmarkReport.Clip] = []
-    /// Runs that are over, in their order.
+    /// The completed runs, in order.
     package private(set) var runs: [RunEntry] = []
-    /// Searches that are over.
+    /// The completed searches.
     package private(set) var densities: [DensityEntry] = []
 
     private let file: OpenFile
 
-    /// Goes on with a journal, or begins one. As long as the value lives no other process can do so.
+    /// Resumes a journal, or creates one. While the value exists, no other process can do so.
     ///
-    /// A last line that is not complete is what an interruption left of a run, and is dropped.
+    /// An incomplete last line is the remainder of an interrupted run, and is dropped.
     ///
     /// - Parameters:
-    ///   - continues: Whether a journal that is there is gone on with; one without a complete line is none.
-    ///   - header: Begins a journal; called if there is none.
-    /// - Throws: `unavailable` if somebody else is at it; `invalidArgument` if there is one already and it is not to be gone on
-    ///   with; `inputOutput`, `malformedData`; what `header` throws.
+    ///   - continues: Whether an existing journal is resumed. A file without a complete line does not count as a
+    ///     journal.
+    ///   - header: Creates the header of a new journal; called if there is no journal.
+    /// - Throws: `unavailable` if another process is using it; `invalidArgument` if there is already one that is not to
+    ///   be resumed; `inputOutput`, `malformedData`; any error that `header` throws.
     package init(
         path: String,
         continues: Bool,
@@ -107,7 +108,7 @@ package struct RunJournal {
         }
     }
 
-    /// The beginning of a journal, which may be another process's.
+    /// Reads the header of a journal, which may be in use by another process.
     ///
     /// - Throws: `unavailable` if there is none; `inputOutput`, `malformedData`.
     package static func header(path: String) throws(MediaError) -> Header {
@@ -124,7 +125,7 @@ package struct RunJournal {
         return header
     }
 
-    /// Those that are complete, without their ends, and how many bytes they take with them.
+    /// Returns the complete lines without their newlines, and their total size in bytes with newlines.
     private static func lines(_ path: String) throws(MediaError) -> (lines: [String], byteCount: Int) {
         let end = UInt8(ascii: "\n")
         let bytes = try BenchmarkFile.bytes(path)
@@ -132,7 +133,7 @@ package struct RunJournal {
         return (complete.split(separator: end).map { String(decoding: $0, as: UTF8.self) }, complete.count)
     }
 
-    /// Seconds that the benchmark has taken.
+    /// The duration of the benchmark in seconds.
     package var elapsed: Double { max(runs.map(\.elapsed).max() ?? 0, densities.map(\.elapsed).max() ?? 0) }
 
     /// Adds a clip.

@@ -5,7 +5,7 @@ internal import Glibc
 package import MediaTypes
 internal import Synchronization
 
-/// Has a ``StreamRequest`` carried out by a process of its own, this program started anew.
+/// Executes a ``StreamRequest`` in a separate process, which is another instance of this program.
 package final class RunProcess: Sendable {
     private struct State {
         var process: pid_t?
@@ -18,12 +18,12 @@ package final class RunProcess: Sendable {
     /// - Parameter command: The program and its first arguments; the paths of the request and of the record follow.
     package init(command: [String]) { self.command = command }
 
-    /// Carries a request out. Blocks until the process has ended.
+    /// Executes a request. Blocks until the process has ended.
     ///
     /// - Parameters:
-    ///   - request: What to do.
-    ///   - path: A file for the record; the request is put beside it meanwhile.
-    /// - Throws: `cancelled` after ``end()``; the error that the process told; `frameFailed` if it crashed.
+    ///   - request: The request.
+    ///   - path: The file for the record; the request is stored next to it meanwhile.
+    /// - Throws: `cancelled` after ``end()``; the error that the process reported; `frameFailed` if it crashed.
     package func run(_ request: StreamRequest, record path: String) throws(MediaError) -> StreamRecord {
         let requestPath = path + ".request"
         unlink(path)
@@ -42,7 +42,7 @@ package final class RunProcess: Sendable {
         }
     }
 
-    /// Ends the process, and all later ones at once. Safe on any thread.
+    /// Ends the process, and all later ones immediately. Safe on any thread.
     package func end() {
         state.withLock { state in
             state.isEnded = true
@@ -60,7 +60,7 @@ package final class RunProcess: Sendable {
     }
 
     private func wait(for process: pid_t) throws(MediaError) -> Int32 {
-        // The number stays taken until it is waited for below, so that no other process is ended in its place.
+        // The process ID stays reserved until it is reaped below, so that no other process is ended in its place.
         var information = siginfo_t()
         while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         return state.withLock { state in
@@ -71,7 +71,7 @@ package final class RunProcess: Sendable {
         }
     }
 
-    /// What the process does: reads the request, carries it out, and writes what came of it.
+    /// The main function of the process: reads the request, executes it, and writes the result.
     ///
     /// - Returns: Whether there is a record.
     package static func serve(request path: String, record: String) async -> Bool {
@@ -93,10 +93,10 @@ package final class RunProcess: Sendable {
     }
 }
 
-/// What a process that encodes leaves behind.
+/// The result of an encoding process.
 package enum StreamAnswer: Codable, Sendable {
-    /// What it measured.
+    /// The measurement.
     case record(StreamRecord)
-    /// Why it could not begin.
+    /// The reason why it could not start.
     case failure(String)
 }

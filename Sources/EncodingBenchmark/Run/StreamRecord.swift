@@ -1,69 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What one process measured: raw, with nothing left out. The file of a run under `raw` in a benchmark's folder.
+/// The complete raw measurement of one process, stored as the file of a run under `raw` in a benchmark's folder.
 package struct StreamRecord: Codable, Sendable, Hashable {
-    /// Each stream.
+    /// The streams.
     package var streams: [Stream]
-    /// From the first frame handed over to the last sample, in seconds.
+    /// The time from the submission of the first frame to the last sample, in seconds.
     package var wallTime: Double
-    /// Processor time of this process and its helpers between these, in seconds.
+    /// The processor time of this process and its helpers in that time, in seconds.
     package var processorTime: BenchmarkReport.ProcessorTime
-    /// The most memory of this process and its helpers, without the pictures, in bytes; `nil` if the kernel does not tell.
+    /// The peak memory of this process and its helpers, without the pictures, in bytes; `nil` if the kernel does not
+    /// report it.
     package var peakMemory: Int?
-    /// How long each engine of the GPU was busy meanwhile, in seconds.
+    /// The busy time of each GPU engine in that time, in seconds.
     package var gpuBusy: Measured<[String: Double]>
-    /// What was used up meanwhile, in joules, by counter.
+    /// The energy in that time, in joules, by counter.
     package var energy: Measured<[String: Double]>
-    /// What the encoder is.
+    /// The description of the encoder.
     package var encoder: EncoderFacts
 
     /// One stream. Times are seconds from the first frame of all streams.
     package struct Stream: Codable, Sendable, Hashable {
-        /// When each frame was handed over; in paced modes when it was due.
+        /// The submission time of each frame; in paced modes, the time at which it was due.
         package var handedOver: [Double]
-        /// When the sample of each frame arrived; below zero for frames without one.
+        /// The arrival time of each frame's sample; negative for frames without one.
         package var arrived: [Double]
-        /// Bytes of each frame's sample; 0 for frames without one.
+        /// The size of each frame's sample in bytes; 0 for frames without one.
         package var sizes: [Int]
-        /// Which frames are key frames.
+        /// The numbers of the key frames.
         package var keyFrames: [Int]
-        /// How long the session took to be made, in seconds.
+        /// The time that the creation of the session took, in seconds.
         package var creationTime: Double
-        /// How often pictures were copied as a whole on their way to the encoder.
+        /// The number of copies of whole pictures on the way to the encoder.
         package var copiedPictures: Int
-        /// Frames that the session dropped because the encoder was not fast enough.
+        /// The number of frames that the session dropped because the encoder was too slow.
         package var droppedFrames: Int
-        /// How often an encoder failed, and another one went on.
+        /// The number of encoder failures after which another encoder continued.
         package var failedEncoders: Int
-        /// Frames that were encoded again because of that.
+        /// The number of frames that were encoded again because of these failures.
         package var repeatedFrames: Int
-        /// Of the samples in decoding order, if they were wanted: streams with the same bytes decode to the same pictures.
+        /// The digest of the samples in decoding order, if they were kept: streams with the same bytes decode to the
+        /// same pictures.
         package var digest: String
-        /// What failed; `nil` if nothing did.
+        /// The reason for a failure; `nil` if there is none.
         package var failure: String?
 
-        /// From being handed over to the sample, of each frame that has one.
+        /// The latencies from submission to the sample, for all frames that have one.
         package var latencies: [Double] {
             zip(handedOver, arrived).compactMap { handedOver, arrived in arrived < 0 ? nil : arrived - handedOver }
         }
 
-        /// Samples that came.
+        /// The number of samples.
         package var codedFrames: Int { arrived.count { $0 >= 0 } }
     }
 
-    /// What a session said of its encoder.
+    /// The session's description of its encoder.
     package struct EncoderFacts: Codable, Sendable, Hashable {
-        /// As the session names it: `x264`, or what the driver calls itself.
+        /// The name in the session: `x264`, or the driver's vendor string.
         package var name: String
         package var profile: String
         package var level: String
-        /// How pictures lay in memory, which is how the encoder likes them.
+        /// The pixel format of the pictures, which is the one that the encoder prefers.
         package var pixelFormat: String
-        /// Whether it worked in a process of its own.
+        /// Whether it ran in a helper process.
         package var isInHelper: Bool
-        /// Its settings in its own words, those about the rate excepted; `nil` if its stream does not tell.
+        /// Its settings as it reports them, without those of the rate; `nil` if its stream does not contain them.
         package var options: String?
-        /// What was done differently from what was asked.
+        /// The adjustments of the request.
         package var adjustments: [String]
     }
 }

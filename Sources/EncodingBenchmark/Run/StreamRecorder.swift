@@ -4,7 +4,7 @@ internal import MediaTypes
 internal import Synchronization
 internal import VAToolbox
 
-/// Takes down when frames of one stream come and go. What hands frames over and what takes samples are two tasks.
+/// Records when the frames of one stream are submitted and returned, which two tasks do.
 final class StreamRecorder: Sendable {
     private struct Input {
         var handedOver: [Double]
@@ -26,9 +26,9 @@ final class StreamRecorder: Sendable {
     private let begin = Mutex(0.0)
 
     /// - Parameters:
-    ///   - frames: How many there will be.
-    ///   - keepsSamples: Whether somebody wants the samples in the end.
-    ///   - creationTime: How long it took to make the session.
+    ///   - frames: The number of frames.
+    ///   - keepsSamples: Whether the samples are kept.
+    ///   - creationTime: The time that the creation of the session took.
     init(frames: Int, keepsSamples: Bool, creationTime: Double) {
         input = Mutex(Input(handedOver: Array(repeating: -1, count: frames)))
         output = Mutex(Output(arrived: Array(repeating: -1, count: frames), sizes: Array(repeating: 0, count: frames)))
@@ -36,7 +36,7 @@ final class StreamRecorder: Sendable {
         self.creationTime = creationTime
     }
 
-    /// The moment that all times are counted from. To be set before anything is noted.
+    /// The reference for all times. It must be set before anything is recorded.
     var start: Double {
         get { begin.withLock { $0 } }
         set { begin.withLock { $0 = newValue } }
@@ -49,7 +49,7 @@ final class StreamRecorder: Sendable {
         guard let frame = sample.token as? Int else { return }
         output.withLock { output in
             output.last = moment
-            // A frame that the encoder left out has a place in the stream and no bytes.
+            // A frame that the encoder dropped has a place in the stream and no bytes.
             guard !sample.isDropped else { return }
             output.arrived[frame] = moment
             output.sizes[frame] = sample.data.count
@@ -60,13 +60,13 @@ final class StreamRecorder: Sendable {
 
     func fail(_ error: MediaError) { input.withLock { $0.failure = $0.failure ?? error } }
 
-    /// When the last sample came.
+    /// The arrival time of the last sample.
     var end: Double { max(0, output.withLock { $0.last } - start) }
 
-    /// Those that were kept, in decoding order.
+    /// The kept samples, in decoding order.
     var samples: [SampleBuffer] { output.withLock { $0.samples } }
 
-    /// What became of the stream.
+    /// Returns the record of the stream.
     func stream(_ statistics: SessionStatistics) -> StreamRecord.Stream {
         let input = input.withLock { $0 }
         let output = output.withLock { $0 }

@@ -4,21 +4,21 @@ internal import BitstreamSyntax
 package import MediaTypes
 package import VAToolbox
 
-/// What one process does: encodes a clip, in one stream or in several at the same time, and measures.
+/// A request to one process: encode a clip in one or several simultaneous streams, and measure.
 package struct StreamRequest: Codable, Sendable, Hashable {
-    /// What is encoded.
+    /// The clip.
     package var clip: PreparedClip
-    /// By what.
+    /// The encoder.
     package var encoder: BenchmarkEncoder
-    /// At which point.
+    /// The point.
     package var point: BenchmarkPoint
-    /// How pictures are handed over.
+    /// The mode of submitting pictures.
     package var mode: BenchmarkMode
-    /// Frames of each stream.
+    /// The number of frames per stream.
     package var frames: Int
-    /// How many streams.
+    /// The number of streams.
     package var streams = 1
-    /// The file for the coded samples of the first stream; `nil` if nobody wants them.
+    /// The file for the coded samples of the first stream; `nil` if they are not kept.
     package var output: String?
 
     package init(
@@ -39,7 +39,7 @@ package struct StreamRequest: Codable, Sendable, Hashable {
         self.output = output
     }
 
-    /// What each session is asked for.
+    /// The configuration of each session.
     package var configuration: EncoderConfiguration {
         var configuration = EncoderConfiguration(width: clip.size.width, height: clip.size.height)
         configuration.codec = encoder.codec == .h264 ? .h264 : .hevc
@@ -57,8 +57,8 @@ package struct StreamRequest: Codable, Sendable, Hashable {
         return configuration
     }
 
-    /// How each session behaves: as any program's does, except that no other encoder may take over, that nothing is tried
-    /// beforehand, since every stream is decoded afterwards, and that failures of other runs count for nothing.
+    /// The options of each session. They are the defaults, except that no other encoder may take over, that no test
+    /// encode is made, because every stream is decoded afterwards, and that failures of other runs do not count.
     package var options: SessionOptions {
         var options = SessionOptions()
         options.policy = encoder.node.map { .devices([$0], software: false) } ?? .requireSoftware
@@ -70,7 +70,7 @@ package struct StreamRequest: Codable, Sendable, Hashable {
 }
 
 extension BenchmarkPoint {
-    /// What a session is told.
+    /// The rate control of a session.
     var rateControl: RateControl {
         switch self {
         case .bitRate(let rate): .averageBitRate(rate)

@@ -7,17 +7,18 @@ internal import PixelConversion
 internal import Synchronization
 internal import VAToolbox
 
-/// Carries out a ``StreamRequest`` in this process, which does nothing else: so its memory and its processor time are those
-/// of the encode, and the end of an encoder that crashes is the end of one run.
+/// Executes a ``StreamRequest`` in this process, which does nothing else, so that its memory and processor time are
+/// those of the encode, and a crash of the encoder ends only one run.
 package struct StreamRunner: Sendable {
     private let request: StreamRequest
 
-    /// Makes a runner.
+    /// Creates a runner.
     package init(_ request: StreamRequest) { self.request = request }
 
-    /// Makes the sessions, brings the pictures into memory as the encoder likes them best, and then encodes and measures.
+    /// Creates the sessions, loads the pictures into memory of the type that the encoder prefers, and then encodes and
+    /// measures.
     ///
-    /// - Throws: The error of a session that cannot be made, or of the clip's file. What fails later is in the record.
+    /// - Throws: The error of a session that cannot be created, or of the clip's file. Later errors are in the record.
     package func run() async throws(MediaError) -> StreamRecord {
         let created = try await sessions()
         let sessions = created.map(\.session)
@@ -37,7 +38,7 @@ package struct StreamRunner: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for (index, session) in sessions.enumerated() {
                 let recorder = recorders[index]
-                // Streams of different cameras do not come at the same moment.
+                // Streams of different cameras do not arrive at the same moment.
                 let offset = Double(index) / Double(sessions.count) / request.clip.frameRate.value.doubleValue
                 group.addTask { await take(session.samples, recorder) }
                 group.addTask {
@@ -81,7 +82,7 @@ package struct StreamRunner: Sendable {
         return sessions
     }
 
-    /// The pictures in memory of the kind that the session's pool has.
+    /// Returns the pictures in memory of the session's pool.
     private func pictures(for session: CompressionSession) throws(MediaError) -> [PixelBuffer] {
         let pool = session.pixelBufferPool
         var description = pool.description
@@ -97,7 +98,7 @@ package struct StreamRunner: Sendable {
         return pictures
     }
 
-    /// Hands over every frame, each when it is due in paced modes, and ends the stream.
+    /// Submits every frame, in paced modes when it is due, and ends the stream.
     private func feed(
         _ session: CompressionSession,
         _ pictures: [PixelBuffer],
@@ -130,7 +131,7 @@ package struct StreamRunner: Sendable {
                     token: frame
                 )
             }
-            // Looking takes the longer the more streams there are, and the first one that ends has all helpers still there.
+            // The query takes longer with more streams, and all helpers still exist when the first stream ends.
             peaks.once {
                 peaks.note()
                 meters.note()
@@ -166,7 +167,7 @@ package struct StreamRunner: Sendable {
         )
     }
 
-    /// Writes the coded samples, after everything is measured.
+    /// Writes the coded samples, after the measurement is complete.
     private func write(_ samples: [SampleBuffer]) throws(MediaError) {
         guard let output = request.output, !samples.isEmpty else { return }
         var options = MediaSink.Options()
@@ -183,12 +184,12 @@ package struct StreamRunner: Sendable {
     }
 }
 
-/// What helpers held at most, taken down while they are there.
+/// The peak memory of helpers, recorded while they exist.
 private final class HelperPeaks: Sendable {
     private let peaks = Mutex<[pid_t: Int]>([:])
     private let wasOnce = Atomic(false)
 
-    /// Calls `body` unless that was done before.
+    /// Calls `body` once; later calls do nothing.
     func once(_ body: () -> Void) {
         if !wasOnce.exchange(true, ordering: .relaxed) { body() }
     }
@@ -200,19 +201,19 @@ private final class HelperPeaks: Sendable {
         }
     }
 
-    /// Of all of them together, in bytes.
+    /// The sum of all helpers in bytes.
     var sum: Int { peaks.withLock { $0.values.reduce(0, +) } }
 }
 
 extension MediaTime {
-    /// When a frame of a constant rate is shown.
+    /// Returns the presentation time of a frame with a constant frame rate.
     static func frame(_ number: Int, at rate: Rational) -> MediaTime {
         MediaTime(value: Int64(number) * Int64(rate.denominator), timescale: rate.numerator)
     }
 }
 
 extension PixelBuffer {
-    /// Bytes that it adds to this process's own memory, about.
+    /// The approximate number of bytes that it adds to this process's own memory.
     fileprivate var ownBytes: Int {
         switch storage {
         case .owned: width * height * 3 / 2 * format.bytesPerSample

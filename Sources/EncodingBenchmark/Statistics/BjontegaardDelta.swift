@@ -3,63 +3,63 @@
 internal import Glibc
 public import MediaTypes
 
-/// What an encoder made of a clip at one rate.
+/// The result of encoding a clip at one rate.
 public struct RateQualityPoint: Sendable, Hashable {
     /// The bit rate, in any unit that both curves share; above zero.
     public var rate: Double
     /// The quality, larger is better: PSNR in decibels, SSIM, VMAF.
     public var quality: Double
 
-    /// States a point.
+    /// Creates a point.
     public init(rate: Double, quality: Double) {
         self.rate = rate
         self.quality = quality
     }
 }
 
-/// The mean distance of two curves of quality over rate, after G. Bjøntegaard (VCEG-M33, VCEG-AI11).
+/// The mean distance of two rate-quality curves, according to G. Bjøntegaard (VCEG-M33, VCEG-AI11).
 ///
-/// Both curves are drawn through their points with the logarithm of the rate as one axis, and the area between them is
-/// divided by the length of the part that they share. BD-rate shares a range of quality: it is how much more rate, in
-/// per cent, the tested curve needs for the same quality; below zero is better. BD-PSNR, BD-SSIM and BD-VMAF share a range
-/// of rates: it is how much more quality, in the unit of the points, it has at the same rate; above zero is better.
+/// Both curves are interpolated with the logarithm of the rate as one axis, and the area between them is divided by the
+/// length of their common range. BD-rate uses a common range of quality: it is the difference in rate, in per cent,
+/// that the tested curve needs for the same quality; negative is better. BD-PSNR, BD-SSIM and BD-VMAF use a common
+/// range of rates: they are the difference in quality, in the unit of the points, at the same rate; positive is better.
 ///
-/// The numbers are those of the Python package `bjontegaard` for the same method. Unlike it, curves about which a number
-/// would mean nothing are refused: with fewer than four points, not monotonic, or without a common range.
+/// The numbers are those of the Python package `bjontegaard` for the same method. Unlike it, this type refuses curves
+/// for which a number would be meaningless: with fewer than four points, not monotonic, or without a common range.
 public struct BjontegaardDelta: Sendable, Hashable {
-    /// How the curve between the points is drawn.
+    /// The interpolation between the points.
     public enum Method: String, Sendable, Hashable, CaseIterable {
-        /// Akima's piecewise cubic: smooth, and a point does not bend the curve far from it. The choice of Herglotz and
-        /// others ("The Bjøntegaard Bible", 2023), whose package that is, and the default here.
+        /// Akima's piecewise cubic: smooth, and a point affects the curve only nearby. The choice of Herglotz and
+        /// others ("The Bjøntegaard Bible", 2023), the authors of that package, and the default here.
         case akima
-        /// Piecewise cubic and monotone (PCHIP): what JVET's and AOM's common test conditions use.
+        /// Piecewise cubic and monotone (PCHIP): used by JVET's and AOM's common test conditions.
         case pchip
-        /// One cubic polynomial for all points: the original of 2001, here for comparison with old papers. It may overshoot.
+        /// One cubic polynomial for all points: the original of 2001, for comparison with old papers. It may overshoot.
         case cubic
     }
 
     /// The mean distance: per cent for rates, the unit of quality otherwise.
     public let value: Double
-    /// The part of the range of both curves together that both have, 0...1. Below ``sufficientOverlap`` the number says
-    /// little about where the curves are apart.
+    /// The common part of the combined range of both curves, 0...1. Below ``sufficientOverlap``, the number reveals
+    /// little about the rest of the curves.
     public let overlap: Double
-    /// How the curves were drawn.
+    /// The interpolation.
     public let method: Method
 
-    /// From where on two curves share enough of their range; the threshold at which `bjontegaard` begins to warn.
+    /// The overlap at which two curves share enough of their range; below it, `bjontegaard` warns.
     public static let sufficientOverlap = 0.75
-    /// The fewest points of a curve.
+    /// The minimum number of points of a curve.
     public static let fewestPoints = 4
 
-    /// How much more rate a curve needs than another for the same quality, in per cent.
+    /// Returns the difference in rate that a curve needs compared with another for the same quality, in per cent.
     ///
     /// - Parameters:
     ///   - test: The points of the tested encoder, in any order.
-    ///   - anchor: Those of the encoder that it is compared with.
-    ///   - method: How the curves go from point to point.
-    /// - Throws: `invalidArgument` naming the points, if one of the curves has fewer than four points, a rate that is not
-    ///   positive, a quality that is infinite (as the PSNR of equal pictures is), or does not rise with the rate; or if the
-    ///   curves share no range.
+    ///   - anchor: The points of the encoder that it is compared with.
+    ///   - method: The interpolation.
+    /// - Throws: `invalidArgument` with the points, if one of the curves has fewer than four points, a rate that is not
+    ///   positive, an infinite quality (such as the PSNR of equal pictures), or a quality that does not rise with the
+    ///   rate; or if the curves have no common range.
     public static func rate(
         of test: [RateQualityPoint],
         against anchor: [RateQualityPoint],
@@ -69,7 +69,7 @@ public struct BjontegaardDelta: Sendable, Hashable {
         return BjontegaardDelta(value: (pow(10, mean) - 1) * 100, overlap: overlap, method: method)
     }
 
-    /// How much more quality a curve has than another at the same rate, in the unit of the points.
+    /// Returns the difference in quality of a curve compared with another at the same rate, in the unit of the points.
     ///
     /// - Throws: As ``rate(of:against:method:)``.
     public static func quality(
@@ -81,17 +81,17 @@ public struct BjontegaardDelta: Sendable, Hashable {
         return BjontegaardDelta(value: mean, overlap: overlap, method: method)
     }
 
-    /// What both curves have to share.
+    /// The axis whose range both curves must share.
     private enum Axis: String {
         case quality, rate
 
-        /// What people call a place on it.
+        /// Returns a position on the axis as text for people.
         func text(_ place: Double) -> String { "\(self == .rate ? pow(10, place) : place)" }
     }
 
     private typealias Axes = (places: [Double], values: [Double])
 
-    /// The mean of a curve minus another over the range that both have.
+    /// Returns the mean difference of two curves over their common range.
     private static func distance(
         of tested: [RateQualityPoint],
         from reference: [RateQualityPoint],
@@ -131,12 +131,12 @@ public struct BjontegaardDelta: Sendable, Hashable {
     }
 }
 
-/// Points that make a curve, by ascending rate.
+/// The points of a curve, by ascending rate.
 private struct Curve {
     let logarithms: [Double]
     let qualities: [Double]
 
-    /// - Parameter name: What errors call the curve.
+    /// - Parameter name: The name of the curve in errors.
     init(_ points: [RateQualityPoint], _ name: String) throws(MediaError) {
         guard points.count >= BjontegaardDelta.fewestPoints else {
             throw MediaError(

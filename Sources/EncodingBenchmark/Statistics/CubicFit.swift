@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The one cubic polynomial that comes nearest to all points: through them if there are four, else by least squares.
+/// The cubic polynomial that fits all points best: through them if there are four, otherwise by least squares.
 struct CubicFit {
-    /// Coefficients of the powers 0 to 3 of the place, shifted and scaled to -1...1.
+    /// The coefficients of the powers 0 to 3 of the position, shifted and scaled to -1...1.
     private let coefficients: [Double]
     private let center: Double
     private let scale: Double
 
-    /// Fits at least four points at different places.
+    /// Fits a polynomial to at least four points at different positions.
     init(_ places: [Double], _ values: [Double]) {
         let (low, high) = (places.min() ?? 0, places.max() ?? 1)
         let center = (low + high) / 2
@@ -21,8 +21,8 @@ struct CubicFit {
         coefficients = Self.leastSquares(rows, values)
     }
 
-    /// Solves by orthogonalising the columns (Gram and Schmidt, each step on what the last one left), which loses less than
-    /// the normal equations do.
+    /// Solves the system by orthogonalizing the columns (modified Gram-Schmidt), which is more accurate than the normal
+    /// equations.
     private static func leastSquares(_ rows: [[Double]], _ values: [Double]) -> [Double] {
         let size = rows[0].count
         var columns = (0..<size).map { column in rows.map { $0[column] } }
@@ -52,7 +52,7 @@ struct CubicFit {
         zip(left, right).reduce(0) { $0 + $1.0 * $1.1 }
     }
 
-    /// The integral between two places.
+    /// Returns the integral between two positions.
     func integral(from low: Double, to high: Double) -> Double {
         func primitive(_ place: Double) -> Double {
             let power = (place - center) / scale

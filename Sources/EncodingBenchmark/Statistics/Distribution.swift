@@ -3,14 +3,14 @@
 internal import Glibc
 public import MediaTypes
 
-/// Measured values of one kind, such as the latencies of the frames of a run, and what can be said of them.
+/// Measured values of one kind, such as the latencies of a run's frames, with their statistics.
 public struct Distribution: Sendable, Hashable {
     /// The values in ascending order; at least one, all finite.
     public let sorted: [Double]
 
-    /// Takes values in any order.
+    /// Creates a distribution from values in any order.
     ///
-    /// - Throws: `invalidArgument` if there is none, or one is infinite or not a number.
+    /// - Throws: `invalidArgument` if there is none, or if one is infinite or not a number.
     public init(_ values: some Sequence<Double>) throws(MediaError) {
         let sorted = values.sorted()
         guard !sorted.isEmpty else {
@@ -35,14 +35,14 @@ public struct Distribution: Sendable, Hashable {
     public var maximum: Double { sorted[count - 1] }
     /// The arithmetic mean.
     public var mean: Double { sorted.reduce(0) { $0 + $1 / Double(count) } }
-    /// The value in the middle, or the mean of the two there.
+    /// The middle value, or the mean of the two middle values.
     public var median: Double { quantile(0.5) }
 
-    /// The value below which a part of the values lies.
+    /// Returns the value below which a given part of the values lies.
     ///
-    /// Between two values it is interpolated linearly: of n values the one of rank k (from 0) is the quantile k / (n - 1).
+    /// It is interpolated linearly between values: of n values, the one of rank k (from 0) is the quantile k / (n - 1).
     /// This is type 7 of Hyndman and Fan (1996), the default of NumPy and R.
-    /// - Parameter part: From 0 (the minimum) to 1 (the maximum); what lies beyond counts as the nearer of both.
+    /// - Parameter part: From 0 (the minimum) to 1 (the maximum); values outside are clamped.
     public func quantile(_ part: Double) -> Double {
         let rank = min(max(part, 0), 1) * Double(count - 1)
         let below = Int(rank)
@@ -50,16 +50,16 @@ public struct Distribution: Sendable, Hashable {
         return sorted[below] + (rank - Double(below)) * (sorted[below + 1] - sorted[below])
     }
 
-    /// The median with an interval that holds the true one with at least the given confidence.
+    /// Returns the median with an interval that contains the true one with at least the given confidence.
     ///
-    /// The interval is that of order statistics: from the k-th smallest to the k-th largest value, k as large as the
-    /// binomial distribution of 1/2 allows. Nothing is assumed of how the values are distributed, only that they are
-    /// independent. Few values cannot give every confidence: five reach 93.75 % at most. Then the interval is from minimum to
-    /// maximum, and ``MedianInterval/confidence`` says what that comes to.
+    /// The interval is based on order statistics: from the k-th smallest to the k-th largest value, with k as large as
+    /// the binomial distribution of 1/2 allows. It assumes nothing about the distribution of the values, only that they
+    /// are independent. Few values cannot reach every confidence: five reach 93.75 % at most. In this case, the
+    /// interval is from minimum to maximum, and ``MedianInterval/confidence`` contains the actual confidence.
     public func medianInterval(confidence: Double = 0.95) -> MedianInterval {
         let tail = (1 - confidence) / 2
         var omitted = 0
-        // The chance that the true median lies below the (omitted + 1)-th smallest value.
+        // The probability that the true median is below the (omitted + 1)-th smallest value.
         var below = Self.binomialHalf(count, 0)
         while omitted + 1 < count - 1 - omitted - 1 {
             let next = below + Self.binomialHalf(count, omitted + 1)
@@ -76,27 +76,27 @@ public struct Distribution: Sendable, Hashable {
         )
     }
 
-    /// The chance of `hits` heads in `count` throws of a coin.
+    /// Returns the probability of `hits` heads in `count` coin tosses.
     private static func binomialHalf(_ count: Int, _ hits: Int) -> Double {
         let (count, hits) = (Double(count), Double(hits))
         return exp(lgamma(count + 1) - lgamma(hits + 1) - lgamma(count - hits + 1) - count * log(2))
     }
 }
 
-/// A median, and where the true one lies.
+/// A median with its confidence interval.
 public struct MedianInterval: Sendable, Hashable {
     /// The median of the values.
     public var median: Double
-    /// The lower end of the interval, a value that was measured.
+    /// The lower end of the interval, which is a measured value.
     public var low: Double
-    /// The upper end of the interval, a value that was measured.
+    /// The upper end of the interval, which is a measured value.
     public var high: Double
-    /// The chance that an interval made in this way holds the true median, 0...1; exact for independent values.
+    /// The probability that such an interval contains the true median, 0...1; exact for independent values.
     public var confidence: Double
-    /// How many values there were.
+    /// The number of values.
     public var count: Int
 
-    /// States a median.
+    /// Creates a median interval.
     public init(median: Double, low: Double, high: Double, confidence: Double, count: Int) {
         self.median = median
         self.low = low
@@ -105,6 +105,6 @@ public struct MedianInterval: Sendable, Hashable {
         self.count = count
     }
 
-    /// Whether a value may be the true median.
+    /// Returns whether a value may be the true median.
     public func contains(_ value: Double) -> Bool { low <= value && value <= high }
 }

@@ -2,13 +2,12 @@
 
 public import MediaTypes
 
-/// How two things compare that were measured alternately.
+/// The comparison of two alternately measured quantities.
 ///
-/// The two measurements of a pair are taken right after each other, so that what slows the machine down for longer than
-/// that slows down both; the ratio of a pair does not know it. Of the ratios the median counts, with its interval by order
-/// statistics.
+/// The two measurements of a pair are taken in immediate succession, so that a longer slowdown of the machine affects
+/// both and not the ratio of the pair. The result is the median of the ratios, with its interval by order statistics.
 public struct PairedRatio: Sendable, Hashable {
-    /// First divided by second, of each pair in the order in which they were measured.
+    /// The first value divided by the second one, for each pair in the order of measurement.
     public let ratios: [Double]
     /// The median of the ratios and its interval.
     public let interval: MedianInterval
@@ -31,19 +30,19 @@ public struct PairedRatio: Sendable, Hashable {
         interval = try Distribution(ratios).medianInterval(confidence: confidence)
     }
 
-    /// What can be said of the two.
+    /// The verdict on the two quantities.
     public var verdict: Verdict {
         if interval.contains(1) { return .equalWithinNoise }
         return interval.low > 1 ? .firstIsLarger : .secondIsLarger
     }
 
-    /// Which of two values is larger, as far as noise allows to tell.
+    /// Which of two quantities is larger, as far as noise permits a verdict.
     public enum Verdict: Sendable, Hashable {
-        /// The interval holds 1.
+        /// The interval contains 1.
         case equalWithinNoise
-        /// The whole interval lies above 1.
+        /// The whole interval is above 1.
         case firstIsLarger
-        /// The whole interval lies below 1.
+        /// The whole interval is below 1.
         case secondIsLarger
     }
 }

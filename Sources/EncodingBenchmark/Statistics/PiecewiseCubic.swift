@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A function that is a cubic polynomial between each two of its points, with a continuous derivative.
+/// A function that is a cubic polynomial between adjacent points, with a continuous derivative.
 struct PiecewiseCubic {
-    /// Where the points lie, strictly ascending; at least two.
+    /// The positions of the points, strictly ascending; at least two.
     private let places: [Double]
     private let values: [Double]
     private let slopes: [Double]
 
-    /// Through points with given slopes.
+    /// Creates a function through points with given slopes.
     private init(_ places: [Double], _ values: [Double], slopes: [Double]) {
         self.places = places
         self.values = values
         self.slopes = slopes
     }
 
-    /// H. Akima's interpolation (J. ACM 17, 1970): the slope at a point is a mean of the slopes beside it, each with the
-    /// weight of how little the slope changes on its side.
+    /// Creates H. Akima's interpolation (J. ACM 17, 1970): the slope at a point is a weighted mean of the adjacent
+    /// slopes. A side has more weight if the slope changes less on it.
     static func akima(_ places: [Double], _ values: [Double]) -> PiecewiseCubic {
         let inner = secants(places, values)
         guard inner.count > 1 else { return PiecewiseCubic(places, values, slopes: [inner[0], inner[0]]) }
-        // Two secants more on each side, by continuing the differences.
+        // Two additional secants on each side, by continuing the differences.
         let last = inner.count - 1
         let before = 2 * inner[0] - inner[1]
         let after = 2 * inner[last] - inner[last - 1]
@@ -28,7 +28,7 @@ struct PiecewiseCubic {
         let sums = places.indices.map { changes[$0] + changes[$0 + 2] }
         let threshold = (sums.max() ?? 0) * 1e-9
         let slopes = places.indices.map { point in
-            // Where the slope changes on neither side, both sides count alike.
+            // If the slope changes on neither side, both sides have the same weight.
             guard sums[point] > threshold else { return (all[point] + all[point + 3]) / 2 }
             let weight = changes[point] / sums[point]
             return all[point + 1] + weight * (all[point + 2] - all[point + 1])
@@ -36,8 +36,9 @@ struct PiecewiseCubic {
         return PiecewiseCubic(places, values, slopes: slopes)
     }
 
-    /// Fritsch's and Butland's monotone interpolation (SIAM J. Sci. Stat. Comput. 5, 1984), known as PCHIP: the slope at a
-    /// point is the weighted harmonic mean of those beside it, and zero where they have different signs.
+    /// Creates the monotone interpolation of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5, 1984), known as PCHIP:
+    /// the slope at a point is the weighted harmonic mean of the adjacent slopes, and zero if these have different
+    /// signs.
     static func monotone(_ places: [Double], _ values: [Double]) -> PiecewiseCubic {
         let secants = secants(places, values)
         let widths = zip(places, places.dropFirst()).map { $1 - $0 }
@@ -58,7 +59,7 @@ struct PiecewiseCubic {
         return PiecewiseCubic(places, values, slopes: slopes)
     }
 
-    /// The slope at an end by the three points there, kept from turning the curve.
+    /// Returns the slope at an end from the three points there, limited so that it preserves the monotonicity.
     private static func endSlope(_ width: Double, _ next: Double, _ secant: Double, _ nextSecant: Double) -> Double {
         let slope = ((2 * width + next) * secant - width * nextSecant) / (width + next)
         if slope * secant <= 0 { return 0 }
@@ -73,7 +74,7 @@ struct PiecewiseCubic {
             }
     }
 
-    /// The integral between two places inside the range of the points.
+    /// Returns the integral between two positions within the range of the points.
     func integral(from low: Double, to high: Double) -> Double {
         (1..<places.count)
             .reduce(0) { sum, end in
@@ -82,7 +83,7 @@ struct PiecewiseCubic {
             }
     }
 
-    /// The primitive of one piece, zero at its beginning, from the polynomial of Hermite's form.
+    /// Returns the antiderivative of one piece, zero at its beginning, from the Hermite form of the polynomial.
     private func primitive(_ piece: Int, at place: Double) -> Double {
         let width = places[piece + 1] - places[piece]
         let secant = (values[piece + 1] - values[piece]) / width

@@ -3,53 +3,53 @@
 internal import BitstreamSyntax
 public import MediaTypes
 
-/// Numbers planned pictures as H.264 does: `frame_num`, order counts of type 0, `idr_pic_id`, reference lists and
-/// marking.
+/// Assigns the numbers of H.264 to planned pictures: `frame_num`, picture order counts of type 0, `idr_pic_id`,
+/// reference lists and marking.
 ///
-/// It takes the pictures of one ``GOPPlanner`` in the order in which that returned them, all of them.
+/// It must receive all pictures of one ``GOPPlanner``, in the order in which the planner returned them.
 public struct H264PictureNumbering: Sendable {
-    /// log2 of MaxFrameNum, for the sequence parameter set.
+    /// The base-2 logarithm of MaxFrameNum, for the sequence parameter set.
     public let log2MaxFrameNum: Int
-    /// log2 of MaxPicOrderCntLsb, for the sequence parameter set.
+    /// The base-2 logarithm of MaxPicOrderCntLsb, for the sequence parameter set.
     public let log2MaxPictureOrderCountLsb: Int
     /// `max_num_ref_frames`, for the sequence parameter set.
     public let maxNumRefFrames: Int
 
     private let longTermReferences: Int
-    /// In coding order.
+    /// The references, in coding order.
     private var references: [H264ReferencePicture] = []
     private var previousReferenceFrameNum = 0
     private var lastIDRPicId = 1
     /// The number of the last recovery point since the last IDR picture.
     private var recoveryPoint: Int64?
-    /// LongTermFrameIdx of the plan's long-term indices, since the last IDR picture. They differ because an IDR picture
-    /// that becomes a long-term reference always has the index 0 (H.264 8.2.5.1).
+    /// The LongTermFrameIdx of each long-term index of the plan, since the last IDR picture. They differ because an IDR
+    /// picture that becomes a long-term reference always has the index 0 (H.264 8.2.5.1).
     private var longTermFrameIndices: [Int: Int] = [:]
-    /// Whether receivers were reported to lack a long-term reference, since the last IDR picture. They have other
-    /// short-term references than the plan then, one more, and may not know the limit of long-term indices.
+    /// Whether receivers were reported to lack a long-term reference, since the last IDR picture. They then have other
+    /// short-term references than the plan, one more of them, and may not know the limit of long-term indices.
     private var lacksLongTerm = false
     /// MaxLongTermFrameIdx + 1; 0 for "no long-term frame indices".
     private var longTermFrameIndexLimit = 0
 
-    /// Makes a numbering for the pictures of a planner with this structure.
+    /// Makes a numbering for the pictures of a planner with the given structure.
     ///
     /// - Parameters:
-    ///   - structure: what the planner keeps to.
-    ///   - log2MaxFrameNum: 4...16; `nil` for the least that tells the references apart.
-    ///   - log2MaxPictureOrderCountLsb: 4...16; `nil` for the least that tells the order counts apart.
-    /// - Throws: `invalidArgument` if the structure's values do not fit together, or a width is too small for it or out of
-    ///   range.
+    ///   - structure: The structure of the planner.
+    ///   - log2MaxFrameNum: 4...16; `nil` for the minimum that distinguishes the references.
+    ///   - log2MaxPictureOrderCountLsb: 4...16; `nil` for the minimum that distinguishes the picture order counts.
+    /// - Throws: `invalidArgument` if the structure's values are inconsistent, or a bit width is too small for it or
+    ///   out of range.
     public init(
         _ structure: GOPStructure,
         log2MaxFrameNum: Int? = nil,
         log2MaxPictureOrderCountLsb: Int? = nil
     ) throws(MediaError) {
         try structure.validate()
-        // The current picture and all short-term references have to differ in frame_num. What is older than the limit
-        // goes when its group, in which every B-frame may be a reference, is through.
+        // The current picture and all short-term references must have different values of frame_num. A reference beyond
+        // the age limit is dropped at the end of its group, in which every B-frame may be a reference.
         let span = structure.referenceAgeLimit + structure.consecutiveBFrames + 2
         let leastFrameNum = max(Self.bits(for: span), 4)
-        // H.264 8.2.1.1: half of MaxPicOrderCntLsb has to exceed every difference.
+        // H.264 8.2.1.1: every difference must be less than half of MaxPicOrderCntLsb.
         let leastOrderCount = max(Self.bits(for: 2 * 2 * structure.maximumDisplayDistance + 1), 4)
         self.log2MaxFrameNum = log2MaxFrameNum ?? leastFrameNum
         self.log2MaxPictureOrderCountLsb = log2MaxPictureOrderCountLsb ?? leastOrderCount
@@ -63,10 +63,10 @@ public struct H264PictureNumbering: Sendable {
         longTermReferences = structure.longTermReferences
     }
 
-    /// The least number of bits that has room for `count` values.
+    /// Returns the minimum number of bits for `count` different values.
     private static func bits(for count: Int) -> Int { Int.bitWidth - (count - 1).leadingZeroBitCount }
 
-    /// Numbers the next picture in coding order.
+    /// Assigns the numbers of the next picture in coding order.
     public mutating func number(_ picture: PlannedPicture) -> H264PictureNumbers {
         let isIDR = picture.kind == .idr
         if isIDR {
@@ -114,7 +114,7 @@ public struct H264PictureNumbering: Sendable {
 
     private func find(_ number: Int64) -> H264ReferencePicture? { references.first { $0.number == number } }
 
-    /// How much others depend on a picture; only 0 has a meaning in the standard.
+    /// The importance of a picture for others; the standard defines only the meaning of 0.
     private static func nalRefIdc(_ picture: PlannedPicture) -> Int {
         switch picture.kind {
         case _ where !picture.isReference: 0
@@ -140,9 +140,9 @@ public struct H264PictureNumbering: Sendable {
         return .adaptive(shortTerm.map { forget($0, frameNum) } + longTermOperations(picture, endsLongTerm, dropped))
     }
 
-    /// The operations on long-term references.
+    /// Returns the marking operations on long-term references.
     ///
-    /// At a recovery point they name no picture, because a decoder that begins there has none.
+    /// At a recovery point they refer to no picture, because a decoder that starts there has none.
     private mutating func longTermOperations(
         _ picture: PlannedPicture,
         _ endsLongTerm: Bool,
@@ -171,7 +171,7 @@ public struct H264PictureNumbering: Sendable {
     // H.264 8.2.5.3
     private func slidingWindowVictims() -> [H264ReferencePicture] {
         guard references.count >= maxNumRefFrames else { return [] }
-        // Frame numbers rise in coding order.
+        // Frame numbers increase in coding order.
         return references.first { $0.longTermFrameIndex == nil }.map { [$0] } ?? []
     }
 

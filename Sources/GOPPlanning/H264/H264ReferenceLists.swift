@@ -2,26 +2,26 @@
 
 internal import BitstreamSyntax
 
-/// The initial reference lists of one frame, and what it takes to make others of them.
+/// The initial reference lists of one frame, and the modifications that produce other lists.
 struct H264ReferenceLists {
-    /// In coding order.
+    /// The references, in coding order.
     let references: [H264ReferencePicture]
-    /// The number of the recovery point before the current picture: a decoder that began there has no references that are
-    /// shown before it.
+    /// The number of the recovery point before the current picture: a decoder that started there has no references that
+    /// are shown before it.
     let recoveryPoint: Int64?
-    /// `frame_num` of the current picture, which is CurrPicNum.
+    /// The `frame_num` of the current picture, which is CurrPicNum.
     let frameNum: Int
-    /// PicOrderCnt of the current picture.
+    /// The PicOrderCnt of the current picture.
     let pictureOrderCount: Int
     /// MaxFrameNum, which is MaxPicNum.
     let maxFrameNum: Int
-    /// Whether every entry is named, for receivers whose initial lists are others.
+    /// Whether every entry is listed explicitly, for receivers with other initial lists.
     let isExplicit: Bool
 
-    /// The least number of commands that puts the wanted pictures at the beginning of a list, whether decoding began at
-    /// the IDR picture or at the recovery point, or one for each: `nil` if they are there.
+    /// Returns the fewest commands that place the wanted pictures at the start of a list, whether decoding started at
+    /// the IDR picture or at the recovery point, or one command for each entry; `nil` if no command is needed.
     ///
-    /// - Parameter wanted: all of the active entries, each among the references and not before the recovery point.
+    /// - Parameter wanted: All active entries, each of them a reference and not before the recovery point.
     func modification(
         ofList list: Int,
         isB: Bool,
@@ -37,14 +37,14 @@ struct H264ReferenceLists {
     }
 
     private func commandCount(from initial: [H264ReferencePicture], to wanted: [H264ReferencePicture]) -> Int {
-        // A command puts a picture at its place and moves the others back in their order (8.2.4.3.1).
+        // A command inserts a picture at its position and shifts the others back in their order (8.2.4.3.1).
         wanted.indices.first { count in
             let moved = wanted[..<count]
             return wanted.elementsEqual((moved + initial.filter { !moved.contains($0) }).prefix(wanted.count))
         } ?? wanted.count
     }
 
-    /// The initial lists, before they are cut to the number of active entries; the second is empty for P.
+    /// Returns the initial lists before truncation to the number of active entries; the second is empty for P slices.
     private func initial(_ references: [H264ReferencePicture], isB: Bool) -> [[H264ReferencePicture]] {
         let shortTerm = references.filter { $0.longTermFrameIndex == nil }
         let longTerm = references.filter { $0.longTermFrameIndex != nil }

@@ -3,22 +3,25 @@
 internal import BitstreamSyntax
 public import MediaTypes
 
-/// Numbers planned pictures as HEVC does: types of NAL units, order counts, reference picture sets and lists.
+/// Assigns the numbers of HEVC to planned pictures: NAL unit types, picture order counts, reference picture sets and
+/// lists.
 ///
-/// It takes the pictures of one ``GOPPlanner`` in the order in which that returned them, all of them.
+/// It must receive all pictures of one ``GOPPlanner``, in the order in which the planner returned them.
 ///
-/// - A recovery point is a CRA picture; what is shown before it and coded after it is a skipped leading picture (RASL),
-///   since B-frames have references on both sides. Nothing is shown before an IDR picture and coded after it.
-/// - Pictures above temporal layer 0, which are never references, are TSA pictures: layers can be entered at each.
-/// - Reference picture sets are coded in slice headers as they are. A set of a parameter set would have to be chosen by
-///   its index, which takes about the bits that one with few pictures has itself; and after losses and at the ends of
-///   groups there are others than those that a parameter set could foresee.
+/// - A recovery point is a CRA picture. Pictures that are shown before it and coded after it are skipped leading
+///   pictures (RASL), because B-frames have references on both sides. No picture is shown before an IDR picture and
+///   coded after it.
+/// - Pictures above temporal layer 0, which are never references, are TSA pictures: a decoder can switch up at each of
+///   them.
+/// - Reference picture sets are coded explicitly in slice headers. A set of a parameter set would be selected by an
+///   index that takes about as many bits as an explicit set with few pictures; and after losses and at the ends of
+///   groups, sets occur that a parameter set could not foresee.
 public struct HEVCPictureNumbering: Sendable {
-    /// log2 of MaxPicOrderCntLsb, for the sequence parameter set.
+    /// The base-2 logarithm of MaxPicOrderCntLsb, for the sequence parameter set.
     public let log2MaxPictureOrderCountLsb: Int
-    /// `sps_max_dec_pic_buffering_minus1`: how many pictures are kept beside the current one.
+    /// `sps_max_dec_pic_buffering_minus1`: the maximum number of pictures that are kept besides the current one.
     public let maxKeptPictures: Int
-    /// How many entries list 1 of P pictures has at most, which have B slices then; 0 for P slices.
+    /// The maximum number of entries in list 1 of P pictures, whose slices are then B slices; 0 for P slices.
     public let generalizedList1Limit: Int
     /// Whether lists may differ from their initial order (`lists_modification_present_flag`).
     public let modifiesLists: Bool
@@ -30,28 +33,28 @@ public struct HEVCPictureNumbering: Sendable {
         var isMarked: Bool
     }
 
-    /// What is in the decoded picture buffer, in coding order.
+    /// The contents of the decoded picture buffer, in coding order.
     private var kept: [Kept] = []
     /// The number of the last recovery point since the last IDR picture.
     private var recoveryPoint: Int64?
 
-    /// Makes a numbering for the pictures of a planner with this structure.
+    /// Makes a numbering for the pictures of a planner with the given structure.
     ///
     /// - Parameters:
-    ///   - structure: what the planner keeps to.
-    ///   - generalizedList1Limit: for drivers without P slices, how many entries list 1 of P pictures has at most: the
-    ///     first of list 0 once more, in B slices. 0 for P slices.
-    ///   - log2MaxPictureOrderCountLsb: 4...16; `nil` for the least that tells the order counts apart.
-    /// - Throws: `invalidArgument` if the structure's values do not fit together, or the width is too small for it or out
-    ///   of range.
+    ///   - structure: The structure of the planner.
+    ///   - generalizedList1Limit: For drivers without P slices, the maximum number of entries in list 1 of P pictures:
+    ///     it repeats the first entries of list 0, in B slices. 0 for P slices.
+    ///   - log2MaxPictureOrderCountLsb: 4...16; `nil` for the minimum that distinguishes the picture order counts.
+    /// - Throws: `invalidArgument` if the structure's values are inconsistent, or the bit width is too small for it or
+    ///   out of range.
     public init(
         _ structure: GOPStructure,
         generalizedList1Limit: Int = 0,
         log2MaxPictureOrderCountLsb: Int? = nil
     ) throws(MediaError) {
         try structure.validate()
-        // HEVC 8.3.1: half of MaxPicOrderCntLsb has to exceed every difference. Pictures that nothing refers to do not
-        // count as the one before, so that two groups may lie between.
+        // HEVC 8.3.1: every difference must be less than half of MaxPicOrderCntLsb. Non-reference pictures do not count
+        // as the previous picture, so that two groups may lie between.
         let least = max(Self.bits(for: 2 * structure.maximumDisplayDistance + 1), 4)
         self.log2MaxPictureOrderCountLsb = log2MaxPictureOrderCountLsb ?? least
         try GOPStructure.check("log2 of MaxPicOrderCntLsb", self.log2MaxPictureOrderCountLsb, in: least...16)
@@ -60,10 +63,10 @@ public struct HEVCPictureNumbering: Sendable {
         modifiesLists = structure.longTermReferences > 0
     }
 
-    /// The least number of bits that has room for `count` values.
+    /// Returns the minimum number of bits for `count` different values.
     private static func bits(for count: Int) -> Int { Int.bitWidth - (count - 1).leadingZeroBitCount }
 
-    /// Numbers the next picture in coding order.
+    /// Assigns the numbers of the next picture in coding order.
     public mutating func number(_ picture: PlannedPicture) -> HEVCPictureNumbers {
         if picture.kind == .idr {
             kept = []
@@ -122,13 +125,14 @@ public struct HEVCPictureNumbering: Sendable {
 
     // MARK: - Reference picture sets
 
-    /// What is kept while the picture is coded: what it refers to, and of the rest what is kept after it as well. What a
-    /// picture drops is dropped before it is coded, unless it refers to that itself; what receivers lack is dropped with
-    /// the first picture after the report, because a decoder looks for every picture of a set.
+    /// Returns the pictures that are kept while the picture is coded: its references, and those of the other pictures
+    /// that are kept after it as well. References that a picture drops are dropped before it is coded, unless it refers
+    /// to them; those that receivers lack are dropped with the first picture after the report, because a decoder
+    /// searches for every picture of a set.
     ///
-    /// A picture that is marked becomes a long-term reference with the first picture that is shown after it: until then
-    /// it is a short-term one, since long-term references are named by what lies before the current picture.
-    // HEVC 8.3.2: the set of a trailing picture has nothing from before its random access point.
+    /// A marked picture becomes a long-term reference with the first picture that is shown after it. Until then it is a
+    /// short-term one, because long-term references are identified as pictures before the current one.
+    // HEVC 8.3.2: the set of a trailing picture contains no picture from before its random access point.
     private mutating func referenceSet(of picture: PlannedPicture, _ orderCount: Int) -> [HEVCReferencePicture] {
         let used = Set((picture.list0 + picture.list1).map(\.number))
         let dropped = Set(picture.dropped.map(\.number)).union(picture.abandoned)
@@ -171,8 +175,9 @@ public struct HEVCPictureNumbering: Sendable {
         )
     }
 
-    /// The latest first, since the upper bits of the order counts are coded as differences that cannot be negative. They
-    /// are always coded: the lower ones may be those of any picture that a decoder still remembers.
+    /// Returns the long-term pictures, the latest first, because the upper bits of the picture order counts are coded
+    /// as non-negative differences. They are always coded: the lower bits may equal those of any picture that a decoder
+    /// still stores.
     // HEVC 7.4.7.1
     private func longTermPictures(
         _ references: [HEVCReferencePicture],
@@ -213,7 +218,7 @@ private struct InitialLists {
         list1 = after + before + longTerm
     }
 
-    /// The places in the initial list of the pictures that are wanted; nil if the list begins with them.
+    /// Returns the positions of the wanted pictures in the initial list; nil if the list begins with them.
     func entries(ofList list: Int, for wanted: [HEVCReferencePicture]) -> [UInt32]? {
         let initial = list == 0 ? list0 : list1
         if initial.starts(with: wanted) { return nil }

@@ -23,7 +23,7 @@ extension GOPPlanner {
         needed: PictureReference?
     ) -> PlannedPicture {
         let isMarked = picture.input.longTermIndex != nil
-        // What decoding can begin with and what is kept for long belongs to the base layer.
+        // Random access points and long-term references belong to the base layer.
         if isMarked || kind == .recoveryPoint { layerPlace = 0 }
         let layer = structure.consecutiveBFrames == 0 ? structure.layer(ofPFrame: layerPlace) : 0
         layerPlace += 1
@@ -53,7 +53,7 @@ extension GOPPlanner {
         return emit(picture, .b, plan, dropped: dropped)
     }
 
-    /// What a planned picture has beside its kind.
+    /// The properties of a planned picture besides its kind.
     struct DraftPicture {
         var list0: [PictureReference] = []
         var list1: [PictureReference] = []
@@ -63,7 +63,7 @@ extension GOPPlanner {
 
     /// Completes a picture.
     ///
-    /// - Parameter dropped: what was dropped for it; `nil` if it is no reference.
+    /// - Parameter dropped: The references that were dropped for it; `nil` for a non-reference picture.
     mutating func emit(
         _ picture: Picture,
         _ kind: PlannedPicture.Kind,
@@ -99,7 +99,7 @@ extension GOPPlanner {
         return structure.list0Limit
     }
 
-    /// What the picture of this number may refer to.
+    /// Returns the references available to the picture with the given number.
     func candidates(for number: Int64) -> [PictureReference] {
         let barrier = recoveryPoint.flatMap { number > $0 ? $0 : nil }
         return store.references.filter { reference in
@@ -107,20 +107,20 @@ extension GOPPlanner {
         }
     }
 
-    /// What is shown before the picture of this number, the nearest first.
+    /// Returns the references that are shown before the picture with the given number, the nearest first.
     func past(of number: Int64) -> [PictureReference] {
         candidates(for: number).filter { $0.number < number }.sorted { $0.number > $1.number }
     }
 
-    /// What is shown after the picture of this number, the nearest first.
+    /// Returns the references that are shown after the picture with the given number, the nearest first.
     private func future(of number: Int64) -> [PictureReference] {
         candidates(for: number).filter { $0.number > number }.sorted { $0.number < $1.number }
     }
 
     // MARK: - Intra refresh
 
-    /// The part of the wave that the next picture holds. A picture that does not refer to the one before it begins a new
-    /// wave: what it refers to may be older than the wave.
+    /// Returns the part of the wave that the next picture contains. A picture that does not refer to the previous one
+    /// starts a new wave, because its reference may be older than the wave.
     private mutating func nextRefreshPosition(_ list0: [PictureReference]) -> Int? {
         guard case .intraRefresh(let period) = structure.randomAccess else { return nil }
         if list0.first?.number != lastReference { refreshPosition = 0 }

@@ -2,51 +2,52 @@
 
 public import MediaTypes
 
-/// Decides in which order pictures are coded, of which kind they are, what they refer to and what is kept for others.
+/// Determines the coding order of pictures, their kinds, their references, and the references that are kept.
 ///
-/// A pure value that knows no codec. Every plan keeps these promises:
-/// - A forced key frame is an IDR picture. What is shown before an IDR picture is coded before it, and nothing refers
-///   across it.
-/// - At a recovery point decoding can begin: nothing that is shown after it refers to what was coded before it.
+/// It is a value type that is independent of the codec. Every plan has these properties:
+/// - A forced key frame is an IDR picture. Pictures that are shown before an IDR picture are coded before it, and no
+///   picture refers across it.
+/// - Decoding can start at a recovery point: no picture that is shown after it refers to a picture that was coded
+///   before it.
 /// - Every B-frame has references on both sides. Groups are shortened at key frames, at marked pictures and at the end;
-///   the last picture of a group is a P-frame then.
-/// - Pictures are planned as soon as what is known allows it.
+///   the last picture of a shortened group is a P-frame.
+/// - Pictures are planned as soon as the known pictures determine their plan.
 /// - At most ``GOPStructure/reorderDepth`` pictures are coded before a picture and shown after it, and at most
 ///   ``GOPStructure/referenceCount`` are kept.
 /// - Pictures above temporal layer 0 are never references.
-/// - Long-term references are kept until their index is given to another picture, or until an IDR picture or a recovery
-///   point, across which nothing could refer to them.
-/// - After a report of loss nothing refers to a picture that the receiver lacks, or that depends on one. If no reference
-///   is left, the next picture is an IDR picture.
+/// - Long-term references are kept until their index is assigned to another picture, or until an IDR picture or a
+///   recovery point, across which no picture may refer to them.
+/// - After a loss report, no picture refers to a picture that the receiver lacks, or that depends on one. If no
+///   reference remains, the next picture is an IDR picture.
 public struct GOPPlanner: Sendable {
-    /// What the plan keeps to.
+    /// The structure of the plan.
     public let structure: GOPStructure
 
-    /// A picture that was added, and how many were added before it.
+    /// A picture that was added, with the number of pictures added before it.
     struct Picture {
         var input: InputPicture
         var position: Int64
         var number: Int64 { input.number }
     }
 
-    /// After so many pictures without one there is an IDR picture, so that order counts, twice that, stay within 32
-    /// bits.
+    /// After this number of pictures without an IDR picture, one is inserted, so that picture order counts, which are
+    /// twice that, fit 32 bits.
     static let longestSequence: Int64 = 1 << 29
 
     var store: ReferenceStore
     var losses = LossTracker()
-    /// Numbers of the references that receivers were reported to lack.
+    /// The numbers of the references that receivers were reported to lack.
     var abandoned: Set<Int64> = []
-    /// The number of the last recovery point since the last IDR picture: what is shown after it refers to nothing that
-    /// is shown before it.
+    /// The number of the last recovery point since the last IDR picture: pictures that are shown after it do not refer
+    /// to pictures that are shown before it.
     var recoveryPoint: Int64?
-    /// Positions of the last IDR picture and the last key frame of either kind.
+    /// The positions of the last IDR picture and of the last key frame of either kind.
     var idrPosition: Int64 = 0
     var keyPosition: Int64 = 0
     /// The number of the last IDR picture.
     private(set) var idrNumber: Int64 = 0
     var nextCodingOrder: Int64 = 0
-    /// The place of the next P-frame in the pattern of temporal layers.
+    /// The position of the next P-frame in the pattern of temporal layers.
     var layerPlace = 0
     var refreshPosition = 0
     /// The reference that was planned last.
@@ -55,13 +56,13 @@ public struct GOPPlanner: Sendable {
     private var nextPosition: Int64 = 0
     private var lastNumber: Int64?
     private var isAtStart = true
-    /// Pictures that wait for the one that follows the B-frames.
+    /// The pictures that wait for the picture after the B-frames.
     private var pending: [Picture] = []
     private let longestSequence: Int64
 
     /// Makes a planner whose first picture will be an IDR picture.
     ///
-    /// - Throws: `invalidArgument` if the structure's values do not fit together: ``GOPStructure/validate()``.
+    /// - Throws: `invalidArgument` if the structure's values are inconsistent: ``GOPStructure/validate()``.
     public init(_ structure: GOPStructure) throws(MediaError) {
         try self.init(structure, longestSequence: Self.longestSequence)
     }
@@ -73,10 +74,11 @@ public struct GOPPlanner: Sendable {
         store = ReferenceStore(capacity: structure.referenceCount, ageLimit: structure.referenceAgeLimit)
     }
 
-    /// Adds the picture that is shown next.
+    /// Adds the next picture in presentation order.
     ///
-    /// - Returns: the pictures that can be coded now, in coding order.
-    /// - Throws: `invalidArgument` if the number does not rise or the long-term index is too high; nothing has changed.
+    /// - Returns: The pictures that can be coded now, in coding order.
+    /// - Throws: `invalidArgument` if the number does not increase or the long-term index is too high; the state does
+    ///   not change.
     public mutating func add(_ input: InputPicture) throws(MediaError) -> [PlannedPicture] {
         try check(input)
         let picture = Picture(input: input, position: nextPosition)
@@ -100,39 +102,40 @@ public struct GOPPlanner: Sendable {
         return planned
     }
 
-    /// Plans the pictures that wait as a group that is complete: what changes now concerns none of them. The sequence goes
-    /// on with the next picture.
+    /// Plans the waiting pictures as a complete group, so that a following change affects none of them. The sequence
+    /// continues with the next picture.
     ///
-    /// - Returns: the pictures that waited, in coding order.
+    /// - Returns: The pictures that waited, in coding order.
     public mutating func endGroup() -> [PlannedPicture] { planPending() }
 
-    /// Plans what is left. A picture that is added afterwards is an IDR picture.
+    /// Plans the remaining pictures. A picture that is added afterwards is an IDR picture.
     ///
-    /// - Returns: the remaining pictures, in coding order.
+    /// - Returns: The remaining pictures, in coding order.
     public mutating func finish() -> [PlannedPicture] {
         let planned = planPending()
         isAtStart = true
         return planned
     }
 
-    /// Takes note that a receiver lacks pictures: no picture that is planned from now on refers to them or to what
-    /// depends on them. It concerns pictures that were planned and not acknowledged; they are ``PlannedPicture/abandoned``
-    /// for good, for a codec may drop them at once. Else they stay in the decoded picture buffer until there is no room for
-    /// them, because a receiver cannot carry out commands on pictures that it lacks.
+    /// Registers that a receiver lacks pictures: no picture that is planned from now on refers to them or to pictures
+    /// that depend on them. This affects pictures that were planned and not acknowledged; they remain
+    /// ``PlannedPicture/abandoned`` permanently, because a codec may drop them at once. Otherwise they stay in the
+    /// decoded picture buffer until their space is needed, because a receiver cannot execute commands on pictures that
+    /// it lacks.
     public mutating func invalidate(_ numbers: ClosedRange<Int64>) {
-        // Nothing depends on what was coded before the last IDR picture, which has the lowest number since then.
+        // No picture depends on pictures before the last IDR picture, which has the lowest number since then.
         guard numbers.upperBound >= idrNumber else { return }
         losses.lose(max(numbers.lowerBound, idrNumber)...numbers.upperBound)
         abandoned.formUnion(store.references.map(\.number).filter { !losses.isUsable($0) })
     }
 
-    /// Takes note that a receiver lacks this picture and all later ones that were planned and not acknowledged.
+    /// Registers that a receiver lacks this picture and all later ones that were planned and not acknowledged.
     public mutating func invalidate(from number: Int64) { invalidate(number...Int64.max) }
 
-    /// Takes note that a receiver has decoded a picture, and so all that it depends on.
+    /// Registers that a receiver has decoded a picture, and thus all pictures on which it depends.
     public mutating func acknowledge(_ number: Int64) { losses.acknowledge(number) }
 
-    // MARK: - What a picture has to be
+    // MARK: - Requirements of a picture
 
     private func check(_ input: InputPicture) throws(MediaError) {
         if let lastNumber, input.number <= lastNumber {
@@ -171,7 +174,7 @@ public struct GOPPlanner: Sendable {
         }
     }
 
-    /// Whether the next picture will be an IDR picture, so that there is nothing to wait for.
+    /// Returns whether the next picture will be an IDR picture, so that waiting for it is pointless.
     private func isLastBeforeKeyFrame(_ picture: Picture) -> Bool {
         guard case .closed(let interval?) = structure.randomAccess else { return false }
         return picture.position - keyPosition >= Int64(interval) - 1
@@ -179,7 +182,7 @@ public struct GOPPlanner: Sendable {
 
     // MARK: - Groups
 
-    /// Plans the pictures that wait as one group; the last one of them becomes of this kind.
+    /// Plans the waiting pictures as one group whose last picture has the given kind.
     private mutating func planPending(lastIs kind: PlannedPicture.Kind = .p) -> [PlannedPicture] {
         var planned = planIDRIfNothingIsLeft()
         guard let last = pending.popLast() else { return planned }
@@ -189,9 +192,9 @@ public struct GOPPlanner: Sendable {
         return planned
     }
 
-    /// Whether the earliest B-frame that waits would refer to a reference that is given up for this picture: a long-term
-    /// one, or the short-term one that goes with a long-term one that receivers lack. The B-frames have to be coded before
-    /// it then.
+    /// Returns whether the earliest waiting B-frame would refer to a reference that is dropped for this picture: a
+    /// long-term one, or the short-term one that is dropped with a long-term one that receivers lack. The B-frames then
+    /// have to be coded before this picture.
     private func isFoundationEnded(by last: Picture, _ kind: PlannedPicture.Kind) -> Bool {
         let endsAbandoned = store.references.contains { reference in
             guard let index = reference.longTermIndex, abandoned.contains(reference.number) else { return false }
@@ -202,7 +205,7 @@ public struct GOPPlanner: Sendable {
         return kind == .recoveryPoint || index == last.input.longTermIndex
     }
 
-    /// Makes the first picture that waits an IDR picture if it has nothing to refer to.
+    /// Makes the first waiting picture an IDR picture if no reference is available.
     private mutating func planIDRIfNothingIsLeft() -> [PlannedPicture] {
         guard let first = pending.first, candidates(for: first.number).isEmpty else { return [] }
         return [planIDR(pending.removeFirst())]

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Which reference pictures a receiver can be expected to have, from what it reports.
+/// Tracks which reference pictures a receiver is expected to have, based on its reports.
 ///
-/// It holds what was coded since the last IDR picture: the last ``capacity`` pictures and those that are still in use. A
-/// report on something older is taken to concern all of them.
+/// It stores the pictures coded since the last IDR picture: the last ``capacity`` pictures and those that are still in
+/// use. A report about an older picture is treated as a report about all stored pictures.
 struct LossTracker {
-    /// How many pictures are remembered before old ones are forgotten.
+    /// The number of pictures that are stored before old ones are discarded.
     static let capacity = 1024
 
     private struct Entry {
         let number: Int64
         let references: [Int64]
-        /// Reported as lost.
+        /// Whether it was reported as lost.
         var isLost = false
-        /// Reported as decoded, or a picture was that depends on it.
+        /// Whether it, or a picture that depends on it, was reported as decoded.
         var isAcknowledged = false
     }
 
-    /// In coding order.
+    /// The pictures, in coding order.
     private var entries: [Entry] = []
-    /// The highest number that was forgotten.
+    /// The highest number of a discarded picture.
     private var forgotten: Int64?
-    /// Numbers of damaged pictures.
+    /// The numbers of damaged pictures.
     private var damaged: Set<Int64> = []
 
-    /// Whether pictures may refer to this one.
+    /// Returns whether pictures may refer to this one.
     func isUsable(_ number: Int64) -> Bool { !damaged.contains(number) }
 
-    /// Forgets everything: an IDR picture depends on nothing.
+    /// Discards all pictures: an IDR picture depends on none.
     mutating func restart() { self = LossTracker() }
 
-    /// Takes note of a picture.
+    /// Registers a picture.
     ///
     /// - Parameters:
-    ///   - number: its number.
-    ///   - references: what it refers to.
-    ///   - inUse: the references that remain in the decoded picture buffer.
+    ///   - number: The number of the picture.
+    ///   - references: The references of the picture.
+    ///   - inUse: The references that remain in the decoded picture buffer.
     mutating func record(_ number: Int64, references: [PictureReference], inUse: [PictureReference]) {
         entries.append(Entry(number: number, references: references.map(\.number)))
         guard entries.count >= 2 * Self.capacity else { return }
-        // What is forgotten must not make what depends on it look whole.
+        // A picture that depends on a discarded damaged one must not appear intact.
         for index in entries.indices where damaged.contains(entries[index].number) { entries[index].isLost = true }
         let recent = entries.count - Self.capacity
         let used = Set(inUse.map(\.number))
@@ -49,7 +49,7 @@ struct LossTracker {
         update()
     }
 
-    /// The pictures of these numbers were lost, as far as they have been coded.
+    /// Registers that the pictures with the given numbers were lost, as far as they have been coded.
     mutating func lose(_ numbers: ClosedRange<Int64>) {
         let concernsForgotten = forgotten.map { numbers.lowerBound <= $0 } ?? false
         for index in entries.indices where concernsForgotten || numbers.contains(entries[index].number) {
@@ -58,7 +58,8 @@ struct LossTracker {
         update()
     }
 
-    /// The picture of this number was decoded, so what it depends on was too. Later reports of loss do not change that.
+    /// Registers that the picture with the given number, and thus every picture on which it depends, was decoded. Later
+    /// loss reports do not change this.
     mutating func acknowledge(_ number: Int64) {
         var known: Set<Int64> = [number]
         for index in entries.indices.reversed() where known.contains(entries[index].number) {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The references in the decoded picture buffer, as far as the plan has come.
+/// The references in the decoded picture buffer at the present state of the plan.
 struct ReferenceStore {
-    /// How many there may be.
+    /// The maximum number of references.
     let capacity: Int
-    /// How many later references a short-term one may outlive.
+    /// The maximum number of later references that a short-term one may outlive.
     let ageLimit: Int
 
     private struct Entry {
         var reference: PictureReference
-        /// How many references were kept before it.
+        /// The number of references kept before it.
         var place: Int
         var isShortTerm: Bool { reference.longTermIndex == nil }
         var number: Int64 { reference.number }
     }
 
-    /// In coding order.
+    /// The references, in coding order.
     private var entries: [Entry] = []
     private var nextPlace = 0
 
@@ -27,19 +27,19 @@ struct ReferenceStore {
     /// The references, in coding order.
     var references: [PictureReference] { entries.map(\.reference) }
 
-    /// Keeps a picture, and drops what there is no room for.
+    /// Adds a picture, and drops references for which there is no space.
     ///
-    /// What goes is the short-term reference that was coded first, as H.264's sliding window has it, so that no command
-    /// is needed; if that one is still needed, the one that is shown first of those that are not.
+    /// The short-term reference that was coded first is dropped, as by H.264's sliding window, so that no command is
+    /// needed. If it is still needed, the unneeded one that is shown first is dropped.
     ///
     /// - Parameters:
-    ///   - new: the picture; a long-term reference takes the place of the one with its index.
-    ///   - endsLongTerm: whether all older long-term references go.
-    ///   - abandoned: numbers of references that receivers lack. For each long-term one that goes, a short-term one goes
-    ///     as well: a receiver has had room for one more of these all the time, and keeps it where commands take the place
-    ///     of the sliding window.
-    ///   - isNeeded: tells the references that pictures of the group still need.
-    /// - Returns: what was dropped, in coding order.
+    ///   - new: The picture; a long-term reference replaces the one with its index.
+    ///   - endsLongTerm: Whether all older long-term references are dropped.
+    ///   - abandoned: The numbers of references that receivers lack. For each long-term one that is dropped, a
+    ///     short-term one is dropped as well: a receiver has always had space for one more short-term reference, and
+    ///     keeps it if commands replace the sliding window.
+    ///   - isNeeded: Returns whether pictures of the group still need a reference.
+    /// - Returns: The dropped references, in coding order.
     mutating func keep(
         _ new: PictureReference,
         endsLongTerm: Bool = false,
@@ -63,9 +63,9 @@ struct ReferenceStore {
         return dropped
     }
 
-    /// Keeps an IDR picture and drops everything else.
+    /// Adds an IDR picture and drops all other references.
     ///
-    /// - Returns: what was dropped, in coding order.
+    /// - Returns: The dropped references, in coding order.
     mutating func restart(with new: PictureReference) -> [PictureReference] {
         let dropped = references
         entries = []

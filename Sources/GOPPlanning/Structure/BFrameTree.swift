@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The order in which B-frames between two other pictures are coded.
+/// The coding order of B-frames between two other pictures.
 ///
-/// With a pyramid the picture in the middle comes first and is a reference for both halves, then the earlier half, then
-/// the later one. So when a picture that is no reference is coded, everything shown before it has been.
+/// With a pyramid, the middle picture is coded first and is a reference for both halves, followed by the earlier half
+/// and the later half. So when a non-reference picture is coded, all pictures shown before it have been coded.
 enum BFrameTree {
     /// One B-frame of a group.
     struct Node: Hashable {
-        /// Its place in presentation order, counted from 1.
+        /// Its position in presentation order, counted from 1.
         var position: Int
         /// Whether others refer to it.
         var isReference: Bool
@@ -15,11 +15,11 @@ enum BFrameTree {
         var hasEarlierChildren: Bool
     }
 
-    /// The B-frames of a group in coding order.
+    /// Returns the B-frames of a group in coding order.
     ///
     /// - Parameters:
-    ///   - count: how many there are.
-    ///   - depth: how many levels are references.
+    ///   - count: The number of B-frames.
+    ///   - depth: The number of levels that are references.
     static func order(count: Int, depth: Int) -> [Node] {
         var nodes: [Node] = []
         place(1..<(count + 1), depth: depth, into: &nodes)
@@ -31,15 +31,15 @@ enum BFrameTree {
             nodes += positions.map { Node(position: $0, isReference: false, hasEarlierChildren: false) }
             return
         }
-        // The earlier half is the smaller one: it is what the depth of reordering depends on.
+        // The earlier half is the smaller one, because it determines the reorder depth.
         let middle = positions.lowerBound + (positions.count - 1) / 2
         nodes.append(Node(position: middle, isReference: true, hasEarlierChildren: middle > positions.lowerBound))
         place(positions.lowerBound..<middle, depth: depth - 1, into: &nodes)
         place((middle + 1)..<positions.upperBound, depth: depth - 1, into: &nodes)
     }
 
-    /// How many pictures of a group, with the one that follows the B-frames and is coded first, are coded before a
-    /// picture and shown after it, at most.
+    /// Returns the maximum number of pictures of a group, including the one that follows the B-frames and is coded
+    /// first, that are coded before a picture and shown after it.
     static func reorderDepth(count: Int, depth: Int) -> Int {
         let positions = [count + 1] + order(count: count, depth: depth).map(\.position)
         return positions.indices.map { index in

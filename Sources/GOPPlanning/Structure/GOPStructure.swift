@@ -2,61 +2,63 @@
 
 public import MediaTypes
 
-/// How pictures are arranged and what they may refer to: what a ``GOPPlanner`` keeps to.
+/// The arrangement of pictures and their possible references, which a ``GOPPlanner`` observes.
 ///
-/// It knows nothing of a codec. A structure may hold any values; the planner refuses those that do not fit together.
+/// It is independent of the codec. A structure may contain any values; the planner rejects inconsistent ones.
 public struct GOPStructure: Sendable, Hashable {
-    /// Where a decoder can begin.
+    /// The points at which a decoder can start.
     public enum RandomAccess: Sendable, Hashable {
-        /// Every key frame is an IDR picture: nothing refers across it, and everything shown before it is coded before
-        /// it. `interval` is the number of pictures from one key frame to the next, 1 for key frames only; `nil` for no
-        /// limit.
+        /// Every key frame is an IDR picture: no picture refers across it, and all pictures shown before it are coded
+        /// before it. `interval` is the number of pictures from one key frame to the next, 1 for key frames only; `nil`
+        /// for no limit.
         case closed(interval: Int?)
-        /// The first picture and forced key frames are IDR pictures; key frames that are due are intra pictures at which
-        /// decoding can begin (recovery points). B-frames that are shown before one and coded after it may refer to
-        /// what was coded before it; nothing that is shown after it does.
+        /// The first picture and forced key frames are IDR pictures; other key frames are intra pictures at which
+        /// decoding can start (recovery points). B-frames that are shown before one and coded after it may refer to
+        /// pictures that were coded before it; pictures that are shown after it may not.
         case open(interval: Int?)
-        /// After the first picture there are IDR pictures only where they are forced or no reference is left. Instead a
-        /// wave of intra blocks goes over the picture in `period` pictures, one wave after the other. Every picture
-        /// refers to one picture only, so that a wave leaves no old samples behind.
+        /// After the first picture, IDR pictures occur only if they are forced or no reference remains. Instead, a wave
+        /// of intra blocks sweeps across the picture during `period` pictures, one wave after the other. Every picture
+        /// refers to only one picture, so that no old samples remain after a wave.
         case intraRefresh(period: Int)
     }
 
-    /// Where a decoder can begin.
+    /// The points at which a decoder can start.
     public var randomAccess = RandomAccess.closed(interval: nil)
-    /// The highest number of B-frames in a row, 0...16; 0 for none.
+    /// The maximum number of B-frames in a row, 0...16; 0 for none.
     public var consecutiveBFrames = 0
-    /// How many levels of B-frames are references for others, 0...4; 0 for none. The levels are filled so that the tree
-    /// is balanced, whatever the number of B-frames; those below the last level stand in a row.
+    /// The number of levels of B-frames that are references for others, 0...4; 0 for none. The levels are filled so
+    /// that the tree is balanced, whatever the number of B-frames; the B-frames below the last level are coded in
+    /// presentation order.
     public var pyramidDepth = 0
-    /// The highest number of entries in list 0, of P- and of B-frames, 1...16.
+    /// The maximum number of entries in list 0, of P- and B-frames, 1...16.
     public var list0Limit = 1
-    /// The highest number of entries in list 1 of B-frames, 1...16.
+    /// The maximum number of entries in list 1 of B-frames, 1...16.
     public var list1Limit = 1
-    /// How many pictures the decoded picture buffer may hold, as the level or the driver allows, 1...16.
+    /// The size of the decoded picture buffer in pictures, as the level or the driver allows, 1...16.
     public var pictureLimit = 16
-    /// Temporal layers, 1...3. With B-frames the upper layers are B-frames, and each doubles the rate of those below it
-    /// if there are ``bFrames(fillingLayers:)`` of them; else they are P-frames in the pattern 0 1 or 0 2 1 2.
+    /// The number of temporal layers, 1...3. With B-frames, the upper layers consist of B-frames, and each doubles the
+    /// rate of those below it if there are ``bFrames(fillingLayers:)`` of them; otherwise they are P-frames in the
+    /// pattern 0 1 or 0 2 1 2.
     ///
-    /// Pictures above layer 0 are never references. In H.264 every reference picture raises `frame_num`, so whoever
-    /// drops a layer of references leaves gaps in it. Gaps are legal only if the sequence parameter set allows them;
-    /// no VA-API parameter says so, and decoders do not agree on what to do with them. Without references in
-    /// the upper layers there are no gaps, and the marking of references in the lower layers is the same whether upper
-    /// layers arrive or not. The price is that in the pattern 0 2 1 2 the last picture refers to one that is three
-    /// pictures away instead of one.
+    /// Pictures above layer 0 are never references. In H.264 every reference picture increments `frame_num`, so
+    /// dropping a layer of references leaves gaps in it. Gaps are legal only if the sequence parameter set allows them;
+    /// no VA-API parameter specifies this, and decoders handle gaps differently. Without references in the upper layers
+    /// there are no gaps, and the marking of references in the lower layers does not depend on whether upper layers
+    /// arrive. As a disadvantage, the last picture in the pattern 0 2 1 2 refers to one that is three pictures away
+    /// instead of one.
     public var temporalLayers = 1
-    /// How many long-term references can be marked, 0...15; their indices are below that. The decoded picture buffer
-    /// has room for them beside the others.
+    /// The number of long-term references that can be marked, 0...15; their indices are below it. The decoded picture
+    /// buffer has space for them besides the others.
     public var longTermReferences = 0
-    /// Whether every picture is planned as soon as it is added. There are no B-frames then.
+    /// Whether every picture is planned as soon as it is added. Such a structure has no B-frames.
     public var isLowLatency = false
 
-    /// Makes the simplest structure: one IDR picture, then P-frames that refer to the picture before them.
+    /// Makes the simplest structure: one IDR picture, then P-frames that refer to the previous picture.
     public init() {}
 
-    /// Whether the values fit together.
+    /// Checks whether the values are consistent.
     ///
-    /// - Throws: `invalidArgument` with the value given and the values allowed.
+    /// - Throws: `invalidArgument` with the given value and the allowed values.
     public func validate() throws(MediaError) {
         try Self.check("number of consecutive B-frames", consecutiveBFrames, in: 0...16)
         try Self.check("depth of the B-pyramid", pyramidDepth, in: 0...4)

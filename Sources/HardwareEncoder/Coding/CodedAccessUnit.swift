@@ -3,13 +3,13 @@
 internal import BitstreamSyntax
 internal import MediaTypes
 
-/// The NAL units of one picture as a driver left them, in its memory: valid as long as the coded buffer is mapped.
+/// The NAL units of one picture in the driver's memory, valid as long as the coded buffer is mapped.
 struct CodedAccessUnit {
     private struct Unit {
         var bytes: UnsafeRawBufferPointer
         var header: any NALUnitHeader
 
-        /// Whether it is SEI whose first message is a buffering period.
+        /// Whether it is an SEI unit that starts with a buffering period.
         var isBufferingPeriod: Bool {
             header.isPrefixSEI && bytes.count > header.byteCount
                 && bytes[header.byteCount] == SEIMessage.PayloadType.bufferingPeriod.rawValue
@@ -17,15 +17,14 @@ struct CodedAccessUnit {
     }
 
     private let units: [Unit]
-    /// Owns the memory of units that lie in several segments.
+    /// The owner of the memory of units that span several segments.
     private let streams: CodedStreams
 
     /// Finds the NAL units.
     ///
     /// - Parameters:
-    ///   - pieces: the coded segments, in order.
-    ///   - codec: what was coded.
-    /// - Throws: `malformedData` if there is no slice, or if something is there that begins with no start code.
+    ///   - pieces: The coded segments, in order.
+    ///   - codec: The codec.
     init(_ pieces: [CodedPiece], _ codec: VideoCodec) throws(MediaError) {
         streams = CodedStreams(pieces)
         do throws(BitstreamError) {
@@ -55,18 +54,18 @@ struct CodedAccessUnit {
     /// Whether the picture is an IDR picture.
     var isIDR: Bool { units.contains { $0.header.isIDR } }
 
-    /// The parameter sets, in order, copied.
+    /// Copies of the parameter sets, in order.
     var parameterSets: [[UInt8]] {
         withExtendedLifetime(streams) { units.filter { $0.header.isParameterSet }.map { Array($0.bytes) } }
     }
 
-    /// Copies the units, each behind its length as a 32-bit big-endian number, without parameter sets.
+    /// Returns copies of the units without parameter sets, each preceded by its length as a 32-bit big-endian number.
     ///
     /// - Parameters:
-    ///   - delimiter: whether the access unit begins with a delimiter; one of the driver's is left out if it does not.
-    ///   - inserted: units to put before all others, without start codes.
-    ///   - replacingBufferingPeriod: whether they stand for the driver's SEI unit with the buffering period, which is
-    ///     left out.
+    ///   - delimiter: Whether the access unit begins with a delimiter. If not, a delimiter of the driver is removed.
+    ///   - inserted: Units to insert before all others, without start codes.
+    ///   - replacingBufferingPeriod: Whether they replace the driver's SEI unit with the buffering period, which is
+    ///     then removed.
     func coded(
         delimiter: [UInt8]?,
         inserting inserted: [[UInt8]],

@@ -4,17 +4,17 @@ internal import BitstreamSyntax
 
 /// One segment of a coded picture (`VACodedBufferSegment`), in the driver's memory.
 struct CodedPiece {
-    /// The bytes. A driver may end a segment anywhere, also within a start code or a slice.
+    /// The bytes. A driver may end a segment anywhere, even within a start code or a slice.
     var bytes: UnsafeRawBufferPointer
-    /// Whether the segment is one whole NAL unit, with or without a start code (`VA_CODED_BUF_STATUS_SINGLE_NALU`).
+    /// Whether the segment is one complete NAL unit, with or without a start code (`VA_CODED_BUF_STATUS_SINGLE_NALU`).
     var isSingleUnit = false
 }
 
-/// The segments of a coded picture as byte streams: segments that follow each other are one stream, except where the
-/// driver says that a segment is one NAL unit.
+/// The segments of a coded picture as byte streams. Consecutive segments form one stream, unless the driver marks a
+/// segment as one NAL unit.
 ///
-/// The streams refer to the driver's memory, or to this object's where several segments had to be joined. They are valid
-/// while both exist.
+/// The streams refer to the driver's memory, or to memory of this object if several segments were joined. They are
+/// valid while both exist.
 final class CodedStreams {
     /// A byte stream (H.264 and HEVC Annex B), or a NAL unit without a start code.
     enum Part {
@@ -54,8 +54,8 @@ final class CodedStreams {
         for memory in joined { memory.deallocate() }
     }
 
-    /// A NAL unit never begins with the bytes of a start code (`forbidden_zero_bit` and the types of both codecs see to
-    /// that), and never ends with a zero byte (H.264 7.4.1, HEVC 7.4.2).
+    /// A NAL unit never begins with the bytes of a start code, because of `forbidden_zero_bit` and the unit types of
+    /// both codecs, and never ends with a zero byte (H.264 7.4.1, HEVC 7.4.2).
     private static func singleUnit(_ bytes: UnsafeRawBufferPointer) -> Part {
         if NALUnitFraming.hasStartCode(bytes) { return .stream(bytes) }
         let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0

@@ -3,16 +3,16 @@
 internal import BitstreamSyntax
 internal import MediaTypes
 
-/// The format description of a stream, by the parameter sets that come out of the driver.
+/// The format description of a stream, updated with the parameter sets that the driver returns.
 ///
-/// A driver that takes no packed headers writes sets of its own, and it knows neither colours nor the exact order of
-/// output. What no slice depends on, usability information and cropping, is put right in them: with that the stream says
-/// what was asked for, whoever wrote it.
+/// A driver without packed headers writes its own parameter sets, without knowing the colours or the exact output
+/// order. The parts that no slice depends on, VUI and cropping, are corrected in them, so that the stream signals the
+/// request regardless of who wrote it.
 struct FormatTracker<Stream: CodedStream>: Sendable {
     private(set) var format: FormatDescription
 
     private let stream: Stream
-    /// The sets as the driver wrote them last.
+    /// The latest parameter sets as written by the driver.
     private var raw: [[UInt8]] = []
 
     init(_ stream: Stream) throws(MediaError) {
@@ -32,10 +32,10 @@ struct FormatTracker<Stream: CodedStream>: Sendable {
         )
     }
 
-    /// Takes note of the sets of an access unit.
+    /// Processes the parameter sets of an access unit.
     ///
-    /// - Returns: the new description, if it is another one.
-    /// - Throws: `malformedData` if the sets cannot be read, or are those of pictures of another size.
+    /// - Returns: The new description, if it has changed.
+    /// - Throws: `malformedData` if the sets cannot be parsed, or belong to pictures of another size.
     mutating func update(_ sets: [[UInt8]]) throws(MediaError) -> FormatDescription? {
         guard !sets.isEmpty, sets != raw else { return nil }
         let completed: [[UInt8]]

@@ -3,11 +3,11 @@
 internal import CLibVA
 internal import VAAPI
 
-/// NAL units of a picture that stand before its slices and are no parameter sets, without start codes.
+/// The NAL units before the slices of a picture, without parameter sets and start codes.
 struct PictureUnits: Sendable, Hashable {
     /// The access unit delimiter.
     var delimiter: [UInt8]?
-    /// SEI, in order.
+    /// The SEI units, in order.
     var messages: [[UInt8]] = []
     /// Whether the first message begins a buffering period.
     var beginsBufferingPeriod = false
@@ -15,12 +15,12 @@ struct PictureUnits: Sendable, Hashable {
 
 /// Headers that the application writes (`VAEncPackedHeaderParameterBuffer` and its data).
 enum PackedHeader {
-    /// What a packed header is (`VAEncPackedHeaderType`).
+    /// The type of a packed header (`VAEncPackedHeaderType`).
     enum Kind {
         case sequence
         case picture
         case slice
-        /// Whole NAL units of any kind.
+        /// Complete NAL units of any type.
         case raw
 
         var type: VAEncPackedHeaderType {
@@ -35,12 +35,12 @@ enum PackedHeader {
 
     static let startCode: [UInt8] = [0, 0, 0, 1]
 
-    /// Adds a header.
+    /// Appends a header.
     ///
     /// - Parameters:
-    ///   - bytes: from the start code on.
-    ///   - bitCount: how many bits of them belong to it; `nil` for all.
-    ///   - hasEmulationPrevention: whether the bytes are those of the stream; if not, the driver adds what is missing.
+    ///   - bytes: The bytes, including the start code.
+    ///   - bitCount: The number of bits that belong to the header; `nil` for all.
+    ///   - hasEmulationPrevention: Whether the bytes contain emulation prevention; if not, the driver adds it.
     static func append(
         _ bytes: [UInt8],
         _ kind: Kind,

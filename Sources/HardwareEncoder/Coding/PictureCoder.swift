@@ -6,10 +6,9 @@ internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
 
-/// The part of an encoder at work that is peculiar to a codec: numbers planned pictures, and writes what a driver is told
-/// of each.
+/// The codec-specific part of an active encoder: numbers planned pictures and writes their parameters for the driver.
 protocol PictureCoder: Sendable {
-    /// The stream that it codes.
+    /// The stream that it encodes.
     associatedtype Stream: CodedStream where Stream.Coder == Self
     /// A picture with the codec's numbers.
     associatedtype Picture: NumberedPicture
@@ -17,42 +16,43 @@ protocol PictureCoder: Sendable {
     init(_ setup: EncoderSetup<Stream>) throws(MediaError)
 
     var setup: EncoderSetup<Stream> { get }
-    /// VPS and SPS, each behind a start code.
+    /// VPS and SPS, each with a start code.
     var packedSequence: [UInt8] { get }
-    /// PPS behind a start code.
+    /// PPS with a start code.
     var packedPicture: [UInt8] { get }
 
-    /// Changes the rate that IDR pictures tell.
+    /// Changes the rate that IDR pictures signal.
     mutating func change(_ rate: RatePlan)
     /// Numbers the next picture in coding order.
     ///
-    /// - Parameter quantizer: its quantizer, or where rate control begins.
+    /// - Parameter quantizer: The quantizer of the picture, or the initial one of the rate control.
     mutating func picture(_ planned: PlannedPicture, quantizer: Int) -> Picture
 
-    /// The codec's sequence parameters.
+    /// Appends the sequence parameters.
     func appendSequence(to list: inout ParameterList)
-    /// The codec's picture parameters.
+    /// Appends the picture parameters.
     func appendPicture(_ picture: Picture, _ surfaces: PictureSurfaces, to list: inout ParameterList)
-    /// The codec's parameters of one slice.
+    /// Appends the parameters of one slice.
     func appendSlice(
         _ picture: Picture,
         _ blocks: Range<Int>,
         _ surfaces: PictureSurfaces,
         to list: inout ParameterList
     )
-    /// The header of one slice, without emulation prevention, and how many bits of the bytes it has.
+    /// Returns the header of one slice without emulation prevention, and its length in bits.
     func sliceHeader(
         _ picture: Picture,
         _ blocks: Range<Int>
     ) throws(BitstreamError) -> (bytes: [UInt8], bitCount: Int)
 }
 
-/// One picture as a codec numbers it, before it has surfaces.
+/// A picture with codec-specific numbers, before surfaces are assigned.
 protocol NumberedPicture: Sendable {
     var planned: PlannedPicture { get }
-    /// The quantizer of its slices, 0...51. With a rate control, where that begins.
+    /// The quantizer of its slices, 0...51; with rate control, the initial quantizer.
     var quantizer: Int { get }
-    /// The pictures whose surfaces it names, by ``InputPicture/number``: what is in the decoded picture buffer.
+    /// The reference pictures in the decoded picture buffer, by ``InputPicture/number``. Its parameters name their
+    /// surfaces.
     var keptReferences: [Int64] { get }
 }
 
@@ -60,25 +60,25 @@ extension NumberedPicture {
     var isIDR: Bool { planned.kind == .idr }
 }
 
-/// Where the pictures lie that a picture's parameters name.
+/// The surfaces and the buffer that a picture's parameters refer to.
 struct PictureSurfaces {
     /// The surface that the picture is reconstructed into.
     var reconstruction: VASurfaceID
-    /// The surfaces of references, by ``InputPicture/number``; all that are in the decoded picture buffer.
+    /// The surfaces of all references in the decoded picture buffer, by ``InputPicture/number``.
     var references: [Int64: VASurfaceID]
-    /// The buffer that it is coded into.
+    /// The coded buffer.
     var output: VABufferID
 }
 
 extension PictureCoder {
-    /// Everything that the driver is told of a picture, in its order: sequence, picture, miscellaneous, headers, slices.
-    /// Miscellaneous parameters are behind the picture's because iHD counts on that.
+    /// Returns all parameters of a picture in the driver's order: sequence, picture, miscellaneous, headers, slices.
+    /// Miscellaneous parameters follow the picture parameters because iHD relies on this order.
     ///
     /// - Parameters:
-    ///   - picture: the picture.
-    ///   - surfaces: where it and its references lie, and where it is coded to.
-    ///   - extra: NAL units that stand before its slices. A driver that takes no such units is not sent them.
-    ///   - miscellaneous: the miscellaneous parameters.
+    ///   - picture: The picture.
+    ///   - surfaces: The surfaces of the picture and its references, and its coded buffer.
+    ///   - extra: NAL units before the slices. They are only sent to a driver that accepts them.
+    ///   - miscellaneous: The miscellaneous parameters.
     func parameters(
         _ picture: Picture,
         _ surfaces: PictureSurfaces,
@@ -124,16 +124,17 @@ extension PictureCoder {
     }
 }
 
-/// Periods of the plan, as sequence parameters tell them.
+/// The periods of the plan, as in sequence parameters.
 struct SequencePeriods {
-    /// A period that VA-API has no way to call endless. Drivers divide by it, and some keep 16 bits of it.
+    /// The substitute for an endless period, which VA-API cannot express. Drivers divide by it, and some store only 16
+    /// bits.
     static let longest: UInt32 = 65535
 
-    /// Between I pictures.
+    /// The period of I pictures.
     let intra: UInt32
-    /// Between IDR pictures.
+    /// The period of IDR pictures.
     let idr: UInt32
-    /// The distance of anchors, which drivers hold against the period of I pictures.
+    /// The distance of anchor pictures, which drivers relate to the period of I pictures.
     let anchor: UInt32
 
     init(_ structure: GOPStructure) {

@@ -4,20 +4,20 @@ internal import BitstreamSyntax
 internal import GOPPlanning
 internal import MediaTypes
 
-/// The NAL units that stand before the slices of a picture and are no parameter sets: delimiter and SEI.
+/// The NAL units before the slices of a picture that are not parameter sets: delimiter and SEI.
 ///
-/// Where the driver takes such units it is sent them, so that its rate control counts them. Where it does not they are
-/// put into the access unit afterwards, except those about timing: the rates of its stream are not told then.
+/// A driver that accepts such units receives them, so that its rate control counts them. Otherwise, they are inserted
+/// into the access unit afterwards, except those about timing: the stream then does not signal its rates.
 struct PictureMessages<Stream: CodedStream>: Sendable {
     private let stream: Stream
     private let reorderDepth: Int
     private let refreshPeriod: Int?
-    /// `initial_cpb_removal_delay` of the first buffering period, where the stream tells its rates. Later ones have it as
-    /// long as the sizes of the pictures before are not known: ``withInitialDelay(_:in:of:)``.
+    /// The `initial_cpb_removal_delay` of the first buffering period, if the stream signals its rates. Later buffering
+    /// periods use it until the sizes of the previous pictures are known, see ``withInitialDelay(_:in:of:)``.
     private let initialDelay: UInt32
-    /// The number in coding order of the last picture with a buffering period.
+    /// The coding-order number of the last picture with a buffering period.
     private var periodStart: Int64?
-    /// That of the last IDR picture, from which places in order of output are counted.
+    /// The coding-order number of the last IDR picture, from which positions in output order are counted.
     private var sequenceStart: Int64 = 0
 
     init(_ setup: EncoderSetup<Stream>) {
@@ -27,9 +27,9 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
         initialDelay = setup.device.rate.initialDelay
     }
 
-    /// The units of the next picture in coding order.
+    /// Returns the units of the next picture in coding order.
     ///
-    /// - Throws: `frameFailed` if a number has no place in its field.
+    /// - Throws: `frameFailed` if a number does not fit its field.
     mutating func units(
         _ picture: PlannedPicture,
         _ attachments: PixelAttachments
@@ -57,17 +57,17 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
 
     // MARK: - Timing
 
-    /// Buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2; HEVC D.3.2, D.3.3 and C.2.3).
+    /// Returns the buffering period and picture timing (H.264 D.2.2, D.2.3 and C.1.2; HEVC D.3.2, D.3.3 and C.2.3).
     ///
-    /// Pictures leave the coded picture buffer at the frame rate, in coding order, and are shown as many frames later
-    /// as pictures are reordered at most.
+    /// Pictures leave the coded picture buffer at the frame rate, in coding order. The output is delayed by the reorder
+    /// depth, in frames.
     private mutating func timing(
         _ picture: PlannedPicture,
         beginsPeriod: Bool
     ) throws(BitstreamError) -> [SEIMessage] {
         guard stream.tellsTiming else { return [] }
         var messages: [SEIMessage] = []
-        // Also that of a picture with a buffering period counts from the one before it.
+        // For a picture with a buffering period, the delay also counts from the previous buffering period.
         let removal = picture.codingOrder - (periodStart ?? picture.codingOrder)
         if beginsPeriod {
             periodStart = picture.codingOrder
@@ -80,9 +80,9 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
         return messages
     }
 
-    /// A picture's units with another `initial_cpb_removal_delay` in the buffering period, if they begin one.
+    /// Returns a picture's units with another `initial_cpb_removal_delay` in the buffering period, if they begin one.
     ///
-    /// - Throws: `frameFailed` if the delay has no place in its field.
+    /// - Throws: `frameFailed` if the delay does not fit its field.
     static func withInitialDelay(
         _ delay: UInt32,
         in units: PictureUnits,
@@ -105,11 +105,11 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
     // MARK: - Random access
 
     private func recoveryPoint(_ picture: PlannedPicture) throws(BitstreamError) -> SEIMessage? {
-        // What follows a recovery point of an open group in order of output refers to nothing before it.
+        // Pictures after a recovery point of an open group in output order do not refer to anything before it.
         if picture.kind == .recoveryPoint {
             return Stream.isAccessPoint(picture.kind) ? nil : try stream.recoveryPoint(after: 0, isExact: true)
         }
-        // A wave is through with its last picture. Drivers may predict what is renewed from old samples beside it.
+        // A wave is complete with its last picture. Drivers may predict refreshed blocks from old samples next to them.
         guard let refreshPeriod, picture.refreshPosition == 0 else { return nil }
         return try stream.recoveryPoint(after: refreshPeriod - 1, isExact: false)
     }
@@ -129,7 +129,8 @@ struct PictureMessages<Stream: CodedStream>: Sendable {
 }
 
 extension SEIMessage {
-    /// Mastering display colour volume (H.264 D.1.29, HEVC D.2.28): the primaries in the order green, blue, red.
+    /// Creates a mastering display colour volume (H.264 D.1.29, HEVC D.2.28) with the primaries in the order green,
+    /// blue, red.
     fileprivate init(_ display: MasteringDisplay) {
         let points = [display.green, display.blue, display.red, display.whitePoint]
         let payload =
@@ -138,7 +139,7 @@ extension SEIMessage {
         self.init(type: .masteringDisplay, payload: payload)
     }
 
-    /// Content light level information (H.264 D.1.31, HEVC D.2.35).
+    /// Creates content light level information (H.264 D.1.31, HEVC D.2.35).
     fileprivate init(_ light: ContentLightLevel) {
         let payload =
             light.maximumContentLightLevel.bigEndianBytes + light.maximumFrameAverageLightLevel.bigEndianBytes

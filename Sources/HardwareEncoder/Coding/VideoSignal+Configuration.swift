@@ -4,9 +4,9 @@ internal import BitstreamSyntax
 internal import MediaTypes
 
 extension VideoSignal {
-    /// What usability information tells of the pictures that were asked for.
+    /// Creates the video signal description of the requested pictures for the VUI.
     ///
-    /// - Parameter adjustments: Is told of a ratio that cannot be coded.
+    /// - Parameter adjustments: Receives an adjustment for an aspect ratio that cannot be coded.
     init(_ configuration: EncoderConfiguration, _ adjustments: inout [Adjustment]) {
         self.init()
         if let ratio = configuration.pixelAspectRatio {
@@ -42,7 +42,7 @@ extension VideoSignal {
 }
 
 extension Rational {
-    /// The same ratio, as near as terms up to a limit come.
+    /// Returns the nearest ratio whose terms do not exceed a limit.
     fileprivate func limited(to limit: Int32) -> Rational {
         guard max(numerator, denominator) > limit else { return self }
         let scale = Double(limit) / Double(max(numerator, denominator))

@@ -6,7 +6,7 @@ internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
 
-/// The H.264 part of an encoder: numbers planned pictures, and writes what a driver is told of each.
+/// The H.264 part of an encoder: numbers planned pictures and writes their parameters for the driver.
 struct H264Coder: PictureCoder {
     let setup: H264Setup
     let packedSequence: [UInt8]
@@ -66,10 +66,10 @@ struct H264Coder: PictureCoder {
             .written(sps: stream.sequence, pps: stream.picture)
     }
 
-    /// The picture parameter set as the picture's parameters tell it.
+    /// Returns the picture parameter set that corresponds to the picture parameters.
     private func set(for picture: H264Picture) -> H264PictureParameterSet {
         var set = setup.stream.picture
-        // Who writes no headers is free to count quantizers from that of each picture.
+        // A driver that writes the headers may relate slice quantizers to that of each picture.
         if setup.device.packedHeaders.isEmpty, setup.device.quirks.ignoresSliceQuantizers {
             set.picInitQpMinus26 = Int32(clamping: picture.quantizer - 26)
         }

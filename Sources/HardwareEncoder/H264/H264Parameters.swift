@@ -5,7 +5,7 @@ internal import CLibVA
 internal import GOPPlanning
 internal import MediaTypes
 
-/// One picture as H.264 codes it: what is planned and numbered, before it has surfaces.
+/// A planned and numbered H.264 picture, before surfaces are assigned.
 struct H264Picture: NumberedPicture {
     var planned: PlannedPicture
     var numbers: H264PictureNumbers
@@ -25,9 +25,9 @@ struct H264Picture: NumberedPicture {
 // MARK: - Sequence
 
 extension VAEncSequenceParameterBufferH264 {
-    /// What the parameters of va_enc_h264.h say of a sequence parameter set, and the periods of the plan.
+    /// Creates the parameters of va_enc_h264.h from a sequence parameter set and the periods of the plan.
     ///
-    /// - Parameter bitsPerSecond: the rate of the stream; 0 when there is none.
+    /// - Parameter bitsPerSecond: The bitrate of the stream; 0 if there is none.
     init(_ set: H264SequenceParameterSet, _ structure: GOPStructure, bitsPerSecond: Int) {
         self.init()
         seq_parameter_set_id = UInt8(clamping: set.seqParameterSetId)
@@ -82,7 +82,7 @@ extension VAEncSequenceParameterBufferH264 {
 // MARK: - Picture
 
 extension VAEncPictureParameterBufferH264 {
-    /// What the parameters of va_enc_h264.h say of a picture.
+    /// Creates the parameters of va_enc_h264.h for a picture.
     init(_ picture: H264Picture, _ set: H264PictureParameterSet, _ surfaces: PictureSurfaces) {
         self.init()
         let numbers = picture.numbers
@@ -123,7 +123,7 @@ extension VAEncPictureParameterBufferH264 {
 // MARK: - Slice
 
 extension VAEncSliceParameterBufferH264 {
-    /// What the parameters of va_enc_h264.h say of a slice: the same as its header, and the surfaces of its lists.
+    /// Creates the parameters of va_enc_h264.h for a slice: the same as its header, with the surfaces of its lists.
     init(
         _ header: H264SliceHeader,
         _ picture: H264Picture,
@@ -140,7 +140,7 @@ extension VAEncSliceParameterBufferH264 {
         pic_order_cnt_lsb = UInt16(clamping: header.start.picOrderCntLsb ?? 0)
         direct_spatial_mv_pred_flag = header.start.kind == .b && header.directSpatialMvPredFlag ? 1 : 0
         num_ref_idx_active_override_flag = header.activeReferences == nil ? 0 : 1
-        // In any case: iHD's hardware codes for so many references whatever the flag says, and never asks the picture's.
+        // Always set: iHD's hardware uses this number regardless of the flag, and never that of the picture.
         num_ref_idx_l0_active_minus1 = UInt8(clamping: max(picture.numbers.list0.count - 1, 0))
         num_ref_idx_l1_active_minus1 = UInt8(clamping: max(picture.numbers.list1.count - 1, 0))
         VAPictureH264.fill(&RefPicList0, picture.numbers.list0, surfaces)
@@ -154,7 +154,7 @@ extension VAEncSliceParameterBufferH264 {
 }
 
 extension H264SliceHeader {
-    /// The header of a slice that begins at a macroblock.
+    /// Returns the header of a slice that begins at a macroblock.
     init(_ picture: H264Picture, firstMacroblock: Int, _ set: H264PictureParameterSet) {
         self.init()
         let numbers = picture.numbers
@@ -163,7 +163,7 @@ extension H264SliceHeader {
             nalUnitType: picture.isIDR ? .idrSlice : .slice
         )
         start.firstMbInSlice = UInt32(clamping: firstMacroblock)
-        // All slices of a picture are of one kind.
+        // All slices of a picture have the same type.
         start.sliceType = picture.sliceKind.rawValue + 5
         start.picParameterSetId = set.picParameterSetId
         start.frameNum = UInt32(clamping: numbers.frameNum)
@@ -176,7 +176,7 @@ extension H264SliceHeader {
         sliceQpDelta = Int32(clamping: picture.quantizer) - 26 - set.picInitQpMinus26
     }
 
-    /// The lengths of the lists where they are not those of the picture parameter set.
+    /// Returns the lengths of the lists if they differ from the picture parameter set.
     private static func activeReferences(
         _ picture: H264Picture,
         _ set: H264PictureParameterSet
@@ -195,7 +195,7 @@ extension H264SliceHeader {
 // MARK: - References
 
 extension VAPictureH264 {
-    /// An entry that stands for no picture.
+    /// An entry without a picture.
     private static var none: VAPictureH264 {
         var none = VAPictureH264()
         none.picture_id = VA_INVALID_ID
@@ -215,7 +215,7 @@ extension VAPictureH264 {
         BottomFieldOrderCnt = Int32(clamping: reference.pictureOrderCount)
     }
 
-    /// Fills one of the C structures' arrays: the references, then entries that stand for none.
+    /// Fills an array of a C structure with the references, followed by entries without a picture.
     static func fill<List>(_ list: inout List, _ references: [H264ReferencePicture], _ surfaces: PictureSurfaces) {
         withUnsafeMutableBytes(of: &list) { bytes in
             let entries = bytes.bindMemory(to: VAPictureH264.self)

@@ -4,19 +4,19 @@ internal import BitstreamSyntax
 internal import GOPPlanning
 internal import MediaTypes
 
-/// What stands in an H.264 stream beside its slices.
+/// The NAL units and messages of an H.264 stream besides its slices.
 extension H264Stream {
     var tellsTiming: Bool { sequence.vui?.nalHRD != nil }
 
     var decoderSchedule: DecoderSchedule? { DecoderSchedule(sequence, ticksOfPicture: Int(Self.ticksOfPicture)) }
 
-    /// Ticks of a frame: one for each field (H.264 E.2.1).
+    /// The ticks per frame: one per field (H.264 E.2.1).
     private static let ticksOfPicture: Int64 = 2
 
     /// H.264 D.2.8: `recovery_frame_cnt` is below `MaxFrameNum`.
     static var longestRefresh: Int { 1 << frameNumberBits }
 
-    /// H.264 7.3.2.4: `primary_pic_type` says of which types slices are at most, table 7-5.
+    /// H.264 7.3.2.4: `primary_pic_type` lists the slice types that may be present, table 7-5.
     func delimiter(_ picture: PlannedPicture) -> [UInt8] {
         let type: UInt8 =
             switch picture.kind {
@@ -45,7 +45,7 @@ extension H264Stream {
 
     static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool { kind == .idr }
 
-    /// H.264 D.2.2: for decoders that begin there.
+    /// H.264 D.2.2: for decoders that start there.
     static var recoveryPointsBeginPeriods: Bool { true }
 
     /// H.264 D.2.8.
@@ -58,14 +58,14 @@ extension H264Stream {
         guard header.nalUnitType == .sequenceParameterSet else { return set }
         var written = try H264SequenceParameterSet(nalUnit: set)
         var usability = sequence.vui
-        // The rates are those that the driver keeps to.
+        // The rates are those that the driver uses.
         usability?.nalHRD = written.vui?.nalHRD
         usability?.vclHRD = written.vui?.vclHRD
         if let vui = written.vui {
             usability?.lowDelayHrdFlag = vui.lowDelayHrdFlag
             usability?.picStructPresentFlag = vui.picStructPresentFlag
         }
-        // A driver may keep more references than it was asked to; the buffer has to hold them (H.264 E.2.1).
+        // A driver may keep more references than requested; the buffer must hold them (H.264 E.2.1).
         if let pictures = usability?.bitstreamRestriction?.maxDecFrameBuffering {
             usability?.bitstreamRestriction?.maxDecFrameBuffering = max(pictures, written.maxNumRefFrames)
         }
@@ -76,7 +76,7 @@ extension H264Stream {
 }
 
 extension DecoderSchedule {
-    /// What a sequence parameter set tells; `nil` if that is no constant rate, or no time.
+    /// Creates the schedule from a sequence parameter set; `nil` if it signals no constant rate, or no timing.
     init?(_ sequence: H264SequenceParameterSet, ticksOfPicture: Int = 2) {
         guard let decoder = sequence.vui?.nalHRD, let timing = sequence.vui?.timing,
             decoder.schedules.first?.cbrFlag == true,

@@ -3,8 +3,8 @@
 internal import BitstreamSyntax
 internal import MediaTypes
 
-/// What an H.264 stream is, as far as that is decided before its first picture: profile, level and parameter sets, all
-/// derived from what was asked for and from what the encoder can do.
+/// The properties of an H.264 stream that are determined before its first picture: profile, level and parameter sets,
+/// derived from the request and the capabilities of the encoder.
 struct H264Stream: CodedStream {
     typealias Tools = H264Tools
     typealias Coder = H264Coder
@@ -17,15 +17,15 @@ struct H264Stream: CodedStream {
     let configuration: EncoderConfiguration
     let profile: VideoProfile
     let level: H264Level
-    /// The rate and buffer that the encoder has to keep to, which the stream may tell; `nil` for no limit.
+    /// The rate and buffer limit that the encoder must observe and the stream may signal; `nil` for no limit.
     let rateLimit: RateLimit?
     let sequence: H264SequenceParameterSet
     let picture: H264PictureParameterSet
-    /// Where the stream differs from what was asked for.
+    /// The properties of the stream that differ from the request.
     let adjustments: [Adjustment]
 
-    /// Frame numbers and picture order counts wrap at this many bits: enough for any group of B-frames and for long-term
-    /// references, and so few that slice headers stay short.
+    /// The number of bits at which frame numbers and picture order counts wrap: enough for any group of B-frames and
+    /// for long-term references, and small enough for short slice headers.
     static let frameNumberBits = 8
 
     init(
@@ -51,19 +51,19 @@ struct H264Stream: CodedStream {
     var levelName: String { level.name }
     var levelLimit: RateLimit { level.maximumRate(in: profile) }
     var codedSize: PictureSize { sequence.codedSize }
-    /// The cropping is in the sequence's parameters.
+    /// The sequence parameters contain the cropping.
     func contextSize(hasPackedHeaders: Bool) -> PictureSize { codedSize }
     static func pixelFormat(_ profile: VideoProfile, _ configuration: EncoderConfiguration) -> PixelFormat { .nv12 }
     var initialQuantizer: Int { 26 + Int(picture.picInitQpMinus26) }
 
-    /// More bytes than a coded picture has. A macroblock has at most 3200 bits (H.264 A.3.1), slices have headers, and
-    /// constant rates are filled up; what drivers add themselves is little.
+    /// An upper bound for the size of a coded picture in bytes. A macroblock has at most 3200 bits (H.264 A.3.1),
+    /// slices have headers, and constant bitrates add filler data; drivers add little.
     var largestPicture: Int {
         let macroblocks = Int(sequence.picWidthInMbsMinus1 + 1) * Int(sequence.picHeightInMapUnitsMinus1 + 1)
         return macroblocks * 400 + (rateLimit?.bufferSize ?? 0) / 8 + 65536
     }
 
-    /// The sets, as NAL units.
+    /// Returns the parameter sets as NAL units.
     func parameterSets() throws(MediaError) -> [[UInt8]] {
         do throws(BitstreamError) {
             return [try sequence.nalUnit(), try picture.nalUnit()]
@@ -76,7 +76,7 @@ struct H264Stream: CodedStream {
 // MARK: - Profile and level
 
 extension H264Stream {
-    /// The profile that was asked for, else the one with most tools among those that the encoder has.
+    /// Returns the requested profile, otherwise the supported one with the most tools.
     static func profile(
         _ configuration: EncoderConfiguration,
         among profiles: [VideoProfile]
@@ -97,7 +97,7 @@ extension H264Stream {
         return chosen
     }
 
-    /// The lowest level that takes size and rate, whatever pictures are kept.
+    /// Returns the lowest level for size and rate, regardless of the number of reference pictures.
     static func lowestLevel(_ configuration: EncoderConfiguration, _ profile: VideoProfile) -> H264Level? {
         let rate = highestRate(configuration, rateLimit(configuration))
         return H264Level.all.first { takes($0, configuration, profile, rate) }
@@ -131,7 +131,7 @@ extension H264Stream {
         return level.maximumSlices(width: width, height: height, frameRate: configuration.frameRate, in: profile)
     }
 
-    /// Whether a level takes size and rate, and so many pictures that are kept and slices.
+    /// Returns whether a level allows the size, rate, number of reference pictures and number of slices.
     private static func takes(
         _ level: H264Level,
         _ configuration: EncoderConfiguration,
@@ -147,8 +147,7 @@ extension H264Stream {
             && level.reasonAgainst(rate, in: profile) == nil
     }
 
-    /// The level that was asked for, else the lowest that takes the size, the rate, the slices and the pictures that are
-    /// kept.
+    /// Returns the requested level, otherwise the lowest one for the size, rate, slices and reference pictures.
     private static func level(
         _ configuration: EncoderConfiguration,
         _ traits: StreamTraits,
@@ -191,7 +190,7 @@ extension H264Stream {
 extension H264Stream {
     private static func referenceDecoder(_ limit: RateLimit, isConstant: Bool) -> H264ReferenceDecoder {
         var decoder = H264ReferenceDecoder()
-        // Buffering periods begin with IDR pictures, which may be as far apart as a session is long.
+        // Buffering periods begin with IDR pictures, whose distance can be as long as a session.
         decoder.cpbRemovalDelayLengthMinus1 = 31
         let scaled = limit.scaled
         decoder.bitRateScale = scaled.rateScale
@@ -216,7 +215,7 @@ extension H264Stream {
         set.setProfile(profile, level)
         set.log2MaxFrameNumMinus4 = UInt32(frameNumberBits - 4)
         set.log2MaxPicOrderCntLsbMinus4 = UInt32(frameNumberBits - 4)
-        // Every driver knows type 0, and it puts no condition on pictures that nothing refers to.
+        // Every driver supports type 0, and it does not restrict non-reference pictures.
         set.picOrderCntType = 0
         set.maxNumRefFrames = UInt32(clamping: traits.referenceFrames)
         set.picWidthInMbsMinus1 = UInt32(clamping: (configuration.width + 15) / 16 - 1)
@@ -284,7 +283,7 @@ extension H264Stream {
 }
 
 extension H264SequenceParameterSet {
-    /// Profile, level and what says the same in the constraint flags (H.264 A.2 and A.3).
+    /// Sets the profile, the level and the corresponding constraint flags (H.264 A.2 and A.3).
     fileprivate mutating func setProfile(_ profile: VideoProfile, _ level: H264Level) {
         let isLevel1b = level.levelIDC == 9
         switch profile {

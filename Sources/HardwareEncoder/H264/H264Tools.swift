@@ -3,18 +3,18 @@
 internal import MediaTypes
 internal import VAAPI
 
-/// What H.264 is coded with. VA-API has no attribute for it: every driver's encoder has all of it.
+/// The H.264 coding tools. VA-API has no attribute for them: every driver's encoder supports all of them.
 struct H264Tools: CodingTools, Hashable {
-    /// Whether it codes with CABAC.
+    /// Whether CABAC is used.
     var hasCABAC = true
-    /// Whether it uses the 8x8 transform in High profile.
+    /// Whether the 8x8 transform is used in High profile.
     var has8x8Transform = true
 
     init() {}
 
     init(_ capabilities: EncodeCapabilities, _ quirks: Quirks) throws(MediaError) {}
 
-    /// Macroblocks.
+    /// The size of a macroblock.
     var blockSize: Int { 16 }
 
     func codedSize(width: Int, height: Int) -> (width: Int, height: Int) {
@@ -22,5 +22,5 @@ struct H264Tools: CodingTools, Hashable {
     }
 }
 
-/// Everything that is settled about an H.264 encoder.
+/// The complete setup of an H.264 encoder.
 typealias H264Setup = EncoderSetup<H264Stream>

@@ -6,7 +6,7 @@ internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
 
-/// The HEVC part of an encoder: numbers planned pictures, and writes what a driver is told of each.
+/// The HEVC part of an encoder: numbers planned pictures and writes their parameters for the driver.
 struct HEVCCoder: PictureCoder {
     let setup: HEVCSetup
     let packedSequence: [UInt8]
@@ -73,10 +73,10 @@ struct HEVCCoder: PictureCoder {
         HEVCSliceSegmentHeader(picture, firstBlock: blocks.lowerBound, setup.stream.sequence, set(for: picture))
     }
 
-    /// The picture parameter set as the picture's parameters tell it.
+    /// Returns the picture parameter set that corresponds to the picture parameters.
     private func set(for picture: HEVCPicture) -> HEVCPictureParameterSet {
         var set = setup.stream.picture
-        // Who writes no headers is free to count quantizers from that of each picture.
+        // A driver that writes the headers may relate slice quantizers to that of each picture.
         if setup.device.packedHeaders.isEmpty, setup.device.quirks.ignoresSliceQuantizers {
             set.initQpMinus26 = Int32(clamping: picture.quantizer - 26)
         }

@@ -5,7 +5,7 @@ internal import CLibVA
 internal import GOPPlanning
 internal import MediaTypes
 
-/// One picture as HEVC codes it: what is planned and numbered, before it has surfaces.
+/// A planned and numbered HEVC picture, before surfaces are assigned.
 struct HEVCPicture: NumberedPicture {
     var planned: PlannedPicture
     var numbers: HEVCPictureNumbers
@@ -13,7 +13,7 @@ struct HEVCPicture: NumberedPicture {
 
     var keptReferences: [Int64] { numbers.references.map(\.number) }
 
-    /// The type of its slices: those of P pictures are B slices where both lists have entries.
+    /// The slice type: P pictures consist of B slices if both lists have entries.
     var sliceKind: HEVCSliceSegmentHeader.Kind {
         switch planned.kind {
         case .idr, .recoveryPoint: .i
@@ -25,7 +25,7 @@ struct HEVCPicture: NumberedPicture {
 // MARK: - Slice headers
 
 extension HEVCSliceSegmentHeader {
-    /// The header of a slice that begins at a coding tree block.
+    /// Creates the header of a slice that begins at a coding tree block.
     init(
         _ picture: HEVCPicture,
         firstBlock: Int,
@@ -49,8 +49,8 @@ extension HEVCSliceSegmentHeader {
             references.longTermPictures = numbers.longTermPictures
             return references
         }
-        // Also where nothing is predicted: 0 in the lowest layer would forbid all later pictures to use motion from before
-        // it (HEVC 7.4.7.1), as pictures do that lead a CRA picture.
+        // Also set without prediction: 0 in the lowest layer would forbid all later pictures to use motion from before
+        // this picture (HEVC 7.4.7.1), as the leading pictures of a CRA picture do.
         slice.sliceTemporalMvpEnabledFlag = sequence.spsTemporalMvpEnabledFlag && !picture.isIDR
         slice.sliceSaoLumaFlag = sequence.sampleAdaptiveOffsetEnabledFlag
         slice.sliceSaoChromaFlag = sequence.sampleAdaptiveOffsetEnabledFlag
@@ -62,7 +62,7 @@ extension HEVCSliceSegmentHeader {
         self.slice = slice
     }
 
-    /// The lengths of the lists where they are not those of the picture parameter set.
+    /// Returns the lengths of the lists if they differ from the picture parameter set.
     private static func activeReferences(
         _ picture: HEVCPicture,
         _ set: HEVCPictureParameterSet
@@ -81,9 +81,9 @@ extension HEVCSliceSegmentHeader {
 // MARK: - Picture
 
 extension VAEncPictureParameterBufferHEVC {
-    /// What the parameters of va_enc_hevc.h say of a picture.
+    /// Creates the parameters of va_enc_hevc.h for a picture.
     ///
-    /// - Parameter header: that of one of its slices; what is used here is the same in all of them.
+    /// - Parameter header: The header of one of its slices; the values used here are the same in all of them.
     init(
         _ picture: HEVCPicture,
         _ header: HEVCSliceSegmentHeader,
@@ -124,7 +124,7 @@ extension VAEncPictureParameterBufferHEVC {
         pic_fields.bits.no_output_of_prior_pics_flag = header.noOutputOfPriorPicsFlag ? 1 : 0
     }
 
-    /// As va_enc_hevc.h numbers them; which B pictures are references is told apart by their flags.
+    /// The numbers of va_enc_hevc.h. Flags distinguish B pictures that are references.
     private static func codingType(_ kind: PlannedPicture.Kind) -> UInt32 {
         switch kind {
         case .idr, .recoveryPoint: 1
@@ -133,7 +133,7 @@ extension VAEncPictureParameterBufferHEVC {
         }
     }
 
-    /// The place in `reference_frames` of the picture whose motion is predicted from; 0xFF for none.
+    /// Returns the index in `reference_frames` of the picture for motion prediction; 0xFF for none.
     private static func collocatedIndex(_ picture: HEVCPicture, _ header: HEVCSliceSegmentHeader) -> UInt8 {
         guard let slice = header.slice, slice.sliceTemporalMvpEnabledFlag, picture.sliceKind != .i else { return 0xFF }
         let list = slice.collocatedFromL0Flag ? picture.numbers.list0 : picture.numbers.list1
@@ -145,7 +145,7 @@ extension VAEncPictureParameterBufferHEVC {
 // MARK: - Slice
 
 extension VAEncSliceParameterBufferHEVC {
-    /// What the parameters of va_enc_hevc.h say of a slice: the same as its header, and the surfaces of its lists.
+    /// Creates the parameters of va_enc_hevc.h for a slice: the same as its header, with the surfaces of its lists.
     init(
         _ segment: HEVCSliceSegmentHeader,
         _ picture: HEVCPicture,
@@ -188,7 +188,7 @@ extension VAEncSliceParameterBufferHEVC {
 // MARK: - References
 
 extension VAPictureHEVC {
-    /// An entry that stands for no picture.
+    /// An entry without a picture.
     private static var none: VAPictureHEVC {
         var none = VAPictureHEVC()
         none.picture_id = VA_INVALID_ID
@@ -211,7 +211,7 @@ extension VAPictureHEVC {
         }
     }
 
-    /// Fills one of the C structures' arrays: the references, then entries that stand for none.
+    /// Fills an array of a C structure with the references, followed by entries without a picture.
     static func fill<List>(
         _ list: inout List,
         _ references: [HEVCReferencePicture],

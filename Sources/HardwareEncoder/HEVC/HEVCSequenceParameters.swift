@@ -5,9 +5,9 @@ internal import CLibVA
 internal import GOPPlanning
 
 extension VAEncSequenceParameterBufferHEVC {
-    /// What the parameters of va_enc_hevc.h say of a sequence parameter set, and the periods of the plan.
+    /// Creates the parameters of va_enc_hevc.h from a sequence parameter set and the periods of the plan.
     ///
-    /// - Parameter bitsPerSecond: the rate of the stream; 0 when there is none.
+    /// - Parameter bitsPerSecond: The bitrate of the stream; 0 if there is none.
     init(_ set: HEVCSequenceParameterSet, _ structure: GOPStructure, bitsPerSecond: Int) {
         self.init()
         general_profile_idc = UInt8(clamping: set.profileTierLevel.general.profileIdc)

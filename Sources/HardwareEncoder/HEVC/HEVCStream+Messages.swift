@@ -4,7 +4,7 @@ internal import BitstreamSyntax
 internal import GOPPlanning
 internal import MediaTypes
 
-/// What stands in an HEVC stream beside its slices.
+/// The NAL units and messages of an HEVC stream besides its slices.
 extension HEVCStream {
     var tellsTiming: Bool { sequence.vui?.hrd != nil }
 
@@ -21,7 +21,8 @@ extension HEVCStream {
         )
     }
 
-    /// HEVC 7.3.2.5: `pic_type` says of which types slices are at most, table 7-2. The layer is the picture's (7.4.2.2).
+    /// HEVC 7.3.2.5: `pic_type` lists the slice types that may be present, table 7-2. The layer is that of the picture
+    /// (7.4.2.2).
     func delimiter(_ picture: PlannedPicture) -> [UInt8] {
         let type: UInt8 =
             switch picture.kind {
@@ -33,8 +34,8 @@ extension HEVCStream {
         return [unit, UInt8(clamping: picture.temporalLayer + 1), type << 5 | 0x10]
     }
 
-    /// HEVC D.3.2: delay and offset are the same together for all of a coded video sequence, in which CRA pictures begin
-    /// periods of other delays.
+    /// HEVC D.3.2: the sum of delay and offset is constant in a coded video sequence, in which CRA pictures begin
+    /// periods with other delays.
     func bufferingPeriod(initialDelay: UInt32) throws(BitstreamError) -> SEIMessage {
         var period = HEVCBufferingPeriod()
         period.bpSeqParameterSetId = sequence.spsSeqParameterSetId
@@ -43,7 +44,7 @@ extension HEVCStream {
         return try period.message(for: sequence)
     }
 
-    /// HEVC D.3.3. The first picture of all has no buffering period before it to count from.
+    /// HEVC D.3.3. The very first picture has no earlier buffering period to count from.
     func pictureTiming(removal: Int64, output: Int64) throws(BitstreamError) -> SEIMessage {
         var timing = HEVCPictureTiming()
         timing.auCpbRemovalDelayMinus1 = UInt32(clamping: max(removal, 1) - 1)
@@ -51,10 +52,10 @@ extension HEVCStream {
         return try timing.message(for: sequence)
     }
 
-    /// Recovery points are pictures of a type of their own (CRA).
+    /// Recovery points are pictures of a separate type (CRA).
     static func isAccessPoint(_ kind: PlannedPicture.Kind) -> Bool { kind == .idr || kind == .recoveryPoint }
 
-    /// HEVC D.3.2: they begin with IRAP pictures, and waves of intra refresh have none.
+    /// HEVC D.3.2: buffering periods begin with IRAP pictures, and intra refresh waves contain none.
     static var recoveryPointsBeginPeriods: Bool { false }
 
     /// HEVC D.3.8: `recovery_poc_cnt` is below half of `MaxPicOrderCntLsb`.
@@ -70,7 +71,7 @@ extension HEVCStream {
         guard header.nalUnitType == .sequenceParameterSet else { return set }
         var written = try HEVCSequenceParameterSet(nalUnit: set)
         var usability = sequence.vui
-        // The rates are those that the driver keeps to.
+        // The rates are those that the driver uses.
         usability?.hrd = written.vui?.hrd
         if let vui = written.vui {
             usability?.frameFieldInfoPresentFlag = vui.frameFieldInfoPresentFlag

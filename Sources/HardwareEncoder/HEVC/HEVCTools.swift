@@ -4,11 +4,12 @@ internal import CLibVA
 internal import MediaTypes
 internal import VAAPI
 
-/// What one of a driver's encoders codes HEVC with: sizes of blocks, tools, and how it is to be told of P pictures.
+/// The HEVC coding tools of one of a driver's encoders: block sizes, tools, and the signalling of P pictures.
 ///
-/// Tools that the driver offers and that make pictures smaller are used; the others only where it demands them.
+/// Tools that the driver supports and that reduce the size of pictures are used; others only if the driver requires
+/// them.
 struct HEVCTools: CodingTools, Hashable {
-    /// `CtbLog2SizeY`, 4...6: the largest that there is.
+    /// `CtbLog2SizeY`, 4...6: the largest supported size.
     var ctbLog2Size = 5
     /// `MinCbLog2SizeY`, at least 3.
     var minCbLog2Size = 4
@@ -39,12 +40,13 @@ struct HEVCTools: CodingTools, Hashable {
     var canChangeQuantizers = true
     /// Whether `cu_qp_delta_enabled_flag` must be set.
     var mustChangeQuantizers = false
-    /// How many entries list 1 of P pictures has at most, where the driver has B slices instead of P slices; else 0.
+    /// The maximum number of entries in list 1 of P pictures if the driver has B slices instead of P slices; otherwise
+    /// 0.
     var generalizedList1Limit = 0
-    /// What widths and heights of coded pictures are multiples of, beside ``minCbLog2Size``.
+    /// The alignment of coded pictures, in addition to ``minCbLog2Size``.
     var alignment = PictureAlignment(width: 1, height: 1)
 
-    /// Starts with what encoders have that say nothing: the blocks and tools of the first ones of Intel.
+    /// Starts with the defaults for encoders that report nothing: the blocks and tools of Intel's first encoders.
     init(_ capabilities: EncodeCapabilities, _ quirks: Quirks) throws(MediaError) {
         let stated = capabilities.surfaces.alignment ?? (1, 1)
         alignment = PictureAlignment(
@@ -60,7 +62,7 @@ struct HEVCTools: CodingTools, Hashable {
 
     var blockSize: Int { 1 << ctbLog2Size }
 
-    /// The size that pictures are coded with.
+    /// Returns the size of coded pictures.
     func codedSize(width: Int, height: Int) -> (width: Int, height: Int) {
         let block = 1 << minCbLog2Size
         return (
@@ -116,11 +118,11 @@ struct HEVCTools: CodingTools, Hashable {
     }
 }
 
-/// What the width and height of coded pictures are multiples of, at least 1 each.
+/// The alignment of the width and height of coded pictures, at least 1 each.
 struct PictureAlignment: Hashable, Sendable {
     var width: Int
     var height: Int
 }
 
-/// Everything that is settled about an HEVC encoder.
+/// The complete setup of an HEVC encoder.
 typealias HEVCSetup = EncoderSetup<HEVCStream>

@@ -4,17 +4,18 @@ internal import CLibVA
 internal import MediaTypes
 internal import VAAPI
 
-/// What a driver says of a picture that it has coded.
+/// The driver's status of a coded picture.
 struct CodedPictureStatus {
-    /// The segments that have bytes.
+    /// The segments that contain data.
     let pieces: [CodedPiece]
-    /// Whether it did not fit the coded buffer.
+    /// Whether the picture did not fit the coded buffer.
     let isOverflown: Bool
 
-    /// Judges the segments.
+    /// Evaluates the segments.
     ///
-    /// - Parameter quirks: What the driver is known to say that means nothing.
-    /// - Throws: `frameFailed` if nothing was coded, unless that was for lack of room: drivers tell a failure by an empty picture, with or without a status.
+    /// - Parameter quirks: Describes which status bits of the driver have no meaning.
+    /// - Throws: `frameFailed` if nothing was coded, except because of a small buffer. Drivers report a failure by an
+    ///   empty picture, with or without a status.
     init(_ coded: CodedSegments, _ quirks: Quirks = Quirks()) throws(MediaError) {
         var pieces: [CodedPiece] = []
         var count = 0
@@ -29,7 +30,7 @@ struct CodedPictureStatus {
             let isSingleUnit = told & UInt32(VA_CODED_BUF_STATUS_SINGLE_NALU) != 0
             pieces.append(CodedPiece(bytes: segment.bytes, isSingleUnit: isSingleUnit))
             count += segment.bytes.count
-            // More than the buffer has: what the driver says of its segments cannot be right.
+            // The size exceeds the buffer: the segments that the driver reports cannot be correct.
             if count > coded.capacity { isCut = true }
         }
         self.pieces = pieces

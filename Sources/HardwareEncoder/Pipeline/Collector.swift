@@ -5,14 +5,14 @@ internal import MediaTypes
 internal import Synchronization
 internal import VAAPI
 
-/// The collecting side's part: makes frames of what the driver has coded.
+/// The collecting side: creates frames from the driver's output.
 final class Collector<Coder: PictureCoder>: Sendable {
     private let output: @Sendable (EncoderOutput) -> Void
     private let state: Mutex<State>
 
     private struct State {
         var format: FormatTracker<Coder.Stream>
-        /// Where the stream tells its rate, from the first picture on.
+        /// The reference decoder clock if the stream signals its rate, starting with the first picture.
         var clock: ReferenceDecoderClock?
         var hasBegun = false
 
@@ -54,7 +54,7 @@ final class Collector<Coder: PictureCoder>: Sendable {
                 isReference: job.picture.planned.isReference
             )
             frame.formatDescription = try state.format.update(unit.parameterSets)
-            // Lengths are as long as start codes. A byte stream has the sets before every key frame.
+            // Length fields are as long as start codes. A byte stream has the parameter sets before every key frame.
             let sets = job.picture.isIDR ? state.format.format.parameterSets.reduce(0) { $0 + 4 + $1.count } : 0
             state.clock?.add(bytes: frame.data.count + sets)
             return frame

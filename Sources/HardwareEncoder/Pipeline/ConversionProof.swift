@@ -3,34 +3,34 @@
 internal import MediaTypes
 internal import VAAPI
 
-/// A test of a processing unit: a card of flat colours goes in, and what comes out is held against what it has to be, in the
-/// middle of every colour and of every bar around them.
+/// A test of a video processor: it converts a test card of flat colours, and the output is compared with the expected
+/// values in the middle of every colour and of every bar around them.
 struct ConversionProof {
     private let picture: PixelBuffer.Description
     private let conversion: PictureConversion
 
-    /// Colours of the card, by row: red, green and blue from 0 to 1. Matrices, ranges and components that are mixed up give
-    /// others.
+    /// The colours of the card, by row: red, green and blue from 0 to 1. Wrong matrices and ranges and swapped
+    /// components produce other values.
     private static let colors: [(Double, Double, Double)] = [
         (0.9, 0.1, 0.1), (0.1, 0.8, 0.2), (0.1, 0.2, 0.9), (1, 1, 1),
         (0, 0, 0), (0.9, 0.8, 0.1), (0.1, 0.7, 0.8), (0.8, 0.2, 0.7),
         (0.5, 0.5, 0.5), (0.6, 0.3, 0.1), (0.2, 0.4, 0.1), (0.3, 0.2, 0.5),
     ]
-    /// How far samples of 8 bits may be off: units round where they like.
+    /// The tolerance for 8-bit samples, because processors round differently.
     private static let tolerance = 4.0
 
     /// - Parameters:
-    ///   - picture: What is converted.
-    ///   - conversion: What is done to it.
+    ///   - picture: The picture format to convert.
+    ///   - conversion: The conversion.
     init(_ picture: PixelBuffer.Description, _ conversion: PictureConversion) {
         self.picture = picture
         self.conversion = conversion
     }
 
-    /// Makes the test.
+    /// Runs the test.
     ///
-    /// - Parameter targets: Surfaces that the unit writes for the encoder.
-    /// - Throws: `conversionFailed` if anything is where it should not be, or a call failed.
+    /// - Parameter targets: The surfaces that the processor writes for the encoder.
+    /// - Throws: `conversionFailed` if the output is wrong or a call failed.
     func check(
         _ processor: Processor,
         _ display: borrowing Display,
@@ -55,9 +55,9 @@ struct ConversionProof {
         if let wrong { throw MediaError(.conversionFailed, "the GPU converts pictures incorrectly", given: wrong) }
     }
 
-    // MARK: - The card
+    // MARK: - The test card
 
-    /// Parts of the card in each direction: as many as have room before and after.
+    /// The number of parts of the card in each direction, limited by the size before and after the conversion.
     private var grid: (columns: Int, rows: Int) {
         (
             max(1, min(4, min(conversion.source.width, conversion.target.width) / 16)),
@@ -67,14 +67,14 @@ struct ConversionProof {
 
     private func color(column: Int, row: Int) -> (Double, Double, Double) { Self.colors[row * 4 + column] }
 
-    /// The codes of one part in the source: of luma and chroma, or of red, green and blue.
+    /// Returns the code values of a part in the source: luma and chroma, or red, green and blue.
     private func codes(column: Int, row: Int) -> [Double] {
         let (red, green, blue) = color(column: column, row: row)
         guard picture.format.isYCbCr else { return [red, green, blue].map { ($0 * 255).rounded() } }
         return space(of: picture).codes(red, green, blue).map { $0.rounded() }
     }
 
-    /// Paints the first rows of each row of colours, and repeats them.
+    /// Draws the first rows of each row of colours, and repeats them.
     private func paint(_ planes: WritablePlanes) {
         let (columns, rows) = grid
         let area = conversion.source
@@ -95,9 +95,9 @@ struct ConversionProof {
         }
     }
 
-    // MARK: - What comes out
+    // MARK: - The output
 
-    /// Luma and chroma that a part of the card becomes.
+    /// Returns the luma and chroma values that a part of the card should become.
     private func expected(column: Int, row: Int) -> [Double] {
         let codes = codes(column: column, row: row)
         let target = space(of: conversion.result)
@@ -110,7 +110,7 @@ struct ConversionProof {
         return target.codes(red, green, blue)
     }
 
-    /// What is wrong with a picture; `nil` if nothing is.
+    /// Returns the error in a picture; `nil` if it is correct.
     private func difference(_ planes: WritablePlanes) -> String? {
         let (columns, rows) = grid
         let area = conversion.target
@@ -128,7 +128,7 @@ struct ConversionProof {
         return nil
     }
 
-    /// A place in the middle of each bar that is wide enough for one.
+    /// A position in the middle of each bar that is wide enough.
     private var bars: [(Int, Int)] {
         let (area, size) = (conversion.target, conversion.result)
         let (right, bottom) = (area.x + area.width, area.y + area.height)
@@ -158,7 +158,7 @@ struct ConversionProof {
     }
 }
 
-/// Codes of luma and chroma, and what they stand for (H.273 8.3).
+/// The code values of luma and chroma, and their meaning (H.273 8.3).
 private struct CodeSpace {
     private let red: Double
     private let blue: Double
@@ -177,7 +177,7 @@ private struct CodeSpace {
         middle = 128 * scale
     }
 
-    /// Of a colour, its parts from 0 to 1.
+    /// Returns the code values of a colour with components from 0 to 1.
     func codes(_ r: Double, _ g: Double, _ b: Double) -> [Double] {
         let luma = red * r + (1 - red - blue) * g + blue * b
         return codes((luma, (b - luma) / (2 * (1 - blue)), (r - luma) / (2 * (1 - red))))
@@ -187,7 +187,7 @@ private struct CodeSpace {
         [lumaOffset + parts.luma * lumaSpan, middle + parts.cb * chromaSpan, middle + parts.cr * chromaSpan]
     }
 
-    /// Luma from 0 to 1 and chroma from -0.5 to 0.5.
+    /// Returns luma from 0 to 1 and chroma from -0.5 to 0.5.
     func parts(_ codes: [Double]) -> (luma: Double, cb: Double, cr: Double) {
         ((codes[0] - lumaOffset) / lumaSpan, (codes[1] - middle) / chromaSpan, (codes[2] - middle) / chromaSpan)
     }
@@ -200,7 +200,7 @@ private struct CodeSpace {
 }
 
 extension WritablePlanes {
-    /// Copies two rows of a picture, and the chroma that belongs to them.
+    /// Copies two rows of a picture with their chroma.
     fileprivate func repeatRows(of picture: PixelBuffer.Description, at first: Int, to y: Int) {
         guard let base = bytes.baseAddress else { return }
         for (index, plane) in planes.enumerated() {
@@ -217,7 +217,7 @@ extension WritablePlanes {
         }
     }
 
-    /// Writes one pixel, and with it the chroma that it shares with others; without alpha, by which nothing may be blended.
+    /// Writes one pixel with its shared chroma, but without alpha, which must not cause blending.
     fileprivate func set(_ codes: [Double], x: Int, y: Int) {
         let values = codes.map { UInt16(min(max($0, 0), 1023)) }
         switch format {
@@ -240,7 +240,7 @@ extension WritablePlanes {
         }
     }
 
-    /// Luma and chroma of one pixel; `nil` for other formats than NV12 and P010, and outside of the memory.
+    /// Returns luma and chroma of one pixel; `nil` for formats other than NV12 and P010, and outside the memory.
     fileprivate func codes(x: Int, y: Int) -> [Double]? {
         switch format {
         case .nv12:

@@ -4,16 +4,16 @@ internal import Glibc
 internal import MediaTypes
 internal import VAAPI
 
-/// DMA-BUFs that are surfaces of a driver: those of a pool that comes around again and again are imported once.
+/// The driver's surfaces for DMA-BUFs. Those of a recurring pool are imported only once.
 struct ImportedSurfaces: ~Copyable {
-    /// What became of a DMA-BUF.
+    /// The result of importing a DMA-BUF.
     enum Outcome {
         case imported(Surface)
-        /// It cannot be a surface.
+        /// It cannot be imported.
         case refused(MediaError)
     }
 
-    /// Memory and layout of a picture. A DMA-BUF has a file number of its own, whichever descriptor it has.
+    /// The memory and layout of a picture. A DMA-BUF has a unique file number, regardless of its descriptor.
     private struct Key: Hashable {
         var files: [File]
         var planes: [DMABuffer.Plane]
@@ -29,7 +29,7 @@ struct ImportedSurfaces: ~Copyable {
 
     private struct Entry {
         var outcome: Outcome
-        /// Keeps the file, and so its number, from becoming another memory's.
+        /// Keep the file open, so that its number is not reused for other memory.
         var descriptors: KeptDescriptors
     }
 
@@ -38,14 +38,14 @@ struct ImportedSurfaces: ~Copyable {
     private let rows: Int
     private let format: FourCC?
     private let quirks: Quirks
-    /// More than a capture pool has. What is beyond it is imported again. Memory that its producer has let go of lives on
-    /// here, so that there is a limit on it, too.
+    /// The limit exceeds the size of a capture pool; further pictures are imported again. Memory that its producer has
+    /// released stays allocated here, so its size is limited, too.
     private var entries = RecentValues<Key, Entry>(limit: 64, byteLimit: 256 << 20)
 
     /// - Parameters:
-    ///   - display: Where the surfaces are.
-    ///   - request: What surfaces that need no import are like: they have whole macroblocks.
-    ///   - quirks: Which memory the driver would take and misread.
+    ///   - display: The display of the surfaces.
+    ///   - request: The properties of surfaces without import, which consist of whole macroblocks.
+    ///   - quirks: Describes which memory the driver accepts but misreads.
     init(_ display: consuming Display, _ request: SurfaceRequest, quirks: Quirks) {
         self.display = display
         self.quirks = quirks
@@ -53,9 +53,9 @@ struct ImportedSurfaces: ~Copyable {
         format = request.format
     }
 
-    /// The surface of a picture in a DMA-BUF.
+    /// Returns the surface of a picture in a DMA-BUF.
     ///
-    /// - Throws: if a descriptor is closed, or there are too many open ones.
+    /// - Throws: An error if a descriptor is closed, or if too many are open.
     mutating func surface(_ memory: DMABuffer, _ buffer: PixelBuffer) throws(MediaError) -> Outcome {
         let key = Key(
             files: try memory.fileDescriptors.map { (descriptor) throws(MediaError) in try Self.file(descriptor) },
@@ -66,7 +66,7 @@ struct ImportedSurfaces: ~Copyable {
         )
         if let entry = entries.use(key) { return entry.outcome }
         let sizes = memory.byteCounts
-        // A memory that several descriptors lead to counts once.
+        // Memory with several descriptors counts once.
         let byteCount = Dictionary(zip(key.files, sizes)) { first, _ in first }.values.reduce(0, +)
         entries.makeRoom(byteCount: byteCount)
         let descriptors = try KeptDescriptors(memory.fileDescriptors)
@@ -96,7 +96,7 @@ struct ImportedSurfaces: ~Copyable {
             )
         }
         let hasRoom = hasRoom(memory.planes, buffer.format, files, sizes)
-        // A driver may read all of the macroblocks that it is told of, and so beyond the memory.
+        // A driver may read all macroblocks of the declared size, and therefore beyond the memory.
         if !hasRoom, buffer.isMapped {
             throw MediaError(
                 .unsupported,
@@ -108,7 +108,7 @@ struct ImportedSurfaces: ~Copyable {
         let objects = zip(memory.fileDescriptors, sizes).map { descriptor, size in
             DMABufLayout.Object(descriptor: descriptor, size: UInt32(clamping: size), modifier: memory.modifier)
         }
-        // A layer for each plane: radeonsi refuses the two in one, and iHD takes either.
+        // One layer per plane: radeonsi refuses both in one layer, and iHD accepts either.
         let format = format ?? buffer.format.fourCC
         let layers = zip(format.planeFormats, memory.planes).map { format, plane in
             let plane = DMABufLayout.Plane(
@@ -150,16 +150,16 @@ struct ImportedSurfaces: ~Copyable {
         }
     }
 
-    /// Whether a format modifier is of no vendor (linear, or not told) or of this one; the vendor is in the upper 8 bits
+    /// Whether a format modifier has no vendor (linear or unspecified) or this one. The upper 8 bits contain the vendor
     /// (`drm_fourcc.h`).
     static func isModifier(_ modifier: UInt64, of vendor: UInt8) -> Bool {
         let stated = UInt8(modifier >> 56)
         return stated == 0 || stated == vendor
     }
 
-    /// Whether planes lie in one memory, have rows of one length, and begin a whole number of rows behind its beginning.
+    /// Whether all planes are in the same memory, have the same pitch, and begin at a multiple of the pitch.
     ///
-    /// - Parameter files: The memory that each of the planes' objects is.
+    /// - Parameter files: The memory of each plane's object.
     static func areEven(_ planes: [DMABuffer.Plane], _ files: [File]) -> Bool {
         guard let first = planes.first, first.layout.bytesPerRow > 0 else { return false }
         return planes.allSatisfy { plane in
@@ -168,8 +168,8 @@ struct ImportedSurfaces: ~Copyable {
         }
     }
 
-    /// Whether no plane ends behind its memory, or behind the beginning of another one, if all of its macroblocks are
-    /// whole. What lies in the rows below the picture is coded then, and cut off by decoders.
+    /// Whether no plane, extended to whole macroblocks, ends beyond its memory or beyond the beginning of another
+    /// plane. The rows below the picture are then encoded, and decoders crop them.
     private func hasRoom(
         _ planes: [DMABuffer.Plane],
         _ format: PixelFormat,
@@ -201,7 +201,7 @@ struct ImportedSurfaces: ~Copyable {
     }
 }
 
-/// Duplicates of descriptors, closed at the end of its life.
+/// Duplicated descriptors, which are closed when this object is released.
 private final class KeptDescriptors {
     private var descriptors: [Int32] = []
 

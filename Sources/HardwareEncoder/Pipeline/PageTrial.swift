@@ -2,16 +2,16 @@
 
 internal import Synchronization
 
-/// Whether pictures can be coded where they lie in memory of this process: a driver may take pages and fail over them only
-/// when a picture is submitted, as kernels pin them then. Of an encoder that fails before anything has come out of it, the
-/// next one on that device copies.
+/// Determines whether pictures can be encoded in place from memory of this process. A driver may accept pages and fail
+/// only when a picture is submitted, because kernels pin the pages then. If an encoder fails before its first output,
+/// the next one on that device copies pictures.
 final class PageTrial: Sendable {
     private struct State {
         var usesPages = false
         var hasProduced = false
     }
 
-    /// Devices on which pages are not tried again in this process.
+    /// The devices on which pages are no longer tried in this process.
     private static let failed = Mutex<Set<String>>([])
 
     private let device: String
@@ -20,13 +20,13 @@ final class PageTrial: Sendable {
     /// - Parameter device: The path of the render node.
     init(device: String) { self.device = device }
 
-    /// Whether pages may be told to the driver.
+    /// Whether pages may be passed to the driver.
     var isAllowed: Bool { !Self.failed.withLock { $0.contains(device) } }
 
-    /// Notes that a picture is about to be coded where it lies.
+    /// Notes that a picture is about to be encoded in place.
     func noteUse() { state.withLock { $0.usesPages = true } }
 
-    /// Notes that a picture has come out.
+    /// Notes that a picture was returned.
     func noteSuccess() { state.withLock { $0.hasProduced = true } }
 
     /// Notes that the encoder has failed.

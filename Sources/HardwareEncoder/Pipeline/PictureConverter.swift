@@ -4,13 +4,13 @@ internal import Logging
 internal import MediaTypes
 internal import VAAPI
 
-/// Brings pictures to the encoder's size, format and colour by the device's processing unit. Used on the thread that
-/// submits.
+/// Converts pictures to the encoder's size, format and colour with the device's video processor. Used on the submitting
+/// thread.
 ///
-/// The unit is made when the first picture needs it. Every kind of conversion is tried on a test card first, and what comes
-/// out is read back: a unit that gives other colours, or has them in other places, is not used.
+/// The processor is created for the first picture that needs it. Every kind of conversion is first tested with a test
+/// card, whose output is read back. A processor with wrong colours or positions is not used.
 final class PictureConverter {
-    /// How often pictures were copied as a whole on their way to the unit; see ``PictureInput/copies``.
+    /// The number of copies of whole pictures on the way to the processor; see ``PictureInput/copies``.
     var copies: Int { finishedCopies + (input?.copies ?? 0) }
 
     private let display: Display
@@ -22,20 +22,21 @@ final class PictureConverter {
     private let logger: Logger
 
     private var processor: Processor?
-    /// For pictures of one format and size at a time.
+    /// The input for pictures of the current format and size.
     private var input: PictureInput?
     private var inputRequest: SurfaceRequest?
     private var finishedCopies = 0
     private var proved: Set<Kind> = []
 
-    /// Pictures that are converted alike.
+    /// A kind of pictures that share a conversion.
     private struct Kind: Hashable {
         var picture: PixelBuffer.Description
         var conversion: PictureConversion
     }
 
-    /// What can be asked of a device that encodes pictures of a format; `nil` if it has no processing unit, and where the
-    /// result would be other than 4:2:0 of up to ten bits. Limits of units differ, and are met where they are.
+    /// Returns the conversions that may be requested of a device for an encoder's pixel format; `nil` if it has no
+    /// video processor, or if the result is not 4:2:0 of up to ten bits. Limits differ between processors and are
+    /// checked on use.
     static func support(_ driver: DriverDescription, _ format: PixelFormat) -> ConversionSupport? {
         guard driver.processesPictures, [.nv12, .p010].contains(format) else { return nil }
         return ConversionSupport(
@@ -48,12 +49,12 @@ final class PictureConverter {
     }
 
     /// - Parameters:
-    ///   - display: Where the surfaces are.
-    ///   - request: Surfaces that the encoder reads from.
-    ///   - quirks: What the driver does otherwise than VA-API says.
-    ///   - takesPages: Whether the driver says that it takes memory of the process.
-    ///   - trial: Is told when that is made use of.
-    ///   - logger: Is told once if a driver does not take memory that need not have been copied.
+    ///   - display: The display of the surfaces.
+    ///   - request: The properties of the encoder's input surfaces.
+    ///   - quirks: The known deviations of the driver from VA-API.
+    ///   - takesPages: Whether the driver reports support for memory of the process.
+    ///   - trial: Is informed when such memory is used.
+    ///   - logger: Receives one message if a driver refuses memory that would not have needed a copy.
     init(
         _ display: borrowing Display,
         _ request: SurfaceRequest,
@@ -71,7 +72,7 @@ final class PictureConverter {
         self.logger = logger
     }
 
-    /// The surface that holds the converted picture as soon as the device has come so far.
+    /// Returns the surface that will contain the converted picture once the device has processed it.
     ///
     /// - Throws: `conversionFailed`.
     func surface(for buffer: PixelBuffer, _ conversion: PictureConversion) throws(MediaError) -> InputSurface {
@@ -98,7 +99,7 @@ final class PictureConverter {
         }
     }
 
-    /// The processing unit, if it can do that.
+    /// Returns the video processor, if it supports the conversion.
     private func preparedProcessor(
         _ picture: PixelBuffer.Description,
         _ conversion: PictureConversion
@@ -168,7 +169,7 @@ final class PictureConverter {
     }
 }
 
-/// What a conversion under way uses. It is over when nobody holds this any more, at the latest.
+/// The resources of a conversion in progress. It is complete at the latest when its last reference is released.
 private final class ConvertedPicture: Sendable {
     private let target: PooledSurface
     private let source: InputSurface
@@ -179,20 +180,20 @@ private final class ConvertedPicture: Sendable {
     }
 
     deinit {
-        // A picture that was encoded is over; one that never was may not be.
+        // An encoded picture is complete; one that was never encoded may still be in progress.
         _ = try? target.surface.wait()
     }
 }
 
-// MARK: - Orders
+// MARK: - Operations
 
 extension ProcessingCapabilities {
-    /// How the unit calls a format that it reads; `nil` if it reads none of that kind.
+    /// Returns the processor's name of a format that it can read; `nil` if it can read none of that kind.
     func name(of format: PixelFormat) -> FourCC? { format.fourCCs.first(where: reads) }
 
-    /// What the unit is told for a conversion.
+    /// Returns the operation for a conversion.
     ///
-    /// - Throws: `unsupported` for colours that the unit does not list.
+    /// - Throws: `unsupported` for colours that the processor does not list.
     func order(
         _ picture: PixelBuffer.Description,
         _ conversion: PictureConversion
@@ -233,7 +234,7 @@ extension ProcessingCapabilities {
 }
 
 extension PixelBuffer.Description {
-    /// Whether all values are used, where nothing is said as decoders take it.
+    /// Whether the samples use the full range. An unspecified range is interpreted as decoders do.
     var hasFullRange: Bool { format.isYCbCr ? color.range == .full : color.range != .limited }
 
     fileprivate var withoutAttachments: Self {

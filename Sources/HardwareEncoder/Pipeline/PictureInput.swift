@@ -5,11 +5,11 @@ internal import Logging
 internal import MediaTypes
 internal import VAAPI
 
-/// A surface that holds a picture as long as this lives.
+/// A surface that contains a picture as long as this object exists.
 final class InputSurface: Sendable {
     /// The surface.
     let surface: Surface
-    /// What the surface belongs to, or what its memory does.
+    /// The owner of the surface or of its memory.
     private let owner: any AnyObject & Sendable
 
     init(_ surface: Surface, _ owner: any AnyObject & Sendable) {
@@ -18,19 +18,19 @@ final class InputSurface: Sendable {
     }
 }
 
-/// Brings pictures into surfaces: DMA-BUFs and pages of pools as they are, if the driver takes them, pictures in files by
-/// reading them into such pages, everything else by a copy. Used on the thread that submits.
+/// Loads pictures into surfaces. DMA-BUFs and pages of pools are used in place if the driver accepts them, pictures in
+/// files are read into such pages, and all others are copied. Used on the submitting thread.
 final class PictureInput {
-    /// How often pictures were copied as a whole: once where the driver gives out a surface's own memory, twice where the
-    /// copy goes to an image and the driver brings it into the surface. Reading a file into pages is none.
+    /// The number of copies of whole pictures: one if the driver provides access to a surface's own memory, two if it
+    /// copies an image to the surface. Reading a file into pages does not count.
     private(set) var copies = 0
 
     private let pool: SurfacePool
     private let format: FourCC
     private var imports: ImportedSurfaces
-    /// `nil` if the driver takes no pages, or has refused some.
+    /// `nil` if the driver does not accept pages, or has refused some.
     private var pages: PageSurfaces?
-    /// Pages for pictures that are in files.
+    /// The pages for pictures in files.
     private var readPictures: PixelBufferPool?
     private let trial: PageTrial
     private var upload = UploadState()
@@ -38,12 +38,12 @@ final class PictureInput {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - display: Where the surfaces are.
-    ///   - request: Surfaces that the encoder reads from.
-    ///   - quirks: What the driver does otherwise than VA-API says.
-    ///   - takesPages: Whether the driver says that it takes memory of the process.
-    ///   - trial: Is told when that is made use of.
-    ///   - logger: Is told once if a driver does not take memory that need not have been copied.
+    ///   - display: The display of the surfaces.
+    ///   - request: The properties of the encoder's input surfaces.
+    ///   - quirks: The known deviations of the driver from VA-API.
+    ///   - takesPages: Whether the driver reports support for memory of the process.
+    ///   - trial: Is informed when such memory is used.
+    ///   - logger: Receives one message if a driver refuses memory that would not have needed a copy.
     init(
         _ display: borrowing Display,
         _ request: SurfaceRequest,
@@ -60,7 +60,7 @@ final class PictureInput {
         self.logger = logger
     }
 
-    /// The surface that holds a picture, from now on until the caller lets go of it.
+    /// Returns a surface that contains a picture until the caller releases it.
     func surface(for buffer: PixelBuffer) throws(MediaError) -> InputSurface {
         guard case .dmaBuf(let memory) = buffer.storage else {
             if let surface = pagesSurface(buffer) { return InputSurface(surface, buffer) }
@@ -79,7 +79,8 @@ final class PictureInput {
         }
     }
 
-    /// The surface of pages that the driver has taken. After a refusal it is not asked again, for pages are all alike.
+    /// Returns the surface of pages that the driver accepts. After a refusal, it is not tried again, because all pages
+    /// are alike.
     private func pagesSurface(_ buffer: PixelBuffer) -> Surface? {
         do throws(MediaError) {
             guard let surface = try pages?.surface(buffer) else { return nil }
@@ -92,10 +93,10 @@ final class PictureInput {
         }
     }
 
-    /// A picture that is read from its file into pages. That takes less than to read it and to write it past the caches
-    /// into a surface.
+    /// Returns the surface of a picture that is read from its file into pages. This takes less time than reading it and
+    /// writing it to a surface, which bypasses the caches.
     ///
-    /// - Returns: `nil` if the driver takes no pages.
+    /// - Returns: `nil` if the driver does not accept pages.
     private func surfaceOfFile(_ buffer: PixelBuffer) throws(MediaError) -> InputSurface? {
         guard pages != nil, buffer.format.lies(as: format) else { return nil }
         let picture = try pool(for: buffer).make()
@@ -134,7 +135,7 @@ final class PictureInput {
 }
 
 extension WritablePlanes {
-    /// Copies a picture of the same chroma format and depth, and of the same size or smaller.
+    /// Copies a picture with the same chroma format and bit depth, and with the same or a smaller size.
     fileprivate func write(_ buffer: PixelBuffer, isForDevice: Bool) throws(MediaError) {
         guard let arrangement = format.arrangement, !buffer.format.lies(as: format) else {
             return try buffer.copySamples(to: pixelPlanes, isForDevice: isForDevice)
@@ -149,14 +150,14 @@ extension WritablePlanes {
         }
     }
 
-    /// Repeats the last column and the last row of a picture up to the end of a surface of whole macroblocks. What lies
-    /// there is coded, and cut off by decoders: left alone it would be old memory, which costs bits and may tell secrets.
+    /// Repeats the last column and row of a picture up to the end of a surface of whole macroblocks. These samples are
+    /// encoded, and decoders crop them. Otherwise, old memory contents would cost bits and might leak secrets.
     ///
     /// - Parameters:
-    ///   - width: Samples in a row of the picture, even.
-    ///   - height: Rows of the picture, even.
-    ///   - columns: Samples in a row of the surface.
-    ///   - rows: Rows of the surface.
+    ///   - width: The width of the picture in samples, even.
+    ///   - height: The height of the picture in rows, even.
+    ///   - columns: The width of the surface in samples.
+    ///   - rows: The height of the surface in rows.
     func extend(width: Int, height: Int, columns: Int, rows: Int) {
         guard columns > width || rows > height, width > 0, height > 0, let arrangement = format.arrangement,
             planes.count >= arrangement.planeCount, hasRoom(for: arrangement, columns, rows)
@@ -186,7 +187,7 @@ extension WritablePlanes {
         }
     }
 
-    /// Whether the memory has all planes of a picture of that size.
+    /// Whether the memory contains all planes of a picture of that size.
     private func hasRoom(for arrangement: SampleArrangement, _ width: Int, _ height: Int) -> Bool {
         planes.prefix(arrangement.planeCount).enumerated().allSatisfy { index, plane in
             guard let extent = arrangement.extent(ofPlane: index, width: width, height: height), plane.offset >= 0
@@ -197,7 +198,7 @@ extension WritablePlanes {
         }
     }
 
-    /// The planes as pixel buffers have them.
+    /// The planes in the representation of pixel buffers.
     fileprivate var pixelPlanes: [PixelPlane] {
         planes.compactMap { plane in
             bytes.baseAddress.map { PixelPlane(baseAddress: $0 + plane.offset, bytesPerRow: plane.pitch) }

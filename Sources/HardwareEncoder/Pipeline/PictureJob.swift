@@ -4,7 +4,7 @@ internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
 
-/// A picture in flight, with the surfaces that it needs.
+/// A picture in flight, with its surfaces.
 struct PictureJob<Coder: PictureCoder>: PictureInFlight {
     let coder: Coder
     let picture: Coder.Picture
@@ -25,10 +25,10 @@ struct PictureJob<Coder: PictureCoder>: PictureInFlight {
         return try coder.parameters(picture, surfaces, units, miscellaneous)
     }
 
-    /// The picture's units as they leave: with those that the driver was not sent, and with the delay of a buffering
-    /// period, which was not known when it was sent.
+    /// Returns the picture's final units: with those that were not sent to the driver, and with the delay of a
+    /// buffering period, which was unknown at submission.
     ///
-    /// - Parameter initialDelay: that delay; `nil` if the stream tells no rate.
+    /// - Parameter initialDelay: The delay; `nil` if the stream does not signal its rate.
     func coded(_ unit: CodedAccessUnit, initialDelay: UInt32?) throws(MediaError) -> CodedData {
         if units.beginsBufferingPeriod, let initialDelay {
             let stream = coder.setup.stream

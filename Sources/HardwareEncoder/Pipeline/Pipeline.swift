@@ -5,44 +5,44 @@ internal import MediaTypes
 internal import Synchronization
 internal import VAAPI
 
-/// Pictures on their way through the device: one thread submits them, and they are waited for in the same order.
+/// The pictures that the device is processing: one thread submits them, and they are awaited in the same order.
 ///
-/// While pictures follow each other the thread that submits waits for them, too, when there is no place for another one:
-/// until half of the places are free, so that what comes of it comes together. That wakes nobody. When it pauses another
-/// thread waits for what is left.
+/// While pictures are submitted continuously, the submitting thread also waits for them when all slots are in use,
+/// until half of the slots are free, so that output is delivered in batches. This wakes no other thread. When
+/// submission pauses, another thread waits for the remaining pictures.
 ///
-/// A picture that does not fit its coded buffer is sent again with a larger one, and with it all that were submitted
-/// after it, for they were predicted from what it was: the same pictures with the same parameters, once everything that
-/// was under way has come out.
+/// A picture that does not fit its coded buffer is submitted again with a larger one, together with all pictures
+/// submitted after it, which were predicted from it. They are the same pictures with the same parameters, submitted
+/// once all work in progress is complete.
 final class Pipeline<Picture: PictureInFlight>: Sendable {
-    /// What became of a picture that the device has finished.
+    /// The outcome of a picture that the device has finished.
     enum Outcome {
-        /// It is coded and was taken.
+        /// It is coded and was accepted.
         case taken
         /// It did not fit the coded buffer.
         case overflown
     }
 
     private struct State {
-        /// In the order of submission.
+        /// The pictures in flight, in the order of submission.
         var inFlight: [(picture: Picture, output: Output)] = []
         var free: [Output] = []
         var failure: MediaError?
         var isClosing = false
-        /// Whether one of the threads waits for the first picture in flight.
+        /// Whether a thread waits for the first picture in flight.
         var isCollecting = false
         /// Whether the submitting thread has paused since the last picture.
         var isPaused = false
-        /// Whether the collecting thread is awake, and looks again before it sleeps.
+        /// Whether the collecting thread is awake and checks again before it sleeps.
         var isCollectorAwake = false
-        /// Whether the submitting thread sleeps until nobody collects.
+        /// Whether the submitting thread sleeps until no thread is collecting.
         var isSubmitterWaiting = false
     }
 
-    /// A picture that is waited for, by one thread at a time.
+    /// A picture that a thread waits for, one thread at a time.
     private typealias Turn = (picture: Picture, output: Output)
 
-    /// A coded buffer that pictures use one after the other.
+    /// A coded buffer, which is reused for pictures.
     private final class Output: Sendable {
         let buffer: CodedBuffer
         init(_ buffer: consuming CodedBuffer) { self.buffer = buffer }
@@ -54,24 +54,24 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     private let fail: @Sendable (MediaError) -> Void
 
     private let state = Mutex(State())
-    /// Held while pictures are submitted, so that the order of submission is that of the state.
+    /// Locked while pictures are submitted, so that the order of submission matches the state.
     private let submission = Mutex(())
-    /// Wakes the submitting thread when the other one collects no more.
+    /// Wakes the submitting thread when the other thread stops collecting.
     private let turn = DispatchSemaphore(value: 0)
     /// Wakes the collecting thread.
     private let work = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// How often a picture is sent again before it counts as failed; its buffer is doubled each time.
+    /// The number of times that a picture is submitted again before it counts as failed; its buffer is doubled each
+    /// time.
     private static var attempts: Int { 3 }
 
     /// - Parameters:
-    ///   - context: The encoder of the driver's, which the pipeline owns.
-    ///   - depth: How many pictures may be in flight.
-    ///   - capacity: The size of coded buffers in bytes; more than a picture can have.
-    ///   - take: Takes what was coded. Called by one thread at a time, in order of submission.
-    ///   - fail: Called once, on the same threads, when a picture has failed. Nothing comes after it.
-    /// - Throws: ``MediaError`` if a coded buffer or a thread cannot be had.
+    ///   - context: The driver's encoder context, which the pipeline owns.
+    ///   - depth: The maximum number of pictures in flight.
+    ///   - capacity: The size of coded buffers in bytes, larger than any picture.
+    ///   - take: Receives the coded segments. Called by one thread at a time, in the order of submission.
+    ///   - fail: Called once, on the same threads, when a picture has failed. Nothing follows.
     init(
         context: consuming Context,
         depth: Int,
@@ -87,8 +87,8 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
             let output = try makeOutput(capacity: capacity)
             state.withLock { $0.free.append(output) }
         }
-        // The thread lets go of the pipeline before it tells that it has ended: whoever closes the pipeline holds the
-        // context as the last one, and is not through before the driver is.
+        // The thread releases the pipeline before it signals its end, so that the code that closes the pipeline holds
+        // the last reference to the context and returns only after the driver has finished.
         let (pipeline, ended) = (Handover(self), ended)
         try PlainThread.start(name: "vt-collect") {
             pipeline.take()?.collect()
@@ -102,9 +102,9 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
 
     // MARK: - The submitting side
 
-    /// Submits a picture, when there is a place for it. What comes out is taken by the next call, or after ``pause()``.
+    /// Submits a picture when a slot is free. Its output is delivered by a later call, or after ``pause()``.
     ///
-    /// - Throws: why the picture, or one before it, has failed. Nothing more can be submitted then.
+    /// - Throws: The error of this picture or an earlier one. No more pictures can be submitted after it.
     func submit(_ picture: Picture) throws(MediaError) {
         let isFull = state.withLock { $0.inFlight.count >= depth }
         try collect(until: isFull ? depth / 2 : depth)
@@ -124,7 +124,7 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         }
     }
 
-    /// Has the other thread wait for what is in flight, until the next picture is submitted.
+    /// Lets the other thread wait for the pictures in flight until the next picture is submitted.
     func pause() {
         let isWoken = state.withLock { state in
             state.isPaused = true
@@ -135,14 +135,14 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         if isWoken { work.signal() }
     }
 
-    /// Waits until everything that was submitted has come out.
+    /// Waits until all submitted pictures are coded.
     ///
-    /// - Throws: why a picture has failed.
+    /// - Throws: The error of a picture.
     func drain() throws(MediaError) { try collect(until: 0) }
 
-    /// Waits for pictures until so many are left in flight.
+    /// Waits until at most that many pictures are in flight.
     ///
-    /// - Throws: why a picture has failed.
+    /// - Throws: The error of a picture.
     private func collect(until most: Int) throws(MediaError) {
         while true {
             let (isOver, next) = try state.withLock { (state) throws(MediaError) -> (Bool, Turn?) in
@@ -159,15 +159,14 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         }
     }
 
-    /// Ends the collecting thread, after the picture that it waits for, and waits for the others, so that the driver uses
-    /// nothing of them any more. To be called once, before the pipeline is let go of; with a device that hangs it does not
-    /// return.
+    /// Ends the collecting thread after its current picture and waits for the other pictures, so that the driver no
+    /// longer uses them. Call this once, before the pipeline is released. It does not return if the device hangs.
     func close() {
         state.withLock { $0.isClosing = true }
         work.signal()
         ended.wait()
         for left in state.withLock({ $0.inFlight }) {
-            // Whatever went wrong with it: it is over.
+            // The result is irrelevant: the picture is no longer in progress.
             _ = try? left.output.buffer.wait()
         }
     }
@@ -181,7 +180,7 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
 
     // MARK: - The collecting side
 
-    /// Waits for pictures whenever the submitting thread has paused.
+    /// Waits for pictures while submission is paused.
     private func collect() {
         while true {
             work.wait()
@@ -192,7 +191,7 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         }
     }
 
-    /// The picture that the collecting thread is to wait for; `nil` if it is to sleep.
+    /// Returns the picture that the collecting thread waits for; `nil` if it sleeps.
     private func nextTurn() -> Turn? {
         state.withLock { state in
             guard state.isPaused, !state.isClosing, !state.isCollecting, state.failure == nil,
@@ -206,9 +205,9 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         }
     }
 
-    /// Waits for the first picture in flight, and makes its place free.
+    /// Waits for the first picture in flight and frees its slot.
     ///
-    /// - Throws: why it has failed, which was told.
+    /// - Throws: Its error, which was already reported.
     private func collect(_ first: Turn) throws(MediaError) {
         do throws(MediaError) {
             let output = try output(of: first.picture, first.output)
@@ -234,9 +233,9 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
         if isAwaited { turn.signal() }
     }
 
-    /// Waits for the picture that was submitted first, and has it taken.
+    /// Waits for the oldest submitted picture and delivers it.
     ///
-    /// - Returns: the buffer that it came in.
+    /// - Returns: The buffer that contained it.
     private func output(of picture: Picture, _ first: Output) throws(MediaError) -> Output {
         var output = first
         if try outcome(of: picture, output) == .taken { return output }
@@ -258,14 +257,14 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
                 Result { () throws(MediaError) in try take(picture, segments) }
             }
         } catch {
-            // So Intel's driver tells that a coded buffer was too small.
+            // Intel's driver reports a small coded buffer this way.
             if error.status == .notEnoughBuffer { return .overflown }
             throw MediaError(error, .frameFailed)
         }
         return try outcome.get()
     }
 
-    /// Sends the picture that was submitted first again, into a new buffer, and what was submitted after it.
+    /// Submits the oldest picture again with a new buffer, followed by all later pictures.
     private func sendAgain(capacity: Int) throws(MediaError) -> Output {
         try submission.withLock { (_) throws(MediaError) in
             let larger = try makeOutput(capacity: capacity)
@@ -281,7 +280,7 @@ final class Pipeline<Picture: PictureInFlight>: Sendable {
     }
 }
 
-/// Something that one thread leaves for another, which takes it once.
+/// A value that one thread passes to another, which takes it once.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Mutex<Value?>
 
@@ -290,13 +289,13 @@ private final class Handover<Value: Sendable>: Sendable {
     func take() -> Value? { value.withLock { $0.take() } }
 }
 
-/// A picture with all that it takes to submit it, once or again. It keeps the surfaces that it needs.
+/// A picture with everything that is needed to submit it, possibly more than once. It retains its surfaces.
 protocol PictureInFlight: Sendable {
-    /// What it is coded from.
+    /// The input surface.
     var input: Surface { get }
 
-    /// What the driver is told of it.
+    /// Returns the parameters of the picture for the driver.
     ///
-    /// - Parameter output: the buffer that it is coded into.
+    /// - Parameter output: The coded buffer.
     func parameters(output: UInt32) throws(MediaError) -> ParameterList
 }

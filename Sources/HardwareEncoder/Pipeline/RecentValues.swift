@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What was made for a few keys and is kept as long as it is among what was used last.
+/// A cache of the most recently used values.
 struct RecentValues<Key: Hashable, Value> {
     private struct Entry {
         var value: Value
@@ -10,29 +10,29 @@ struct RecentValues<Key: Hashable, Value> {
 
     private let limit: Int
     private let byteLimit: Int
-    /// How many are kept, however large they are.
+    /// The minimum number of values to keep, regardless of their size.
     private let fewest: Int
     private var entries: [Key: Entry] = [:]
     private var byteCount = 0
     private var uses: UInt64 = 0
 
     /// - Parameters:
-    ///   - limit: How many values are kept.
-    ///   - byteLimit: How large they may be together; the last `fewest` are kept in any case.
+    ///   - limit: The maximum number of values.
+    ///   - byteLimit: The maximum total size; the last `fewest` values are kept in any case.
     init(limit: Int, byteLimit: Int = .max, fewest: Int = 16) {
         self.limit = limit
         self.byteLimit = byteLimit
         self.fewest = fewest
     }
 
-    /// The value of a key, which is used now.
+    /// Returns the value of a key and marks it as used.
     mutating func use(_ key: Key) -> Value? {
         uses += 1
         entries[key]?.lastUse = uses
         return entries[key]?.value
     }
 
-    /// Makes room for another value: gives up those that were used longest ago.
+    /// Makes room for another value by removing the least recently used ones.
     mutating func makeRoom(byteCount more: Int = 0) {
         while entries.count >= limit || (entries.count >= fewest && byteCount > byteLimit - more),
             let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })
@@ -42,7 +42,7 @@ struct RecentValues<Key: Hashable, Value> {
         }
     }
 
-    /// Keeps a value for a key that has none, after ``makeRoom(byteCount:)``.
+    /// Adds a value for a new key, after ``makeRoom(byteCount:)``.
     mutating func insert(_ value: Value, for key: Key, byteCount: Int = 0) {
         entries[key] = Entry(value: value, byteCount: byteCount, lastUse: uses)
         self.byteCount += byteCount

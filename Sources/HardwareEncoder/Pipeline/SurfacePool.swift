@@ -3,7 +3,7 @@
 internal import Synchronization
 internal import VAAPI
 
-/// Surfaces of one kind, made when they are needed and used again. There are as many as were in use at the same time.
+/// A pool of equal surfaces, which are created on demand and reused. It grows to the number in use at the same time.
 final class SurfacePool: Sendable {
     private let display: Display
     private let request: SurfaceRequest
@@ -14,7 +14,7 @@ final class SurfacePool: Sendable {
         self.request = request
     }
 
-    /// A surface that nobody uses.
+    /// Returns a surface that is not in use.
     func take() throws(VAError) -> PooledSurface {
         let known = free.withLock { $0.popLast() }
         if let known { return PooledSurface(known, self) }
@@ -24,7 +24,7 @@ final class SurfacePool: Sendable {
     fileprivate func giveBack(_ surface: Surface) { free.withLock { $0.append(surface) } }
 }
 
-/// A surface that belongs to its holders, and goes back to its pool when the last of them lets go.
+/// A surface that returns to its pool when its last owner releases it.
 final class PooledSurface: Sendable {
     let surface: Surface
     private let pool: SurfacePool

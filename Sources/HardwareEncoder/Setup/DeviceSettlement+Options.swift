@@ -5,7 +5,7 @@ internal import MediaTypes
 internal import VAAPI
 
 extension DeviceSettlement {
-    /// The options of a configuration that the encoder honours, as far as this driver can.
+    /// The options of a configuration that the encoder supports with this driver.
     func supportedProperties(_ device: DeviceSetup) -> Set<EncoderOption> {
         var options: Set<EncoderOption> = [
             .forceKeyFrame, .entropyMode, .lowLatency, .hardwareOptions, .accessUnitDelimiters, .captions, .hdrMetadata,

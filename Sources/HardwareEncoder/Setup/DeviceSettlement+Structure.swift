@@ -5,20 +5,21 @@ internal import MediaTypes
 internal import VAAPI
 
 extension DeviceSettlement {
-    /// What the codec says of the structure, and of slices.
+    /// The limits of the codec for structure and slices.
     struct CodecLimits {
-        /// Whether the profile has B-frames.
+        /// Whether the profile supports B-frames.
         var hasBFrames: Bool
-        /// The size of the decoded picture buffer with the level that was asked for, or else with the lowest level that
-        /// takes size and rate, 1...16.
+        /// The size of the decoded picture buffer with the requested level, or otherwise with the lowest level for size
+        /// and rate, 1...16.
         var pictures: Int
-        /// The name of the level that was asked for; `nil` if one may be chosen for the sake of what was asked for.
+        /// The name of the requested level; `nil` if the level may be chosen to fit the request.
         var level: String?
-        /// How many slices a picture has at most in that level; `nil` for any number.
+        /// The maximum number of slices per picture in that level; `nil` for any number.
         var slices: Int?
     }
 
-    /// How many pictures the driver lets others refer to. One that does not say has the one that every encoder has.
+    /// The maximum numbers of references of the driver. A driver that does not report them has the single one of every
+    /// encoder.
     var references: ReferenceLimits {
         let stated = capabilities.references ?? ReferenceLimits(list0: 1, list1: 0)
         let directions = capabilities.predictionDirections ?? [.previous, .future]
@@ -28,11 +29,12 @@ extension DeviceSettlement {
         )
     }
 
-    /// Three references in list 0 are what low-power encoders have, and beyond that each costs more time and memory
-    /// than it saves bits; a second one in list 1 lies further away than the first and is hardly ever used.
+    /// Low-power encoders have three references in list 0; each further one costs more time and memory than it saves
+    /// bits. A second one in list 1 is further away than the first and hardly ever used.
     static let usualReferences = ReferenceLimits(list0: 3, list1: 1)
 
-    /// - Parameter depth: How many pictures may be coded before one and shown after it; `nil` for any number.
+    /// - Parameter depth: The maximum number of pictures that are coded before a picture and shown after it; `nil` for
+    ///   any.
     mutating func structure(
         _ codec: CodecLimits,
         refresh: IntraRefreshWave?,
@@ -44,8 +46,8 @@ extension DeviceSettlement {
         structure.longTermReferences = longTermReferences()
         structure.consecutiveBFrames = bFrames(codec, refresh, layers: structure.temporalLayers)
         structure.pyramidDepth = pyramidDepth(structure)
-        // A driver that writes slice headers by itself has no parameter for the order of the lists: one entry, which is
-        // the nearest picture, needs no order.
+        // A driver that writes slice headers itself has no parameter for the order of the lists. A single entry, the
+        // nearest picture, needs no order.
         if !packedHeaders.isEmpty {
             structure.list0Limit = min(max(references.list0, 1), Self.usualReferences.list0)
             structure.list1Limit = min(max(references.list1, 1), Self.usualReferences.list1)
@@ -80,7 +82,7 @@ extension DeviceSettlement {
         return min(max(asked, 1), 3)
     }
 
-    /// Marking and unmarking them is said in slice headers.
+    /// Slice headers mark and unmark them.
     private func longTermReferences() -> Int {
         packedHeaders.isEmpty || references.list0 == 0 ? 0 : min(max(configuration.longTermReferences, 0), 15)
     }
@@ -91,19 +93,20 @@ extension DeviceSettlement {
 
     private func bFrames(_ codec: CodecLimits, _ refresh: IntraRefreshWave?, layers: Int) -> Int {
         guard hasBFrames(codec), refresh == nil, configuration.allowsReordering else { return 0 }
-        // Of three layers the middle one is of B-frames to which others refer.
+        // With three layers, the middle one consists of B-frames that are references.
         if layers > 2, quirks.refusesBFrameReferences { return 0 }
         let filling = GOPStructure.bFrames(fillingLayers: layers)
         switch configuration.bFrames {
         case .off: return 0
         case .maximum(let count) where layers > 1: return count < filling ? 0 : filling
         case .maximum(let count): return min(count, 16)
-        // The smallest that fill the layers or a pyramid; without them a third B-frame is too far from its references.
+        // The smallest number that fills the layers or a pyramid; without these, a third B-frame is too far from its
+        // references.
         case .automatic: return layers > 1 ? filling : hasPyramid ? 3 : 2
         }
     }
 
-    /// What a B-frame that is a reference pushes out of the decoded picture buffer is said in slice headers.
+    /// Slice headers signal which picture a reference B-frame removes from the decoded picture buffer.
     private var hasPyramid: Bool {
         configuration.allowsBPyramid && !packedHeaders.isEmpty && !quirks.refusesBFrameReferences
     }
@@ -124,14 +127,14 @@ extension DeviceSettlement {
             ? .open(interval: keyFrameDistance) : .closed(interval: keyFrameDistance)
     }
 
-    // MARK: - What became of it
+    // MARK: - Adjustments
 
     private mutating func reportLimits(
         _ wanted: GOPStructure,
         _ limited: GOPStructure,
         _ codec: CodecLimits
     ) {
-        // Intra refresh, which has no B-frames, is refused with them before.
+        // Intra refresh, which excludes B-frames, was already refused in combination with them.
         if case .maximum(let count) = configuration.bFrames {
             let reason =
                 if !hasBFrames(codec) {

@@ -5,17 +5,18 @@ internal import GOPPlanning
 internal import MediaTypes
 internal import VAAPI
 
-/// Settles what one of a driver's encoders does of a configuration, as far as it is not peculiar to a codec.
+/// Determines the settings of one of a driver's encoders for a configuration, as far as they do not depend on the
+/// codec.
 struct DeviceSettlement {
     /// The validated configuration.
     let configuration: EncoderConfiguration
-    /// What the driver says of the profile and entrypoint.
+    /// The driver's capabilities for the profile and entrypoint.
     let capabilities: EncodeCapabilities
-    /// What else is known of the driver.
+    /// The known quirks of the driver.
     let quirks: Quirks
-    /// Profile and entrypoint, for messages.
+    /// The profile and entrypoint, for messages.
     let encoder: String
-    /// Where it differs from what was asked for, so far.
+    /// The adjustments so far.
     var adjustments: [Adjustment] = []
 
     init(_ configuration: EncoderConfiguration, _ capabilities: EncodeCapabilities, _ quirks: Quirks) {
@@ -34,7 +35,7 @@ struct DeviceSettlement {
 // MARK: - Limits
 
 extension DeviceSettlement {
-    /// - Parameter format: how samples lie in the surfaces that pictures are coded from.
+    /// - Parameter format: The sample format of the input surfaces.
     /// - Throws: `unsupported` if the driver does not encode pictures of that size or format.
     func check(_ format: PixelFormat) throws(MediaError) {
         let (width, height) = (configuration.width, configuration.height)
@@ -64,20 +65,20 @@ extension DeviceSettlement {
         }
     }
 
-    /// How the surfaces are called that pictures are coded from: by the best name that the driver lists.
+    /// Returns the format of the input surfaces: the preferred code that the driver lists.
     func surfaceFormat(_ format: PixelFormat) -> FourCC {
         format.fourCCs.first(where: capabilities.surfaces.formats.contains) ?? format.fourCC
     }
 
-    /// The modes of rate control; a driver that names none has constant quantizers.
+    /// The rate control modes; a driver that lists none has constant quantizers.
     var rateControlModes: RateControlModes {
         let modes = capabilities.rateControlModes
         return modes.isEmpty ? .cqp : modes
     }
 
-    /// How bits are spent.
+    /// Returns the rate control.
     ///
-    /// - Parameter limit: The limit on peaks as the stream tells it; `nil` for none.
+    /// - Parameter limit: The peak limit as signalled in the stream; `nil` for none.
     func rate(limit: RateLimit?) throws(MediaError) -> RatePlan {
         do throws(MediaError) {
             return try RatePlan(configuration, limit: limit, modes: rateControlModes).adapted(to: quirks)
@@ -89,28 +90,29 @@ extension DeviceSettlement {
         }
     }
 
-    /// The headers that the driver is sent.
+    /// The packed headers that the driver receives.
     ///
-    /// Parameter sets and slice headers go together or not at all: slice headers are read with the widths and defaults
-    /// that the sets state, and a driver that writes one of them and is sent another makes a stream of two minds. Other
-    /// NAL units stand between sets and slices, so that the driver takes them only with those.
+    /// It receives parameter sets and slice headers together or not at all: slice headers are parsed with the field
+    /// widths and defaults of the sets, so a driver that writes one of them and receives the other produces an
+    /// inconsistent stream. Other NAL units are placed between sets and slices, so the driver only accepts them with
+    /// both.
     var packedHeaders: PackedHeaders {
         let needed: PackedHeaders = [.sequence, .picture, .slice]
         guard capabilities.packedHeaders.isSuperset(of: needed) else { return [] }
         return capabilities.packedHeaders.intersection(needed.union(.rawData))
     }
 
-    /// Whether the stream tells its rates, and when each picture is decoded and shown: at a constant rate, with frames
-    /// that are equally far apart, and where the driver's own count of bits includes the messages that say so.
+    /// Whether the stream signals its rates and the decoding and output times of pictures: at a constant bitrate, with
+    /// a constant frame rate, and if the driver's bit count includes the messages for it.
     ///
-    /// What is told cannot change before the next key frame. With low latency that would cost a line whose rate changes
-    /// more than a decoder, which shows pictures at once, would gain.
+    /// The signalled values cannot change before the next key frame. With low latency, this would harm a link with a
+    /// varying rate more than it would help a decoder, which shows pictures immediately.
     func sendsTiming(_ rate: RatePlan) -> Bool {
         rate.mode == .cbr && rate.isPadded && rate.target?.bufferSize != nil && packedHeaders.contains(.rawData)
             && !configuration.isFrameRateVariable && !configuration.isLowLatency
     }
 
-    /// What the config is made with.
+    /// Returns the attributes of the config.
     func attributes(_ rate: RatePlan, _ format: PixelFormat) -> [ConfigAttributeValue] {
         var values: [ConfigAttributeValue] = []
         if capabilities[.renderTargetFormat] != nil {
@@ -129,12 +131,12 @@ extension DeviceSettlement {
 // MARK: - Choices
 
 extension DeviceSettlement {
-    /// The slice structures that the driver lists and keeps to; `nil` if it lists none.
+    /// The slice structures that the driver lists and observes; `nil` if it lists none.
     var sliceStructures: SliceStructures? { capabilities.sliceStructures?.subtracting(quirks.unkeptSliceStructures) }
 
     /// - Parameters:
-    ///   - columns: Blocks in a row.
-    ///   - rows: Rows of blocks.
+    ///   - columns: The number of blocks per row.
+    ///   - rows: The number of block rows.
     mutating func slices(_ codec: CodecLimits, columns: Int, rows: Int) -> [Range<Int>] {
         let ofDriver = capabilities.maximumSlices ?? 1
         let layout = SliceLayout(
@@ -198,7 +200,7 @@ extension DeviceSettlement {
         return asked
     }
 
-    /// - Throws: `unsupported` if the driver would control the rate of another frame rate.
+    /// - Throws: `unsupported` if the driver would use another frame rate for its rate control.
     func checkFrameRate(_ rate: RatePlan) throws(MediaError) {
         guard let limit = quirks.frameRateLimit, rate.mode != .cqp, configuration.frameRate.doubleValue > limit else {
             return
@@ -211,7 +213,8 @@ extension DeviceSettlement {
         )
     }
 
-    /// The regions of interest that the driver takes as differences of the quantizer, which is what a frame gives.
+    /// Returns the limits for regions of interest that the driver supports as quantizer differences, which is what
+    /// frames specify.
     func regionsOfInterest(_ rate: RatePlan) -> RegionLimits {
         guard let regions = capabilities.regionsOfInterest, rate.mode == .cqp || regions.takesQPDifferences else {
             return RegionLimits(count: 0)
@@ -219,14 +222,14 @@ extension DeviceSettlement {
         guard let offsets = quirks.fewRegionsOffsets, regions.count <= 3, rate.mode != .cqp,
             capabilities.entrypoint == .encSliceLowPower
         else { return RegionLimits(count: regions.count) }
-        // Where macroblocks are not controlled one by one, it has no regions at all; these modes control them.
+        // The driver has no regions if it does not control macroblocks individually; these modes do.
         let isControlled = rate.configModes.contains(.perMacroblock) || [.icq, .qvbr].contains(rate.mode)
         return RegionLimits(count: isControlled ? regions.count : 0, offsets: offsets)
     }
 
-    /// The wave of intra refresh, if one was asked for and the driver has one.
+    /// Returns the intra refresh wave, if it was requested and the driver supports it.
     ///
-    /// - Parameter longest: The most frames that a recovery point can tell of.
+    /// - Parameter longest: The maximum number of frames that a recovery point can signal.
     mutating func intraRefresh(columns: Int, rows: Int, longest: Int) -> IntraRefreshWave? {
         guard configuration.usesIntraRefresh else { return nil }
         let kinds = capabilities.intraRefresh
@@ -234,7 +237,7 @@ extension DeviceSettlement {
             report("intra refresh", "on", "off", "the driver has no rolling intra refresh as \(encoder)")
             return nil
         }
-        // Columns, so that every slice of a picture is renewed in part and no slice alone takes all of the bits.
+        // Columns, so that every slice of a picture is partly refreshed and no single slice takes all bits.
         let isColumn = kinds.contains(.rollingColumn)
         let length = isColumn ? columns : rows
         let asked = keyFrameDistance ?? length
@@ -247,8 +250,8 @@ extension DeviceSettlement {
         return IntraRefreshWave(isColumn: isColumn, length: length, period: period)
     }
 
-    /// The number of frames from one key frame to the next, as far as it is a number of frames. Where the time between
-    /// frames differs, a limit of time is for whoever sees the times.
+    /// The number of frames between key frames, if it is limited in frames. With a variable frame rate, the caller,
+    /// which knows the times, applies a limit in time.
     var keyFrameDistance: Int? {
         configuration.isFrameRateVariable
             ? configuration.keyFrameInterval.frames

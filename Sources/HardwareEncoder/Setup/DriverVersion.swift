@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A driver's version, such as 25.0.7 of Mesa.
+/// A driver version, such as 25.0.7 of Mesa.
 struct DriverVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     let major: Int
     let minor: Int
@@ -8,8 +8,9 @@ struct DriverVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     init(_ major: Int, _ minor: Int, _ patch: Int = 0) { (self.major, self.minor, self.patch) = (major, minor, patch) }
 
-    /// The first word of a vendor string (`vaQueryVendorString`) that is numbers with points between them: 25.0.7 in
-    /// "Mesa Gallium driver 25.0.7-2 for AMD Radeon ...", 25.2.3 in "Intel iHD driver ... - 25.2.3 ()"; `nil` without.
+    /// Parses the first word of a vendor string (`vaQueryVendorString`) that consists of numbers separated by points:
+    /// 25.0.7 in "Mesa Gallium driver 25.0.7-2 for AMD Radeon ...", 25.2.3 in "Intel iHD driver ... - 25.2.3 ()"; `nil`
+    /// if there is none.
     init?(vendor: String) {
         for word in vendor.split(whereSeparator: { !($0.isNumber || $0 == ".") }) {
             let numbers = word.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) }
@@ -28,22 +29,22 @@ struct DriverVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     var description: String { "\(major).\(minor).\(patch)" }
 }
 
-/// Some of a driver's versions.
+/// A range of driver versions.
 struct DriverVersions: Hashable, Sendable, CustomStringConvertible {
-    /// The first one; `nil` for the driver's first.
+    /// The first version; `nil` for the driver's first version.
     let first: DriverVersion?
-    /// The first one after them; `nil` if there is none yet.
+    /// The first version after the range; `nil` if the range is open.
     let end: DriverVersion?
 
     private init(first: DriverVersion?, end: DriverVersion?) { (self.first, self.end) = (first, end) }
 
-    /// Every version.
+    /// All versions.
     static let all = Self(first: nil, end: nil)
-    /// Those up to and without one.
+    /// All versions before one.
     static func before(_ end: DriverVersion) -> Self { Self(first: nil, end: end) }
-    /// One and those after it.
+    /// A version and all later ones.
     static func since(_ first: DriverVersion) -> Self { Self(first: first, end: nil) }
-    /// One and those after it, up to and without another.
+    /// A version and all later ones before another.
     static func between(_ range: Range<DriverVersion>) -> Self { Self(first: range.lowerBound, end: range.upperBound) }
 
     func contains(_ version: DriverVersion) -> Bool {

@@ -5,13 +5,13 @@ internal import MediaTypes
 internal import VAAPI
 
 extension EncoderSetup {
-    /// How bits are spent with another rate, quality, quantizer or frame rate, as far as an encoder at work takes it.
+    /// Returns the rate control with another rate, quality, quantizer or frame rate, if an active encoder can apply it.
     ///
-    /// What the stream has told stays true: a new rate within its level, the same reference decoder if there is one,
-    /// the same frame rate if that is constant. The mode of rate control is fixed in the driver's config.
+    /// The signalled properties of the stream stay valid: the new rate is within its level, and the reference decoder,
+    /// if any, and a constant frame rate are unchanged. The driver's config fixes the rate control mode.
     ///
-    /// - Parameter configuration: A validated one.
-    /// - Returns: `nil` if only a new encoder can do it.
+    /// - Parameter configuration: A validated configuration.
+    /// - Returns: `nil` if this requires a new encoder.
     func rate(changedTo configuration: EncoderConfiguration) -> RatePlan? {
         guard configuration.isUpdate(of: stream.configuration) else { return nil }
         if configuration.frameRate != stream.configuration.frameRate, !configuration.isFrameRateVariable { return nil }
@@ -23,13 +23,13 @@ extension EncoderSetup {
         plan = plan.keepingPeak(below: stream.levelLimit.bitsPerSecond)
         if !canFollow(plan) { return nil }
         if stream.tellsTiming, plan.target != device.rate.target { return nil }
-        // A driver keeps the buffer that it was told of.
+        // A driver keeps its buffer setting.
         if device.rate.target?.bufferSize != nil, plan.target?.bufferSize == nil { return nil }
         plan.adjustments += adjustments
         return plan
     }
 
-    /// Whether the driver does what the plan says while it works.
+    /// Whether the driver can apply the plan while it runs.
     private func canFollow(_ plan: RatePlan) -> Bool {
         let (old, quirks) = (device.rate, device.quirks)
         let (hasTarget, hasQuality) = (plan.target == old.target, plan.quality == old.quality)
@@ -37,7 +37,7 @@ extension EncoderSetup {
         return !quirks.ignoresChangedQuality || hasQuality || !hasTarget
     }
 
-    /// The driver's mode, and whether it controls macroblocks, in which it was made.
+    /// The driver's rate control mode at creation, including macroblock control.
     private var modes: RateControlModes {
         device.rate.controlsMacroblocks == nil ? device.rate.mode : [device.rate.mode, .perMacroblock]
     }

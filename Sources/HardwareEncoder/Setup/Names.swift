@@ -6,7 +6,7 @@ internal import MediaTypes
 internal import VAAPI
 
 extension Profile {
-    /// What drivers call a profile; `nil` for those that no driver encodes.
+    /// Converts a profile to its VA-API value; `nil` for profiles that no driver encodes.
     init?(_ profile: VideoProfile) {
         switch profile {
         case .h264Baseline: self.init(rawValue: VAProfileH264ConstrainedBaseline.rawValue)
@@ -26,14 +26,14 @@ extension Profile {
 }
 
 extension Entrypoint {
-    /// The full encoder, which uses shaders on Intel.
+    /// The full encoder, which uses shaders on Intel GPUs.
     static let encSlice = Entrypoint(rawValue: VAEntrypointEncSlice.rawValue)
-    /// The low-power encoder, a fixed function.
+    /// The low-power encoder, a fixed-function unit.
     static let encSliceLowPower = Entrypoint(rawValue: VAEntrypointEncSliceLP.rawValue)
 }
 
 extension PixelFormat {
-    /// The format of surfaces with such samples.
+    /// The render target format for such samples.
     var renderTargetFormat: RTFormats {
         if !isYCbCr { return .rgb32 }
         return switch (chromaFormat, bitDepth) {
@@ -49,8 +49,9 @@ extension PixelFormat {
         }
     }
 
-    /// How VA-API calls formats with such samples, the best name first. Alpha is no part of a picture, and processing units
-    /// may blend by it. What VA-API has no planes for is named by what it has for that chroma format and depth.
+    /// The VA-API format codes for such samples, preferred one first. Alpha is not part of a picture, and video
+    /// processors may blend with it. A format without VA-API planes maps to the codes for its chroma format and bit
+    /// depth.
     var fourCCs: [FourCC] {
         switch self {
         case .nv12: [.nv12]
@@ -67,16 +68,16 @@ extension PixelFormat {
         }
     }
 
-    /// The best of ``fourCCs``.
+    /// The preferred one of ``fourCCs``.
     var fourCC: FourCC { fourCCs[0] }
 
-    /// Whether pictures in memory lie as those of surfaces do, so that nothing has to be rearranged.
+    /// Whether pictures in memory have the same layout as surfaces, so that nothing has to be rearranged.
     func lies(as fourCC: FourCC) -> Bool {
         fourCC.arrangement.map { $0 == arrangement } ?? fourCCs.contains(fourCC)
     }
 
-    /// Formats of pictures that surfaces for this one can be filled from, the best first: 4:2:0 of up to ten bits only as it
-    /// lies in them, as other such pictures are converted before.
+    /// The picture formats from which surfaces of this format can be filled, preferred one first. For 4:2:0 of up to
+    /// ten bits, only the layout of the surfaces, because other such pictures are converted before.
     var alikeForSurfaces: [PixelFormat] {
         if is420, bitDepth <= 10 { return [self] }
         let alike = PixelFormat.allCases.filter {
@@ -87,7 +88,7 @@ extension PixelFormat {
 }
 
 extension FourCC {
-    /// How DRM calls each of its planes; empty for what is no surface here.
+    /// The DRM format of each plane; empty for formats that are not used for surfaces.
     var planeFormats: [FourCC] {
         switch self {
         case .nv12: [.r8, .gr88]
@@ -99,7 +100,7 @@ extension FourCC {
         }
     }
 
-    /// Where the samples of each component lie; `nil` for what encoders do not code from.
+    /// The positions of the samples of each component; `nil` for formats that encoders do not accept.
     var arrangement: SampleArrangement? {
         switch self {
         case .nv12: .semiPlanar(bitDepth: 8)

@@ -2,23 +2,23 @@
 
 internal import BitstreamSyntax
 
-/// One line of the table.
+/// One entry of the quirk table.
 struct Quirk: Sendable {
-    /// A part of the vendor string by which the driver is known.
+    /// The part of the vendor string that identifies the driver.
     let driver: String
-    /// The codec that it concerns; `nil` for all.
+    /// The affected codec; `nil` for all.
     let codec: VideoCodec?
-    /// Names of chips, as the vendor string has them, one of which it concerns; empty for all.
+    /// The affected chips, by their names in the vendor string; empty for all.
     let chips: [String]
-    /// The versions that it concerns. A driver whose version the vendor string does not tell is concerned.
+    /// The affected versions. A driver whose vendor string contains no version is affected.
     let versions: DriverVersions
-    /// What the driver does.
+    /// The behaviour of the driver.
     let what: String
-    /// Why that matters.
+    /// The consequence.
     let why: String
-    /// How it is known: where it was seen, or the place in the driver's own source.
+    /// The evidence: where it was observed, or the place in the driver's own source.
     let source: String
-    /// What is done about it.
+    /// The workaround.
     let change: @Sendable (inout Quirks) -> Void
 
     init(
@@ -38,14 +38,14 @@ struct Quirk: Sendable {
         (self.what, self.why, self.source, self.change) = (what, why, source, change)
     }
 
-    /// Whether it concerns a driver and a codec.
+    /// Returns whether it affects a driver and a codec.
     func concerns(_ vendor: String, _ codec: VideoCodec) -> Bool {
         guard self.codec == nil || self.codec == codec else { return false }
         guard vendor.contains(driver), chips.isEmpty || chips.contains(where: vendor.contains) else { return false }
         return DriverVersion(vendor: vendor).map(versions.contains) ?? true
     }
 
-    /// The line as text: whom it concerns, what it says and what it changes.
+    /// The entry as text: affected drivers, behaviour and changes.
     var text: String {
         var changed = Quirks()
         change(&changed)

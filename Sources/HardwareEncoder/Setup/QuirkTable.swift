@@ -3,15 +3,16 @@
 internal import BitstreamSyntax
 internal import VAAPI
 
-/// What this package knows of drivers, for whoever remembers what one of them did.
+/// The known drivers of this package, for code that stores results of drivers.
 package enum KnownDrivers {
-    /// All quirks as text: where it differs, a driver may be treated differently, and what it proved counts no more.
+    /// All quirks as text. If it changes, a driver may be treated differently, and stored results are no longer valid.
     package static let text = Quirks.table.map(\.text).joined(separator: "\n")
 }
 
 extension Quirks {
-    /// What is known. What needs no quirk because it holds everywhere: a picture of size 0 has failed, whatever the
-    /// status (iHD, radeonsi and i965 complete lost pictures so); `vaSyncBuffer` and `vaDeriveImage` may be refused.
+    /// The known quirks. Some behaviour needs no quirk because it is handled for all drivers: a picture of size 0 has
+    /// failed regardless of its status (iHD, radeonsi and i965 complete lost pictures this way); `vaSyncBuffer` and
+    /// `vaDeriveImage` may be refused.
     static let table: [Quirk] = [
         Quirk(
             "Intel i965 driver",

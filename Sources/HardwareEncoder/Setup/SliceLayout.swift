@@ -2,7 +2,7 @@
 
 internal import VAAPI
 
-/// How a picture is divided into slices: as near to what was asked for as the driver can.
+/// The division of a picture into slices, as close to the request as the driver allows.
 struct SliceLayout: Hashable, Sendable {
     /// The blocks of each slice, in raster order without gaps.
     let slices: [Range<Int>]
@@ -10,12 +10,13 @@ struct SliceLayout: Hashable, Sendable {
     /// Divides a picture.
     ///
     /// - Parameters:
-    ///   - count: How many slices are asked for. If the driver can do fewer and more but not as many, the nearer number
-    ///     is taken, and the lower one of two that are equally near.
-    ///   - columns: Blocks in a row, at least 1.
-    ///   - rows: Rows of blocks, at least 1.
+    ///   - count: The requested number of slices. If the driver supports only smaller and larger numbers, the nearest
+    ///     one is used, and the smaller one of two equally near numbers.
+    ///   - columns: The number of blocks per row, at least 1.
+    ///   - rows: The number of block rows, at least 1.
     ///   - maximum: The driver's limit.
-    ///   - structures: What it allows; `nil` if it does not say, and then pictures stay whole.
+    ///   - structures: The supported structures; `nil` if the driver does not report them, in which case pictures have
+    ///     one slice.
     init(count: Int, columns: Int, rows: Int, maximum: Int, structures: SliceStructures?) {
         let wanted = min(max(count, 1), max(maximum, 1), columns * rows)
         let structures = structures ?? []
@@ -31,12 +32,12 @@ struct SliceLayout: Hashable, Sendable {
         }
     }
 
-    /// Parts whose sizes differ by one unit at most.
+    /// Returns parts whose sizes differ by at most one unit.
     private static func even(_ count: Int, of total: Int, unit: Int) -> [Range<Int>] {
         (0..<count).map { $0 * total / count * unit..<($0 + 1) * total / count * unit }
     }
 
-    /// The number of rows in each slice but the last with which the number of slices comes nearest.
+    /// Returns the number of rows per slice, except for the last slice, that comes nearest to the number of slices.
     private static func height(_ wanted: Int, _ rows: Int, _ maximum: Int, _ structures: SliceStructures) -> Int {
         let heights = (1...rows).filter { height in
             (rows + height - 1) / height <= maximum
@@ -45,7 +46,7 @@ struct SliceLayout: Hashable, Sendable {
                     || structures.contains(.oneRow) && height == 1)
         }
         func distance(_ height: Int) -> Int { abs((rows + height - 1) / height - wanted) }
-        // The highest of those that are equally near: fewer slices cost less.
+        // The largest of equally near heights: fewer slices cost less.
         return heights.reversed().min { distance($0) < distance($1) } ?? rows
     }
 }

@@ -4,21 +4,21 @@ internal import CLibVA
 internal import MediaTypes
 internal import VAAPI
 
-/// The parameters that VA-API has for every codec (`VAEncMiscParameterBuffer`): rate control, decoder's buffer, frame
-/// rate, quality level, limits of size, regions of interest, intra refresh. Each is sent only where the setup has it,
-/// which is where the driver lists it.
+/// The codec-independent parameters of VA-API (`VAEncMiscParameterBuffer`): rate control, decoder buffer, frame rate,
+/// quality level, size limit, regions of interest, intra refresh. Each is only sent if the setup contains it, which
+/// requires that the driver lists it.
 ///
-/// Those that hold for all pictures are sent with the first picture and with every IDR picture, where drivers may begin
-/// anew; those about rate again with the next picture after a change. The others belong to one picture.
+/// Parameters for all pictures are sent with the first picture and with every IDR picture, where drivers may start
+/// anew. Those about rates are sent again with the next picture after a change. All others belong to one picture.
 struct MiscellaneousParameters: Sendable {
-    /// What belongs to one picture.
+    /// The parameters of one picture.
     struct Picture: Sendable {
         /// Whether it is an IDR picture.
         var isIDR: Bool
-        /// Where the quantizer differs, the first region where they overlap; those beyond the driver's number are left
-        /// out, those that are empty or outside of the picture too.
+        /// The regions with another quantizer; where they overlap, the first one applies. Regions beyond the driver's
+        /// limit, empty regions and regions outside the picture are dropped.
         var regions: [RegionOfInterest] = []
-        /// Which part of the wave of intra refresh it holds; `nil` for none.
+        /// The position in the intra refresh wave; `nil` for none.
         var refreshPosition: Int?
     }
 
@@ -27,10 +27,10 @@ struct MiscellaneousParameters: Sendable {
     private let height: Int
     private var rate: RatePlan
     private var frameRate: Rational
-    /// Whether rate and frame rate have to be sent although no IDR picture comes.
+    /// Whether rate and frame rate must be sent even without an IDR picture.
     private var isRateChanged = true
 
-    /// - Parameter configuration: The one that the setup was settled for.
+    /// - Parameter configuration: The configuration of the setup.
     init(_ device: DeviceSetup, _ configuration: EncoderConfiguration) {
         self.device = device
         (width, height) = (configuration.width, configuration.height)
@@ -38,7 +38,8 @@ struct MiscellaneousParameters: Sendable {
         frameRate = configuration.frameRate
     }
 
-    /// Changes rate and frame rate for the pictures that follow. The mode of rate control is the config's and stays.
+    /// Changes rate and frame rate for the following pictures. The rate control mode belongs to the config and is
+    /// unchanged.
     mutating func change(_ plan: RatePlan, frameRate: Rational) {
         var plan = plan
         plan.mode = rate.mode
@@ -46,8 +47,8 @@ struct MiscellaneousParameters: Sendable {
         (rate, self.frameRate, isRateChanged) = (plan, frameRate, true)
     }
 
-    /// Adds what has to be sent with the next picture in coding order. It belongs behind the picture's parameters: iHD
-    /// keeps quantizers, regions and waves among those, and counts on it (DdiEncodeAvc::ParseMiscParamRC).
+    /// Appends the parameters for the next picture in coding order. They must follow the picture parameters: iHD stores
+    /// quantizers, regions and waves in those (DdiEncodeAvc::ParseMiscParamRC).
     mutating func append(to list: inout ParameterList, _ picture: Picture) {
         if picture.isIDR || isRateChanged {
             appendRate(to: &list)
@@ -60,10 +61,10 @@ struct MiscellaneousParameters: Sendable {
         appendRefresh(to: &list, picture.refreshPosition)
     }
 
-    // MARK: - What holds for all pictures
+    // MARK: - Parameters for all pictures
 
     private func appendRate(to list: inout ParameterList) {
-        // With constant quantizers each slice says its own.
+        // With constant quantizers, each slice has its own.
         if rate.mode == .cqp { return }
         list.appendMiscellaneous(VAEncMiscParameterTypeRateControl.rawValue, rateControl)
         guard let target = rate.target else { return }
@@ -93,7 +94,7 @@ struct MiscellaneousParameters: Sendable {
             control.max_qp = UInt32(clamping: range.upperBound)
         }
         control.initial_qp = UInt32(clamping: rate.quantizer)
-        // A frame that the driver leaves out cannot be told from one that failed.
+        // A frame that the driver skips cannot be distinguished from a failed one.
         control.rc_flags.bits.disable_frame_skip = 1
         control.rc_flags.bits.disable_bit_stuffing = rate.isPadded ? 0 : 1
         if let controlsMacroblocks = rate.controlsMacroblocks {
@@ -116,7 +117,7 @@ struct MiscellaneousParameters: Sendable {
         }
     }
 
-    // MARK: - What belongs to one picture
+    // MARK: - Parameters for one picture
 
     private func appendRegions(to list: inout ParameterList, _ regions: [RegionOfInterest]) {
         let elements = regions.compactMap(rectangle).prefix(device.regions.count)
@@ -126,12 +127,12 @@ struct MiscellaneousParameters: Sendable {
         parameters.max_delta_qp = Int8(device.regions.offsets.upperBound)
         parameters.min_delta_qp = Int8(device.regions.offsets.lowerBound)
         parameters.roi = list.keep(Array(elements))
-        // It says nothing with constant quantizers, but iHD refuses regions without it there, too.
+        // It has no meaning with constant quantizers, but iHD also refuses regions without it in that mode.
         parameters.roi_flags.bits.roi_value_is_qp_delta = 1
         list.appendMiscellaneous(VAEncMiscParameterTypeROI.rawValue, parameters)
     }
 
-    /// The part of a region that lies in the picture; `nil` if there is none.
+    /// Returns the part of a region inside the picture; `nil` if there is none.
     private func rectangle(_ region: RegionOfInterest) -> VAEncROI? {
         let (left, top) = (max(region.x, 0), max(region.y, 0))
         let right = min(Self.end(region.x, region.width), width, Int(Int16.max))
@@ -149,7 +150,7 @@ struct MiscellaneousParameters: Sendable {
         return VAEncROI(roi_rectangle: rectangle, roi_value: Int8(offset))
     }
 
-    /// The blocks, as the driver counts regions, that have a part of a range. The last one may reach beyond the picture.
+    /// Returns the blocks that contain a part of a range. The last one may extend beyond the picture.
     private func wholeBlocks(_ range: Range<Int>) -> Range<Int> {
         let side = device.quirks.regionBlock
         return range.lowerBound / side * side..<(range.upperBound + side - 1) / side * side
@@ -175,7 +176,7 @@ struct MiscellaneousParameters: Sendable {
     }
 }
 
-/// `VAEncMiscParameterBufferMaxFrameSize`, whose first member is deprecated but still to be set.
+/// `VAEncMiscParameterBufferMaxFrameSize`, whose first member is deprecated but must be set.
 private struct MaximumFrameSize {
     var type = VAEncMiscParameterTypeMaxFrameSize.rawValue
     var bits: UInt32
@@ -183,9 +184,10 @@ private struct MaximumFrameSize {
 }
 
 extension Rational {
-    /// The ratio with terms of 16 bits: itself where they fit, else the nearest convergent of its continued fraction.
+    /// Returns the ratio with 16-bit terms: unchanged if they fit, otherwise the nearest convergent of its continued
+    /// fraction.
     ///
-    /// - Parameter limit: The highest denominator, up to 65535.
+    /// - Parameter limit: The largest denominator, up to 65535.
     func fitting16Bits(denominator limit: Int) -> (numerator: UInt16, denominator: UInt16) {
         let ratio = reduced
         guard ratio.isPositive else { return (1, 1) }

@@ -3,9 +3,9 @@
 internal import CFFmpeg
 internal import MediaTypes
 
-/// Owns one `AVFrame`, and through it a reference on the picture's memory.
+/// Owns one `AVFrame`, and through it a reference to the picture's memory.
 ///
-/// The frame is written only while a decoder or a filter fills it, before it is handed on.
+/// The frame is modified only while a decoder or a filter fills it, before it is passed on.
 final class FrameReference: @unchecked Sendable {
     let frame: UnsafeMutablePointer<AVFrame>
 

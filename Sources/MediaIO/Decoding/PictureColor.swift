@@ -3,11 +3,12 @@
 internal import CFFmpeg
 internal import MediaTypes
 
-/// What FFmpeg's pixel formats, colour fields and side data mean in the types of this package.
+/// Converts FFmpeg's colour fields and side data to the types of this package.
 enum PictureColor {
-    /// The colour of a frame as decoded; what the frame does not say stays unspecified.
+    /// Returns the colour description of a decoded frame; what the frame does not specify stays unspecified.
     ///
-    /// FFmpeg's enumerations of primaries, transfer and matrix are the code points of H.273.
+    /// FFmpeg's enumerations of primaries, transfer characteristics and matrix coefficients are the code points of
+    /// H.273.
     static func description(of frame: AVFrame) -> ColorDescription {
         let layout = PictureLayout(rawFormat: frame.format)
         var color = ColorDescription(
@@ -43,7 +44,7 @@ enum PictureColor {
 // MARK: - HDR metadata and captions
 
 extension PictureColor {
-    /// `AVMasteringDisplayMetadata` in the units of the SEI message; `nil` unless it is complete.
+    /// Converts `AVMasteringDisplayMetadata` to the units of the SEI message; `nil` unless it is complete.
     static func masteringDisplay(_ data: UnsafeRawBufferPointer) -> MasteringDisplay? {
         guard data.count >= MemoryLayout<AVMasteringDisplayMetadata>.size else { return nil }
         let metadata = data.loadUnaligned(as: AVMasteringDisplayMetadata.self)
@@ -64,7 +65,7 @@ extension PictureColor {
         )
     }
 
-    /// `AVContentLightMetadata`.
+    /// Converts `AVContentLightMetadata`.
     static func contentLight(_ data: UnsafeRawBufferPointer) -> ContentLightLevel? {
         guard data.count >= MemoryLayout<AVContentLightMetadata>.size else { return nil }
         let metadata = data.loadUnaligned(as: AVContentLightMetadata.self)
@@ -79,7 +80,7 @@ extension PictureColor {
             .converted(to: 1).value
     }
 
-    /// HDR metadata and captions of one frame, completed by those of the whole stream.
+    /// Returns the HDR metadata and captions of one frame, completed by those of the stream.
     static func attachments(of frame: UnsafePointer<AVFrame>, stream: PixelAttachments) -> PixelAttachments {
         var attachments = stream
         if let data = sideData(frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA), let display = masteringDisplay(data) {
@@ -92,13 +93,13 @@ extension PictureColor {
         return attachments
     }
 
-    /// One kind of side data of a frame.
+    /// Returns the side data of one type of a frame.
     static func sideData(_ frame: UnsafePointer<AVFrame>, _ type: AVFrameSideDataType) -> UnsafeRawBufferPointer? {
         guard let data = av_frame_get_side_data(frame, type)?.pointee, let bytes = data.data else { return nil }
         return UnsafeRawBufferPointer(start: bytes, count: Int(data.size))
     }
 
-    /// The numbers of a display matrix.
+    /// Returns the elements of a display matrix.
     static func displayMatrix(_ data: UnsafeRawBufferPointer) -> [Int32] {
         (0..<data.count / 4).map { data.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) }
     }

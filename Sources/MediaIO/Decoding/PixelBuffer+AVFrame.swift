@@ -4,8 +4,8 @@ internal import CFFmpeg
 internal import MediaTypes
 
 extension PixelBuffer {
-    /// Whether the memory of a frame can be a pixel buffer as it is: the format is one that is wanted and rows run
-    /// downwards.
+    /// Returns whether a frame's memory can be used as a pixel buffer: the format meets the demand and rows are stored
+    /// top-down.
     static func canWrap(_ frame: AVFrame, for demand: PictureDemand) -> Bool {
         guard let layout = PictureLayout(rawFormat: frame.format), let format = layout.equivalent,
             layout.isWanted(demand)
@@ -13,7 +13,7 @@ extension PixelBuffer {
         return planes(of: frame, format) != nil
     }
 
-    /// Makes a pixel buffer of a frame's memory without a copy; the frame is released with the buffer.
+    /// Makes a pixel buffer from a frame's memory without a copy; the frame is released with the buffer.
     ///
     /// - Throws: `unsupported` unless ``canWrap(_:for:)``.
     convenience init(

@@ -5,16 +5,16 @@ internal import CFFmpeg
 public import Logging
 public import MediaTypes
 
-/// Decodes samples by libavcodec, strictly: to see whether what an encoder gave is a stream. Used from one thread at a
-/// time; blocks.
+/// Decodes samples with libavcodec in strict mode, to check whether the output of an encoder is a valid stream. Used
+/// from one thread at a time; calls block.
 public final class SampleDecoder {
     /// A decoded picture.
     public struct Picture: Sendable, Hashable {
-        /// The time of the sample that it was coded in.
+        /// The presentation time of the sample that contains it.
         public let presentationTime: MediaTime
-        /// The width in samples, as it is shown.
+        /// The display width in luma samples.
         public let width: Int
-        /// The height in rows, as it is shown.
+        /// The display height in luma samples.
         public let height: Int
     }
 
@@ -24,9 +24,9 @@ public final class SampleDecoder {
     /// Makes a decoder.
     ///
     /// - Parameters:
-    ///   - codec: What it decodes.
-    ///   - logger: Receives FFmpeg's messages, as ``MediaLog/logger``; `nil` leaves them to that.
-    /// - Throws: `unsupported` if FFmpeg has none for the codec, `outOfMemory`.
+    ///   - codec: The codec to decode.
+    ///   - logger: Receives FFmpeg's messages, like ``MediaLog/logger``; `nil` leaves them to that logger.
+    /// - Throws: `unsupported` if FFmpeg has no decoder for the codec; `outOfMemory`.
     public init(_ codec: VideoCodec, logger: Logger? = nil) throws(MediaError) {
         MediaLog.install()
         log = LogRoute(logger)
@@ -38,10 +38,10 @@ public final class SampleDecoder {
 
     /// Decodes a whole stream.
     ///
-    /// - Parameter samples: The samples in decoding order, from a key frame on. Those that the encoder left out are
-    ///   passed over.
-    /// - Returns: The pictures in the order in which they are shown.
-    /// - Throws: `malformedData` naming the sample that the decoder finds at fault, or that a picture came out damaged.
+    /// - Parameter samples: The samples in decoding order, starting with a key frame. Samples that the encoder dropped
+    ///   are skipped.
+    /// - Returns: The pictures in presentation order.
+    /// - Throws: `malformedData` with the sample that the decoder rejects, or if a picture is damaged.
     public func decode(_ samples: [SampleBuffer]) throws(MediaError) -> [Picture] {
         var pictures: [Picture] = []
         try decode(samples) { (frame, time) throws(MediaError) in
@@ -51,13 +51,13 @@ public final class SampleDecoder {
         return pictures
     }
 
-    /// Decodes a whole stream, and shows its pictures in the order in which they are shown.
+    /// Decodes a whole stream, and passes its pictures to a closure in presentation order.
     ///
     /// - Parameters:
-    ///   - samples: As ``decode(_:)``.
-    ///   - show: Takes each picture, in the decoder's memory, with the time of the sample that it was coded in. One of 10
-    ///     bits, which decoders have in three planes, is copied into P010.
-    /// - Throws: As ``decode(_:)``; `unsupported` for pictures that no pixel buffer has the format of; what `show` throws.
+    ///   - samples: As for ``decode(_:)``.
+    ///   - show: Receives each picture, in the decoder's memory, with the presentation time of its sample. A 10-bit
+    ///     picture, which decoders return in three planes, is copied into P010.
+    /// - Throws: As ``decode(_:)``; `unsupported` for pictures without a matching pixel format; any error of `show`.
     public func decode(
         _ samples: [SampleBuffer],
         show: (PixelBuffer, MediaTime) throws(MediaError) -> Void
@@ -76,7 +76,7 @@ public final class SampleDecoder {
         }
     }
 
-    /// A frame of three planes with 10 bits in the lower part of 16, as P010.
+    /// Copies a frame of three planes, with 10 bits in the lower part of 16-bit words, into P010.
     private static func interleaved(_ frame: AVFrame) throws(MediaError) -> PixelBuffer {
         let (width, height) = (Int(frame.width), Int(frame.height))
         let buffer = try PixelBuffer(PixelBuffer.Description(format: .p010, width: width, height: height))
@@ -125,7 +125,8 @@ public final class SampleDecoder {
         try receive(samples, take)
     }
 
-    /// - Parameter samples: What packets have the numbers of as times: times of samples may have several timescales.
+    /// - Parameter samples: The samples to which packet times are indices, because sample times may have several
+    ///   timescales.
     private func receive(
         _ samples: [SampleBuffer],
         _ take: (FrameReference, MediaTime) throws(MediaError) -> Void
@@ -155,7 +156,7 @@ public final class SampleDecoder {
 }
 
 extension PacketReference {
-    /// A packet with a copy of some bytes, and a number in place of its time.
+    /// Makes a packet with a copy of bytes, and with an index in place of its time.
     fileprivate convenience init(
         _ bytes: UnsafeRawBufferPointer,
         number: Int

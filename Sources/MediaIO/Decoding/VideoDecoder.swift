@@ -5,12 +5,12 @@ internal import MediaTypes
 
 /// Decodes one stream with libavcodec's frame threads. Used from one thread at a time.
 final class VideoDecoder {
-    /// What a call to ``receive()`` came to.
+    /// The result of a call to ``receive()``.
     enum Output {
         case frame(FrameReference)
         case needsInput
         case finished
-        /// Decoding of one frame failed with this status; go on.
+        /// Decoding of one frame failed with this status; decoding can continue.
         case failed(Int32)
     }
 
@@ -19,8 +19,8 @@ final class VideoDecoder {
 
     /// - Parameters:
     ///   - stream: The stream to decode.
-    ///   - threads: How many; 0 for as many as there are processors.
-    ///   - log: Where messages go, also those of the decoder's threads.
+    ///   - threads: The number of threads; 0 for one per processor.
+    ///   - log: The destination of messages, including those of the decoder's threads.
     init(stream: UnsafePointer<AVStream>, threads: Int, log: LogRoute?) throws(MediaError) {
         self.log = log
         let parameters = stream.pointee.codecpar
@@ -32,7 +32,7 @@ final class VideoDecoder {
             "the stream's parameters cannot be used",
             code: .malformedData
         )
-        // Each thread has a copy of the context, with this in it.
+        // Each thread has a copy of the context, which contains this field.
         context.pointee.opaque = log?.mark
         context.pointee.pkt_timebase = stream.pointee.time_base
         context.pointee.framerate = stream.pointee.avg_frame_rate
@@ -43,8 +43,8 @@ final class VideoDecoder {
         try Self.open(context, codec)
     }
 
-    /// Makes a decoder for packets with parameter sets in them, which works on one thread and says what is damaged. What it
-    /// conceals it tells (without concealment libavcodec takes every picture of several slices for damaged).
+    /// Makes a decoder for packets that contain parameter sets. It uses one thread and reports damaged data. It reports
+    /// what it conceals, because without concealment libavcodec treats every picture of several slices as damaged.
     init(strictly id: AVCodecID, log: LogRoute?) throws(MediaError) {
         self.log = log
         let (codec, context) = try Self.make(id)
@@ -85,15 +85,15 @@ final class VideoDecoder {
 
     deinit { avcodec_free_context(&context) }
 
-    /// Whether frames leave in another order than they come in.
+    /// Whether frames are returned in an order that differs from the input order.
     var reorders: Bool { (context?.pointee.has_b_frames ?? 0) > 0 }
 
-    /// Puts a packet in, after ``receive()`` has said that it needs input; `nil` ends the input.
+    /// Submits a packet, after ``receive()`` has reported that it needs input; `nil` ends the input.
     ///
-    /// - Returns: The status of `avcodec_send_packet`; below zero the packet could not be decoded.
+    /// - Returns: The status of `avcodec_send_packet`; if it is negative, the packet could not be decoded.
     func send(_ packet: UnsafePointer<AVPacket>?) -> Int32 { avcodec_send_packet(context, packet) }
 
-    /// The next decoded frame.
+    /// Returns the next decoded frame.
     func receive() throws(MediaError) -> Output {
         let reference = try FrameReference()
         switch avcodec_receive_frame(context, reference.frame) {
@@ -104,6 +104,6 @@ final class VideoDecoder {
         }
     }
 
-    /// Forgets everything, as needed after a seek.
+    /// Discards all state, as required after a seek.
     func flush() { avcodec_flush_buffers(context) }
 }

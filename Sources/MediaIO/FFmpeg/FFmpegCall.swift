@@ -3,14 +3,14 @@
 internal import CFFmpeg
 internal import MediaTypes
 
-/// The one place where the status of an FFmpeg call becomes an error.
+/// Converts the status of an FFmpeg call to an error.
 ///
 /// - Parameters:
-///   - status: What the call returned; below zero it failed.
-///   - call: The C function's name.
-///   - message: What could not be done, in words for a person.
-///   - given: The value at fault, such as a path.
-/// - Returns: The status, zero or above.
+///   - status: The status that the call returned; negative if it failed.
+///   - call: The name of the C function.
+///   - message: The description of the failure for users.
+///   - given: The value that caused it, such as a path.
+/// - Returns: The status, zero or positive.
 @discardableResult
 func check(
     _ status: Int32,
@@ -29,7 +29,7 @@ func check(
     )
 }
 
-/// FFmpeg's text for a status, for example "No such file or directory".
+/// Returns FFmpeg's description of a status, for example "No such file or folder".
 func describe(_ status: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
         guard let base = text.baseAddress, av_strerror(status, base, text.count) >= 0 else { return "error \(status)" }

@@ -5,24 +5,24 @@ internal import CLinux
 internal import Logging
 internal import Synchronization
 
-/// Leads the messages of one source or sink to its logger, for as long as the route exists.
+/// Routes the messages of one source or sink to its logger, as long as the route exists.
 ///
-/// FFmpeg's callback says which object logs, and most objects do not know to whom they belong. But they log on the thread
-/// that calls FFmpeg, so the thread is marked for the time of the call. FFmpeg's own threads have no mark: what logs there,
-/// a decoder or a filter, carries the route's number in its `opaque` field.
+/// FFmpeg's log callback receives the object that logs, but most objects do not refer to their source or sink. They log
+/// on the thread that calls FFmpeg, so the thread is marked during the call. FFmpeg's own threads have no mark; the
+/// objects that log there, decoders and filters, carry the route's number in their `opaque` field.
 final class LogRoute: Sendable {
     private struct Routes {
         var loggers: [UInt: Logger] = [:]
-        /// 0 means no route.
+        /// The number of the next route; 0 means no route.
         var next: UInt = 1
     }
 
-    /// Numbers rather than pointers: a message that comes after the end of its route finds nothing.
+    /// The routes by number rather than pointer: a message that arrives after the end of its route finds nothing.
     private static let routes = Mutex(Routes())
 
     private let number: UInt
 
-    /// `nil` without a logger.
+    /// Makes a route; `nil` without a logger.
     init?(_ logger: Logger?) {
         guard let logger else { return nil }
         number = Self.routes.withLock { routes in
@@ -34,15 +34,15 @@ final class LogRoute: Sendable {
 
     deinit { Self.routes.withLock { _ = $0.loggers.removeValue(forKey: number) } }
 
-    /// For the field `opaque` of an `AVCodecContext` or `AVFilterGraph`.
+    /// The value for the `opaque` field of an `AVCodecContext` or `AVFilterGraph`.
     var mark: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: number) }
 
-    /// Marks this thread until ``leave(_:)``, which gets what this returns.
+    /// Marks this thread until ``leave(_:)`` is called with the returned value.
     static func enter(_ route: LogRoute?) -> UInt { UInt(linux_mark_thread(route?.number ?? 0)) }
 
     static func leave(_ previous: UInt) { _ = linux_mark_thread(previous) }
 
-    /// The logger for a message of an object; `nil` if it belongs to no route.
+    /// Returns the logger for a message of an object; `nil` if it belongs to no route.
     static func logger(for object: UnsafeMutableRawPointer?) -> Logger? {
         var number = UInt(linux_thread_mark())
         if number == 0, let object { number = mark(of: object) }
@@ -54,7 +54,7 @@ final class LogRoute: Sendable {
         if type == avcodec_get_class() {
             return UInt(bitPattern: object.assumingMemoryBound(to: AVCodecContext.self).pointee.opaque)
         }
-        // libavfilter is loaded late, so its class is known by name.
+        // libavfilter is loaded on demand, so its class is identified by name.
         guard let name = type.pointee.class_name, String(cString: name) == "AVFilter" else { return 0 }
         let graph = object.assumingMemoryBound(to: AVFilterContext.self).pointee.graph
         return UInt(bitPattern: graph?.pointee.opaque)

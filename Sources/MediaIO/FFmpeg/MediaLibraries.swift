@@ -2,8 +2,8 @@
 
 internal import CFFmpeg
 
-/// The libraries of FFmpeg behind this module, as they were found when the program started.
+/// The FFmpeg libraries that this module uses, as loaded at program start.
 public enum MediaLibraries {
-    /// FFmpeg's version as its packager names it, for example `5.1.8-0+deb12u1` (`av_version_info`).
+    /// FFmpeg's version with its packager's suffix, for example `5.1.8-0+deb12u1` (`av_version_info`).
     public static var version: String { av_version_info().map { String(cString: $0) } ?? "of unknown version" }
 }

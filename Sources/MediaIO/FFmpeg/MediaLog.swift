@@ -5,16 +5,16 @@ internal import Glibc
 public import Logging
 internal import Synchronization
 
-/// Where the messages of FFmpeg's libraries go that belong to no source or sink with a logger of its own.
+/// The logger for messages of FFmpeg's libraries that belong to no source or sink with its own logger.
 ///
-/// FFmpeg has one log callback for the whole process. A ``MediaSource``, ``MediaSink`` or ``SampleDecoder`` that has a
-/// logger gets its own messages, also those of its decoder's threads; everything else goes to ``logger``. FFmpeg never
-/// writes to standard error by itself once this package has opened its first source or sink.
+/// FFmpeg has one log callback for the whole process. A ``MediaSource``, ``MediaSink`` or ``SampleDecoder`` with a
+/// logger receives its own messages, including those of its decoder's threads; all others go to ``logger``. After this
+/// package has opened its first source or sink, FFmpeg no longer writes to standard error.
 public enum MediaLog {
     private static let current = Mutex<Logger?>(nil)
 
-    /// Receives FFmpeg's messages: its errors as `warning`, its warnings as `debug`, the rest not at all. FFmpeg logs
-    /// from its own threads. `nil`, the default, for silence.
+    /// Receives FFmpeg's errors as `warning` and its warnings as `debug`; other messages are dropped. FFmpeg also logs
+    /// from its own threads. `nil`, the default, discards all messages.
     public static var logger: Logger? {
         get { current.withLock { $0 } }
         set {
@@ -23,7 +23,7 @@ public enum MediaLog {
         }
     }
 
-    /// Takes FFmpeg's log over; called before every first use of its libraries.
+    /// Installs FFmpeg's log callback; called before every first use of its libraries.
     static func install() { _ = installed }
 
     private static let installed: Void = av_log_set_callback { object, level, format, arguments in
@@ -41,7 +41,7 @@ public enum MediaLog {
         logger.log(level: level, "\(message)", metadata: ["component": "\(component(of: object))"])
     }
 
-    /// The name of the part of FFmpeg that logs, for example `h264`.
+    /// Returns the name of the FFmpeg component that logs, for example `h264`.
     private static func component(of object: UnsafeMutableRawPointer?) -> String {
         guard let object, let type = logClass(of: object), let name = type.pointee.item_name?(object) else {
             return "ffmpeg"
@@ -49,7 +49,7 @@ public enum MediaLog {
         return String(cString: name)
     }
 
-    /// What an object that logs is: the first field of each points to its class.
+    /// Returns the class of an object that logs: the first field of each object points to its class.
     static func logClass(of object: UnsafeMutableRawPointer) -> UnsafePointer<AVClass>? {
         object.assumingMemoryBound(to: UnsafePointer<AVClass>?.self).pointee
     }

@@ -3,11 +3,11 @@
 internal import CFFmpeg
 internal import MediaTypes
 
-/// Owns one `AVPacket` until somebody takes it.
+/// Owns one `AVPacket` until it is taken.
 final class PacketReference {
     private(set) var packet: UnsafeMutablePointer<AVPacket>?
 
-    /// Moves the contents of a packet, which is blank then.
+    /// Moves the contents of a packet, which is blank afterwards.
     init(moving other: UnsafeMutablePointer<AVPacket>) throws(MediaError) {
         packet = av_packet_alloc()
         guard let packet else {
@@ -18,7 +18,7 @@ final class PacketReference {
 
     deinit { av_packet_free(&packet) }
 
-    /// Gives the packet to the caller, who frees it.
+    /// Transfers the packet to the caller, who has to free it.
     func take() -> UnsafeMutablePointer<AVPacket>? {
         defer { packet = nil }
         return packet

@@ -4,31 +4,32 @@ internal import CFFmpeg
 internal import MediaTypes
 internal import Synchronization
 
-/// Ends blocking reads from another thread, and the waits of a ``MediaSink`` for somebody who reads its output: which ones,
-/// its initializer says.
+/// Ends blocking reads from another thread, and those waits of a ``MediaSink`` for a reader of its output that its
+/// initializer lists.
 ///
-/// Give one to a ``MediaSource`` when it is made: opening a pipe blocks until somebody writes to it, and this is what
-/// ends the wait. Once cancelled it stays so.
+/// Pass a cancellation to the initializer of a ``MediaSource``: opening a pipe blocks until it is opened for writing,
+/// and only the cancellation ends this wait. A cancellation cannot be reset.
 public final class Cancellation: Sendable {
     private let flag = Atomic(false)
 
-    /// Makes one that is not cancelled.
+    /// Makes a cancellation that is not yet cancelled.
     public init() {}
 
     /// Whether ``cancel()`` was called.
     public var isCancelled: Bool { flag.load(ordering: .acquiring) }
 
-    /// Ends what blocks now, and everything that would block later, with the error `cancelled`. Safe on any thread.
+    /// Ends all blocked calls, and all later calls that would block, with the error `cancelled`. Safe on any thread.
     public func cancel() { flag.store(true, ordering: .releasing) }
 
-    /// Throws `cancelled` once ``cancel()`` was called.
+    /// Throws `cancelled` if ``cancel()`` was called.
     func check() throws(MediaError) {
         if isCancelled { throw Self.error }
     }
 
     static var error: MediaError { MediaError(.cancelled, "the reading was cancelled") }
 
-    /// What libavformat's network protocols ask while they wait. The object must outlive the context that asks.
+    /// The callback that libavformat's network protocols call while they wait. This object must outlive the context
+    /// that uses it.
     var interruptCallback: AVIOInterruptCB {
         AVIOInterruptCB(
             callback: { opaque in

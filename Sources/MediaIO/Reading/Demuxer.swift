@@ -4,9 +4,9 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaTypes
 
-/// An opened input of libavformat. Used from one thread at a time.
+/// An open libavformat input. Used from one thread at a time.
 final class Demuxer {
-    /// What a call to ``read()`` came to.
+    /// The result of a call to ``read()``.
     enum Output {
         /// The next packet, valid until the next call.
         case packet(UnsafeMutablePointer<AVPacket>)
@@ -18,12 +18,12 @@ final class Demuxer {
     let path: String
     private var context: UnsafeMutablePointer<AVFormatContext>?
     private var packet: UnsafeMutablePointer<AVPacket>?
-    /// `nil` if libavformat reads by itself: from the network, or from many files.
+    /// The input file; `nil` if libavformat reads the input itself, from the network or from many files.
     private let file: InputFile?
     private let cancellation: Cancellation
-    /// `nil` if the input holds no uncompressed pictures.
+    /// The reader of uncompressed pictures; `nil` for all other inputs.
     private var rawPictures: RawPictureReader?
-    /// Where the last packet ends in the file.
+    /// The position of the last packet's end in the file.
     private var packetEnd: Int64?
 
     init(path: String, options: MediaSource.Options, cancellation: Cancellation) throws(MediaError) {
@@ -39,7 +39,7 @@ final class Demuxer {
             throw MediaError(.outOfMemory, "no memory to read the input", call: "avformat_alloc_context")
         }
         allocated.pointee.pb = file?.context
-        // Ours is not to be closed by libavformat, however opening ends.
+        // libavformat must not close this package's `AVIOContext`, however opening ends.
         if file != nil { allocated.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
         allocated.pointee.interrupt_callback = cancellation.interruptCallback
         try open(format, options)
@@ -55,7 +55,7 @@ final class Demuxer {
         withExtendedLifetime((file, cancellation)) {}
     }
 
-    /// Whether libavformat is to find the input by a protocol of its own, as in `https://example.org/a.mp4`.
+    /// Returns whether libavformat opens the input by a protocol, as in `https://example.org/a.mp4`.
     private static func isURL(_ path: String) -> Bool {
         guard let end = path.firstRange(of: "://")?.lowerBound, end > path.startIndex else { return false }
         return path[..<end].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
@@ -98,7 +98,8 @@ final class Demuxer {
     ) throws(MediaError) {
         var settings: OpaquePointer?
         defer { av_dict_free(&settings) }
-        // What a playlist inside the input may open in its turn: as libavformat allows by itself for such an input.
+        // The protocols that a playlist inside the input may use: those that libavformat allows by default for such an
+        // input.
         if file != nil {
             av_dict_set(&settings, "protocol_whitelist", path == "-" ? "crypto,data" : "file,crypto,data", 0)
         }
@@ -124,25 +125,25 @@ final class Demuxer {
     }
 }
 
-// MARK: - What the input holds
+// MARK: - Contents of the input
 
 extension Demuxer {
-    /// All streams, in the order of their indices. They live as long as the demuxer.
+    /// All streams, in the order of their indices. They exist as long as the demuxer.
     var streams: [UnsafeMutablePointer<AVStream>] {
         guard let context, let streams = context.pointee.streams else { return [] }
         return (0..<Int(context.pointee.nb_streams)).compactMap { streams[$0] }
     }
 
-    /// The stream of an index, without a list of all.
+    /// Returns the stream with the given index, without a list of all streams.
     func stream(_ index: Int) -> UnsafeMutablePointer<AVStream>? {
         guard let context, let streams = context.pointee.streams else { return nil }
         return (0..<Int(context.pointee.nb_streams)).contains(index) ? streams[index] : nil
     }
 
-    /// Whether reading can begin again elsewhere.
+    /// Whether the input is seekable.
     var isSeekable: Bool { (context?.pointee.pb?.pointee.seekable ?? 0) & AVIO_SEEKABLE_NORMAL != 0 }
 
-    /// The stream that shows what the input is about: no cover picture.
+    /// The main video stream, excluding cover pictures.
     var bestVideo: UnsafeMutablePointer<AVStream>? {
         let index = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
         let stream = streams.first { $0.pointee.index == index }
@@ -154,26 +155,26 @@ extension Demuxer {
         (context?.pointee.iformat?.pointee.name).map { String(cString: $0) } ?? "unknown"
     }
 
-    /// Whether times may jump in this format, and a jump means nothing.
+    /// Whether the timestamps of this format may jump without a meaning.
     var allowsDiscontinuities: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_TS_DISCONT != 0 }
 
-    /// Whether the input is an MP4 or QuickTime file in which nothing can be looked up, as its index may want.
+    /// Whether the input is an unseekable MP4 or QuickTime file, whose index may require seeking.
     var mayNeedSeeking: Bool {
         let name = context?.pointee.iformat.flatMap { String(cString: $0.pointee.name) } ?? ""
         return !isSeekable && name.contains("mp4")
     }
 
-    /// Whether the format's index holds presentation times (else decode times).
+    /// Whether the format's index contains presentation times rather than decode times.
     var seeksByPresentationTime: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_SEEK_TO_PTS != 0 }
 
-    /// The duration of the whole; `nil` if not known.
+    /// The duration of the whole input; `nil` if not known.
     var duration: MediaTime? {
         guard let duration = context?.pointee.duration, duration > 0 else { return nil }
         let told = MediaTime(value: duration, timescale: Int32(AV_TIME_BASE))
         return countsFromZero ? told.counted(from: start) : told
     }
 
-    /// How long a stream is, as far as the headers say that of it; `nil` if they only say it of the whole.
+    /// Returns the duration of a stream according to the headers; `nil` if they state only the duration of the whole.
     func duration(of stream: UnsafeMutablePointer<AVStream>) -> MediaTime? {
         let timeBase = stream.pointee.time_base
         guard stream.pointee.duration <= 0 else {
@@ -185,21 +186,22 @@ extension Demuxer {
         return (start + duration).counted(from: start(of: stream))
     }
 
-    /// Where the headers say that a stream ends, on the input's own time line; `nil` if they do not say.
+    /// Returns the end of a stream according to the headers, on the input's own timeline; `nil` if they do not state
+    /// it.
     func announcedEnd(_ stream: UnsafeMutablePointer<AVStream>) -> MediaTime? {
         guard let context, context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM else { return nil }
         if stream.pointee.duration > 0 { return duration(of: stream).map { start(of: stream) + $0 } }
-        // The whole may be as long as its longest stream, so that says something only if all streams are read.
+        // The duration of the whole is that of the longest stream, so it proves something only if all streams are read.
         guard streams.allSatisfy({ $0.pointee.discard != AVDISCARD_ALL }), let duration else { return nil }
         return start + duration
     }
 
-    /// Whether what the format calls duration is the time of the end: Matroska's counts from zero, wherever the first time
-    /// is, and of NUT libavformat looks for the last time.
+    /// Whether the format's duration is the time of the end: Matroska durations count from zero, whatever the first
+    /// time is, and for NUT libavformat searches for the last time.
     private var countsFromZero: Bool { ["matroska,webm", "nut"].contains(formatName) }
 
-    /// When the first sample of a fragmented MP4 is decoded, in ticks; `nil` for all other inputs. A part of a longer file
-    /// keeps its times, and its duration counts from the beginning of the whole.
+    /// Returns the decode time of the first sample of a fragmented MP4, in ticks; `nil` for all other inputs. A part of
+    /// a longer file keeps its times, and its duration counts from the beginning of the whole.
     private func fragmentStart(_ stream: UnsafeMutablePointer<AVStream>) -> Int64? {
         guard formatName.hasPrefix("mov,"), stream.pointee.nb_frames == 0 else { return nil }
         return avformat_index_get_entry(stream, 0)?.pointee.timestamp
@@ -217,7 +219,7 @@ extension Demuxer {
 
     var metadata: [String: String] { Self.strings(context?.pointee.metadata) }
 
-    /// The chapters, in the input's own time.
+    /// The chapters, on the input's own timeline.
     var chapters: [Chapter] {
         guard let context, let chapters = context.pointee.chapters else { return [] }
         return (0..<Int(context.pointee.nb_chapters)).compactMap { index in
@@ -230,7 +232,7 @@ extension Demuxer {
         }
     }
 
-    /// Width to height of a pixel, as the container or else the frame says.
+    /// Returns the pixel aspect ratio (width to height) of the container or, if it has none, of the frame.
     func pixelAspectRatio(
         _ stream: UnsafeMutablePointer<AVStream>,
         _ frame: UnsafeMutablePointer<AVFrame>?
@@ -264,14 +266,14 @@ extension Demuxer {
             return .packet(packet)
         }
         if status != ffmpeg_error_eof { return .failed(status) }
-        // A demuxer may take a failed read for the end.
+        // A demuxer may interpret a failed read as the end of the input.
         let error = context?.pointee.pb?.pointee.error ?? 0
         return error < 0 && error != ffmpeg_error_eof ? .failed(error) : .finished
     }
 
-    /// Passes over the next picture of an uncompressed video in a file.
+    /// Skips the next picture of an uncompressed video in a file.
     ///
-    /// - Returns: Where it lies, and when it is shown in ticks; `nil` if it has to be read.
+    /// - Returns: The location of the picture and its presentation time in ticks; `nil` if it must be read.
     func skipPicture() -> (picture: FilePicture, time: Int64, owner: InputFile)? {
         guard let file, let rawPictures, let planes = rawPictures.planes,
             let place = rawPictures.skip(in: file, context?.pointee.pb),
@@ -296,28 +298,28 @@ extension Demuxer {
         return status
     }
 
-    /// Where reading is in the input; `nil` if that does not come as bytes.
+    /// The read position in the input; `nil` if the input is not a sequence of bytes.
     var position: Int64? { (context?.pointee.pb).map { avio_seek($0, 0, SEEK_CUR) } }
 
-    /// Whether the bytes of the input come through ``InputFile``.
+    /// Whether the input is read through ``InputFile``.
     var isReadByUs: Bool { file != nil }
 
-    /// Whether the file ends in the middle of a picture. Known of YUV4MPEG2 only, where nothing but pictures follows
-    /// the header, and where libavformat drops such a rest silently.
+    /// Whether the file ends inside a picture. Determined for YUV4MPEG2 only, in which only pictures follow the header,
+    /// and whose incomplete last picture libavformat drops silently.
     var endsInsidePicture: Bool {
         guard formatName == "yuv4mpegpipe", let packetEnd, let reader = context?.pointee.pb else { return false }
         return avio_seek(reader, 0, SEEK_CUR) > packetEnd
     }
 
-    /// Goes to the last place from which `stream` decodes at `ticks` of its time base, or as near as can be told.
+    /// Seeks to the last position from which `stream` decodes at `ticks` of its time base, or near it.
     ///
-    /// - Returns: Whether that worked; if not, the position is undefined but reading may go on.
+    /// - Returns: Whether the seek succeeded; if not, the position is undefined but reading can continue.
     func seek(_ stream: UnsafePointer<AVStream>, to ticks: Int64) -> Bool {
         rawPictures?.restart()
         return av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD) >= 0
     }
 
-    /// Goes back to the beginning.
+    /// Seeks to the beginning.
     func rewind() -> Bool {
         rawPictures?.restart()
         return avformat_seek_file(context, -1, .min, .min, .max, 0) >= 0
@@ -325,18 +327,18 @@ extension Demuxer {
 }
 
 extension MediaTime {
-    /// What is left of a time that counts from zero, from a start above that on. One that is not after the start does not
+    /// Returns a time that counts from zero relative to a start above zero. A time that is not after the start does not
     /// count from zero.
     fileprivate func counted(from start: MediaTime) -> MediaTime {
         start.isValid && start > .zero && start < self ? self - start : self
     }
 
-    /// A count of ticks of a time base.
+    /// Makes a time from ticks of a time base.
     init(_ ticks: Int64, in timeBase: AVRational) {
         self = .rational(ticks, numerator: Int64(timeBase.num), denominator: Int64(timeBase.den))
     }
 
-    /// The number of ticks of a time base, rounded up; `nil` if that does not fit.
+    /// Returns the time in ticks of a time base, rounded up; `nil` if the result does not fit.
     func ticks(in timeBase: AVRational, _ rounding: AVRounding = AV_ROUND_UP) -> Int64? {
         guard isValid, timeBase.num > 0, timeBase.den > 0 else { return nil }
         let ticks = av_rescale_q_rnd(value, AVRational(num: 1, den: timescale), timeBase, rounding)

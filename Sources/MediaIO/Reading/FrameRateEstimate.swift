@@ -2,23 +2,24 @@
 
 internal import MediaTypes
 
-/// What is known about the rate of frames before they are decoded.
+/// An estimate of the frame rate before frames are decoded.
 struct FrameRateEstimate: Equatable {
-    /// Frames per second; `nil` if nothing plausible is known.
+    /// The frame rate in frames per second; `nil` if no plausible value is known.
     var rate: Rational?
-    /// Whether frames come at irregular times.
+    /// Whether frames have irregular times.
     var isVariable: Bool
-    /// Whether the container's index has shown that they do, or do not.
+    /// Whether the container's index proves that times are regular, or irregular.
     private(set) var isProved: Bool
 
-    /// Chooses between the two rates of libavformat.
+    /// Chooses between libavformat's two frame rates.
     ///
     /// - Parameters:
-    ///   - base: `AVStream.r_frame_rate`, the coarsest regular grid on which all times seen while probing lie. Exact
-    ///     for a regular stream; for a variable one a multiple of the true rate.
-    ///   - average: `AVStream.avg_frame_rate`: true for every stream, but rounded as the container's times are.
-    ///   - isRegular: Whether the container's own index says that all frames last equally long; `nil` if it does not
-    ///     say.
+    ///   - base: `AVStream.r_frame_rate`, the coarsest regular grid that contains all times seen while probing. Exact
+    ///     for a regular stream; for a variable one, a multiple of the true rate.
+    ///   - average: `AVStream.avg_frame_rate`: correct for every stream, but with the rounding of the container's
+    ///     times.
+    ///   - isRegular: Whether all frames have the same duration according to the container's index; `nil` if the index
+    ///     does not show it.
     init(base: Rational, average: Rational, isRegular: Bool?) {
         func plausible(_ rate: Rational) -> Rational? {
             rate.isPositive && Self.plausibleRates.contains(rate.doubleValue) ? rate.reduced : nil
@@ -30,7 +31,7 @@ struct FrameRateEstimate: Equatable {
             return
         }
         let ratio = base.doubleValue / average.doubleValue
-        // Interlaced streams may count fields in one of the two.
+        // For interlaced streams, one of the two may count fields.
         let areFields = abs(ratio - 2) < 0.02 || abs(ratio - 0.5) < 0.005
         let agree = abs(ratio - 1) < 0.01
         isVariable = isRegular.map { !$0 } ?? !(agree || areFields)
@@ -39,10 +40,10 @@ struct FrameRateEstimate: Equatable {
 
     private static let plausibleRates = 0.001...1000
 
-    /// The same, held against the times of pictures in the order in which they are shown. Matroska may state a rate for
-    /// pictures that are further apart, and libavformat takes it for theirs.
+    /// Returns the estimate checked against presentation times in ascending order. Matroska may state a frame rate for
+    /// pictures that are further apart, and libavformat uses it.
     ///
-    /// - Parameter timeBase: The length of a tick in seconds.
+    /// - Parameter timeBase: The duration of a tick in seconds.
     func checked(against times: [Int64], in timeBase: Rational) -> FrameRateEstimate {
         guard !isVariable, !isProved, let first = times.first, let last = times.last, last > first else { return self }
         let seconds = Double(last - first) * timeBase.doubleValue
@@ -56,7 +57,8 @@ struct FrameRateEstimate: Equatable {
         return result
     }
 
-    /// Whether decode times of an index lie at equal distances, but for rounding to a tick; `nil` for fewer than three.
+    /// Returns whether decode times of an index are equally spaced, except for rounding to a tick; `nil` for fewer than
+    /// three.
     static func isRegular(_ times: some Collection<Int64>) -> Bool? {
         guard times.count > 2 else { return nil }
         var (shortest, longest) = (UInt64.max, UInt64.min)

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Puts the times of decoded frames in order; all in ticks of the stream's time base.
+/// Makes the times of decoded frames strictly increasing; all in ticks of the stream's time base.
 ///
-/// A time that is after the one before stays as it is. One that is missing, or is not after the one before (a
-/// duplicate or a jump back), becomes the one before plus the duration of a frame, so that no frame is lost and times
-/// strictly increase. The first frame without a time gets zero.
+/// A time that is after the previous one is kept. A missing time, or one that is not after the previous one (a
+/// duplicate or a jump back), becomes the previous time plus a frame duration, so that no frame is lost. If the first
+/// frame has no time, its time is zero.
 struct FrameTimes {
-    /// Times and durations beyond this are noise of a damaged file; sums below it cannot overflow.
+    /// The maximum time and duration; larger values come from damaged files. Sums below it cannot overflow.
     static let largest = Int64.max / 4
 
     private var last: Int64?
-    /// How many times were made up.
+    /// The number of replaced times.
     private(set) var repaired = 0
 
-    /// The time of the next frame.
+    /// Returns the time of the next frame.
     ///
     /// - Parameters:
-    ///   - time: What the file says, if it says anything.
-    ///   - duration: How long frames last, as far as is known.
+    ///   - time: The time according to the file, if there is one.
+    ///   - duration: The duration of a frame, as far as known.
     mutating func place(_ time: Int64?, duration: Int64) -> Int64 {
         let plausible = time.flatMap { $0.magnitude <= Self.largest.magnitude ? $0 : nil }
         let placed: Int64
@@ -37,20 +37,20 @@ struct FrameTimes {
         return placed
     }
 
-    /// Forgets the frame before, as after a seek.
+    /// Discards the previous frame, as required after a seek.
     mutating func restart() { last = nil }
 }
 
-/// Closes the jumps in the times of formats that may jump, such as MPEG transport streams joined end to end.
+/// Removes time jumps in formats that allow them, such as concatenated MPEG transport streams.
 ///
-/// Where a track's decode time lies more than ``threshold`` away from what the packet before leads to expect, or goes
-/// back by more than ``backwardThreshold``, the track is shifted so that it goes on without a gap. The other tracks
-/// follow with the same shift where they jump in their turn, so that all stay in sync; until then their packets are of
-/// the time before the jump. All in microseconds.
+/// If a track's decode time differs from the one expected after the previous packet by more than ``threshold``, or goes
+/// back by more than ``backwardThreshold``, the track is shifted so that it continues without a gap. The other tracks
+/// are shifted equally at their own jumps, so that all tracks stay in sync; until then, their packets belong to the
+/// time before the jump. All values are in microseconds.
 struct Discontinuities {
-    /// The smallest difference taken for a jump rather than a pause.
+    /// The minimum difference that counts as a jump rather than a pause.
     static let threshold: Int64 = 10_000_000
-    /// The smallest step back taken for a jump rather than for disorder: decode times never go back.
+    /// The minimum backward step that counts as a jump rather than as disorder: decode times never go back.
     static let backwardThreshold: Int64 = 100_000
 
     private struct Track {
@@ -65,14 +65,14 @@ struct Discontinuities {
     }
 
     private var tracks: [Int: Track] = [:]
-    /// What is added to times after the latest jump.
+    /// The offset of times after the latest jump.
     private(set) var shift: Int64 = 0
-    /// How many jumps were closed.
+    /// The number of removed jumps.
     private(set) var count = 0
 
-    /// Takes note of a packet, before its times are shifted.
+    /// Registers a packet before its times are shifted.
     ///
-    /// - Returns: What to add to its times.
+    /// - Returns: The offset to add to its times.
     mutating func note(track index: Int, decodeTime: Int64, duration: Int64) -> Int64 {
         var shift = tracks[index]?.shift ?? shift
         guard decodeTime.magnitude <= FrameTimes.largest.magnitude else { return shift }

@@ -6,12 +6,12 @@ internal import MediaTypes
 
 /// A local file, a FIFO or standard input as an `AVIOContext`.
 ///
-/// libavformat's own `file:` and `pipe:` block in `open` and `read` where no interrupt callback reaches them, and
-/// cannot seek in a file on standard input. This one waits in `poll` and seeks wherever the descriptor does.
+/// libavformat's own `file:` and `pipe:` protocols block in `open` and `read`, where no interrupt callback is called,
+/// and cannot seek in a file on standard input. This one waits in `poll`, and seeks if the descriptor is seekable.
 ///
-/// It is used by one thread at a time; others may only keep it, so that the descriptor stays open.
+/// It is used by one thread at a time; other threads may only hold a reference, to keep the descriptor open.
 final class InputFile: @unchecked Sendable {
-    /// How long one `poll` waits before it looks at the cancellation again, in milliseconds.
+    /// The timeout of one `poll` before the cancellation is checked again, in milliseconds.
     private static let pollInterval: Int32 = 100
     private static let bufferSize = 65536
 
@@ -19,10 +19,10 @@ final class InputFile: @unchecked Sendable {
     private let isOwned: Bool
     /// Whether a read never waits for another process.
     private let isRegular: Bool
-    /// Where the input begins in its file: whoever opened standard input may have read from it.
+    /// The start of the input in its file: the process that opened standard input may have read from it.
     private let start: Int64
     private let cancellation: Cancellation
-    /// Whether anything came out.
+    /// Whether nothing was read yet.
     private(set) var isEmpty = true
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
 
@@ -41,13 +41,13 @@ final class InputFile: @unchecked Sendable {
         context = try makeContext()
     }
 
-    /// The descriptor of a file from which everything that was read can be read again at the same place, and which is open
-    /// for nothing else.
+    /// The descriptor of a file that can be read again at the same positions and is open for reading only; otherwise
+    /// `nil`.
     var rereadableDescriptor: Int32? {
         isRegular && start == 0 && fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDONLY ? descriptor : nil
     }
 
-    /// How many bytes the file has now; 0 if that is not known.
+    /// The present size of the file in bytes; 0 if not known.
     var size: Int {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0

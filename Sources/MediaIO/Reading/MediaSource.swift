@@ -4,27 +4,28 @@ internal import CFFmpeg
 public import Logging
 public import MediaTypes
 
-/// Reads a media file, a pipe or a network stream: decoded video, and the packets of everything that can be copied.
+/// Reads a media file, a pipe or a network stream, and returns decoded video and the packets of the tracks that can be
+/// copied.
 ///
 /// It is synchronous: opening and ``next()`` block while they read and decode, so use it from one dedicated thread.
 /// Only ``cancel()`` may be called from any thread at any time.
 ///
 /// **Time.** All times are on the timeline of the output. Its zero is the earliest start of the used streams, plus
 /// ``Options/start``; audio and video keep their offset. Times come from the container and are exact in its time base.
-/// A variable frame rate stays variable. A frame whose time is missing, or not after that of the frame before, is
+/// A variable frame rate stays variable. A frame whose time is missing, or not after that of the previous frame, is
 /// placed one frame duration after it; ``problems`` counts these. In formats whose clock may jump, such as MPEG
-/// transport streams, jumps forward by more than 10 s and back by more than 0.1 s are closed for all streams alike.
-/// Edit lists are applied. Packets of copied tracks may precede zero, as the priming of an audio encoder does.
+/// transport streams, jumps forward by more than 10 s and back by more than 0.1 s are removed for all streams alike.
+/// Edit lists are applied. Packets of copied tracks may have negative times, as the priming of an audio encoder does.
 ///
-/// **Pictures** come out upright and, unless the options say otherwise, progressive. Where the decoder's format is one
-/// of ``MediaTypes/PixelFormat`` they are the decoder's own memory, without a copy; the source decodes into other
-/// memory as long as a buffer is in use. Other formats are converted: 4:2:0 with 8 bits (`i420`) or with 10 (`p010`)
-/// for all luma and chroma formats of up to 8 bits or more, `bgra` for RGB of up to 8 bits, and `p010` for deeper RGB.
-/// ``Options/chromaFormat`` and ``Options/maximumBitDepth`` select formats that keep more.
+/// **Pictures** are returned upright and, unless the options say otherwise, progressive. If the decoder's format is one
+/// of ``MediaTypes/PixelFormat``, they use the decoder's memory without a copy; the source decodes into other memory as
+/// long as a buffer is in use. Other formats are converted: luma and chroma to 4:2:0 with 8 bits (`i420`) or, if
+/// deeper, 10 bits (`p010`), RGB of up to 8 bits to `bgra`, and deeper RGB to `p010`. ``Options/chromaFormat`` and
+/// ``Options/maximumBitDepth`` select formats that preserve more.
 ///
 /// **Damage.** Decoding errors are counted and described in ``problems``, and reading continues.
 public final class MediaSource: @unchecked Sendable {
-    /// One thing that was read.
+    /// An item that was read.
     public enum Event: Sendable {
         /// A decoded picture.
         case frame(VideoFrame)
@@ -32,21 +33,21 @@ public final class MediaSource: @unchecked Sendable {
         case packet(MediaPacket)
     }
 
-    /// The path or URL that was given.
+    /// The path or URL as given.
     public let path: String
     /// FFmpeg's name of the format, for example `mov,mp4,m4a,3gp,3g2,mj2`.
     public var formatName: String { demuxer.formatName }
-    /// The video.
+    /// The video track.
     public let video: VideoTrack
     /// The audio, subtitle and data tracks, whose packets ``next()`` returns.
     public let tracks: [MediaTrack]
     /// The streams that are ignored.
     public let ignoredStreams: [IgnoredStream]
-    /// Chapters that overlap the range that is read.
+    /// The chapters that overlap the part that is read.
     public let chapters: [Chapter]
-    /// Metadata of the whole file, such as `title`; the keys are FFmpeg's.
+    /// The metadata of the whole file, such as `title`, with FFmpeg's keys.
     public let metadata: [String: String]
-    /// Problems so far.
+    /// The problems found so far.
     public var problems: SourceProblems { reader.problems }
 
     private let demuxer: Demuxer
@@ -57,11 +58,12 @@ public final class MediaSource: @unchecked Sendable {
     /// Opens an input and decodes its first frame.
     ///
     /// - Parameters:
-    ///   - path: A local path, `-` for standard input, or a URL with `://` of a protocol that FFmpeg knows. A path may
-    ///     hold any character.
-    ///   - options: How to read it.
-    ///   - logger: Receives what FFmpeg logs about this input, as ``MediaLog/logger``; `nil` leaves it to that.
-    ///   - cancellation: Ends opening and reading from another thread.
+    ///   - path: A local path, `-` for standard input, or a URL with `://` for a protocol that FFmpeg supports. A path
+    ///     may contain any character.
+    ///   - options: The options for reading it.
+    ///   - logger: Receives FFmpeg's messages about this input, like ``MediaLog/logger``; `nil` leaves them to that
+    ///     logger.
+    ///   - cancellation: Ends opening and reading, from another thread.
     /// - Throws: `invalidArgument` for options that are out of range or contradict the input, and for a directory;
     ///   `unavailable` if the input is missing or not readable; `malformedData` if it is empty, is not a media file,
     ///   has no video, or no frame can be decoded; `unsupported` if FFmpeg has no decoder; `inputOutput`;
@@ -82,7 +84,7 @@ public final class MediaSource: @unchecked Sendable {
         let selection = try StreamSelection(demuxer)
         tracks = selection.tracks
         ignoredStreams = selection.ignored
-        // Of QuickTime it is one of the video track.
+        // QuickTime stores the timecode in the metadata of the video track.
         let timecode = selection.video.pointee.text("timecode").map { ["timecode": $0] } ?? [:]
         metadata = demuxer.metadata.merging(timecode) { whole, _ in whole }
         let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options, log: log)
@@ -94,7 +96,7 @@ public final class MediaSource: @unchecked Sendable {
         chapters = demuxer.chapters.compactMap { [reader] in reader.onOutputLine($0) }
     }
 
-    /// The next frame or packet, in the order of the file; `nil` at the end.
+    /// Returns the next frame or packet, in file order; `nil` at the end.
     ///
     /// - Throws: `cancelled`, `outOfMemory`. Damage is not an error; see ``problems``.
     public func next() throws(MediaError) -> Event? {
@@ -103,27 +105,27 @@ public final class MediaSource: @unchecked Sendable {
         return try reader.next()
     }
 
-    /// From now on, leaves pictures of uncompressed video in their file, if the input is a file that is open for
-    /// reading only: ``next()`` returns ``MediaTypes/PixelStorage/file(_:)``, and the samples are read when needed,
+    /// Leaves pictures of uncompressed video in their file from now on, if the input is a file that is open for reading
+    /// only. ``next()`` then returns ``MediaTypes/PixelStorage/file(_:)``, and the samples are read when needed,
     /// directly to their destination. The file must not change. This saves a copy for encoders that copy pictures
     /// anyway; for encoders that read them in place, it only moves the reading to another thread.
     public func leavePicturesInFile() { reader.leavesPicturesInFile = true }
 
-    /// Treats the input as ended here: ``next()`` returns the frames that the decoder still holds and then `nil`, even
-    /// after ``cancel()``.
+    /// Ends the input at the present position: ``next()`` returns the frames that the decoder still holds and then
+    /// `nil`, even after ``cancel()``.
     public func endInput() { reader.endInput() }
 
     /// Ends a blocked call, and all later ones, with the error `cancelled`. Safe on any thread.
     public func cancel() { cancellation.cancel() }
 }
 
-/// Which streams of an input are used.
+/// The selection of an input's streams.
 struct StreamSelection {
     let video: UnsafeMutablePointer<AVStream>
     private(set) var tracks: [MediaTrack] = []
     private(set) var ignored: [IgnoredStream] = []
 
-    /// Takes the best video and everything that can be copied, and tells libavformat to skip the rest.
+    /// Selects the best video and everything that can be copied, and makes libavformat discard the rest.
     init(_ demuxer: Demuxer) throws(MediaError) {
         guard let video = demuxer.bestVideo else {
             let kinds = demuxer.streams.map { Self.kind(of: $0) }
@@ -168,13 +170,14 @@ struct StreamSelection {
         return av_get_media_type_string(type).map { String(cString: $0) } ?? "unknown"
     }
 
-    /// QuickTime keeps the titles of chapters in a text track, which libavformat reads and then calls binary data.
+    /// QuickTime stores chapter titles in a text track, which libavformat reads and then reports as binary data.
     private static func mayNameChapters(_ stream: UnsafePointer<AVStream>) -> Bool {
         let parameters = stream.pointee.codecpar.pointee
         return parameters.codec_type == AVMEDIA_TYPE_DATA && parameters.codec_id == AV_CODEC_ID_BIN_DATA
     }
 
-    /// A track of QuickTime whose one time libavformat reads into the metadata, of which muxers make such a track again.
+    /// A QuickTime timecode track. libavformat reads its time into the metadata, from which muxers make such a track
+    /// again.
     private static func isTimecode(_ stream: UnsafePointer<AVStream>) -> Bool {
         stream.pointee.codecpar.pointee.codec_tag == 0x6463_6D74
     }
@@ -193,7 +196,7 @@ struct StreamSelection {
 }
 
 extension VideoTrack {
-    /// Describes the video by its first picture, and by its stream where the picture does not tell.
+    /// Describes the video by its first picture, and by its stream where the picture lacks information.
     init(
         first: VideoPipeline.Picture,
         pipeline: VideoPipeline,

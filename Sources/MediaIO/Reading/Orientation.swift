@@ -2,26 +2,26 @@
 
 internal import CFFmpeg
 
-/// How a stored picture is turned and mirrored to be seen upright: the eight that leave the axes parallel.
+/// The rotation and mirroring that make a stored picture upright: the eight that keep the axes parallel.
 public enum Orientation: String, Sendable, Hashable, CaseIterable {
     /// As stored.
     case upright
-    /// Turned by 90 degrees clockwise.
+    /// Rotated by 90 degrees clockwise.
     case turnedRight = "90"
-    /// Turned by 180 degrees.
+    /// Rotated by 180 degrees.
     case turnedAround = "180"
-    /// Turned by 90 degrees counterclockwise.
+    /// Rotated by 90 degrees counterclockwise.
     case turnedLeft = "270"
-    /// Left and right exchanged.
+    /// Mirrored horizontally: left and right exchanged.
     case mirrored
-    /// Top and bottom exchanged.
+    /// Mirrored vertically: top and bottom exchanged.
     case flipped
-    /// Rows and columns exchanged: mirrored along the diagonal from the upper left.
+    /// Mirrored along the diagonal from the upper left: rows and columns exchanged.
     case transposed
     /// Mirrored along the diagonal from the upper right.
     case antitransposed
 
-    /// Whether width and height change places.
+    /// Whether width and height are exchanged.
     public var swapsAxes: Bool {
         switch self {
         case .upright, .turnedAround, .mirrored, .flipped: false
@@ -29,10 +29,11 @@ public enum Orientation: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The orientation nearest to a display matrix (`AV_PKT_DATA_DISPLAYMATRIX`, ISO/IEC 14496-12 8.3.2): nine 16.16
-    /// numbers in rows, a point (x, y) with y downwards going to (x * m0 + y * m3, x * m1 + y * m4).
+    /// Makes the orientation nearest to a display matrix (`AV_PKT_DATA_DISPLAYMATRIX`, ISO/IEC 14496-12 8.3.2): nine
+    /// 16.16 numbers in row order, which map a point (x, y), with y pointing down, to (x * m0 + y * m3, x * m1 + y *
+    /// m4).
     ///
-    /// Angles between multiples of 90 degrees go to the nearest; a matrix without rotation part is upright.
+    /// Angles are rounded to the nearest multiple of 90 degrees; a matrix without rotation part is upright.
     init(displayMatrix matrix: [Int32]) {
         guard matrix.count == 9 else {
             self = .upright
@@ -53,7 +54,7 @@ public enum Orientation: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The libavfilter filters that do it. `vflip` by itself only lets the rows run upwards in the same memory.
+    /// The libavfilter filters for this orientation. `vflip` by itself only reverses the row order of the same memory.
     var filters: [PictureFilter.Step] {
         switch self {
         case .upright: []

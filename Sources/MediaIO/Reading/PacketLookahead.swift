@@ -3,46 +3,48 @@
 internal import CFFmpeg
 internal import MediaTypes
 
-/// Reads packets, and puts a single time right that lies far ahead of those around it.
+/// Reads packets, and corrects a single time that is far ahead of its neighbours.
 ///
-/// In containers whose times do not jump, such as Matroska and MP4, a damaged one can be hours ahead. Taken for a gap, it
-/// would move all pictures after it, and end the sound, whose times must not go back. A gap that is real is one from
-/// which the packets that follow go on; so at such a time as many are read ahead as it takes to tell. Without one nothing
-/// is.
+/// In containers whose times do not jump, such as Matroska and MP4, a damaged time can be hours ahead. Treated as a
+/// gap, it would move all later pictures and end the audio, whose times must not go back. After a real gap, the
+/// following packets continue from the new time; so at such a time, packets are read ahead until this is decided.
+/// Without such a time, no packets are read ahead.
 final class PacketLookahead {
-    /// How far ahead of those before it a time is looked into, at the least.
+    /// The minimum distance to the previous times at which a time is examined.
     static let threshold = MediaTime(value: 10, timescale: 1)
-    /// The same in durations of a packet: pictures may be minutes apart, and one that is coded ahead of others lies ahead.
+    /// The same in packet durations: pictures may be minutes apart, and a reordered picture has a time ahead of the
+    /// next ones.
     static let thresholdInPackets: Int64 = 64
-    /// How many pictures can follow one that is shown after them.
+    /// The maximum number of pictures that are decoded after a picture and shown before it.
     private static let mostReordered = 16
-    /// How many packets of all streams are read ahead, and how many bytes, before a time is left as it is.
+    /// The maximum number of packets of all streams that are read ahead, and of their bytes, before a time is left
+    /// unchanged.
     private static let (mostHeld, mostBytesHeld) = (512, 64 << 20)
 
     private let demuxer: Demuxer
-    /// What was read ahead, in the order of the file.
+    /// The packets that were read ahead, in file order.
     private var held: [PacketReference] = []
     private var bytesHeld = 0
-    /// What came of reading behind that, if it was no packet.
+    /// The result of reading after them, if it was not a packet.
     private var ended: Demuxer.Output?
-    /// What was returned last.
+    /// The packet that was returned last.
     private var current: PacketReference?
     /// The latest time of each stream, in its ticks.
     private var latest: [Int32: Int64] = [:]
-    /// Streams with a time that was put right. Where pictures are reordered, libavformat may have derived decode times from
-    /// it, which the decoder then prefers to presentation times.
+    /// The streams with a corrected time. If pictures are reordered, libavformat may have derived decode times from it,
+    /// which the decoder would prefer to presentation times.
     private var misled: Set<Int32> = []
-    /// How many times were put right.
+    /// The number of corrected times.
     private(set) var repaired = 0
 
     init(_ demuxer: Demuxer) { self.demuxer = demuxer }
 
-    /// Forgets everything, as after a seek.
+    /// Discards all state, as required after a seek.
     func restart() {
         (held, bytesHeld, ended, current, latest, misled) = ([], 0, nil, nil, [:], [])
     }
 
-    /// The next packet of a stream that is not discarded, valid until the next call.
+    /// Returns the next packet of a stream that is not discarded, valid until the next call.
     func read() throws(MediaError) -> Demuxer.Output {
         if demuxer.allowsDiscontinuities { return try demuxer.read() }
         if held.isEmpty {
@@ -63,7 +65,8 @@ final class PacketLookahead {
         return noted(packet)
     }
 
-    /// When the next pictures of a stream are shown, in order, as far as they may be read ahead; none where times may jump.
+    /// Returns the presentation times of a stream's next pictures in ascending order, as far as they can be read ahead;
+    /// none if times may jump.
     func times(of index: Int32, atMost count: Int) throws(MediaError) -> [Int64] {
         if demuxer.allowsDiscontinuities { return [] }
         func found() -> [Int64] {
@@ -75,7 +78,8 @@ final class PacketLookahead {
         }
         let times = found().sorted()
         guard isReordered(index) else { return times }
-        // Among the first ones those are missing that were read before, and behind the last ones others may be.
+        // The first times lack those of pictures that were read before, and the last ones may lack those of pictures
+        // that follow.
         return Array(times.dropFirst(Self.mostReordered).dropLast(ended == nil ? Self.mostReordered : 0))
     }
 
@@ -97,7 +101,7 @@ final class PacketLookahead {
         held.append(try PacketReference(moving: packet))
     }
 
-    /// Pictures and sound follow each other; subtitles and data come when there is something to say.
+    /// Only video and audio are continuous; subtitles and data occur when needed.
     private func isFarAhead(_ packet: UnsafePointer<AVPacket>) -> Bool {
         let kind = demuxer.stream(Int(packet.pointee.stream_index))?.pointee.codecpar.pointee.codec_type
         guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO else { return false }
@@ -105,14 +109,15 @@ final class PacketLookahead {
         return time > latest &+ threshold(packet)
     }
 
-    /// In ticks of the packet's stream.
+    /// Returns the threshold in ticks of the packet's stream.
     private func threshold(_ packet: UnsafePointer<AVPacket>) -> Int64 {
         let stream = demuxer.stream(Int(packet.pointee.stream_index))
         let ticks = stream.flatMap { Self.threshold.ticks(in: $0.pointee.time_base) } ?? 0
         return max(ticks, min(max(packet.pointee.duration, 0), 1 << 40) * Self.thresholdInPackets)
     }
 
-    /// Where a packet belongs whose time is far ahead; `nil` if it is where the packets of the stream go on, or may be.
+    /// Returns the correct time of a packet whose time is far ahead; `nil` if the packets of the stream continue there,
+    /// or may do so.
     private func place(_ packet: UnsafePointer<AVPacket>) throws(MediaError) -> Int64? {
         let index = packet.pointee.stream_index
         guard let time = packet.pointee.time, let latest = latest[index] else { return nil }
@@ -128,14 +133,16 @@ final class PacketLookahead {
             if other > time &- threshold || other < latest &- threshold { return nil }
             times.append(other)
         }
-        // At the end of a file that reorders, what follows may be what is shown before it.
+        // At the end of a file with reordering, the following pictures may be shown before this one.
         guard times.count > wanted || times.count > 1 && !isReordered else { return nil }
         return Self.middleOfGap(times.filter { $0 >= latest }) ?? latest &+ 1
     }
 
-    /// Of pictures in any order, one of which is missing, when that is shown; `nil` if there is no room for it.
+    /// Returns the presentation time of a missing picture among pictures in any order; `nil` if there is no room for
+    /// it.
     ///
-    /// That is the first gap which is wider than others are: where reading ahead ended, others are missing as well.
+    /// It is in the first gap that is wider than the others: at the end of the packets read ahead, other pictures are
+    /// missing as well.
     private static func middleOfGap(_ times: [Int64]) -> Int64? {
         let sorted = times.sorted()
         let gaps = zip(sorted, sorted.dropFirst()).map { (start: $0, length: $1 - $0) }
@@ -145,7 +152,9 @@ final class PacketLookahead {
         return gap.length > 1 ? gap.start + gap.length / 2 : nil
     }
 
-    /// - Returns: Whether there is one more.
+    /// Reads one more packet ahead.
+    ///
+    /// - Returns: Whether there is one.
     private func readAhead() throws(MediaError) -> Bool {
         guard held.count < Self.mostHeld, bytesHeld < Self.mostBytesHeld, ended == nil else { return false }
         let output = try demuxer.read()
@@ -166,7 +175,8 @@ final class PacketLookahead {
 }
 
 extension AVPacket {
-    /// When it is shown, or if that is not said decoded; in ticks. What a damaged file makes of it may be beyond any sum.
+    /// The presentation time, or if there is none the decode time, in ticks; `nil` if a damaged file makes it too large
+    /// for sums.
     fileprivate var time: Int64? {
         let time = pts != ffmpeg_no_pts ? pts : dts
         return time != ffmpeg_no_pts && time.magnitude <= FrameTimes.largest.magnitude ? time : nil

@@ -4,9 +4,9 @@ internal import BitstreamSyntax
 internal import CFFmpeg
 internal import MediaTypes
 
-/// A libavfilter graph that deinterlaces, turns and converts pictures of one kind into a ``PixelFormat``.
+/// A libavfilter graph that deinterlaces, rotates and converts pictures of one kind to a ``PixelFormat``.
 ///
-/// Used from one thread at a time. A graph with a deinterlacer gives each picture when the next one is in.
+/// Used from one thread at a time. A graph with a deinterlacer returns each picture after it has received the next one.
 final class PictureFilter {
     /// One filter with its options.
     struct Step: Equatable {
@@ -19,14 +19,14 @@ final class PictureFilter {
         }
     }
 
-    /// What goes in and what is done to it. A frame that differs in any of it needs a graph of its own.
+    /// The properties of the input and the processing steps. A frame that differs in any of them needs another graph.
     struct Configuration: Equatable {
         var width: Int32
         var height: Int32
         var layout: PictureLayout
-        /// Of the source, the same for all of its pictures.
+        /// The demand of the source, the same for all of its pictures.
         var demand: PictureDemand
-        /// Whether rows run upwards in memory.
+        /// Whether rows are stored bottom-up.
         var isBottomUp: Bool
         var color: ColorDescription
         var pixelAspectRatio: AVRational
@@ -44,10 +44,10 @@ final class PictureFilter {
         }
     }
 
-    /// A frame as it comes out.
+    /// An output frame.
     struct Output {
         var frame: FrameReference
-        /// How long it lasts, as it was said when it went in; 0 if that is not known.
+        /// The duration that was passed in with the frame; 0 if not known.
         var duration: Int64
     }
 
@@ -58,8 +58,9 @@ final class PictureFilter {
     private var source: UnsafeMutablePointer<AVFilterContext>?
     private var sink: UnsafeMutablePointer<AVFilterContext>?
     private var isFlushed = false
-    /// The frames inside, in order. Deinterlacers of some versions double the durations of frames along with the time base of
-    /// their output, those of others do not (`yadif_common.c`); so a duration goes round them.
+    /// The frames inside the graph, in order. Deinterlacers of some versions double the durations of frames together
+    /// with the time base of their output, and those of other versions do not (`yadif_common.c`), so durations bypass
+    /// them.
     private var inside: [(time: Int64, duration: Int64)] = []
 
     init(_ configuration: Configuration, log: LogRoute? = nil) throws(MediaError) {
@@ -93,7 +94,7 @@ final class PictureFilter {
         )
     }
 
-    /// libavfilter, loaded when it is first asked for.
+    /// libavfilter, loaded on first use.
     private static let library: Result<ffmpeg_filters, MediaError> = {
         var library = ffmpeg_filters()
         guard let missing = ffmpeg_load_filters(&library) else { return .success(library) }
@@ -128,9 +129,9 @@ final class PictureFilter {
         return context
     }
 
-    /// Puts a frame in, whose reference moves to the graph; `nil` ends the input.
+    /// Submits a frame and transfers its reference to the graph; `nil` ends the input.
     ///
-    /// - Parameter duration: How long it lasts, in the time base of the input; 0 if that is not known.
+    /// - Parameter duration: The duration of the frame, in the time base of the input; 0 if not known.
     func send(_ frame: FrameReference?, duration: Int64 = 0) throws(MediaError) {
         if let frame {
             inside.append((frame.frame.pointee.pts, duration))
@@ -145,7 +146,7 @@ final class PictureFilter {
         )
     }
 
-    /// The next frame that is ready, its times in the time base of the input; `nil` if there is none.
+    /// Returns the next finished frame, with times in the time base of the input; `nil` if there is none.
     func receive() throws(MediaError) -> Output? {
         let output = try FrameReference()
         let status = library.buffersink_get_frame(sink, output.frame)
@@ -164,7 +165,7 @@ final class PictureFilter {
 }
 
 extension PictureFilter.Configuration {
-    /// The whole chain, from `buffer` to `buffersink`.
+    /// The whole filter chain, from `buffer` to `buffersink`.
     var steps: [PictureFilter.Step] {
         let conversion = [scale, .init("format", "pix_fmts=\(target.ffmpegName)")]
         let turned = (isBottomUp ? [PictureFilter.Step("copy")] : []) + orientation.filters
@@ -173,7 +174,7 @@ extension PictureFilter.Configuration {
 
     private var target: PixelFormat { layout.filtered(demand) }
 
-    /// What the pictures mean when they come out.
+    /// The colour description of the output pictures.
     var outputColor: ColorDescription {
         var color = color
         if layout.losesRGB(demand) {
@@ -185,7 +186,7 @@ extension PictureFilter.Configuration {
         return color
     }
 
-    /// The matrix of what was red, green and blue: that of its primaries, or as sessions choose it.
+    /// The matrix for converted red, green and blue: that of their primaries, or the one that sessions choose.
     private var matrixOfRGB: ColorDescription.Matrix {
         if color.primaries == .bt2020 { return .bt2020 }
         let upright = orientation.swapsAxes ? (height, width) : (width, height)
@@ -200,18 +201,19 @@ extension PictureFilter.Configuration {
         )
     }
 
-    /// One frame out for each one in; progressive frames pass. The filter needs three samples each way.
+    /// The deinterlacing filter, which returns one frame for each input frame and does not change progressive ones. It
+    /// needs at least three samples in each direction.
     private var deinterlacer: [PictureFilter.Step] {
         deinterlaces && width >= 3 && height >= 3
             ? [.init("bwdif", "mode=send_frame:parity=auto:deint=interlaced")] : []
     }
 
-    /// Converts the format and nothing else: range and matrix stay; chroma that is thinned out goes to where H.264 and HEVC
-    /// expect it, and that of 4:2:0 stays where it is. RGB that has to become luma and chroma gets the matrix of its
-    /// primaries. Without a change of format it does nothing.
+    /// The filter that converts only the pixel format: range and matrix do not change. Subsampled chroma is moved to
+    /// the location that H.264 and HEVC expect; chroma of 4:2:0 keeps its location. RGB that has to become luma and
+    /// chroma uses the matrix of its primaries. Without a format change, this filter does nothing.
     private var scale: PictureFilter.Step {
         let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1"
-        // Where chroma is to be: to the left, and between two rows where it is shared by them.
+        // The target chroma location: left, and between two rows if they share it.
         let places: [ChromaFormat: String] = [
             .yuv420: ":out_h_chr_pos=0:out_v_chr_pos=128", .yuv422: ":out_h_chr_pos=0",
         ]
@@ -224,7 +226,7 @@ extension PictureFilter.Configuration {
         }
         let range = color.range == .full ? "pc" : "tv"
         let chroma = layout.isWanted(demand) ? "" : ":in_h_chr_pos=0\(out)"
-        // Newer versions would take the place on their way in from the frame.
+        // Newer versions would use the input location that the frame specifies.
         let place = layout.hasChroma420 && !layout.isWanted(demand) ? ":in_v_chr_pos=128" : ""
         return .init("scale", "\(common):in_range=\(range):out_range=\(range)\(chroma)\(place)")
     }

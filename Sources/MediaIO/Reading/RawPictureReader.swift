@@ -4,35 +4,37 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaTypes
 
-/// Reads uncompressed pictures (YUV4MPEG2 and raw video) straight into recycled memory.
+/// Reads uncompressed pictures (YUV4MPEG2 and raw video) directly into recycled memory.
 ///
-/// libavformat allocates a packet for every picture, more than a megabyte at 720p. Fresh pages for each of them cost as
-/// much time as reading does; blocks that the C library keeps instead cost memory. libavformat still opens the input,
-/// reads its header, probes and seeks: this takes over where libavformat's reader stands right behind the packet that
-/// it gave out last, so that it holds nothing back.
+/// libavformat allocates a packet for every picture, more than a megabyte at 720p. New pages for each packet cost as
+/// much time as reading; blocks that the C library caches cost memory instead. libavformat still opens the input, reads
+/// its header, probes and seeks. This reader takes over when libavformat's reader is exactly behind the packet that it
+/// returned last, so that it buffers no other packet.
 final class RawPictureReader {
-    /// How every picture of YUV4MPEG2 begins; parameters may follow, and a line feed ends them.
+    /// The beginning of every YUV4MPEG2 picture; parameters may follow, and a line feed ends them.
     private static let pictureMark = Array("FRAME".utf8)
     private static let longestMark = 256
 
-    /// A picture that was not read.
+    /// A picture that was skipped.
     struct Place {
-        /// Its first byte in the file.
+        /// The offset of its first byte in the file.
         var offset: Int
-        /// In ticks of one picture.
+        /// The time in units of one picture duration.
         var time: Int64
     }
 
-    /// How the planes of a picture lie behind its first byte; `nil` if no ``PixelFormat`` lies so.
+    /// The layout of a picture's planes, relative to its first byte; `nil` if no ``PixelFormat`` has this layout.
     let planes: [PlaneLayout]?
     private let hasMarks: Bool
     private let size: Int
     private let pool: OpaquePointer
-    /// The time of the next picture, in ticks of one picture; `nil` while libavformat reads.
+    /// The time of the next picture, in units of one picture duration; `nil` while libavformat reads.
     private var nextTime: Int64?
-    /// The place behind the last picture that was left in the file; `nil` if libavformat's reader stands there.
+    /// The position after the last picture that was left in the file; `nil` if libavformat's reader is there.
     private var position: Int?
 
+    /// Makes a reader.
+    ///
     /// - Returns: `nil` if the input is of another kind.
     init?(_ context: UnsafePointer<AVFormatContext>) {
         guard let name = context.pointee.iformat?.pointee.name, context.pointee.nb_streams == 1,
@@ -68,12 +70,12 @@ final class RawPictureReader {
     }
 
     deinit {
-        // The memory goes when the last picture does.
+        // The memory is freed with the last picture.
         var pool: OpaquePointer? = pool
         av_buffer_pool_uninit(&pool)
     }
 
-    /// Takes note of what libavformat has read.
+    /// Registers a packet that libavformat has read.
     func follow(_ packet: UnsafePointer<AVPacket>, _ reader: UnsafeMutablePointer<AVIOContext>?) {
         nextTime = nil
         guard let reader, packet.pointee.pts != ffmpeg_no_pts, packet.pointee.size == size,
@@ -82,15 +84,16 @@ final class RawPictureReader {
         nextTime = packet.pointee.pts + 1
     }
 
-    /// Lets libavformat read again, after it has been told to go elsewhere.
+    /// Returns reading to libavformat, after a seek.
     func restart() {
         nextTime = nil
         position = nil
     }
 
-    /// Passes over the next picture and tells where it lies.
+    /// Skips the next picture and returns its location.
     ///
-    /// - Returns: `nil` if it has to be read in another way: the first one, and what is left of a file at its end.
+    /// - Returns: `nil` if it must be read in another way: the first picture, and an incomplete one at the end of the
+    ///   file.
     func skip(in file: InputFile, _ reader: UnsafeMutablePointer<AVIOContext>?) -> Place? {
         guard let time = nextTime, let descriptor = file.rereadableDescriptor, let reader else { return nil }
         var start = position ?? Int(avio_seek(reader, 0, SEEK_CUR))
@@ -106,14 +109,14 @@ final class RawPictureReader {
 
     /// Moves libavformat's reader behind the pictures that were left in the file.
     ///
-    /// - Returns: Where it stands now; `nil` if it was there.
+    /// - Returns: Its new position; `nil` if it did not have to move.
     func catchUp(_ reader: UnsafeMutablePointer<AVIOContext>?) -> Int64? {
         guard let position, let reader else { return nil }
         self.position = nil
         return avio_seek(reader, Int64(position), SEEK_SET)
     }
 
-    /// The length of the line before a picture; `nil` if there is none.
+    /// Returns the length of the line before a picture; `nil` if there is none.
     private static func markLength(_ descriptor: Int32, at offset: Int) -> Int? {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longestMark) { bytes in
             let count = pread(descriptor, bytes.baseAddress, longestMark, offset)
@@ -126,7 +129,7 @@ final class RawPictureReader {
 
     /// Reads the next picture into a blank packet.
     ///
-    /// - Returns: The status that `av_read_frame` would give; `nil` if libavformat has to read.
+    /// - Returns: The status that `av_read_frame` would return; `nil` if libavformat has to read.
     func read(
         into packet: UnsafeMutablePointer<AVPacket>,
         from reader: UnsafeMutablePointer<AVIOContext>?
@@ -140,7 +143,7 @@ final class RawPictureReader {
         packet.pointee.data = bytes
         packet.pointee.pos = avio_seek(reader, 0, SEEK_CUR)
         let count = avio_read(reader, bytes, Int32(size))
-        // As libavformat does: half a picture is dropped from YUV4MPEG2, and given out as damaged from raw video.
+        // As in libavformat, an incomplete picture is dropped from YUV4MPEG2, and returned as damaged from raw video.
         guard count > 0, count == size || !hasMarks else {
             av_packet_unref(packet)
             return count < 0 ? count : ffmpeg_error_eof
@@ -158,7 +161,7 @@ final class RawPictureReader {
 
     /// Reads the line before a picture.
     ///
-    /// - Returns: `nil` if it is one, else the status that ends or fails the reading.
+    /// - Returns: `nil` on success, otherwise the status for the end of the input or the failure.
     private func skipMark(_ reader: UnsafeMutablePointer<AVIOContext>) -> Int32? {
         for position in 0..<Self.longestMark {
             let byte = avio_r8(reader)

@@ -4,17 +4,17 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaTypes
 
-/// The order of events of a ``MediaSource``: reads packets, decodes those of the video, moves all times to the time
-/// line of the output, and keeps to the part that was asked for.
+/// Produces the events of a ``MediaSource``: reads packets, decodes those of the video, converts all times to the
+/// timeline of the output, and limits the events to the part to read.
 final class SourceReader {
-    /// How many reads may fail in a row before the rest of the input is given up.
+    /// The number of consecutive failed reads after which the rest of the input is abandoned.
     private static let mostFailedReads = 16
-    /// How long to wait where a demuxer has nothing yet, in microseconds.
+    /// The pause after a demuxer had no data, in microseconds.
     private static let pause: UInt32 = 10_000
-    /// How far past the end packets of other tracks may still lie when the video has ended.
+    /// The maximum distance of other tracks' packets from the end of the part after the video has ended.
     private static let interleaving = MediaTime(value: 10, timescale: 1)
 
-    /// An event before its times are moved.
+    /// An event with times on the input's timeline.
     private enum Item {
         case picture(VideoPipeline.Picture)
         case packet(PacketReference, MediaTrack)
@@ -25,23 +25,23 @@ final class SourceReader {
     private let pipeline: VideoPipeline
     private let tracks: [Int: MediaTrack]
     private let options: MediaSource.Options
-    /// What was read while looking for the first frame, last item first.
+    /// The items that were read while searching for the first frame, in reverse order.
     private var queue: [Item] = []
-    /// Where the input begins, on its own time line.
+    /// The start of the input, on its own timeline.
     private var beginning: MediaTime
-    /// Where zero of the output lies on the input's time line.
+    /// Time zero of the output, on the input's timeline.
     private var origin: MediaTime
     private var discontinuities = Discontinuities()
-    /// Audio tracks that have not reached the end of the part that was asked for.
+    /// The audio tracks that have not reached the end of the part to read.
     private var unfinished: Set<Int> = []
     private var failedReads = 0
-    /// Where reading is within a part that the demuxer does not understand, and how often it has not moved there.
+    /// The read position in a part that the demuxer cannot parse, and the number of times it did not advance.
     private var gap: (position: Int64, standstills: Int)?
-    /// Where the latest packet ends that was read, of the video and of all streams, on the input's time line.
+    /// The end of the latest packet, of the video and of all streams, on the input's timeline.
     private var videoEnd = MediaTime.zero
     private var latestEnd = MediaTime.zero
     private var isAtEnd = false
-    /// Whether pictures of uncompressed video stay in their file, where that is possible.
+    /// Whether pictures of uncompressed video stay in their file, if possible.
     var leavesPicturesInFile = false
 
     init(demuxer: Demuxer, pipeline: VideoPipeline, tracks: [MediaTrack], options: MediaSource.Options) {
@@ -54,18 +54,19 @@ final class SourceReader {
             $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
         }
         .map { MediaTime($0.pointee.start_time, in: $0.pointee.time_base) }
-        // In lowest terms, as it goes into every time: the unit of the sound has no place in those of the pictures.
+        // In lowest terms, because it affects every time: the time base of the audio must not influence the times of
+        // pictures.
         beginning = starts.min()?.inLowestTerms ?? .zero
         origin = beginning
     }
 
     var problems: SourceProblems { pipeline.problems }
 
-    /// How many pictures are looked at to tell whether they come as often as their container says.
+    /// The number of pictures that are examined to verify the container's frame rate.
     private static let picturesThatProveARate = 250
 
-    /// The rate of the pictures, once the first one was found. Of a file whose index does not prove it, packets are read
-    /// ahead; of what may still be written, or is uncompressed, none.
+    /// Returns the frame rate, after the first picture was found. If a file's index does not prove the rate, packets
+    /// are read ahead, except for files that may still be growing and for uncompressed video.
     func frameRate() throws(MediaError) -> FrameRateEstimate {
         let (told, stream) = (pipeline.rate, pipeline.stream.pointee)
         guard !told.isVariable, !told.isProved, demuxer.isReadByUs, demuxer.isSeekable,
@@ -74,17 +75,17 @@ final class SourceReader {
         let times = try lookahead.times(of: stream.index, atMost: Self.picturesThatProveARate)
         return told.checked(against: times, in: Rational(stream.time_base.num, stream.time_base.den))
     }
-    /// How many events were read and not yet given.
+    /// The number of events that were read and not yet returned.
     var waitingCount: Int { queue.count }
 
-    /// How much there is from zero of the output, if the whole lasts that long.
+    /// Returns the duration from time zero of the output, for an input of the given duration.
     func remaining(of whole: MediaTime?) -> MediaTime? {
         guard var remaining = demuxer.duration(of: pipeline.stream) ?? whole else { return options.duration }
         if let start = options.start { remaining = max(remaining - start, .zero) }
         return options.duration.map { min($0, remaining) } ?? remaining
     }
 
-    /// A chapter on the time line of the output; `nil` if nothing of it is read.
+    /// Returns a chapter on the timeline of the output; `nil` if no part of it is read.
     func onOutputLine(_ chapter: Chapter) -> Chapter? {
         var chapter = chapter
         chapter.start = max(chapter.start - origin, .zero)
@@ -97,7 +98,7 @@ final class SourceReader {
 // MARK: - Starting
 
 extension SourceReader {
-    /// Reads up to the first picture at or after `start`, which ``next()`` gives again.
+    /// Reads up to the first picture at or after `start`, which ``next()`` returns again.
     func start(at start: MediaTime?) throws(MediaError) -> VideoPipeline.Picture {
         guard let start, start > .zero else {
             let first = try readToFirstPicture()
@@ -127,11 +128,11 @@ extension SourceReader {
         )
     }
 
-    /// How long before the start to begin decoding, in seconds, from the fastest attempt to the surest; `nil` is the
-    /// beginning. Formats without an index find a place that is only near.
+    /// The distances before the start at which decoding begins, in seconds, from the fastest attempt to the safest;
+    /// `nil` is the beginning of the input. In formats without an index, a seek reaches only an approximate position.
     private var seekDistances: [MediaTime?] {
         guard demuxer.isSeekable, pipeline.stream.pointee.start_time != ffmpeg_no_pts else { return [nil] }
-        // An index by decode time finds pictures that are shown later.
+        // An index of decode times finds pictures that are shown later.
         let reordering = MediaTime(
             value: pipeline.reordersFrames && !demuxer.seeksByPresentationTime ? 1 : 0,
             timescale: 4
@@ -139,7 +140,7 @@ extension SourceReader {
         return [reordering, MediaTime(value: 3, timescale: 1), MediaTime(value: 15, timescale: 1), nil]
     }
 
-    /// Goes to a place before the start; false if the input cannot.
+    /// Moves to a position before the start; returns `false` if the input cannot seek.
     private func go(to distance: MediaTime?) throws(MediaError) -> Bool {
         let isFresh = queue.isEmpty && pipeline.firstDecodedTime == nil && !isAtEnd
         if let distance {
@@ -155,7 +156,7 @@ extension SourceReader {
         }
         pipeline.restart()
         lookahead.restart()
-        // The attempt before may have read past the end of the part.
+        // The previous attempt may have read past the end of the part.
         expectWholeSound()
         queue = []
         discontinuities = Discontinuities()
@@ -165,7 +166,7 @@ extension SourceReader {
         return true
     }
 
-    /// Whether decoding began early enough to give every picture from the start on.
+    /// Whether decoding began early enough to return every picture from the start on.
     private var coversStart: Bool {
         guard let first = pipeline.firstDecodedTime else { return false }
         return first <= max(pipeline.window.lowerBound, pipeline.stream.pointee.start_time)
@@ -191,7 +192,7 @@ extension SourceReader {
             case .picture(let picture):
                 items.append(item)
                 return picture
-            // Of an input that cannot be searched, hours may be read here.
+            // An input that cannot seek may be read for hours here.
             case .packet(let reference, let track):
                 if !isBeforeStart(reference, track) { items.append(item) }
             }
@@ -199,7 +200,7 @@ extension SourceReader {
         return nil
     }
 
-    /// Whether a packet, which has its times of the input, is of before the part that was asked for.
+    /// Returns whether a packet, with times on the input's timeline, is before the part to read.
     private func isBeforeStart(_ reference: PacketReference, _ track: MediaTrack) -> Bool {
         guard let start = options.start, start > .zero, let time = reference.packet?.pointee.ownTime,
             let zero = origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF)
@@ -224,7 +225,7 @@ extension SourceReader {
 // MARK: - Reading
 
 extension SourceReader {
-    /// The next event.
+    /// Returns the next event.
     func next() throws(MediaError) -> MediaSource.Event? {
         while true {
             guard let item = queue.isEmpty ? try read() : queue.removeLast() else { return nil }
@@ -236,7 +237,7 @@ extension SourceReader {
         }
     }
 
-    /// Ends the input here: what follows is what the decoder still holds. Nothing is read any more, so this works
+    /// Ends the input here: only the frames that the decoder still holds follow. Nothing more is read, so this works
     /// after a cancellation.
     func endInput() { isAtEnd = true }
 
@@ -256,7 +257,7 @@ extension SourceReader {
         }
     }
 
-    /// Reads one packet; that of the video goes to the decoder.
+    /// Reads one packet; those of the video are passed to the decoder.
     private func readPacket() throws(MediaError) -> Item? {
         if leavesPicturesInFile, pipeline.canTakeFilePicture, !pipeline.hasReachedEnd,
             let (file, time, owner) = demuxer.skipPicture()
@@ -303,8 +304,8 @@ extension SourceReader {
         if status != ffmpeg_error_invalid_data || failedReads >= Self.mostFailedReads { isAtEnd = true }
     }
 
-    /// Goes on where a demuxer asks to be called again. That of transport streams does so after each 64 KiB in which it finds
-    /// no packet, others if nothing has come from the network yet.
+    /// Continues after a demuxer has asked to be called again. The demuxer of transport streams does so after each 64
+    /// KiB without a packet, others if no data has arrived from the network yet.
     private func noteGap() {
         guard let position = demuxer.position else {
             usleep(Self.pause)
@@ -317,7 +318,7 @@ extension SourceReader {
         let standstills = gap.map { $0.position == position ? $0.standstills + 1 : 0 } ?? 0
         gap = (position, standstills)
         guard standstills > 0 else { return }
-        // Our own reading waits for data by itself, so a demuxer that does not move there never will.
+        // The reader of this package waits for data itself, so a demuxer that does not advance there never will.
         if demuxer.isReadByUs, standstills >= Self.mostFailedReads { isAtEnd = true } else { usleep(Self.pause) }
     }
 
@@ -357,7 +358,7 @@ extension SourceReader {
         return VideoFrame(buffer: picture.buffer, presentationTime: time, duration: duration)
     }
 
-    /// Moves a packet to the output; `nil` if it lies outside of what was asked for.
+    /// Moves a packet to the timeline of the output; `nil` if it is outside of the part to read.
     private func packet(_ reference: PacketReference, _ track: MediaTrack) -> MediaPacket? {
         guard let packet = reference.packet, let shift = origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF) else {
             return nil
@@ -373,7 +374,7 @@ extension SourceReader {
         return MediaPacket(track: track, taking: owned)
     }
 
-    /// Takes note of a file that stops before the end that it announces, which demuxers take for the end.
+    /// Registers a file that ends before the end stated in its header, which demuxers treat as a regular end.
     private func noteEarlyEnd() {
         if demuxer.endsInsidePicture {
             pipeline.problems.readErrors += 1
@@ -381,17 +382,17 @@ extension SourceReader {
         }
         let hasOwnDuration = pipeline.stream.pointee.duration > 0
         let end = hasOwnDuration ? videoEnd : latestEnd
-        // Whoever wrote the file may have taken its end from a wrong time.
+        // The writer of the file may have derived the stated end from a wrong time.
         guard discontinuities.count == 0, lookahead.repaired == 0 else { return }
         guard let announced = demuxer.announcedEnd(pipeline.stream) else { return }
-        // Headers are rounded, and some are a little off.
+        // Times in headers are rounded, and some are slightly wrong.
         let allowance = max(0.5, announced.seconds / 100)
         guard announced.seconds - end.seconds > allowance else { return }
         pipeline.problems.readErrors += 1
         pipeline.problems.describe("the input ends at \(end.seconds) s, but its header states \(announced.seconds) s")
     }
 
-    /// Takes note of how far the input was read, and of tracks that have reached the end of the part asked for.
+    /// Registers the progress of reading, and tracks that have reached the end of the part to read.
     private func noteEnd(_ packet: UnsafePointer<AVPacket>, _ index: Int) {
         guard let timeBase = demuxer.stream(index)?.pointee.time_base else { return }
         if packet.pointee.pts != ffmpeg_no_pts {
@@ -406,7 +407,7 @@ extension SourceReader {
         if time >= duration + Self.interleaving { unfinished = [] }
     }
 
-    /// Takes note of the end of a picture of the video.
+    /// Registers the end of a video picture.
     private func noteEnd(_ end: MediaTime) {
         guard end.isValid else { return }
         latestEnd = max(latestEnd, end)
@@ -417,7 +418,7 @@ extension SourceReader {
 }
 
 extension AVPacket {
-    /// When it is shown, or if that is not said decoded; in ticks.
+    /// The presentation time, or if there is none the decode time, in ticks.
     fileprivate var ownTime: Int64? {
         let time = pts != ffmpeg_no_pts ? pts : dts
         return time != ffmpeg_no_pts ? time : nil
@@ -425,7 +426,7 @@ extension AVPacket {
 }
 
 extension UnsafeMutablePointer<AVPacket> {
-    /// Adds ticks to both times, where there are any.
+    /// Adds ticks to the presentation and decode times that exist.
     func shift(by ticks: Int64) {
         if pointee.pts != ffmpeg_no_pts { pointee.pts = pointee.pts &+ ticks }
         if pointee.dts != ffmpeg_no_pts { pointee.dts = pointee.dts &+ ticks }

@@ -3,20 +3,20 @@
 internal import CFFmpeg
 internal import MediaTypes
 
-/// From packets of one video stream to pixel buffers with times: decoding, order of times, trimming, filtering.
+/// Converts packets of one video stream to pixel buffers with times: decoding, ordering of times, trimming, filtering.
 final class VideoPipeline {
-    /// One picture; its times in ticks of the stream's time base.
+    /// A picture with times in ticks of the stream's time base.
     struct Picture {
         var buffer: PixelBuffer
         var time: Int64
-        /// 0 if not known.
+        /// The duration; 0 if not known.
         var duration: Int64
-        /// The pixel format that the decoder gave.
+        /// The pixel format that the decoder returned.
         var decoded: PictureLayout
         var orientation: Orientation
     }
 
-    /// What a call to ``receive()`` came to.
+    /// The result of a call to ``receive()``.
     enum Output {
         case picture(Picture)
         case needsInput
@@ -25,15 +25,15 @@ final class VideoPipeline {
 
     let stream: UnsafeMutablePointer<AVStream>
     let rate: FrameRateEstimate
-    /// What the stream or its first pictures say that pictures come out without.
+    /// The metadata of the stream or its first pictures that the returned pictures lack.
     private(set) var lostMetadata: [String]
-    /// What the container says about all frames of the stream.
+    /// The attachments that the container specifies for all frames of the stream.
     let streamAttachments: PixelAttachments
-    /// The times of frames to hand out; the rest is decoded and dropped.
+    /// The times of the frames to return; all others are decoded and dropped.
     var window: Range<Int64> = .min ..< .max
-    /// The time of the first frame that was decoded, whether handed out or not.
+    /// The time of the first decoded frame, whether returned or not.
     private(set) var firstDecodedTime: Int64?
-    /// Whether a frame past the window was decoded.
+    /// Whether a frame after the window was decoded.
     private(set) var hasReachedEnd = false
     private(set) var isInterlaced: Bool
     var problems = SourceProblems()
@@ -45,10 +45,10 @@ final class VideoPipeline {
     private let streamOrientation: Orientation?
     private var times = FrameTimes()
     private var filter: PictureFilter?
-    /// A frame that waits until the filter before it has given everything.
+    /// A frame that waits until the previous filter has returned all of its frames.
     private var held: (frame: FrameReference, configuration: PictureFilter.Configuration?)?
     private var isFinished = false
-    /// What the last picture was that was handed out as it was decoded, but for its samples.
+    /// The properties, without samples, of the last picture that was returned as decoded.
     private var model: Model?
 
     private struct Model {
@@ -94,13 +94,13 @@ final class VideoPipeline {
     var timeBase: AVRational { stream.pointee.time_base }
     var reordersFrames: Bool { decoder.reorders }
 
-    /// Puts a packet in, after ``receive()`` has said that it needs input; `nil` ends the input.
+    /// Submits a packet, after ``receive()`` has reported that it needs input; `nil` ends the input.
     func send(_ packet: UnsafeMutablePointer<AVPacket>?) throws(MediaError) {
         let status = decoder.send(packet)
         if status < 0, status != ffmpeg_error_eof { try noteDecodeError(status, at: packet?.pointee.pts) }
     }
 
-    /// Starts afresh, as after a seek.
+    /// Discards all state, as required after a seek.
     func restart() {
         decoder.flush()
         times.restart()
@@ -113,7 +113,7 @@ final class VideoPipeline {
         problems = .init()
     }
 
-    /// The next picture.
+    /// Returns the next picture.
     func receive() throws(MediaError) -> Output {
         while true {
             if let output = try filter?.receive() {
@@ -158,7 +158,7 @@ final class VideoPipeline {
 // MARK: - One frame
 
 extension VideoPipeline {
-    /// Gives a decoded frame its time; false if it lies outside of the window.
+    /// Sets the time of a decoded frame; returns `false` if it is outside of the window.
     private func accept(_ reference: FrameReference) throws(MediaError) -> Bool {
         let frame = reference.frame
         let said = frame.pointee.best_effort_timestamp
@@ -178,12 +178,13 @@ extension VideoPipeline {
             problems.describe("the picture at \(seconds(time)) is damaged")
         }
         if ffmpeg_is_interlaced(frame) != 0 { isInterlaced = true }
-        // What the container says comes before what the coded picture says, also through filters, which turn it.
+        // The ratio of the container takes precedence over that of the coded picture. It is set before the filters,
+        // which rotate it.
         frame.pointee.sample_aspect_ratio = demuxer.pixelAspectRatio(stream, frame)
         return true
     }
 
-    /// How long a frame lasts, in ticks; 0 if that is not known.
+    /// Returns the duration of a frame in ticks; 0 if not known.
     private func duration(of frame: UnsafePointer<AVFrame>) -> Int64 {
         let told = ffmpeg_duration(frame)
         if told > 0 { return min(told, FrameTimes.largest) }
@@ -198,11 +199,11 @@ extension VideoPipeline {
             .map { Orientation(displayMatrix: PictureColor.displayMatrix($0)) } ?? .upright
     }
 
-    /// What has to be done to a frame; `nil` if its memory can be handed out as it is.
+    /// Returns the filter configuration for a frame; `nil` if its memory can be returned unchanged.
     private func configuration(for reference: FrameReference) -> PictureFilter.Configuration? {
         let frame = reference.frame
-        // Once a frame is interlaced the deinterlacer stays: it passes progressive frames, and mixed material changes
-        // often.
+        // After the first interlaced frame, the deinterlacer stays: it does not change progressive frames, and mixed
+        // material alternates often.
         let deinterlaces =
             options.deinterlacing == .automatic
             && (ffmpeg_is_interlaced(frame) != 0 || filter?.configuration.deinterlaces == true)
@@ -226,7 +227,7 @@ extension VideoPipeline {
         )
     }
 
-    /// A configuration that libavfilter refuses costs the frame, not the whole.
+    /// If libavfilter rejects a configuration, only the frame is lost.
     private func replaceFilter(_ configuration: PictureFilter.Configuration?) throws(MediaError) {
         filter = nil
         guard let configuration else { return }
@@ -244,8 +245,8 @@ extension VideoPipeline {
 
     private static let dolbyVision = "Dolby Vision metadata"
 
-    /// Makes a pixel buffer of a frame as it was decoded or filtered, which lasts for that many ticks; `nil`, and noted, if
-    /// that is impossible.
+    /// Makes a pixel buffer from a decoded or filtered frame with the given duration in ticks; `nil`, with a registered
+    /// problem, if that is impossible.
     private func makePicture(_ reference: FrameReference, _ duration: Int64) throws(MediaError) -> Picture? {
         let frame = reference.frame
         let applied = filter?.configuration
@@ -279,12 +280,12 @@ extension VideoPipeline {
 // MARK: - Pictures that stay in their file
 
 extension VideoPipeline {
-    /// Whether the next picture is like one before in everything but its samples, which nothing has to be done to.
+    /// Whether the next picture differs from a previous one only in its samples and needs no processing.
     var canTakeFilePicture: Bool { model != nil && filter == nil && held == nil && !isFinished }
 
-    /// Gives a picture that was not decoded its time; `nil` if it lies outside of the window.
+    /// Returns a picture that was not decoded with its time; `nil` if it is outside of the window.
     ///
-    /// - Parameter release: Called when nothing reads the file any more for it.
+    /// - Parameter release: Called when the file is no longer read for this picture.
     func picture(
         in file: FilePicture,
         time: Int64,
@@ -333,7 +334,7 @@ extension VideoPipeline {
 }
 
 extension FrameRateEstimate {
-    /// What the stream's headers, and its index where that lists every frame, say.
+    /// Makes an estimate from the stream's headers, and from its index if that lists every frame.
     init(stream: UnsafeMutablePointer<AVStream>) {
         let count = avformat_index_get_entries_count(stream)
         var isRegular: Bool?

@@ -3,57 +3,59 @@
 public import BitstreamSyntax
 public import MediaTypes
 
-/// The video of a ``MediaSource``, as its frames come out: turned upright and in one of our pixel formats.
+/// The video of a ``MediaSource``. It describes the frames as they are returned: upright and in a pixel format of this
+/// package.
 public struct VideoTrack: Sendable, Hashable {
     /// The index of the stream in the input.
     public var index: Int
-    /// Width as shown, in pixels; frames may change their size later on.
+    /// The display width in pixels; the size of later frames may differ.
     public var width: Int
-    /// Height as shown, in pixels.
+    /// The display height in pixels.
     public var height: Int
-    /// How the frames come out.
+    /// The pixel format of the returned frames.
     public var pixelFormat: PixelFormat
     /// FFmpeg's name of the codec, for example `h264`.
     public var codecName: String
-    /// FFmpeg's name of the format that the decoder gives, for example `yuv422p10le`.
+    /// FFmpeg's name of the decoder's pixel format, for example `yuv422p10le`.
     public var pixelFormatName: String
-    /// Bits of each sample that the decoder gives. Frames come out with 8, 10 or 12.
+    /// The bit depth of the decoder's samples. The returned frames have 8, 10 or 12 bits.
     public var bitDepth: Int
-    /// The least that holds all the colour that the decoder gives: monochrome for grey, 4:4:4 for red, green and blue.
+    /// The smallest chroma format that holds all colour of the decoder's pictures: monochrome for grey, 4:4:4 for red,
+    /// green and blue.
     public var chromaFormat: ChromaFormat
-    /// What the samples of the frames mean, as they come out.
+    /// The colour description of the returned frames.
     public var color: ColorDescription
-    /// Width to height of one pixel, as shown.
+    /// The pixel aspect ratio (width to height) of the upright picture.
     public var pixelAspectRatio: Rational
-    /// HDR metadata of the stream or of its first frame; captions belong to frames and are empty here.
+    /// The HDR metadata of the stream or of its first frame; captions belong to frames and are not included.
     public var attachments: PixelAttachments
-    /// Frames per second on average; `nil` if the input gives no clue.
+    /// The average frame rate in frames per second; `nil` if the input does not indicate it.
     public var nominalFrameRate: Rational?
-    /// Whether frames come at irregular times, as far as headers, index and the first packets tell.
+    /// Whether frames have irregular times, according to headers, index and first packets.
     public var isVariableFrameRate: Bool
-    /// How long the frames that come out last in all; `nil` if not known.
+    /// The total duration of the returned frames; `nil` if not known.
     public var duration: MediaTime?
-    /// About how many frames come out; exact where the container counts them and the whole is read.
+    /// The approximate number of returned frames; exact if the container states it and the whole input is read.
     public var estimatedFrameCount: Int?
-    /// How the stored pictures are turned to come out upright.
+    /// The orientation of the stored pictures. The returned frames are upright.
     public var orientation: Orientation
     /// Whether the stream or its first frame is interlaced.
     public var isInterlaced: Bool
-    /// The language as in the input (mostly ISO 639-2), if it has one.
+    /// The language as stored in the input (mostly ISO 639-2), if there is one.
     public var language: String?
-    /// The title as in the input, if it has one.
+    /// The title as stored in the input, if there is one.
     public var title: String?
-    /// Metadata of the stream or its first frame that frames come out without: Dolby Vision, HDR10+.
+    /// The metadata of the stream or its first frame that the returned frames lack: Dolby Vision, HDR10+.
     public var lostMetadata: [String]
 }
 
-/// One decoded picture with its times.
+/// A decoded picture with its times.
 public struct VideoFrame: Sendable {
     /// The picture.
     public var buffer: PixelBuffer
-    /// When it is shown: after that of the frame before, on the time line of the output.
+    /// The presentation time on the timeline of the output, later than that of the previous frame.
     public var presentationTime: MediaTime
-    /// How long it is shown, as far as the input says; ``MediaTypes/MediaTime/invalid`` if it gives no clue.
+    /// The display duration, as far as the input indicates it; otherwise ``MediaTypes/MediaTime/invalid``.
     public var duration: MediaTime
 
     /// Makes a frame.
@@ -64,52 +66,53 @@ public struct VideoFrame: Sendable {
     }
 }
 
-/// A stream of the input that is left out.
+/// A stream of the input that is ignored.
 public struct IgnoredStream: Sendable, Hashable {
     /// The index of the stream in the input.
     public var index: Int
-    /// FFmpeg's name of what it carries, for example `video`.
+    /// FFmpeg's name of the media type, for example `video`.
     public var kind: String
-    /// FFmpeg's name of its codec.
+    /// FFmpeg's name of the codec.
     public var codecName: String
-    /// Why it is left out, in words for a person.
+    /// The reason, worded for users.
     public var reason: String
 }
 
-/// What was wrong with an input that could be read none the less.
+/// The problems of an input that could nevertheless be read.
 public struct SourceProblems: Sendable, Hashable {
-    /// How many problems are described.
+    /// The maximum number of descriptions.
     public static let describedCount = 8
 
-    /// Packets that could not be decoded, and pictures that could not be used.
+    /// The number of packets that could not be decoded, and of pictures that could not be used.
     public internal(set) var decodeErrors = 0
-    /// Frames that came out with damage that the decoder has concealed.
+    /// The number of frames with damage that the decoder has concealed.
     public internal(set) var damagedFrames = 0
-    /// Failed reads, and packets that the container knows to be incomplete.
+    /// The number of failed reads, and of packets that the container marks as incomplete.
     public internal(set) var readErrors = 0
-    /// Frames whose time was missing or out of order, and packets whose time was far ahead of all around it, so that it was
-    /// made up. Nothing is lost by that.
+    /// The number of times that were replaced: missing or unordered times of frames, and times of packets that were far
+    /// ahead of their neighbours. No data is lost.
     public internal(set) var repairedTimes = 0
-    /// Jumps of the input's clock that were closed.
+    /// The number of clock jumps of the input that were removed.
     public internal(set) var discontinuities = 0
-    /// Packets of copied tracks that were read but are too damaged to be written. The reader does not count them.
+    /// The number of packets of copied tracks that were read but are too damaged to be written. The reader does not
+    /// count them.
     public private(set) var lostPackets = 0
-    /// The first few, in words for a person.
+    /// The first problems, described for users.
     public internal(set) var descriptions: [String] = []
 
     /// No problems.
     public init() {}
 
-    /// Whether pictures or packets may be missing or damaged. Repaired times alone are no loss.
+    /// Whether pictures or packets may be missing or damaged. Replaced times alone are no loss.
     public var isLossy: Bool { decodeErrors + damagedFrames + readErrors + lostPackets > 0 }
 
-    /// Takes note of a packet that the output refused as damaged.
+    /// Registers a packet that the output refused as damaged.
     public mutating func noteLostPacket(_ error: MediaError) {
         lostPackets += 1
         describe("a packet cannot be copied: \(error)")
     }
 
-    /// Adds what somebody else found.
+    /// Adds the problems that another component found.
     public mutating func add(_ other: SourceProblems) {
         decodeErrors += other.decodeErrors
         damagedFrames += other.damagedFrames

@@ -3,13 +3,13 @@
 public import BitstreamSyntax
 public import MediaTypes
 
-/// A kind of output file: the one place for what a container can hold and how it is written.
+/// A kind of output file, with its capabilities and the way in which it is written.
 ///
-/// The raw value is the name that a user gives, for example `mp4`.
+/// The raw value is the name that users specify, for example `mp4`.
 public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
-    /// A bare H.264 byte stream (H.264 Annex B): no times, no other tracks.
+    /// A raw H.264 byte stream (H.264 Annex B), without times and other tracks.
     case h264
-    /// A bare HEVC byte stream (HEVC Annex B): no times, no other tracks.
+    /// A raw HEVC byte stream (HEVC Annex B), without times and other tracks.
     case hevc
     /// MP4 (ISO/IEC 14496-14).
     case mp4
@@ -19,18 +19,18 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
     case mkv
     /// MPEG-2 transport stream. Times are rounded to 1/90000 s.
     case ts
-    /// Nothing is written; samples are checked and counted.
+    /// No output: samples are checked and counted.
     case null
 
-    /// The container that a user means.
+    /// Makes the container that a user requests.
     ///
-    /// An explicit name wins. Else the path decides: by its extension in upper or lower case; the path `null` means
-    /// ``null``. The path `-`, standard output, says nothing, so it needs a name.
+    /// An explicit name takes precedence. Otherwise the extension of the path decides, in upper or lower case; the path
+    /// `null` means ``null``. The path `-`, standard output, requires a name.
     ///
     /// - Parameters:
-    ///   - name: The container's name, its raw value, or one of its extensions; `nil` if the user gave none.
-    ///   - path: Where the output goes.
-    /// - Throws: `invalidArgument` with what was given and every value that is allowed.
+    ///   - name: The container's name, its raw value, or one of its extensions; `nil` if the user specified none.
+    ///   - path: The path of the output.
+    /// - Throws: `invalidArgument` with the given value and all allowed values.
     public init(name: String?, path: String) throws(MediaError) {
         if let name {
             let wanted = name.lowercased()
@@ -63,10 +63,10 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         self = format
     }
 
-    /// The path that stands for standard output.
+    /// The path that means standard output.
     public static let standardOutput = "-"
 
-    /// The extensions that mean this container, in lower case and without dot; the usual one first.
+    /// The extensions of this container, in lower case and without dot; the usual one first.
     public var fileExtensions: [String] {
         switch self {
         case .h264: ["h264", "264", "avc"]
@@ -79,7 +79,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The only codec that the container takes; `nil` if it takes both.
+    /// The only codec that the container supports; `nil` if it supports both.
     public var requiredCodec: VideoCodec? {
         switch self {
         case .h264: .h264
@@ -88,7 +88,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// How NAL units are told apart inside: start codes, or a length before each.
+    /// The framing of NAL units: start codes or length prefixes.
     public var framing: NALUnitFraming {
         switch self {
         case .h264, .hevc, .ts: .annexB
@@ -96,13 +96,13 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether audio tracks can be copied into it. Which codecs is for ``MediaSink/addTrack(_:)`` to say.
+    /// Whether audio tracks can be copied into it. ``MediaSink/addTrack(_:)`` checks the codec.
     public var takesAudio: Bool { takesOtherTracks }
 
-    /// Whether subtitle tracks can be copied into it. Which codecs is for ``MediaSink/addTrack(_:)`` to say.
+    /// Whether subtitle tracks can be copied into it. ``MediaSink/addTrack(_:)`` checks the codec.
     public var takesSubtitles: Bool { takesOtherTracks }
 
-    /// Whether it holds chapter marks.
+    /// Whether it can store chapters.
     public var takesChapters: Bool {
         switch self {
         case .mp4, .mov, .mkv, .null: true
@@ -110,18 +110,18 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether it holds a title and other texts about the whole file.
+    /// Whether it can store a title and other metadata of the whole file.
     public var takesMetadata: Bool { takesOtherTracks }
 
     /// Whether it can be written in fragments, each with its own index.
     public var canBeFragmented: Bool { self == .mp4 || self == .mov }
 
-    /// Whether it must be written to something seekable unless it is fragmented.
+    /// Whether it requires a seekable output unless it is fragmented.
     public var needsSeekableOutput: Bool { canBeFragmented }
 
-    /// Refuses a codec that the container does not take.
+    /// Checks whether the container supports a codec.
     ///
-    /// - Throws: `invalidArgument` with the codec given and the codec allowed.
+    /// - Throws: `invalidArgument` with the given codec and the allowed codec.
     public func validate(_ codec: VideoCodec) throws(MediaError) {
         guard let requiredCodec, requiredCodec != codec else { return }
         throw MediaError(
@@ -132,7 +132,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         )
     }
 
-    /// libavformat's name of the muxer; `nil` for what is written without it.
+    /// The name of libavformat's muxer; `nil` if libavformat is not used.
     var muxerName: String? {
         switch self {
         case .mp4: "mp4"
@@ -143,7 +143,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether decode times are stored, so that they must differ from each other in the container's own unit.
+    /// Whether decode times are stored, so that they must differ from each other in the container's time unit.
     var storesDecodeTimes: Bool { self != .mkv }
 
     private var takesOtherTracks: Bool {
@@ -162,7 +162,7 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         allCases.flatMap(\.fileExtensions).map { ".\($0)" }.joined(separator: ", ")
         + ", null, or an explicit format (\(allowedNames))"
 
-    /// What stands behind the last dot of the last path component, in lower case.
+    /// Returns the text after the last dot of the last path component, in lower case.
     private static func pathExtension(_ path: String) -> String? {
         guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last,
             let dot = name.lastIndex(of: "."), dot > name.startIndex

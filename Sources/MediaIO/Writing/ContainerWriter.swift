@@ -4,26 +4,26 @@ internal import BitstreamSyntax
 internal import CFFmpeg
 internal import MediaTypes
 
-/// What a container holds beside its video samples.
+/// The contents of a container besides the video samples.
 struct ContainerContents {
-    /// The tracks that are copied, in order behind the video track.
+    /// The copied tracks, in order after the video track.
     var tracks: [MediaTrack] = []
-    /// Chapter marks.
+    /// The chapters.
     var chapters: [Chapter] = []
-    /// Texts about the whole file.
+    /// The metadata of the whole file.
     var metadata: [String: String] = [:]
-    /// Frames per second, where that is constant.
+    /// The frame rate in frames per second, if it is constant.
     var frameRate: Rational?
-    /// Who encoded the video.
+    /// The name of the video encoder.
     var encoderName: String?
     /// The language and the title of the video.
     var language: String?
     var title: String?
 }
 
-/// Writes video and copied tracks through libavformat.
+/// Writes video and copied tracks with libavformat.
 ///
-/// libavformat takes references to the samples' memory and puts tracks into order of decode time. It holds at most ten
+/// libavformat takes references to the samples' memory and interleaves tracks by decode time. It buffers at most ten
 /// seconds of samples while it waits for a track that is behind.
 final class ContainerWriter: SampleWriter {
     private let muxer: Muxer
@@ -32,15 +32,15 @@ final class ContainerWriter: SampleWriter {
     private let tracks: [MediaTrack]
     private var clocks: [TickClock] = []
 
-    /// How far the clock of a transport stream (PCR, ISO/IEC 13818-1 2.4.3.5) is behind the first decode time, in
-    /// microseconds: the time in which a decoder's buffer fills. As ffmpeg's `-muxdelay`.
+    /// The delay of a transport stream's clock (PCR, ISO/IEC 13818-1 2.4.3.5) relative to the first decode time, in
+    /// microseconds: the time for filling a decoder's buffer. The same as ffmpeg's `-muxdelay`.
     private static let decoderDelay: Int32 = 700_000
 
     /// Sets up the streams and writes the header.
     ///
     /// - Parameters:
     ///   - isFragmented: Whether MP4 and QuickTime are written in fragments.
-    ///   - firstSample: The sample that will be written first: it describes the video track.
+    ///   - firstSample: The first sample to be written, which describes the video track.
     init(
         muxer: Muxer,
         format: ContainerFormat,
@@ -131,7 +131,8 @@ extension ContainerWriter {
         }
     }
 
-    /// Whether the muxer, or a bitstream filter of its choice, did not understand a packet, and the file is in order.
+    /// Returns whether the muxer, or a bitstream filter that it uses, rejected only a packet, so that the file is still
+    /// valid.
     private func isAboutData(_ error: MediaError) -> Bool {
         muxer.file?.failure == nil && error.status == Int(ffmpeg_error_invalid_data)
     }
@@ -149,7 +150,7 @@ extension ContainerWriter {
         return TickClock(
             timescale: stream?.pointee.time_base.den ?? 1000,
             order: isSubtitle || !format.storesDecodeTimes ? .nondecreasing : .increasing,
-            // movenc keeps both as 32-bit numbers: ISO/IEC 14496-12 8.6.1.
+            // movenc stores both as 32-bit numbers: ISO/IEC 14496-12 8.6.1.
             largestStep: format.canBeFragmented ? Int64(Int32.max) - 1 : .max
         )
     }

@@ -7,16 +7,16 @@ public import MediaTypes
 /// Writes coded video, and tracks copied from an input, into a file: the counterpart of `AVAssetWriter`.
 ///
 /// A regular file appears under its name only when ``finish()`` succeeds; until then it has a hidden temporary name in
-/// the same folder. After an error, ``abort()``, or the release of an unfinished sink, no file is left. Devices, FIFOs
-/// and standard output are written directly.
+/// the same folder. After an error, after ``abort()``, or if an unfinished sink is released, no file is left. Devices,
+/// FIFOs and standard output are written directly.
 ///
 /// Calls block while the operating system writes. A sink is used by one thread at a time.
 ///
-/// **Copies** of the coded data between the encoder's buffer and the kernel: none in a byte stream (one `writev`
-/// gathers the pieces); one in MP4 and QuickTime (libavformat's output buffer, from a reference to the sample's
-/// memory); two in fragmented ones (which collect a fragment first) and in Matroska (a cluster); three in a transport
-/// stream (start codes, 188-byte packets, output buffer). A length-prefixed key frame that carries its parameter sets
-/// is copied once more.
+/// **Copies.** The number of copies of the coded data between the encoder's buffer and the kernel depends on the
+/// container: none for a byte stream (one `writev` gathers the pieces); one for MP4 and QuickTime (libavformat's output
+/// buffer, from a reference to the sample's memory); two for fragmented ones (which collect a fragment first) and for
+/// Matroska (a cluster); three for a transport stream (start codes, 188-byte packets, output buffer). A length-prefixed
+/// key frame that carries its parameter sets is copied once more.
 ///
 /// **Parameter sets.** Byte streams and transport streams carry them in front of every key frame. MP4, QuickTime and
 /// Matroska carry them in the header; fragmented and streamed ones, and those with ``repeatsParameterSets``, also carry
@@ -24,7 +24,7 @@ public import MediaTypes
 /// from the header's. An MP4 or QuickTime track is `avc1`/`hvc1`, or `avc3`/`hev1` if it is fragmented, streamed, or
 /// has sets that differ from the header's.
 public final class MediaSink {
-    /// How to write an output.
+    /// The options for writing an output.
     public struct Options: Sendable {
         /// The container; `nil` derives it from the path, see ``ContainerFormat/init(name:path:)``.
         public var format: ContainerFormat?
@@ -33,59 +33,60 @@ public final class MediaSink {
         /// Whether MP4 and QuickTime are written in fragments, one at each key frame and at least every ten seconds.
         /// Otherwise the index precedes the media data. Outputs that are not seekable are always fragmented.
         public var isFragmented = false
-        /// Files that are being read. The output must not be one of them.
+        /// The paths of the files that are being read. The output must not be one of them.
         public var inputPaths: [String] = []
-        /// Frames per second, where that is constant: containers state it, and samples without duration get it from here.
+        /// The frame rate in frames per second, if it is constant: containers store it, and it determines the duration
+        /// of samples without one.
         public var frameRate: Rational?
         /// The name of the encoder, which containers store per track.
         public var encoderName: String?
-        /// The language of the video (mostly ISO 639-2), where the container states it per track.
+        /// The language of the video (mostly ISO 639-2), for containers that store it per track.
         public var language: String?
         /// The title of the video track.
         public var title: String?
 
-        /// The defaults: container by extension, no overwriting, no fragments.
+        /// Makes the default options: container by extension, no overwriting, no fragments.
         public init() {}
     }
 
-    /// Whether a container accepts something.
+    /// Whether a container accepts a track or metadata.
     public enum Acceptance: Sendable, Hashable {
         /// Accepted.
         case accepted
-        /// Refused, with the reason in words for a person.
+        /// Refused, with the reason worded for users.
         case refused(reason: String)
     }
 
-    /// What was written.
+    /// A summary of the written output.
     public struct Summary: Sendable, Hashable {
-        /// The size of the file; for pipes and devices the number of bytes written.
+        /// The size of the file; for pipes and devices, the number of bytes written.
         public let byteCount: Int64
-        /// How many video samples were written.
+        /// The number of video samples written.
         public let sampleCount: Int
-        /// From the first picture's presentation to the end of the last one's.
+        /// The time from the first picture's presentation time to the end of the last picture.
         public let duration: MediaTime
-        /// Why packets are missing that were accepted ahead of their video sample and turned out to be malformed.
+        /// The errors of malformed packets that were accepted ahead of their video sample and then omitted.
         public let packetErrors: [MediaError]
     }
 
     /// The container.
     public let format: ContainerFormat
-    /// The path as it was given.
+    /// The path as given.
     public let path: String
     /// Whether the output is written in fragments, by request or because it is not seekable.
     public let isFragmented: Bool
 
-    /// Deletes the temporary files of all sinks of this process that are not finished: for a process that is about to
-    /// exit immediately, on any thread. Such sinks fail when they finish.
+    /// Deletes the temporary files of all unfinished sinks of this process, for a process that is about to exit. Can be
+    /// called on any thread. Such sinks fail when they finish.
     public static func discardUnfinishedOutputs() { UnfinishedFiles.deleteAll() }
 
     /// Whether every container carries parameter sets in front of every key frame; default: `false`.
     ///
-    /// Use it for video whose encoder may be replaced in mid-stream, for example if a GPU fails. A player that seeks
-    /// back across such a change finds the earlier parameter sets only there, because it reads the header once. Without
-    /// a change, they only cost their bytes. An HEVC track is then still `hvc1`, which Apple's players require,
-    /// although ISO/IEC 14496-15 8.3.3.1.3 strictly allows no parameter sets in its samples. Set it before the first
-    /// sample.
+    /// Use it for video whose encoder may be replaced within the stream, for example if a GPU fails. A player that
+    /// seeks back across such a change finds the earlier parameter sets only there, because it reads the header once.
+    /// Without a change, they only increase the size. An HEVC track is then still `hvc1`, which Apple's players
+    /// require, although ISO/IEC 14496-15 8.3.3.1.3 strictly allows no parameter sets in its samples. Set it before the
+    /// first sample.
     public var repeatsParameterSets = false
 
     private let options: Options
@@ -98,17 +99,18 @@ public final class MediaSink {
     private var packetErrors: [MediaError] = []
     private var isOpen = true
 
-    /// Opens an output, and makes all checks that need no sample.
+    /// Opens an output, and performs all checks that need no sample.
     ///
     /// - Parameters:
-    ///   - path: Where to write: a path, `-` for standard output, `null` for nothing.
-    ///   - options: How to write.
-    ///   - logger: Receives what FFmpeg logs about this output, as ``MediaLog/logger``; `nil` leaves it to that.
-    ///   - cancellation: Ends only the wait for a reader of a FIFO.
-    ///   - abandonment: Ends that wait, and the wait for a stalled reader of a FIFO or device: the call that writes then
-    ///     throws `cancelled`. It does not end writes to standard output, which other processes share.
-    /// - Throws: `invalidArgument` if the format is unknown, the folder is missing, the output exists and may not be
-    ///   overwritten, is a folder, a terminal or the input; `inputOutput` if the system refuses to make the file;
+    ///   - path: The path of the output, `-` for standard output, or `null` for no output.
+    ///   - options: The options for writing.
+    ///   - logger: Receives FFmpeg's messages about this output, like ``MediaLog/logger``; `nil` leaves them to that
+    ///     logger.
+    ///   - cancellation: Ends only the wait until a FIFO is opened for reading.
+    ///   - abandonment: Ends that wait, and the wait for a stalled reader of a FIFO or device: the call that writes
+    ///     then throws `cancelled`. It does not end writes to standard output, which other processes share.
+    /// - Throws: `invalidArgument` if the format is unknown, the folder is missing, or the output exists and may not be
+    ///   overwritten, is a folder, a terminal or the input; `inputOutput` if the system cannot create the file;
     ///   `cancelled`.
     public init(
         path: String,
@@ -134,10 +136,10 @@ public final class MediaSink {
         isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
     }
 
-    /// Makes the checks of ``init(path:options:logger:cancellation:abandonment:)`` without opening anything, for programs
-    /// that have long work to do first.
+    /// Performs the checks of ``init(path:options:logger:cancellation:abandonment:)`` without opening a file, for
+    /// programs that do long work before.
     ///
-    /// - Throws: as ``init(path:options:logger:cancellation:abandonment:)``.
+    /// - Throws: As ``init(path:options:logger:cancellation:abandonment:)``.
     public static func validate(path: String, options: Options = Options()) throws(MediaError) {
         _ = try target(path: path, options: options)
     }
@@ -162,7 +164,7 @@ public final class MediaSink {
 
     deinit { abort() }
 
-    /// Adds a track that is copied, before the first sample.
+    /// Adds a track to be copied. Must be called before the first sample.
     ///
     /// - Returns: Whether the container accepts it. If not, its packets must not be written.
     /// - Throws: `invalidState` after the first sample.
@@ -177,7 +179,7 @@ public final class MediaSink {
         return .accepted
     }
 
-    /// Sets the chapter marks, before the first sample.
+    /// Sets the chapters. Must be called before the first sample.
     ///
     /// - Returns: Whether the container accepts them.
     /// - Throws: `invalidState` after the first sample; `invalidArgument` if a chapter's times are invalid.
@@ -196,10 +198,10 @@ public final class MediaSink {
         return .accepted
     }
 
-    /// Sets texts about the whole file, such as `title`, before the first sample. A container omits keys that it does
-    /// not know.
+    /// Sets metadata of the whole file, such as `title`. Must be called before the first sample. A container omits keys
+    /// that it does not support.
     ///
-    /// - Returns: Whether the container accepts such texts.
+    /// - Returns: Whether the container accepts metadata.
     /// - Throws: `invalidState` after the first sample.
     public func setMetadata(_ metadata: [String: String]) throws(MediaError) -> Acceptance {
         try checkHasNotBegun()
@@ -208,9 +210,9 @@ public final class MediaSink {
         return .accepted
     }
 
-    /// Writes the next video sample, in decode order. The first one must be a key frame.
+    /// Writes the next video sample, in decoding order. The first one must be a key frame.
     ///
-    /// A dropped sample has no data and is skipped. Times are stored in the container's unit: exactly in MP4 and
+    /// A dropped sample has no data and is skipped. Times are stored in the container's time unit: exactly in MP4 and
     /// QuickTime if the first sample's times and ``Options/frameRate`` have a common unit of at least a microsecond,
     /// otherwise rounded to the nearest unit.
     ///
@@ -232,13 +234,13 @@ public final class MediaSink {
         try writeWaitingPackets(to: writer, upTo: sample.decodeTime)
     }
 
-    /// Writes the next packet of a track that was accepted. Packets of a track must be in decode order. Packets wait
-    /// for the video sample next to which they belong: up to 64 MiB in memory, more in a temporary file next to the
+    /// Writes the next packet of an accepted track. Packets of a track must be in decoding order. They wait for the
+    /// video sample with which they are interleaved: up to 64 MiB in memory, more in a temporary file next to the
     /// output, or in `TMPDIR` if the output is not a regular file.
     ///
     /// - Throws: `invalidArgument` if the track was not added; `malformedData` if the packet has no times, goes back in
-    ///   time or is not what its codec says, and then only this packet is left out; `inputOutput` if writing fails, after
-    ///   which nothing more can be written.
+    ///   time or is not valid for its codec, and then only this packet is omitted; `inputOutput` if writing fails,
+    ///   after which nothing more can be written.
     public func write(_ packet: MediaPacket) throws(MediaError) {
         try checkIsOpen()
         let mark = LogRoute.enter(log)
@@ -252,7 +254,7 @@ public final class MediaSink {
             )
         }
         guard let writer, video.count > 0, waiting.isEmpty else {
-            // Nothing is written, so that nothing has to wait.
+            // Nothing is written, so packets do not have to wait.
             guard file != nil else { return }
             try abortingOnFailure { () throws(MediaError) in try waiting.append(packet) }
             return
@@ -260,10 +262,10 @@ public final class MediaSink {
         try abortingOnFailure { () throws(MediaError) in try writer.write(packet) }
     }
 
-    /// Completes the output and gives it its name.
+    /// Completes the output and renames it to its final name.
     ///
-    /// - Throws: `malformedData` if no video sample was written; `inputOutput` if writing fails; `invalidArgument` if
-    ///   a file of this name appeared meanwhile and may not be overwritten. Then nothing is left.
+    /// - Throws: `malformedData` if no video sample was written; `inputOutput` if writing fails; `invalidArgument` if a
+    ///   file with this name was created meanwhile and may not be overwritten. In these cases no file is left.
     public func finish() throws(MediaError) -> Summary {
         try checkIsOpen()
         let mark = LogRoute.enter(log)
@@ -283,7 +285,7 @@ public final class MediaSink {
         )
     }
 
-    /// Discards the output. Does nothing after ``finish()``.
+    /// Discards the output. Has no effect after ``finish()``.
     public func abort() {
         isOpen = false
         writer = nil
@@ -304,9 +306,9 @@ extension MediaSink {
         }
     }
 
-    /// Writes what waited for the video, behind the samples beside which it belongs. libavformat gives up waiting for a track
-    /// when it has ten seconds of another: it would put all sound that comes before the first coded picture in front of that,
-    /// and settle times without it.
+    /// Writes the packets that waited for the video, after the samples with which they are interleaved. libavformat
+    /// stops waiting for a track when it has ten seconds of another: it would write all audio that precedes the first
+    /// coded picture before that picture, and determine times without it.
     private func writeWaitingPackets(to writer: any SampleWriter, upTo time: MediaTime?) throws(MediaError) {
         guard !waiting.isEmpty else { return }
         do {
@@ -338,7 +340,8 @@ extension MediaSink {
         )
     }
 
-    /// A receiver that joins a stream at a key frame needs the parameter sets there.
+    /// Returns whether a sample carries its parameter sets, because a receiver that joins a stream at a key frame needs
+    /// them there.
     private func sendsParameterSets(_ sample: SampleBuffer, _ accepted: VideoSequence.Accepted) -> Bool {
         let isStreamed = isFragmented || file?.isSeekable == false
         let isRepeated = isStreamed || repeatsParameterSets || accepted.parameterSetsHaveChanged
@@ -346,7 +349,7 @@ extension MediaSink {
         return sample.isKeyFrame || sample.isRecoveryPoint
     }
 
-    /// Discards the output if it has failed; an error about one sample or packet leaves it unchanged.
+    /// Discards the output if it has failed; an error about one sample or packet does not affect it.
     private func abortingOnFailure(_ body: () throws(MediaError) -> Void) throws(MediaError) {
         do {
             try body()

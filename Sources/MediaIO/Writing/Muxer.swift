@@ -4,31 +4,31 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaTypes
 
-/// An `AVFormatContext` that writes into an ``OutputFile``, or nowhere.
+/// An `AVFormatContext` that writes to an ``OutputFile``, or discards its output.
 ///
-/// It frees what libavformat allocated; the file is its maker's.
+/// It frees the memory that libavformat allocated; the file is owned by its creator.
 final class Muxer {
-    /// The context. Its streams may be changed until ``writeHeader(_:)``.
+    /// The context. Its streams may be modified until ``writeHeader(_:)``.
     let context: UnsafeMutablePointer<AVFormatContext>
-    /// The file that is written; `nil` if the bytes go nowhere.
+    /// The output file; `nil` if the bytes are discarded.
     let file: OutputFile?
 
     private var io: UnsafeMutablePointer<AVIOContext>?
     private let scratch: UnsafeMutablePointer<AVPacket>
 
-    /// Large enough that a system call is made for every other key frame rather than for every packet.
+    /// Large enough for one system call per two key frames rather than per packet.
     private static let bufferSize: Int32 = 256 << 10
 
     /// Allocates a context.
     ///
-    /// - Parameter name: libavformat's name of the muxer.
+    /// - Parameter name: The name of libavformat's muxer.
     /// - Throws: `unavailable` if libavformat was built without it; `outOfMemory`.
     convenience init(name: String, file: OutputFile) throws(MediaError) {
         try self.init(name: name, file: file, isSeekable: file.isSeekable)
         context.pointee.url = file.readablePath.flatMap { av_strdup("file:" + $0) }
     }
 
-    /// Allocates a context whose bytes go nowhere; see ``init(name:file:)``.
+    /// Allocates a context that discards its output; see ``init(name:file:)``.
     convenience init(name: String, isSeekable: Bool) throws(MediaError) {
         try self.init(name: name, file: nil, isSeekable: isSeekable)
     }
@@ -74,36 +74,36 @@ final class Muxer {
         return stream
     }
 
-    /// Writes the header; the streams then have the time bases that the container uses.
+    /// Writes the header; then the streams have the time bases that the container uses.
     ///
-    /// - Parameter options: The muxer's own options.
+    /// - Parameter options: The muxer's private options.
     func writeHeader(_ options: [String: String] = [:]) throws(MediaError) {
         var dictionary: OpaquePointer?
         defer { av_dict_free(&dictionary) }
         for (key, value) in options { av_dict_set(&dictionary, key, value, 0) }
         try finish(avformat_write_header(context, &dictionary), "avformat_write_header")
-        // movenc switches this off for fragments, whose header does not wait for packets. Ours does (delay_moov), so that
-        // AAC with ADTS headers can become what MP4 wants.
+        // movenc disables this for fragments, whose header does not wait for packets. With delay_moov it does, so that
+        // AAC with ADTS headers can be converted to the form that MP4 requires.
         context.pointee.flags |= AVFMT_FLAG_AUTO_BSF
     }
 
-    /// Gives a packet to the muxer, which writes it when its turn comes.
+    /// Passes a packet to the muxer, which writes it in interleaved order.
     ///
-    /// - Parameter fill: Sets up an empty packet; its buffer is referred to, not copied.
+    /// - Parameter fill: Fills an empty packet, which refers to its buffer without a copy.
     func write(_ fill: (UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Void) throws(MediaError) {
         defer { av_packet_unref(scratch) }
         try fill(scratch)
         try finish(av_interleaved_write_frame(context, scratch), "av_interleaved_write_frame")
     }
 
-    /// Writes the packets that waited for their turn, and the trailer.
+    /// Writes the packets that the muxer still holds, and the trailer.
     func writeTrailer() throws(MediaError) {
         try finish(av_write_trailer(context), "av_write_trailer")
         avio_flush(io)
         try finish(io?.pointee.error ?? 0, "avio_flush")
     }
 
-    /// The file's own error, which says more, comes before libavformat's.
+    /// Throws the file's own error, which is more specific, in preference to libavformat's.
     private func finish(_ status: Int32, _ call: String) throws(MediaError) {
         if let failure = file?.failure { throw failure }
         try check(status, call, "writing failed", given: file?.path)
@@ -134,13 +134,13 @@ extension Muxer {
             av_free(buffer)
             throw MediaError(.outOfMemory, "no memory for an output buffer", call: "avio_alloc_context")
         }
-        // A file is written in full buffers. Who reads a pipe gets each packet at once.
+        // A file is written in full buffers. The reader of a pipe receives each packet immediately.
         if isSeekable { io.pointee.min_packet_size = bufferSize }
         return io
     }
 }
 
-/// `AVIOContext.write_packet`: all bytes or a negative `errno`. Without a file the bytes vanish.
+/// `AVIOContext.write_packet`: writes all bytes or returns a negative `errno`. Without a file, the bytes are discarded.
 private func writeBytes(_ opaque: UnsafeMutableRawPointer?, _ bytes: ffmpeg_output_bytes?, _ count: Int32) -> Int32 {
     guard let opaque else { return count }
     let file = Unmanaged<OutputFile>.fromOpaque(opaque).takeUnretainedValue()
@@ -160,7 +160,7 @@ private func seek(_ opaque: UnsafeMutableRawPointer?, _ offset: Int64, _ origin:
     }
 }
 
-/// What a body returns, or the negative `errno` of the file's failure.
+/// Returns the result of a closure, or the negative `errno` of the file's failure.
 private func status<Value: SignedInteger & FixedWidthInteger>(
     of file: OutputFile,
     _ body: () throws(MediaError) -> Value

@@ -6,7 +6,7 @@ internal import Glibc
 internal import MediaTypes
 
 extension ContainerFormat {
-    /// The four-character code of a video track; 0 where the container has none.
+    /// Returns the four-character code of a video track; 0 if the container has none.
     ///
     /// - Parameter inBand: Whether samples carry parameter sets.
     func sampleEntry(of codec: VideoCodec, inBand: Bool) -> UInt32 {
@@ -16,7 +16,7 @@ extension ContainerFormat {
 }
 
 extension UnsafeMutablePointer<AVStream> {
-    /// Describes a video stream.
+    /// Sets the parameters of a video stream.
     ///
     /// - Parameter inBand: Whether samples carry parameter sets from the start.
     func describe(
@@ -52,7 +52,7 @@ extension UnsafeMutablePointer<AVStream> {
         try addHDRMetadata(format.attachments)
     }
 
-    /// Describes a stream that is copied.
+    /// Sets the parameters of a copied stream.
     func copy(
         _ track: MediaTrack,
         in container: ContainerFormat,
@@ -67,7 +67,7 @@ extension UnsafeMutablePointer<AVStream> {
         let tags = context.pointee.oformat.pointee.codec_tag
         let isKnown = tags != nil && av_codec_get_id(tags, parameters.pointee.codec_tag) == parameters.pointee.codec_id
         if !isKnown { parameters.pointee.codec_tag = 0 }
-        // Where the muxer can seek it fills in what the first packet tells.
+        // If the output is seekable, the muxer adds this information after the first packet.
         if context.pointee.pb.pointee.seekable == 0, parameters.pointee.extradata_size == 0,
             let configuration = parameters.lowComplexityAACConfiguration
         {
@@ -79,16 +79,17 @@ extension UnsafeMutablePointer<AVStream> {
         setNames(language: track.language, title: track.title, in: container)
     }
 
-    /// What people know a track by.
+    /// Sets the language and the title of a track.
     func setNames(language: String?, title: String?, in container: ContainerFormat) {
         if let language { av_dict_set(&pointee.metadata, "language", language, 0) }
         guard let title else { return }
         av_dict_set(&pointee.metadata, "title", title, 0)
-        // What players show of an MP4 track: ISO/IEC 14496-12 8.4.3. Other muxers do not know the key.
+        // The name that players show for an MP4 track: ISO/IEC 14496-12 8.4.3. Other muxers ignore the key.
         if container.canBeFragmented { av_dict_set(&pointee.metadata, "handler_name", title, 0) }
     }
 
-    /// SMPTE ST 2086 and CTA-861.3, as the boxes `mdcv` and `clli` and Matroska's elements have them.
+    /// Adds SMPTE ST 2086 and CTA-861.3 metadata, which is stored in the boxes `mdcv` and `clli` and in Matroska's
+    /// elements.
     private func addHDRMetadata(_ attachments: PixelAttachments) throws(MediaError) {
         if let display = attachments.masteringDisplay {
             guard let metadata = av_mastering_display_metadata_alloc() else {
@@ -129,7 +130,8 @@ extension UnsafeMutablePointer<AVStream> {
 }
 
 extension UnsafeMutablePointer<AVCodecParameters> {
-    /// The code points of H.273, which FFmpeg uses as they are, and range and chroma location, which it numbers anew.
+    /// Sets the code points of H.273, which FFmpeg uses unchanged, and range and chroma location, which it numbers
+    /// differently.
     fileprivate func describe(_ color: ColorDescription) {
         pointee.color_primaries = AVColorPrimaries(UInt32(color.primaries.rawValue))
         pointee.color_trc = AVColorTransferCharacteristic(UInt32(color.transfer.rawValue))
@@ -145,7 +147,7 @@ extension UnsafeMutablePointer<AVCodecParameters> {
     }
 
     /// The `AudioSpecificConfig` (ISO/IEC 14496-3 1.6.2.1) of AAC-LC, which streams with ADTS headers lack and a header
-    /// that is written once needs; `nil` for anything else.
+    /// that is written only once requires; `nil` for all other codecs.
     fileprivate var lowComplexityAACConfiguration: [UInt8]? {
         let channels = pointee.ch_layout.nb_channels
         guard pointee.codec_id == AV_CODEC_ID_AAC, pointee.profile == FF_PROFILE_AAC_LOW, (1...6).contains(channels),
@@ -189,7 +191,7 @@ extension AVMasteringDisplayMetadata {
 }
 
 extension UnsafeMutablePointer<AVPacket> {
-    /// Makes an empty packet refer to coded data, which live for as long as any reference to the packet's buffer does.
+    /// Makes an empty packet refer to coded data, which exists as long as any reference to the packet's buffer.
     func refer(to data: CodedData) throws(MediaError) {
         guard let size = Int32(exactly: data.count) else {
             throw MediaError(
@@ -221,7 +223,7 @@ extension UnsafeMutablePointer<AVPacket> {
 }
 
 extension MediaError {
-    /// The same error as one of malformed data, with the packet as the value at fault.
+    /// Returns the error as `malformedData`, with the packet as the given value.
     func about(_ packet: MediaPacket) -> MediaError {
         var error = self
         let track = packet.track
@@ -233,7 +235,7 @@ extension MediaError {
 }
 
 extension MediaPacket {
-    /// When the packet is presented and decoded; the one stands for the other if it is missing.
+    /// Returns the presentation and decode times of the packet; if one is missing, the other replaces it.
     func times() throws(MediaError) -> (presentation: MediaTime, decode: MediaTime) {
         let decode = packet.pointee.dts == ffmpeg_no_pts ? presentationTime : track.time(packet.pointee.dts)
         guard decode.isValid else {
@@ -244,10 +246,10 @@ extension MediaPacket {
 }
 
 extension MediaTrack {
-    /// What must be added to the times of packets for Matroska, where times count from the start of an Opus stream's
-    /// pre-skip (`CodecDelay` of RFC 9559).
+    /// The offset of packet times in Matroska, where times count from the start of an Opus stream's pre-skip
+    /// (`CodecDelay` of RFC 9559).
     ///
-    /// libavformat adds it from version 59.31 on; before, it moved every other track later instead.
+    /// libavformat adds it from version 59.31 on; earlier versions delayed every other track instead.
     var matroskaDelay: MediaTime {
         guard parameters.pointee.codec_id == AV_CODEC_ID_OPUS, avformat_version() < ffmpeg_version(59, 31, 0) else {
             return .zero
@@ -261,7 +263,7 @@ extension MediaTrack {
 }
 
 extension Muxer {
-    /// Adds chapter marks, in microseconds.
+    /// Adds chapters, with times in microseconds.
     func setChapters(_ chapters: [Chapter]) throws(MediaError) {
         for (index, chapter) in chapters.enumerated() {
             let memory = av_mallocz(MemoryLayout<AVChapter>.size)

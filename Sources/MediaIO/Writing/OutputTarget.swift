@@ -3,26 +3,26 @@
 internal import Glibc
 internal import MediaTypes
 
-/// Where an output goes, after every check that can be made before any work.
+/// The destination of an output, after every check that can be made in advance.
 enum OutputTarget: Equatable {
-    /// Standard output of the process.
+    /// The standard output of the process.
     case standardOutput
     /// A device or FIFO, written directly.
     case special(path: String)
-    /// A regular file, which appears under its name only when it is complete.
+    /// A regular file, which appears under its name only when complete.
     case file(RegularFile)
 
-    /// A regular file to come.
+    /// A regular file to be created.
     struct RegularFile: Equatable {
-        /// The path as the user gave it, for messages.
+        /// The path as the user specified it, for messages.
         var givenPath: String
-        /// The absolute path of the folder, without symbolic links.
+        /// The absolute path of the directory, without symbolic links.
         var folder: String
-        /// The name inside of the folder.
+        /// The file name in the folder.
         var name: String
-        /// Whether a file of this name may be replaced.
+        /// Whether a file with this name may be replaced.
         var overwrite: Bool
-        /// The permission bits of the file that is replaced; `nil` if there is none.
+        /// The permission bits of the file to be replaced; `nil` if there is none.
         var replacedMode: mode_t?
 
         /// The absolute path.
@@ -31,13 +31,13 @@ enum OutputTarget: Equatable {
 
     /// Checks a path.
     ///
-    /// A symbolic link is followed: what it points to is replaced, the link stays.
+    /// Symbolic links are followed: the target is replaced, the link stays.
     ///
     /// - Parameters:
-    ///   - path: The path as the user gave it; `-` is standard output.
+    ///   - path: The path as the user specified it; `-` is standard output.
     ///   - overwrite: Whether an existing regular file may be replaced.
-    ///   - inputPaths: Files that are read meanwhile, which the output must not be.
-    /// - Throws: `invalidArgument` or `inputOutput`, with the value given and what is allowed.
+    ///   - inputPaths: The files that are being read, which the output must not be.
+    /// - Throws: `invalidArgument` or `inputOutput`, with the given and the allowed value.
     init(path: String, overwrite: Bool, inputPaths: [String]) throws(MediaError) {
         if path == ContainerFormat.standardOutput {
             guard isatty(STDOUT_FILENO) == 0 else {
@@ -158,7 +158,7 @@ enum OutputTarget: Equatable {
 
     private static func checkIsNotInput(_ output: stat, path: String, inputPaths: [String]) throws(MediaError) {
         for inputPath in inputPaths {
-            // As libavformat takes it: the rest is a path, letter by letter.
+            // As in libavformat, the rest is a literal path.
             let place = inputPath.hasPrefix("file:") ? localPath(inputPath) : inputPath
             var input = stat()
             guard stat(place, &input) == 0, (input.st_mode & S_IFMT) == S_IFREG,

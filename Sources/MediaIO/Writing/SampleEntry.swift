@@ -4,12 +4,13 @@ internal import BitstreamSyntax
 internal import Glibc
 internal import MediaTypes
 
-/// The sample entry of a video track in MP4 and QuickTime (ISO/IEC 14496-12 8.5.2), which says where parameter sets are.
+/// The sample entry of a video track in MP4 and QuickTime (ISO/IEC 14496-12 8.5.2), which defines where parameter sets
+/// are stored.
 ///
-/// `avc1` and `hvc1`: all of them in the sample entry, whether or not samples repeat them; what Apple asks for. `avc3` and
-/// `hev1`: in the samples as well (ISO/IEC 14496-15 5.4.2, 8.4.1).
+/// `avc1` and `hvc1`: all of them are in the sample entry, whether or not samples repeat them, as Apple requires.
+/// `avc3` and `hev1`: samples may contain them as well (ISO/IEC 14496-15 5.4.2, 8.4.1).
 enum SampleEntry {
-    /// The type of the box.
+    /// Returns the four-character type of the box.
     static func type(of codec: VideoCodec, inBand: Bool) -> String {
         switch codec {
         case .h264: inBand ? "avc3" : "avc1"
@@ -17,15 +18,15 @@ enum SampleEntry {
         }
     }
 
-    /// A four-character code as FFmpeg keeps it: the first character in the lowest byte.
+    /// Returns a four-character code as FFmpeg stores it: the first character in the lowest byte.
     static func tag(_ type: String) -> UInt32 {
         type.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Turns `avc1` into `avc3` and `hvc1` into `hev1` in a file that is complete, with `array_completeness` of the latter's
-    /// parameter sets 0 (ISO/IEC 14496-15 8.3.3.1.3).
+    /// Changes `avc1` to `avc3` and `hvc1` to `hev1` in a complete file, and clears `array_completeness` of the
+    /// latter's parameter sets (ISO/IEC 14496-15 8.3.3.1.3).
     ///
-    /// libavformat's muxer settles the type before the first sample, and cannot know then that parameter sets will change.
+    /// libavformat's muxer writes the type before the first sample, when a later change of parameter sets is unknown.
     ///
     /// - Throws: `inputOutput` if the file cannot be read or written; `malformedData` if it has no sample entry.
     static func allowInBandParameterSets(in file: OutputFile) throws(MediaError) {
@@ -40,13 +41,14 @@ enum SampleEntry {
         _ = try file.seek(to: 0, from: SEEK_END)
     }
 
-    /// What changes in the contents of a movie box, and where: types of video sample entries, and what they say of sets.
+    /// Returns the changes to the contents of a movie box: the types of video sample entries, and the completeness of
+    /// their parameter sets.
     static func replacements(in movie: ArraySlice<UInt8>) -> [(offset: Int, bytes: [UInt8])] {
         let path = ["trak", "mdia", "minf", "stbl", "stsd"]
         let descriptions = path.reduce([movie]) { parents, type in
             parents.flatMap { boxes(in: $0).filter { $0.type == type }.map(\.contents) }
         }
-        // Version, flags and the number of entries come before the entries: 8.5.2.2.
+        // The version, flags and number of entries precede the entries: 8.5.2.2.
         return descriptions.flatMap { boxes(in: $0.dropFirst(8)) }.flatMap { entry -> [(offset: Int, bytes: [UInt8])] in
             guard let codec = VideoCodec.allCases.first(where: { type(of: $0, inBand: false) == entry.type }) else {
                 return []
@@ -56,11 +58,11 @@ enum SampleEntry {
         }
     }
 
-    /// The bytes of a visual sample entry before its boxes (ISO/IEC 14496-12 12.1.3.2).
+    /// The number of bytes of a visual sample entry before its boxes (ISO/IEC 14496-12 12.1.3.2).
     private static let visualEntrySize = 78
 
-    /// The first bytes of the arrays of a sample entry's `hvcC` (ISO/IEC 14496-15 8.3.3.1.2) that are told to be complete,
-    /// as they are without that.
+    /// Returns the first bytes of those arrays of a sample entry's `hvcC` (ISO/IEC 14496-15 8.3.3.1.2) that are marked
+    /// as complete, with this mark cleared.
     private static func incompleteArrays(in entry: ArraySlice<UInt8>) -> [(offset: Int, bytes: [UInt8])] {
         guard let record = boxes(in: entry.dropFirst(visualEntrySize)).first(where: { $0.type == "hvcC" })?.contents,
             record.count > 22
@@ -78,7 +80,7 @@ enum SampleEntry {
         return found
     }
 
-    /// The boxes in a run of bytes, up to the first one that does not fit.
+    /// Returns the boxes in a sequence of bytes, up to the first one that exceeds it.
     private static func boxes(in bytes: ArraySlice<UInt8>) -> [(type: String, contents: ArraySlice<UInt8>)] {
         var found: [(type: String, contents: ArraySlice<UInt8>)] = []
         var rest = bytes
@@ -92,7 +94,7 @@ enum SampleEntry {
         return found
     }
 
-    /// The contents of the first box of a type at the top level of a file.
+    /// Returns the range of the contents of the first box of a type at the top level of a file.
     private static func firstBox(_ wanted: String, in file: OutputFile) throws(MediaError) -> Range<Int64>? {
         var position: Int64 = 0
         while true {

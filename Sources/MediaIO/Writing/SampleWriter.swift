@@ -3,26 +3,26 @@
 internal import CLinux
 internal import MediaTypes
 
-/// What a ``MediaSink`` hands its samples to, after it checked them.
+/// Writes the samples that a ``MediaSink`` has checked.
 protocol SampleWriter: AnyObject {
     /// Writes a video sample.
     ///
     /// - Parameters:
     ///   - sample: A valid sample with data.
-    ///   - duration: The sample's duration, guessed if the sample does not say.
-    ///   - withParameterSets: Whether its parameter sets go in front of it.
+    ///   - duration: The sample's duration, estimated if the sample has none.
+    ///   - withParameterSets: Whether to insert its parameter sets before it.
     func write(_ sample: SampleBuffer, duration: MediaTime, withParameterSets: Bool) throws(MediaError)
 
-    /// Writes a packet of a track that the writer was made with.
+    /// Writes a packet of one of the writer's copied tracks.
     func write(_ packet: MediaPacket) throws(MediaError)
 
-    /// Writes what remains. The file itself is left open.
+    /// Writes remaining data. The file stays open.
     ///
     /// - Parameter parameterSetsHaveChanged: Whether any sample had other parameter sets than the first one.
     func finish(parameterSetsHaveChanged: Bool) throws(MediaError)
 }
 
-/// Writes nothing.
+/// A writer that discards all samples.
 final class NullWriter: SampleWriter {
     func write(_ sample: SampleBuffer, duration: MediaTime, withParameterSets: Bool) throws(MediaError) {
         _ = try sample.accessUnitLayout()
@@ -33,8 +33,8 @@ final class NullWriter: SampleWriter {
     func finish(parameterSetsHaveChanged: Bool) throws(MediaError) {}
 }
 
-/// Writes a bare byte stream (Annex B). The kernel takes the bytes from where the encoder put them: start codes,
-/// parameter sets and NAL units are gathered by one `writev`, no copy is made.
+/// Writes a raw byte stream (Annex B). The kernel reads the bytes from the encoder's memory: one `writev` gathers start
+/// codes, parameter sets and NAL units without a copy.
 final class ByteStreamWriter: SampleWriter {
     private let file: OutputFile
     private let startCode = CodedData([0, 0, 0, 1])

@@ -2,41 +2,41 @@
 
 internal import MediaTypes
 
-/// Turns the times of one track into whole ticks of a container's unit, so that what the container demands still holds
-/// after rounding: decode times in order, none above its presentation time.
+/// Converts the times of one track to ticks of a container's time unit, so that the container's requirements hold after
+/// rounding: decode times are in order, and none is later than its presentation time.
 ///
-/// Times are rounded to the nearest tick. A decode time that falls onto the one before it is moved to the next tick, and
-/// the presentation time with it where it must; times that are a whole number of ticks are never moved.
+/// Times are rounded to the nearest tick. A decode time that is rounded to the previous one is moved to the next tick,
+/// with the presentation time if necessary; times that are a whole number of ticks are never moved.
 struct TickClock {
-    /// Which decode times are allowed.
+    /// The required order of decode times.
     enum Order {
-        /// Each above the one before.
+        /// Each later than the previous one.
         case increasing
-        /// Each at or above the one before.
+        /// None earlier than the previous one.
         case nondecreasing
     }
 
-    /// Ticks per second.
+    /// The number of ticks per second.
     let timescale: Int32
-    /// What the container demands.
+    /// The order that the container requires.
     let order: Order
-    /// The largest distance from one decode time to the next, and from a decode time to its presentation time, that the
-    /// container can store; in ticks.
+    /// The maximum distance between successive decode times, and between a decode time and its presentation time, that
+    /// the container can store; in ticks.
     var largestStep = Int64.max
 
     private var last: Int64?
 
-    /// Makes a clock at its start.
+    /// Makes a clock without a previous time.
     init(timescale: Int32, order: Order, largestStep: Int64 = .max) {
         self.timescale = timescale
         self.order = order
         self.largestStep = largestStep
     }
 
-    /// The times of the next sample in ticks.
+    /// Returns the times of the next sample in ticks.
     ///
-    /// - Throws: `unsupported` if a time, or the step from the one before, is beyond what the container can store;
-    ///   `malformedData` if decode times go back, or stand still longer than rounding explains.
+    /// - Throws: `unsupported` if a time, or the step from the previous one, exceeds what the container can store;
+    ///   `malformedData` if decode times go back, or stay equal longer than rounding can cause.
     mutating func ticks(presentation: MediaTime, decode: MediaTime) throws(MediaError) -> (pts: Int64, dts: Int64) {
         let (exactPTS, exactDTS) = (try whole(presentation), try whole(decode))
         var dts = exactDTS
@@ -63,10 +63,10 @@ struct TickClock {
         return (pts, dts)
     }
 
-    /// A tenth of a second: far beyond any rounding, and too short to see or hear.
+    /// A tenth of a second: far more than any rounding, and too short to notice.
     private var largestShift: Int64 { max(Int64(timescale) / 10, 1) }
 
-    /// Far from overflow in anything that is done with ticks, and 35 years in microseconds.
+    /// The maximum number of ticks, which keeps all calculations from overflowing; 35 years in microseconds.
     private static let farthest: Int64 = 1 << 50
 
     private func whole(_ time: MediaTime) throws(MediaError) -> Int64 {
@@ -82,18 +82,18 @@ struct TickClock {
         return converted.value
     }
 
-    /// The timescale in which these times are whole numbers, if there is one up to a million; else a million, in which
-    /// they are rounded.
+    /// Returns the timescale in which the given times are integers, if there is one up to a million; otherwise a
+    /// million, to which they are rounded.
     ///
-    /// Small timescales are raised to a multiple of 90000 where that fits, so that later times of the same track that
-    /// are in other units are mostly whole as well. Where the timescales of the times have none in common, those of their
-    /// lowest terms may: a sum has the timescales of all its parts.
+    /// Small timescales are raised to a multiple of 90000 if possible, so that later times of the same track in other
+    /// units are mostly integers as well. If the timescales of the times have no common multiple in range, those of
+    /// their lowest terms may have one: a sum has the timescales of all its terms.
     static func exactTimescale(of times: [MediaTime]) -> Int32 {
         if let common = commonTimescale(of: times) {
             let widened = leastCommonMultiple(common, 90000)
             return Int32(clamping: common < 10000 && widened <= largestTimescale ? widened : common)
         }
-        // Of later times little is known then: the finest of the multiples is nearest to all.
+        // Little is known about later times in this case: the largest multiple approximates all of them best.
         let common = commonTimescale(of: times.map(\.inLowestTerms)) ?? 1
         return Int32(clamping: largestTimescale / common * common)
     }
@@ -117,7 +117,7 @@ struct TickClock {
 }
 
 extension MediaTime {
-    /// The same time with the smallest timescale that has it.
+    /// The same time in the smallest exact timescale.
     var inLowestTerms: MediaTime {
         guard isValid else { return self }
         var (larger, smaller) = (value.magnitude, UInt64(timescale))

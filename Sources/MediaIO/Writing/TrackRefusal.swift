@@ -4,11 +4,11 @@ internal import CFFmpeg
 internal import MediaTypes
 
 extension ContainerFormat {
-    /// Why the container does not take a track; `nil` if it does.
+    /// Returns the reason why the container does not accept a track; `nil` if it does.
     ///
-    /// What libavformat says of the codec is asked first, then the muxer is tried: it writes a header with this track
-    /// alone into nowhere, which is seekable or not as the output is. Its transport stream muxer takes anything, as private data that no player understands, so
-    /// there a list of ours decides.
+    /// libavformat's codec query is called first, then the muxer is tried: it writes a header with this track alone to
+    /// an output that discards it and is seekable if the real one is. libavformat's transport stream muxer accepts any
+    /// codec, as private data that no player understands, so a list of supported codecs decides there.
     func refusal(of track: MediaTrack, isSeekable: Bool) -> String? {
         if self == .null { return nil }
         let refusal = "\(rawValue) does not support \(track.codecName) \(track.kind.rawValue)"
@@ -35,8 +35,8 @@ extension ContainerFormat {
         }
     }
 
-    /// Codecs with a stream type or descriptor of their own in transport streams: ISO/IEC 13818-1 table 2-34,
-    /// ETSI EN 300 468, ATSC A/53, SMPTE ST 302.
+    /// The codecs with their own stream type or descriptor in transport streams: ISO/IEC 13818-1 table 2-34, ETSI EN
+    /// 300 468, ATSC A/53, SMPTE ST 302.
     private static let transportStreamCodecs: Set = [
         "mp2", "mp3", "aac", "aac_latm", "ac3", "eac3", "dts", "opus", "s302m", "dvb_subtitle", "dvb_teletext",
     ]

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// The temporary files of this process that are being written.
+/// The temporary files that this process is writing.
 enum UnfinishedFiles {
     private static let paths = Mutex<Set<String>>([])
 
@@ -11,7 +11,7 @@ enum UnfinishedFiles {
 
     static func remove(_ path: String) { paths.withLock { _ = $0.remove(path) } }
 
-    /// Deletes them all.
+    /// Deletes all of them.
     static func deleteAll() {
         paths.withLock { paths in
             for path in paths { unlink(path) }

@@ -4,13 +4,13 @@ internal import BitstreamSyntax
 internal import CFFmpeg
 internal import MediaTypes
 
-/// What is known of the video samples written so far: enough to refuse one that does not continue them.
+/// The state of the video samples written so far, which detects a sample that does not continue them.
 struct VideoSequence {
     /// A sample that may be written next.
     struct Accepted {
-        /// Its duration, guessed if it does not say.
+        /// Its duration, estimated if the sample has none.
         let duration: MediaTime
-        /// Whether its parameter sets, or any before, differ from the first sample's.
+        /// Whether its parameter sets, or those of an earlier sample, differ from the first sample's.
         let parameterSetsHaveChanged: Bool
 
         fileprivate let presentationTime: MediaTime
@@ -18,7 +18,7 @@ struct VideoSequence {
         fileprivate let format: FormatDescription
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     private(set) var count = 0
     /// Whether any sample had other parameter sets than the first one.
     private(set) var parameterSetsHaveChanged = false
@@ -29,13 +29,14 @@ struct VideoSequence {
     private var start = MediaTime.invalid
     private var end = MediaTime.zero
 
-    /// From the first presentation to the end of the last; zero if nothing was presented.
+    /// The time from the first presentation time to the end of the last sample; zero if nothing was presented.
     var duration: MediaTime { count > 0 ? end - start : .zero }
 
-    /// Judges the next sample.
+    /// Checks the next sample.
     ///
-    /// - Throws: `malformedData` if it is empty; `invalidArgument` if its times are not valid or not in order, if it is
-    ///   first and no key frame, or changes parameter sets without being one; `unsupported` if the codec changes.
+    /// - Throws: `malformedData` if it is empty; `invalidArgument` if its times are invalid or out of order, if it is
+    ///   the first sample and no key frame, or if it changes parameter sets and is no key frame; `unsupported` if the
+    ///   codec changes.
     func validate(_ sample: SampleBuffer, frameRate: Rational?) throws(MediaError) -> Accepted {
         guard sample.data.count > 0 else { throw MediaError(.malformedData, "the sample is empty") }
         try validateTimes(of: sample)
@@ -103,7 +104,8 @@ struct VideoSequence {
         return parameterSetsHaveChanged || format.parameterSets != firstFormat.parameterSets
     }
 
-    /// As stated, else one frame of the frame rate, else the step from the decode time before, else zero.
+    /// Returns the stated duration, otherwise one frame of the frame rate, otherwise the step from the previous decode
+    /// time, otherwise zero.
     private func duration(of sample: SampleBuffer, frameRate: Rational?) -> MediaTime {
         if sample.duration.isValid, sample.duration >= .zero { return sample.duration }
         if let frameRate, frameRate.isPositive {

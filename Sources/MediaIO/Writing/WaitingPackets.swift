@@ -3,23 +3,23 @@
 internal import CFFmpeg
 internal import MediaTypes
 
-/// Packets of copied tracks that wait for the video: for the first sample, since no header can be written without it, and then
-/// for those beside which they belong.
+/// Packets of copied tracks that wait for the video: for the first sample, because the header cannot be written without
+/// it, and then for the samples with which they are interleaved.
 ///
-/// They wait in memory up to a bound. An encoder may want dozens of pictures before it gives its first sample, and where a
-/// picture is shown for a minute, as slides are, hours of sound come before: the data of what is above the bound wait in a
-/// temporary file, which goes with this object.
+/// They wait in memory up to a limit. An encoder may need dozens of pictures before it returns its first sample, and if
+/// pictures are shown for a minute each, as slides are, the audio of hours precedes it. Data above the limit waits in a
+/// temporary file, which is deleted with this object.
 final class WaitingPackets {
-    /// A packet, with where its data are in the file if they are not in the packet.
+    /// A packet, with the location of its data in the file if it is not in memory.
     private struct Entry {
         let packet: MediaPacket
         let stored: Range<Int64>?
         let byteCount: Int
-        /// When it is decoded; `nil` if it does not say.
+        /// The decode time; `nil` if there is none.
         let time: MediaTime?
     }
 
-    /// The packets of a track, in the order of their coming.
+    /// The packets of a track, in the order of their arrival.
     private struct Queue {
         let track: MediaTrack
         private var entries: [Entry?] = []
@@ -49,22 +49,22 @@ final class WaitingPackets {
     private let folder: String
     private let mostBytesInMemory: Int
 
-    /// Describes no packets.
+    /// Makes an empty queue.
     ///
     /// - Parameters:
-    ///   - folder: Where the temporary file is made, if it has to be.
-    ///   - mostBytesInMemory: The bound, in bytes of data.
+    ///   - folder: The folder of the temporary file, if one is needed.
+    ///   - mostBytesInMemory: The limit, in bytes of data.
     init(folder: String, mostBytesInMemory: Int = 64 << 20) {
         self.folder = folder
         self.mostBytesInMemory = mostBytesInMemory
     }
 
-    /// Whether none wait.
+    /// Whether no packets are waiting.
     var isEmpty: Bool { count == 0 }
 
-    /// Keeps a packet.
+    /// Adds a packet.
     ///
-    /// - Throws: `inputOutput` if it does not fit into memory, nor onto the disk.
+    /// - Throws: `inputOutput` if its data fits neither into memory nor onto the disk.
     func append(_ packet: MediaPacket) throws(MediaError) {
         guard bytesInMemory + packet.byteCount > mostBytesInMemory else {
             bytesInMemory += packet.byteCount
@@ -87,10 +87,11 @@ final class WaitingPackets {
         queues[known ?? queues.count - 1].append(entry)
     }
 
-    /// Gives packets away, those of each track in the order of their coming, and the tracks in the order of their times.
+    /// Removes packets in the order of their times, with those of each track in the order of their arrival.
     ///
-    /// - Parameter limit: The decode time of the last packets that are given; `nil` for all.
-    /// - Throws: What `body` throws; `inputOutput` if the temporary file cannot be read. Then the rest is lost.
+    /// - Parameter limit: The decode time up to which packets are removed; `nil` for all.
+    /// - Throws: Any error of `body`; `inputOutput` if the temporary file cannot be read. Then the remaining packets
+    ///   are lost.
     func drain(
         upTo limit: MediaTime? = nil,
         _ body: (MediaPacket) throws(MediaError) -> Void
@@ -104,7 +105,7 @@ final class WaitingPackets {
         if countInFile == 0 { discardFile() }
     }
 
-    /// Takes the packet that is decoded before all others; one without time holds nothing up.
+    /// Removes the packet with the earliest decode time; one without a time is removed at once.
     private func removeFirst(upTo limit: MediaTime?) -> Entry? {
         var next: (index: Int, entry: Entry)?
         for (index, queue) in queues.enumerated() {
@@ -129,7 +130,7 @@ final class WaitingPackets {
         return try entry.packet.withData(bytes)
     }
 
-    /// Forgets the packets.
+    /// Discards the packets.
     func discard() {
         (queues, count, countInFile, bytesInMemory) = ([], 0, 0, 0)
         discardFile()
@@ -160,7 +161,7 @@ extension MediaTime {
 }
 
 extension MediaPacket {
-    /// The same packet with its times and side data, and without data.
+    /// Returns the same packet with its times and side data, and without data.
     fileprivate func withoutData() throws(MediaError) -> MediaPacket {
         var copy = av_packet_alloc()
         guard let copied = copy else {
@@ -179,7 +180,7 @@ extension MediaPacket {
         return MediaPacket(track: track, taking: copied)
     }
 
-    /// The same packet with its times and side data, and with these data.
+    /// Returns the same packet with its times and side data, and with the given data.
     fileprivate func withData(_ bytes: [UInt8]) throws(MediaError) -> MediaPacket {
         let copy = try withoutData()
         try check(av_grow_packet(copy.packet, Int32(bytes.count)), "av_grow_packet", "no memory for a packet")

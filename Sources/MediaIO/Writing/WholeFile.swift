@@ -2,11 +2,12 @@
 
 package import MediaTypes
 
-/// Files that are written at once.
+/// Writes complete files.
 package enum WholeFile {
-    /// Writes a regular file, which gets its name when it is complete and on the disk; a file of that name is replaced.
+    /// Writes a regular file, which appears under its name when it is complete and on the disk; an existing file is
+    /// replaced.
     ///
-    /// - Throws: `inputOutput`, `invalidArgument` if it cannot be written, with the path.
+    /// - Throws: `inputOutput` or `invalidArgument` with the path if it cannot be written.
     package static func write(_ bytes: [UInt8], to path: String) throws(MediaError) {
         let file = try OutputFile(OutputTarget(path: path, overwrite: true, inputPaths: []))
         try file.write(bytes)

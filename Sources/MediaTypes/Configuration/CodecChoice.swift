@@ -3,8 +3,9 @@
 public import BitstreamSyntax
 
 extension EncoderConfiguration {
-    /// The codec that these settings fix: the one that was asked for, or the one that a profile, an entropy mode or a level
-    /// belongs to, or that alone has the chroma format or the bit depth; `nil` if it may be either, also with a level for each.
+    /// The codec that these settings determine: the requested codec, or the only one that has the requested profile,
+    /// entropy mode, level, chroma format or bit depth. `nil` if both codecs are possible, also if a level is set for
+    /// each of them.
     public var fixedCodec: VideoCodec? {
         switch codec {
         case .h264: return .h264

@@ -2,18 +2,18 @@
 
 public import BitstreamSyntax
 
-/// Something that was asked for and is done differently; every such change is reported.
+/// A difference between a requested and a used value. Every such difference is reported.
 public struct Adjustment: Sendable, Hashable, CustomStringConvertible {
-    /// What was changed, for example `size`.
+    /// The name of the property, for example `size`.
     public var property: String
-    /// What was asked for.
+    /// The requested value.
     public var requested: String
-    /// What is used.
+    /// The used value.
     public var used: String
-    /// Why.
+    /// The reason for the difference.
     public var reason: String
 
-    /// Describes a change.
+    /// Makes an adjustment.
     public init(property: String, requested: String, used: String, reason: String) {
         self.property = property
         self.requested = requested
@@ -21,12 +21,12 @@ public struct Adjustment: Sendable, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// One line for a person.
+    /// A one-line summary for display.
     public var description: String { "\(property) \(requested) becomes \(used): \(reason)" }
 }
 
 extension Adjustment {
-    /// A source's bits of which a codec keeps fewer.
+    /// Describes the reduction of a source's bit depth for a codec.
     package init(bitDepth: Int, becoming used: Int, in codec: VideoCodec) {
         let reason =
             switch (codec, used) {
@@ -41,15 +41,16 @@ extension Adjustment {
 }
 
 extension EncoderConfiguration {
-    /// Frame rates that are accepted, in frames per second.
+    /// The accepted frame rates, in frames per second.
     public static let allowedFrameRates = 0.01...1000.0
-    /// Key-frame intervals that are accepted, in frames.
+    /// The accepted key-frame intervals, in frames.
     public static let allowedKeyFrameIntervals = 1...1_000_000
 
-    /// Checks every value against its range and against the others, for that codec, and makes odd sizes even.
+    /// Checks every value against its range and against the other values, for the given codec, and makes odd sizes
+    /// even.
     ///
-    /// - Returns: The configuration to encode with, and what had to be changed.
-    /// - Throws: `invalidArgument` with the value given and the values allowed.
+    /// - Returns: The configuration to encode with, and the adjustments that were made.
+    /// - Throws: `invalidArgument` with the given value and the allowed values.
     public func validated(
         for codec: VideoCodec
     ) throws(MediaError) -> (configuration: EncoderConfiguration, adjustments: [Adjustment]) {
@@ -72,7 +73,7 @@ extension EncoderConfiguration {
             result.bitDepth = 8
             adjustments.append(Adjustment(bitDepth: 10, becoming: 8, in: .h264))
         }
-        // HEVC E.3.1: only 4:2:0 has places for chroma to be in.
+        // HEVC E.3.1: chroma locations are defined for 4:2:0 only.
         if chromaFormat != .yuv420 { result.color?.chromaLocation = nil }
         try checkTiming()
         try rateControl.validate()
@@ -135,10 +136,10 @@ extension EncoderConfiguration {
         }
     }
 
-    /// The bit depths that a codec has here.
+    /// The supported bit depths of a codec.
     package static func bitDepths(_ codec: VideoCodec) -> [Int] { codec == .hevc ? [8, 10, 12] : [8, 10] }
 
-    /// The chroma formats that a codec has here.
+    /// The supported chroma formats of a codec.
     package static func chromaFormats(_ codec: VideoCodec) -> [ChromaFormat] {
         codec == .hevc ? [.yuv420, .yuv422, .yuv444] : [.yuv420]
     }
@@ -223,7 +224,7 @@ extension EncoderConfiguration {
         try checkRate(level)
     }
 
-    /// The profile whose rates count: without one the encoder may choose any of the bit depth.
+    /// The profile whose rate limits apply. If no profile is set, the encoder may choose any profile of the bit depth.
     var mostGenerousProfile: VideoProfile { profile ?? (bitDepth == 10 ? .h264High10 : .h264High) }
 
     private func checkRate(_ level: H264Level) throws(MediaError) {
@@ -246,7 +247,7 @@ extension EncoderConfiguration {
         )
     }
 
-    /// The profile of HEVC: the one that was asked for, or the least that has chroma format and bit depth.
+    /// The HEVC profile: the requested one, or the lowest with the chroma format and bit depth.
     package var leastHEVCProfile: VideoProfile {
         if let profile, profile.codec == .hevc { return profile }
         return VideoProfile.hevc(chromaFormat, bitDepth: bitDepth) ?? .hevcMain444Bits12

@@ -2,97 +2,104 @@
 
 public import BitstreamSyntax
 
-/// What to encode and how: the same for every encoder, hardware or software.
+/// The settings of an encoder. They are the same for every encoder, hardware or software.
 ///
 /// The defaults are those of a phone's camera app: 1080x1920, 5000x1024 bit/s, 30 frames per second, a key frame every
-/// five seconds, B-frames on.
+/// five seconds, with B-frames.
 public struct EncoderConfiguration: Sendable, Hashable {
-    /// Width of the coded video in luma samples, even.
+    /// The width of the coded video in luma samples; must be even.
     public var width: Int
-    /// Height of the coded video in luma samples, even.
+    /// The height of the coded video in luma samples; must be even.
     public var height: Int
-    /// Which codec.
+    /// The codec.
     public var codec: CodecSelection = .automatic
-    /// Which profile; `nil` for the one that suits the other settings.
+    /// The profile; `nil` selects one that suits the other settings.
     public var profile: VideoProfile?
-    /// Which level, if the codec is H.264; `nil` for the lowest that the stream keeps to. Without ``hevcLevel`` it makes
-    /// H.264 the codec where that is open.
+    /// The level, if the codec is H.264; `nil` selects the lowest level that the stream conforms to. If set without
+    /// ``hevcLevel``, an automatic codec selection chooses H.264.
     public var h264Level: H264Level?
-    /// Which level and tier, if the codec is HEVC; `nil` for the lowest that the stream keeps to. Without ``h264Level`` it
-    /// makes HEVC the codec where that is open.
+    /// The level and tier, if the codec is HEVC; `nil` selects the lowest level that the stream conforms to. If set
+    /// without ``h264Level``, an automatic codec selection chooses HEVC.
     public var hevcLevel: HEVCLevel?
-    /// How densely chroma is sampled: 4:2:0, or with HEVC also 4:2:2 and 4:4:4, which make HEVC the codec where that is open.
+    /// The chroma subsampling: 4:2:0, or for HEVC also 4:2:2 and 4:4:4, for which an automatic codec selection chooses
+    /// HEVC.
     public var chromaFormat = ChromaFormat.yuv420
-    /// Bits of a sample: 8, 10, or with HEVC also 12, which makes HEVC the codec where that is open.
+    /// The bit depth of the samples: 8, 10, or for HEVC also 12, for which an automatic codec selection chooses HEVC.
     public var bitDepth = 8
-    /// Whether ten bits are a wish, as of a source that has them: encoders of HEVC fulfil it, those of H.264 code eight bits
-    /// and report it.
+    /// Whether a bit depth of 10 is a preference, for example because the source has it: HEVC encoders use 10 bits,
+    /// H.264 encoders use 8 bits and report the difference.
     package var prefersBitDepth = false
-    /// Frames per second. For variable frame rate it is the nominal rate, on which rate control and levels are based.
+    /// The frame rate in frames per second. For a variable frame rate, the nominal rate, on which rate control and
+    /// levels are based.
     public var frameRate = Rational(30)
-    /// Whether the time between frames differs.
+    /// Whether the time between frames varies.
     public var isFrameRateVariable = false
-    /// How bits are spent.
+    /// The rate control mode with its target.
     public var rateControl = RateControl.averageBitRate(5000 * 1024)
-    /// How far key frames may be apart.
+    /// The maximum distance between key frames.
     public var keyFrameInterval = KeyFrameInterval(duration: MediaTime(value: 5, timescale: 1))
-    /// Whether B-frames may refer across a non-IDR I-frame. Every key frame of a session's contract is an IDR.
+    /// Whether B-frames may refer across a non-IDR I-frame. Every key frame that a session returns is an IDR picture.
     public var allowsOpenGOP = false
-    /// Whether and how many B-frames.
+    /// Whether B-frames are used, and how many.
     public var bFrames = BFrames.automatic
-    /// Whether B-frames may serve as references. With more than one of ``temporalLayers`` none does.
+    /// Whether B-frames may be used as references. With more than one temporal layer (``temporalLayers``), they are
+    /// not.
     public var allowsBPyramid = true
-    /// How H.264 codes its symbols.
+    /// The entropy coding mode of H.264.
     public var entropyMode = EntropyMode.automatic
-    /// What the sample values of the coded video mean; `nil` for what the first picture says.
+    /// The colour description of the coded video; `nil` uses the one of the first picture.
     public var color: ColorDescription?
-    /// Width to height of one coded pixel; `nil` for what the scaling mode makes of the first picture.
+    /// The pixel aspect ratio (width to height) of the coded video; `nil` derives it from the first picture and
+    /// ``scaling``.
     public var pixelAspectRatio: Rational?
-    /// The display on which HDR content was mastered, written as SEI message.
+    /// The display on which HDR content was mastered, written as an SEI message.
     public var masteringDisplay: MasteringDisplay?
-    /// Light levels of HDR content, written as SEI message.
+    /// The light levels of HDR content, written as an SEI message.
     public var contentLight: ContentLightLevel?
-    /// Whether every access unit begins with a delimiter NAL unit.
+    /// Whether every access unit begins with an access unit delimiter.
     public var accessUnitDelimiters = false
-    /// Whether every frame is coded at once: no lookahead, no reordering.
+    /// Whether every frame is coded immediately, without lookahead and reordering.
     public var isLowLatency = false
-    /// Into how many slices a picture is divided, 1...256. Encoders that cannot divide it so come near and report that.
+    /// The number of slices of a picture, 1...256. An encoder that does not support this number uses a close one and
+    /// reports it.
     public var slices = 1
-    /// Whether a wave of intra blocks goes over the picture from one key-frame interval to the next, instead of key
-    /// frames: pictures of even size for a line of constant rate. Only the first and forced frames are key frames then.
-    /// It needs a key-frame interval, and excludes B-frames, open groups and temporal layers.
+    /// Whether a wave of intra blocks sweeps across the picture during each key-frame interval, in place of key frames.
+    /// Pictures then have similar sizes, which suits links with a constant rate. Only the first frame and forced frames
+    /// are key frames. Intra refresh requires a key-frame interval, and excludes B-frames, open GOPs and temporal
+    /// layers.
     public var usesIntraRefresh = false
-    /// Temporal layers, 1...3: who drops the frames of the upper ones has a stream of half, or a quarter, of the rate.
-    /// With B-frames those are the upper layers: one in a row in two layers, three in three. Where ``bFrames`` asks for
-    /// more there are so many, where it asks for fewer there are none, and either is reported.
+    /// The number of temporal layers, 1...3. Discarding the frames of the upper layers leaves a stream with half, or a
+    /// quarter, of the frame rate. If there are B-frames, they form the upper layers: one B-frame in a row for two
+    /// layers, three in a row for three. If ``bFrames`` allows more, exactly this number is used; if it allows fewer,
+    /// there are no B-frames. Both are reported.
     public var temporalLayers = 1
-    /// How many long-term references can be marked by ``FrameOptions/longTermReference``, 0...15.
+    /// The number of long-term references that ``FrameOptions/longTermReference`` can mark, 0...15.
     public var longTermReferences = 0
-    /// The most bytes of one coded frame; `nil` for no limit.
+    /// The maximum size of a coded frame in bytes; `nil` for no limit.
     public var maximumFrameSize: Int?
-    /// The quantizers that rate control may choose from, within 0...51; `nil` leaves it to the encoder. A constant
-    /// quantizer has to be one of them.
+    /// The quantizers that rate control may choose from, within 0...51; `nil` leaves the range to the encoder. A
+    /// constant quantizer must be inside this range.
     public var quantizerRange: ClosedRange<Int>?
-    /// How full the decoder's buffer is before the first frame is taken from it, 0...1 of its size; `nil` leaves it to
-    /// the encoder. It has a meaning only with a limit on peaks or a constant rate.
+    /// The fullness of the decoder's buffer when it removes the first frame, as a fraction of the buffer size, 0...1;
+    /// `nil` leaves it to the encoder. It applies only with a peak limit or a constant bitrate.
     public var initialBufferFullness: Double?
-    /// How pictures of another size are fitted in.
+    /// How pictures of another size are fitted into the coded size.
     public var scaling = ScalingMode.letterbox
-    /// What concerns software encoders only.
+    /// Settings for software encoders only.
     public var software = SoftwareEncoderOptions()
-    /// What concerns hardware encoders only.
+    /// Settings for hardware encoders only.
     public var hardware = HardwareEncoderOptions()
 
-    /// Makes a configuration; everything that is not given can be set afterwards.
+    /// Makes a configuration with default settings, which can be changed afterwards.
     public init(width: Int = 1080, height: Int = 1920) {
         self.width = width
         self.height = height
     }
 }
 
-/// Which codec to use.
+/// The choice of a codec.
 public enum CodecSelection: String, Sendable, Hashable, CaseIterable {
-    /// HEVC where the hardware has it, else H.264.
+    /// HEVC if the hardware can encode it, otherwise H.264.
     case automatic = "auto"
     /// H.264.
     case h264
@@ -116,18 +123,18 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
     case hevcMain10 = "hevc-main10"
     /// HEVC main 12.
     case hevcMain12 = "hevc-main12"
-    /// HEVC main 4:2:2 10, also for 4:2:2 of 8 bits.
+    /// HEVC main 4:2:2 10, also for 8-bit 4:2:2.
     case hevcMain422Bits10 = "hevc-main422-10"
     /// HEVC main 4:2:2 12.
     case hevcMain422Bits12 = "hevc-main422-12"
-    /// HEVC main 4:4:4, of 8 bits.
+    /// HEVC main 4:4:4 (8-bit).
     case hevcMain444 = "hevc-main444"
     /// HEVC main 4:4:4 10.
     case hevcMain444Bits10 = "hevc-main444-10"
     /// HEVC main 4:4:4 12.
     case hevcMain444Bits12 = "hevc-main444-12"
 
-    /// The codec that the profile belongs to.
+    /// The codec of the profile.
     public var codec: VideoCodec {
         switch self {
         case .h264Baseline, .h264Main, .h264High, .h264High10: .h264
@@ -137,7 +144,7 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The highest bit depth.
+    /// The maximum bit depth of the profile.
     public var maximumBitDepth: Int {
         switch self {
         case .h264Baseline, .h264Main, .h264High, .hevcMain, .hevcMain444: 8
@@ -146,7 +153,7 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The densest chroma.
+    /// The chroma format with the most chroma samples that the profile supports.
     public var chromaFormat: ChromaFormat {
         switch self {
         case .h264Baseline, .h264Main, .h264High, .h264High10, .hevcMain, .hevcMain10, .hevcMain12: .yuv420
@@ -155,12 +162,12 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether it is one of HEVC's format range extensions (HEVC A.3.5).
+    /// Whether it is one of HEVC's format range extensions profiles (HEVC A.3.5).
     public var isRangeExtension: Bool {
         codec == .hevc && self != .hevcMain && self != .hevcMain10
     }
 
-    /// The least profile of HEVC with that chroma format and bit depth; `nil` if none has them.
+    /// The lowest HEVC profile with the given chroma format and bit depth; `nil` if there is none.
     package static func hevc(_ chroma: ChromaFormat, bitDepth: Int) -> VideoProfile? {
         allCases.first {
             $0.codec == .hevc && $0.chromaFormat >= chroma && $0.maximumBitDepth >= bitDepth
@@ -171,12 +178,14 @@ public enum VideoProfile: String, Sendable, Hashable, CaseIterable {
     public var isBaseline: Bool { self == .h264Baseline }
 }
 
-/// How far key frames may be apart; whichever limit is met first counts. Encoders may put key frames closer together,
-/// as x264 does where it sees a new scene; with no limit those, the first frame and forced ones are all.
+/// The maximum distance between key frames; whichever limit is reached first applies. Encoders may insert additional
+/// key frames, as x264 does at scene changes. Without limits, the only key frames are those, the first frame and forced
+/// ones.
 public struct KeyFrameInterval: Sendable, Hashable {
-    /// At most so many frames from a key frame to the next, 1 for key frames only; `nil` for no limit.
+    /// The maximum number of frames from one key frame to the next; 1 makes every frame a key frame, `nil` sets no
+    /// limit.
     public var frames: Int?
-    /// At most so much time from a key frame to the next; `nil` for no limit.
+    /// The maximum time from one key frame to the next; `nil` for no limit.
     public var duration: MediaTime?
 
     /// Makes an interval.
@@ -185,8 +194,8 @@ public struct KeyFrameInterval: Sendable, Hashable {
         self.duration = duration
     }
 
-    /// The limit as whole frames of a constant rate, at least 1; `nil` if there is none. A duration that is invalid, or
-    /// a rate that is not positive, limits nothing.
+    /// The limit as a number of frames at a constant frame rate, at least 1; `nil` if there is no limit. An invalid
+    /// duration, and any duration with a frame rate that is not positive, sets no limit.
     public func frameCount(at frameRate: Rational) -> Int? {
         [frames, duration.flatMap { Self.frames(in: $0, at: frameRate) }].compactMap(\.self).min().map { max(1, $0) }
     }
@@ -198,18 +207,18 @@ public struct KeyFrameInterval: Sendable, Hashable {
     }
 }
 
-/// Whether and how many B-frames an encoder may use in a row.
+/// Whether an encoder uses B-frames, and how many in a row.
 public enum BFrames: Sendable, Hashable {
-    /// None: frames leave in the order in which they came.
+    /// No B-frames: frames are returned in input order.
     case off
-    /// As many as the encoder and its preset find best; none with profile baseline, with low latency and with intra
-    /// refresh, which exclude them.
+    /// The number that the encoder and its preset choose; none with the baseline profile, low latency or intra refresh,
+    /// which exclude B-frames.
     case automatic
-    /// At most so many, 1...16.
+    /// At most this number in a row, 1...16.
     case maximum(Int)
 }
 
-/// How H.264 codes its symbols.
+/// The entropy coding mode of H.264.
 public enum EntropyMode: String, Sendable, Hashable, CaseIterable {
     /// CABAC unless the profile or the tuning excludes it.
     case automatic = "auto"
@@ -219,39 +228,39 @@ public enum EntropyMode: String, Sendable, Hashable, CaseIterable {
     case cabac
 }
 
-/// What concerns x264 and x265 only.
+/// Settings for x264 and x265 only.
 public struct SoftwareEncoderOptions: Sendable, Hashable {
-    /// Speed against compression.
+    /// The trade-off between speed and compression.
     public enum Preset: String, Sendable, Hashable, CaseIterable {
-        /// The fastest, with the worst compression.
+        /// The fastest preset, with the lowest compression.
         case ultrafast
         /// The second fastest.
         case superfast
-        /// For live encoding on few cores.
+        /// Suits live encoding on few cores.
         case veryfast
-        /// Faster than fast.
+        /// Faster than `fast`.
         case faster
-        /// A bit faster than medium.
+        /// Slightly faster than `medium`.
         case fast
         /// The default.
         case medium
-        /// Slower, better.
+        /// Slower, with better compression.
         case slow
-        /// Slower still.
+        /// Slower than `slow`.
         case slower
-        /// For archives.
+        /// Suits archives.
         case veryslow
-        /// The slowest, hardly better than veryslow.
+        /// The slowest preset, with hardly better compression than `veryslow`.
         case placebo
     }
 
-    /// What the encoder is tuned for.
+    /// The content or purpose that the encoder is tuned for.
     public enum Tuning: String, Sendable, Hashable, CaseIterable {
         /// Live action.
         case film
         /// Cartoons.
         case animation
-        /// Film grain that should stay.
+        /// Film grain that should be preserved.
         case grain
         /// Still pictures.
         case stillimage
@@ -259,63 +268,63 @@ public struct SoftwareEncoderOptions: Sendable, Hashable {
         case psnr
         /// The highest SSIM.
         case ssim
-        /// Decoders with little power.
+        /// Decoders with little computing power.
         case fastdecode
-        /// No delay between frame and sample.
+        /// No delay between a frame and its sample.
         case zerolatency
     }
 
-    /// Which of the processor's vector instructions an encoder uses at most.
+    /// The newest of the processor's vector instructions that an encoder may use.
     public enum InstructionSet: String, Sendable, Hashable, CaseIterable {
-        /// All that it knows and the processor has.
+        /// All that both the encoder and the processor support.
         case automatic = "auto"
-        /// Up to AVX2, of x86 processors.
+        /// Up to AVX2, on x86 processors.
         case avx2
-        /// SSE2 and older, which every x86-64 processor has.
+        /// SSE2 and older, which every x86-64 processor supports.
         case sse2
     }
 
-    /// Speed against compression.
+    /// The trade-off between speed and compression.
     public var preset = Preset.medium
-    /// What to tune for, if anything.
+    /// The tuning, if any.
     public var tuning: Tuning?
-    /// How many threads; 0 for as many as suit the machine.
+    /// The number of threads; 0 chooses one that suits the machine.
     public var threads = 0
-    /// The vector instructions to use at most. Encoders round differently with others, and x264 164 with AVX-512 does
-    /// not always give the same stream twice; a lower limit makes streams reproducible.
+    /// The newest vector instructions to use. Encoders round differently with different instructions, and x264 164 with
+    /// AVX-512 does not always produce the same stream twice. A lower limit makes streams reproducible.
     public var instructionSet = InstructionSet.automatic
 
-    /// Makes the defaults: medium, no tuning, automatic threads and instructions.
+    /// Makes the default settings: `medium`, no tuning, automatic threads and instructions.
     public init() {}
 }
 
-/// What concerns encoders on a GPU only.
+/// Settings for encoders on a GPU only.
 public struct HardwareEncoderOptions: Sendable, Hashable {
-    /// Whether to use a GPU's low-power encoder (VA-API's entrypoint EncSliceLP), which leaves the shaders alone.
+    /// Whether to use a GPU's low-power encoder (VA-API entrypoint `EncSliceLP`), which does not occupy the shaders.
     public enum LowPower: String, Sendable, Hashable, CaseIterable {
-        /// The one that does more of what was asked for; the full encoder if both do.
+        /// The encoder that supports more of the request; the full encoder if both support the same.
         case automatic = "auto"
-        /// The low-power encoder or none.
+        /// The low-power encoder only.
         case required = "on"
-        /// The full encoder or none.
+        /// The full encoder only.
         case avoided = "off"
     }
 
     /// Which of the device's encoders to use.
     public var lowPower = LowPower.automatic
-    /// Speed against compression: VA-API's quality level ("target usage"), 1 for the best and slowest, up to what the
-    /// driver has; `nil` for the driver's own.
+    /// The trade-off between speed and quality: VA-API's quality level ("target usage"), from 1, the best and slowest,
+    /// to the driver's maximum; `nil` for the driver's default.
     public var qualityLevel: Int?
-    /// How many frames may be with the device at a time, 1...16: more keep it busy, fewer shorten the delay. `nil` for 1
-    /// with ``EncoderConfiguration/isLowLatency``, which allows no more, else 4.
+    /// The maximum number of frames that the device processes at a time, 1...16: more keep it busy, fewer reduce the
+    /// delay. `nil` means 4, or 1 with ``EncoderConfiguration/isLowLatency``, which allows no more.
     public var framesInFlight: Int?
     /// Whether rate control may change the quantizer from macroblock to macroblock (`VA_RC_MB`); `nil` leaves it to the
-    /// driver. Intel's GPUs before Gen11 take regions of interest while rates are controlled only if it is `true`.
+    /// driver. Intel GPUs before Gen11 support regions of interest with bitrate control only if it is `true`.
     public var controlsMacroblocks: Bool?
 
-    /// Frames in flight that are accepted.
+    /// The accepted numbers of frames in flight.
     public static let allowedFramesInFlight = 1...16
 
-    /// Makes the defaults: everything automatic.
+    /// Makes the default settings: everything automatic.
     public init() {}
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A change of settings while an encoder runs; `nil` leaves a setting unchanged.
+/// A change to the settings of a running encoder; `nil` leaves a setting unchanged.
 public struct EncoderUpdate: Sendable, Hashable {
-    /// The new rate in bits per second, for average and constant bit rate. A peak limit is scaled with it unless
-    /// ``peak`` is given.
+    /// The new bitrate in bits per second, for average and constant bitrate. A peak limit is scaled proportionally
+    /// unless ``peak`` is set.
     public var bitRate: Int?
-    /// The new limit on peaks.
+    /// The new peak limit.
     public var peak: PeakBitRate?
     /// The new quality, for constant quality.
     public var quality: Double?
@@ -14,7 +14,7 @@ public struct EncoderUpdate: Sendable, Hashable {
     /// The new frame rate.
     public var frameRate: Rational?
 
-    /// Makes a change; nothing changes unless given.
+    /// Makes a change; settings that are not given stay unchanged.
     public init(
         bitRate: Int? = nil,
         peak: PeakBitRate? = nil,
@@ -31,9 +31,9 @@ public struct EncoderUpdate: Sendable, Hashable {
 }
 
 extension EncoderConfiguration {
-    /// This configuration with a change applied, not yet validated.
+    /// Returns this configuration with a change applied. The result is not validated.
     ///
-    /// - Throws: `invalidArgument` if the change is about another kind of rate control than the present one.
+    /// - Throws: `invalidArgument` if the change does not apply to the present rate control mode.
     public func applying(_ update: EncoderUpdate) throws(MediaError) -> EncoderConfiguration {
         var result = self
         if let frameRate = update.frameRate { result.frameRate = frameRate }
@@ -41,10 +41,10 @@ extension EncoderConfiguration {
         return result
     }
 
-    /// Whether this configuration differs from another in nothing but what an ``EncoderUpdate`` can change.
+    /// Returns whether this configuration differs from another only in settings that an ``EncoderUpdate`` can change.
     ///
-    /// A session takes what a configuration leaves open from the first picture, and makes no new encoder if that says
-    /// nothing either: colour and aspect ratio that are not given are the same as such that are not specified.
+    /// A session takes settings that a configuration leaves open from the first picture. If that does not specify them
+    /// either, no new encoder is needed: an absent colour description or aspect ratio equals an unspecified one.
     package func isUpdate(of other: EncoderConfiguration) -> Bool {
         var (one, two) = (self, other)
         (one.rateControl, one.frameRate) = (two.rateControl, two.frameRate)

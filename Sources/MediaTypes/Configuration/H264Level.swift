@@ -9,11 +9,11 @@ public struct H264Level: Sendable, Hashable, CustomStringConvertible {
         if levelIDC == 9 { return "1b" }
         return levelIDC % 10 == 0 ? "\(levelIDC / 10)" : "\(levelIDC / 10).\(levelIDC % 10)"
     }
-    /// Ten times the number, as `level_idc` has it; 9 for level 1b.
+    /// Ten times the level number, as in `level_idc`; 9 for level 1b.
     public var levelIDC: UInt8 { limits.levelIdc }
-    /// MaxMBPS: macroblocks per second.
+    /// MaxMBPS: the maximum number of macroblocks per second.
     public var maximumMacroblocksPerSecond: Int { limits.maxMbps }
-    /// MaxFS: macroblocks of a picture.
+    /// MaxFS: the maximum number of macroblocks of a picture.
     public var maximumFrameSize: Int { limits.maxFs }
 
     /// The name.
@@ -28,20 +28,21 @@ public struct H264Level: Sendable, Hashable, CustomStringConvertible {
         self.limits = limits
     }
 
-    /// The level of that name; both `4` and `4.0` name level 4.
+    /// Makes the level with the given name; both `4` and `4.0` name level 4.
     public init?(name: String) {
         let short = name.hasSuffix(".0") ? String(name.dropLast(2)) : name
         guard let level = Self.all.first(where: { $0.name == short }) else { return nil }
         self = level
     }
 
-    /// The level of that `level_idc`.
+    /// Makes the level with the given `level_idc`.
     public init?(levelIDC: UInt8) {
         guard let level = Self.all.first(where: { $0.levelIDC == levelIDC }) else { return nil }
         self = level
     }
 
-    /// Why pictures of that size and rate are beyond this level (H.264 A.3.1), or `nil` if they are not.
+    /// Returns the reason why pictures of the given size and rate exceed this level (H.264 A.3.1); `nil` if they do
+    /// not.
     public func reasonAgainst(width: Int, height: Int, frameRate: Rational) -> String? {
         let (columns, rows) = (Int128(Self.macroblocks(width)), Int128(Self.macroblocks(height)))
         if columns * rows > maximumFrameSize {
@@ -60,15 +61,16 @@ public struct H264Level: Sendable, Hashable, CustomStringConvertible {
         return nil
     }
 
-    /// Macroblocks of 16 samples that cover a side; none for a side below 1.
+    /// The number of 16-sample macroblocks that cover a width or height; 0 for a size below 1.
     private static func macroblocks(_ samples: Int) -> Int { samples < 1 ? 0 : (samples - 1) / 16 + 1 }
 
-    /// The lowest level that takes pictures of that size and rate.
+    /// Returns the lowest level that allows pictures of the given size and rate.
     public static func lowest(width: Int, height: Int, frameRate: Rational) -> H264Level? {
         all.first { $0.reasonAgainst(width: width, height: height, frameRate: frameRate) == nil }
     }
 
-    /// MaxDpbFrames: how many pictures of that size a decoder keeps, at most 16 (H.264 A.3.1); 0 for no size.
+    /// Returns MaxDpbFrames: the number of pictures of the given size that a decoder stores, at most 16 (H.264 A.3.1);
+    /// 0 for an empty size.
     public func decodedPictures(width: Int, height: Int) -> Int {
         limits.maxDpbFrames(columns: Self.macroblocks(width), rows: Self.macroblocks(height))
     }
@@ -77,10 +79,12 @@ public struct H264Level: Sendable, Hashable, CustomStringConvertible {
 // MARK: - Slices
 
 extension H264Level {
-    /// How many slices each picture of that size and rate may have in a profile, at least 1, as far as table A-4 says it:
-    /// one for every `SliceRate` of the macroblocks that a decoder does from one picture to the next, and for the first
-    /// picture, if that is less, in 1/172 second, in 1/300 from level 6 on, or as many as the picture has (H.264 A.3.3).
-    /// `nil` where there is no such limit: below level 3, and in profile baseline.
+    /// Returns the maximum number of slices of each picture of the given size and rate in a profile, at least 1.
+    ///
+    /// H.264 A.3.3 with table A-4 allows one slice for every `SliceRate` macroblocks that a decoder processes between
+    /// two pictures. If the limit for the first picture is lower, it applies: the macroblocks that a decoder processes
+    /// in 1/172 second (1/300 second from level 6 on), but at least those of the picture. `nil` if there is no such
+    /// limit: below level 3 and in the baseline profile.
     public func maximumSlices(width: Int, height: Int, frameRate: Rational, in profile: VideoProfile) -> Int? {
         guard let sliceRate = limits.sliceRate, !profile.isBaseline, frameRate.isPositive else { return nil }
         let own = Int128(Self.macroblocks(width)) * Int128(Self.macroblocks(height))
@@ -94,8 +98,8 @@ extension H264Level {
 // MARK: - Rates
 
 extension H264Level {
-    /// The highest rate and the largest buffer of coded slices in a profile: MaxBR and MaxCPB times `cpbBrVclFactor`
-    /// (H.264 A.3.1 and A.3.3). Profiles of HEVC count as main.
+    /// Returns the maximum bitrate and buffer size of coded slices in a profile: MaxBR and MaxCPB times
+    /// `cpbBrVclFactor` (H.264 A.3.1 and A.3.3). HEVC profiles are treated as main.
     public func maximumRate(in profile: VideoProfile) -> RateLimit {
         let factor =
             switch profile {
@@ -106,14 +110,15 @@ extension H264Level {
         return RateLimit(bitsPerSecond: limits.maxBr * factor, bufferSize: limits.maxCpb * factor)
     }
 
-    /// Why a stream of that profile with that rate and decoder's buffer is beyond this level, or `nil` if it is not.
+    /// Returns the reason why a stream with the given profile, bitrate and decoder buffer exceeds this level; `nil` if
+    /// it does not.
     public func reasonAgainst(_ rate: RateLimit, in profile: VideoProfile) -> String? {
         rate.reasonAgainst(maximum: maximumRate(in: profile))
     }
 }
 
 extension RateLimit {
-    /// Why this limit is beyond the highest rate and the largest buffer of a level, or `nil` if it is not.
+    /// Returns the reason why this limit exceeds the maximum bitrate or buffer size of a level; `nil` if it does not.
     func reasonAgainst(maximum: RateLimit) -> String? {
         if bitsPerSecond > maximum.bitsPerSecond {
             return "\(bitsPerSecond) bit/s, more than \(maximum.bitsPerSecond)"

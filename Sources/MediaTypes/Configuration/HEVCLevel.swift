@@ -2,31 +2,31 @@
 
 internal import BitstreamSyntax
 
-/// A level of HEVC with one of its tiers, and their limits (HEVC tables A.8 and A.9).
+/// A level of HEVC in one of its tiers, and its limits (HEVC tables A.8 and A.9).
 public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
     /// The name: `4.1` for the Main tier, `4.1-high` for the High tier.
     public var name: String { number + (isHighTier ? "-high" : "") }
-    /// The number as the specification writes it: `4.1`.
+    /// The level number as written in the specification, for example `4.1`.
     public var number: String {
         let tenths = levelIDC / 3
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }
-    /// Thirty times the number, as `general_level_idc` has it.
+    /// Thirty times the level number, as in `general_level_idc`.
     public var levelIDC: UInt8 { limits.generalLevelIdc }
-    /// `general_tier_flag`: whether it is the High tier, which levels below 4 have not.
+    /// `general_tier_flag`: whether it is the High tier, which exists from level 4 on.
     public let isHighTier: Bool
-    /// MaxLumaPs: luma samples of a picture.
+    /// MaxLumaPs: the maximum number of luma samples of a picture.
     public var maximumPictureSize: Int { limits.maxLumaPs }
-    /// MaxLumaSr: luma samples per second.
+    /// MaxLumaSr: the maximum number of luma samples per second.
     public var maximumSampleRate: Int { limits.maxLumaSr }
-    /// MaxSliceSegmentsPerPicture.
+    /// MaxSliceSegmentsPerPicture: the maximum number of slice segments of a picture.
     public var maximumSlices: Int { limits.maxSliceSegments }
 
     /// The name.
     public var description: String { name }
 
-    /// All levels, from the lowest to the highest: those of the Main tier, which every decoder of a level takes, then
-    /// those of the High tier.
+    /// All levels, from the lowest to the highest: first those of the Main tier, which every decoder of a level
+    /// supports, then those of the High tier.
     public static let all =
         HEVCLevelLimits.all.map { HEVCLevel($0, isHighTier: false) }
         + HEVCLevelLimits.all.filter { $0.high != nil }.map { HEVCLevel($0, isHighTier: true) }
@@ -38,7 +38,7 @@ public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
         self.isHighTier = isHighTier
     }
 
-    /// The level of that name; both `4` and `4.0` name level 4 in the Main tier.
+    /// Makes the level with the given name; both `4` and `4.0` name level 4 in the Main tier.
     public init?(name: String) {
         var short = name
         for suffix in ["", "-high"] where name.hasSuffix(".0\(suffix)") {
@@ -48,7 +48,7 @@ public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
         self = level
     }
 
-    /// The level of that `general_level_idc` and `general_tier_flag`.
+    /// Makes the level with the given `general_level_idc` and `general_tier_flag`.
     public init?(levelIDC: UInt8, isHighTier: Bool) {
         guard let level = Self.all.first(where: { $0.levelIDC == levelIDC && $0.isHighTier == isHighTier }) else {
             return nil
@@ -56,7 +56,8 @@ public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
         self = level
     }
 
-    /// Why pictures of that coded size and rate are beyond this level (HEVC A.4.1), or `nil` if they are not.
+    /// Returns the reason why pictures of the given coded size and rate exceed this level (HEVC A.4.1); `nil` if they
+    /// do not.
     public func reasonAgainst(width: Int, height: Int, frameRate: Rational) -> String? {
         let samples = Int128(width) * Int128(height)
         if samples > maximumPictureSize { return "\(samples) luma samples, more than \(maximumPictureSize)" }
@@ -74,13 +75,13 @@ public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
         return nil
     }
 
-    /// The lowest level that takes pictures of that size and rate, in the Main tier.
+    /// Returns the lowest level in the Main tier that allows pictures of the given size and rate.
     public static func lowest(width: Int, height: Int, frameRate: Rational) -> HEVCLevel? {
         all.first { $0.reasonAgainst(width: width, height: height, frameRate: frameRate) == nil }
     }
 
-    /// How many pictures of that coded size a decoder keeps beside the one that it decodes: MaxDpbSize - 1, 5...15
-    /// (HEVC A.4.2); 0 for no size and for one beyond the level.
+    /// Returns the number of pictures of the given coded size that a decoder stores besides the one that it decodes:
+    /// MaxDpbSize - 1, 5...15 (HEVC A.4.2); 0 for an empty size and for one beyond the level.
     public func decodedPictures(width: Int, height: Int) -> Int {
         let (samples, isTooLarge) = width.multipliedReportingOverflow(by: height)
         return isTooLarge ? 0 : max(limits.maxDpbSize(lumaSamples: samples) - 1, 0)
@@ -90,10 +91,10 @@ public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
 // MARK: - Rates
 
 extension HEVCLevel {
-    /// The highest rate and the largest buffer of coded slices in profiles Main and Main 10.
+    /// The maximum bitrate and buffer size of coded slices in the Main and Main 10 profiles.
     public var maximumRate: RateLimit { maximumRate(in: .hevcMain) }
 
-    /// The highest rate and the largest buffer of coded slices in a profile: MaxBR and MaxCPB of the tier times
+    /// Returns the maximum bitrate and buffer size of coded slices in a profile: MaxBR and MaxCPB of the tier times
     /// `CpbVclFactor` (HEVC A.4.1 and A.4.2, tables A.8 to A.10).
     public func maximumRate(in profile: VideoProfile) -> RateLimit {
         let tier = isHighTier ? limits.high ?? limits.main : limits.main
@@ -101,14 +102,15 @@ extension HEVCLevel {
         return RateLimit(bitsPerSecond: tier.maxBr * factor, bufferSize: tier.maxCpb * factor)
     }
 
-    /// Why a stream with that rate and decoder's buffer is beyond this level in a profile, or `nil` if it is not.
+    /// Returns the reason why a stream with the given bitrate and decoder buffer exceeds this level in a profile; `nil`
+    /// if it does not.
     public func reasonAgainst(_ rate: RateLimit, in profile: VideoProfile = .hevcMain) -> String? {
         rate.reasonAgainst(maximum: maximumRate(in: profile))
     }
 }
 
 extension VideoProfile {
-    /// `CpbVclFactor` of a profile of HEVC (table A.10).
+    /// `CpbVclFactor` of an HEVC profile (table A.10).
     fileprivate var codedBufferFactor: Int {
         switch self {
         case .hevcMain12: 1500

@@ -2,19 +2,19 @@
 
 public import BitstreamSyntax
 
-/// Rate control.
+/// The rate control mode with its target.
 public enum RateControl: Sendable, Hashable {
     /// Average bitrate of the whole stream, in bits per second (VBR, ABR), with a peak limit.
     case averageBitRate(Int, peak: PeakBitRate = .automatic)
     /// Constant bitrate, in bits per second, over windows of the given number of seconds, with padding where needed
     /// (CBR).
     case constantBitRate(Int, window: Double = 1)
-    /// Constant visual quality: the CRF of x264 and x265, 0...51, lower is better.
+    /// Constant visual quality, the CRF of x264 and x265: 0...51, lower values mean better quality.
     case constantQuality(Double, peak: PeakBitRate = .unlimited)
-    /// Constant quantizer, 0...51, lower is better (CQP).
+    /// Constant quantizer (CQP): 0...51, lower values mean better quality.
     case constantQuantizer(Int)
 
-    /// The rate asked for, in bits per second, if there is one.
+    /// The requested bitrate in bits per second, if there is one.
     public var bitsPerSecond: Int? {
         switch self {
         case .averageBitRate(let rate, _), .constantBitRate(let rate, _): rate
@@ -22,38 +22,38 @@ public enum RateControl: Sendable, Hashable {
         }
     }
 
-    /// Rates that are accepted, in bits per second. The upper end is that of level 6.2 in high profile.
+    /// The accepted bitrates, in bits per second. The maximum is that of level 6.2 in the high profile.
     public static let allowedBitRates = 1_000...1_000_000_000
-    /// Windows that are accepted, in seconds.
+    /// The accepted windows, in seconds.
     public static let allowedWindows = 0.01...60.0
 }
 
 /// A limit on temporary increases of the bitrate: the VBV of encoders, `DataRateLimits` in VideoToolbox.
 public enum PeakBitRate: Sendable, Hashable {
-    /// 1.5 times the average over one second for H.264 that is not reordered
-    /// (``EncoderConfiguration/allowsReordering``), as far as the requested level allows; otherwise none.
+    /// 1.5 times the average over one second for H.264 without reordering (``EncoderConfiguration/allowsReordering``),
+    /// as far as the requested level allows; otherwise no limit.
     case automatic
     /// No limit.
     case unlimited
-    /// At most that many bits per second, over a window in seconds. The decoder's buffer has the size rate times
+    /// A maximum in bits per second, over a window in seconds. The size of the decoder's buffer is the rate times the
     /// window.
     case limit(Int, window: Double = 1)
 }
 
-/// A peak rate that applies, with its buffer.
+/// An effective peak bitrate with its buffer size.
 public struct RateLimit: Sendable, Hashable {
-    /// Bits per second at which the decoder's buffer fills.
+    /// The bitrate at which the decoder's buffer fills, in bits per second.
     public var bitsPerSecond: Int
-    /// The size of that buffer in bits: at most `Int.max`, and 0 for a window that is not a number.
+    /// The size of that buffer in bits: at most `Int.max`, and 0 if the window is not a number.
     public var bufferSize: Int
 
-    /// Describes a limit.
+    /// Makes a limit.
     public init(bitsPerSecond: Int, bufferSize: Int) {
         self.bitsPerSecond = bitsPerSecond
         self.bufferSize = bufferSize
     }
 
-    /// As much of this limit as a level takes, but no less than the average.
+    /// Returns this limit reduced to what a level allows, but not below the average.
     fileprivate func fitting(_ maximum: RateLimit, average: Int) -> RateLimit {
         let rate = max(average, min(bitsPerSecond, maximum.bitsPerSecond))
         return RateLimit(bitsPerSecond: rate, bufferSize: min(bufferSize, rate, maximum.bufferSize))
@@ -66,8 +66,8 @@ public struct RateLimit: Sendable, Hashable {
 }
 
 extension EncoderConfiguration {
-    /// The limit on peaks that an encoder of that codec has to obey, with ``PeakBitRate/automatic`` resolved; `nil` if
-    /// there is none.
+    /// Returns the peak limit that an encoder of the given codec has to observe, with ``PeakBitRate/automatic``
+    /// resolved; `nil` if there is none.
     public func rateLimit(codec: VideoCodec) -> RateLimit? {
         let limit = rateControl.rateLimit(codec: codec, allowsReordering: allowsReordering)
         guard let limit, let h264Level, case .averageBitRate(let average, .automatic) = rateControl

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How a picture is fitted into a size of another shape.
+/// How a picture is fitted into a size with another aspect ratio.
 public enum ScalingMode: String, Sendable, Hashable, CaseIterable {
-    /// The whole picture is kept, with black bars where its shape differs.
+    /// Keeps the whole picture and adds black bars where the aspect ratios differ.
     case letterbox
-    /// The whole size is covered; what sticks out is cut off on both sides alike.
+    /// Fills the whole size and crops what exceeds it, equally on both sides.
     case aspectFill = "aspect-fill"
-    /// The picture is stretched to the size, whatever its shape.
+    /// Stretches the picture to the size without keeping its aspect ratio.
     case stretch
 }
 
 extension ScalingMode {
-    /// The pixel aspect ratio with which the result of scaling has the shape of its source.
+    /// Returns the pixel aspect ratio with which the scaled picture has the display aspect ratio of its source.
     ///
-    /// For ``letterbox`` and ``aspectFill`` it is the source's own, since these modes keep shapes; for ``stretch`` it
-    /// undoes the stretching. A ratio that is not positive counts as 1:1, and one that needs more than 32 bits is
-    /// approximated.
+    /// For ``letterbox`` and ``aspectFill`` it is the source's own ratio, because these modes keep the aspect ratio;
+    /// for ``stretch`` it compensates the stretching. A ratio that is not positive counts as 1:1, and one that needs
+    /// more than 32 bits is approximated.
     ///
     /// - Parameters:
     ///   - source: The picture to be scaled.
-    ///   - width: Width of the result in luma samples.
-    ///   - height: Height of the result in luma samples.
+    ///   - width: The width of the result in luma samples.
+    ///   - height: The height of the result in luma samples.
     public func pixelAspectRatio(scaling source: PixelBuffer.Description, toWidth width: Int, height: Int) -> Rational {
         let ratio = source.pixelAspectRatio.isPositive ? source.pixelAspectRatio.reduced : .one
         let valid = 1...PixelBuffer.maximumDimension

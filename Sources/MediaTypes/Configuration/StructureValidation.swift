@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension EncoderConfiguration {
-    /// Numbers of slices of a picture that are accepted.
+    /// The accepted numbers of slices of a picture.
     public static let allowedSlices = 1...256
-    /// Numbers of temporal layers that are accepted.
+    /// The accepted numbers of temporal layers.
     public static let allowedTemporalLayers = 1...3
-    /// Numbers of long-term references that are accepted; one of the 16 that H.264 has is left for the others.
+    /// The accepted numbers of long-term references. One of H.264's 16 references is reserved for short-term use.
     public static let allowedLongTermReferences = 0...15
-    /// Limits on the size of a frame that are accepted, in bytes: as many bits as VA-API's 32-bit number takes.
+    /// The accepted limits on the size of a frame, in bytes. Their sizes in bits fit VA-API's 32-bit field.
     public static let allowedMaximumFrameSizes = 1...536_870_911
-    /// Quantizers of the specification, which are the same for every bit depth.
+    /// The quantizers of the specification, which are the same for every bit depth.
     public static let allowedQuantizers = 0...51
 
-    /// Whether the encoder may put out pictures in another order than they came.
+    /// Whether the encoder may return pictures in an order that differs from the input order.
     public var allowsReordering: Bool {
         bFrames != .off && reasonAgainstBFrames == nil
     }
 
-    /// The frames from the start of one wave of intra blocks to that of the next: the key-frame interval at the nominal
-    /// rate. `nil` without ``usesIntraRefresh``; a validated configuration with it has one.
+    /// The number of frames from the start of one intra refresh wave to the next: the key-frame interval at the nominal
+    /// frame rate. `nil` without ``usesIntraRefresh``; not `nil` in a validated configuration with it.
     public var intraRefreshPeriod: Int? {
         usesIntraRefresh ? keyFrameInterval.frameCount(at: frameRate) : nil
     }
 
-    /// Why there are no B-frames, if the other settings exclude them.
+    /// The reason why the other settings exclude B-frames, if they do.
     private var reasonAgainstBFrames: String? {
         if profile?.isBaseline == true { return "profile baseline has no B-frames" }
         if isLowLatency || software.tuning == .zerolatency {
@@ -33,7 +33,7 @@ extension EncoderConfiguration {
         return nil
     }
 
-    /// How frames refer to each other.
+    /// Checks the settings for references between frames.
     func checkStructure() throws(MediaError) {
         if case .maximum(let count) = bFrames {
             try Self.check("number of B-frames", count, in: 1...16)
@@ -74,7 +74,7 @@ extension EncoderConfiguration {
         }
     }
 
-    /// What bounds the rate control.
+    /// Checks the limits on rate control.
     func checkLimits() throws(MediaError) {
         if let maximumFrameSize {
             try Self.check("maximum frame size", maximumFrameSize, in: Self.allowedMaximumFrameSizes, unit: "bytes")
@@ -98,7 +98,7 @@ extension EncoderConfiguration {
         }
     }
 
-    /// What concerns one kind of encoder.
+    /// Checks the settings that apply to one kind of encoder only.
     func checkEncoderOptions() throws(MediaError) {
         guard (0...128).contains(software.threads) else {
             throw Self.error("number of threads", "\(software.threads)", "0...128, 0 for automatic")

@@ -3,13 +3,13 @@
 package import BitstreamSyntax
 
 extension VideoProfile {
-    /// What parameter sets tell of streams of a profile of HEVC, but for the tier and what they tell of the source; `nil`
-    /// for profiles of H.264.
+    /// The profile fields of the parameter sets for an HEVC profile, without the tier and the flags that describe the
+    /// source; `nil` for H.264 profiles.
     package var hevcProfile: HEVCProfile? {
         guard codec == .hevc else { return nil }
         var result = HEVCProfile()
         switch self {
-        // Main 10 and Main 12 decoders take what is below (HEVC A.3.2 and A.3.3).
+        // Main 10 and Main 12 decoders also decode the lower profiles (HEVC A.3.2 and A.3.3).
         case .hevcMain: (result.profileIdc, result.profileCompatibilityFlags) = (1, 0x6000_0000)
         case .hevcMain10: (result.profileIdc, result.profileCompatibilityFlags) = (2, 0x2000_0000)
         default:

@@ -4,13 +4,14 @@ internal import CLinux
 internal import CPixelKernels
 internal import Glibc
 
-/// The samples of a picture that lie elsewhere, where the CPU can read them: a copy of a file's, or a mapping of a DMA-BUF.
+/// Samples of a picture in a file or a DMA-BUF, made readable for the CPU: a copy of the file's, or a mapping of the
+/// DMA-BUF.
 final class FetchedSamples: @unchecked Sendable {
     let planes: [PixelPlane]
     private let memory: PixelMemory?
     private let mappings: [Mapping]
 
-    /// One object of a DMA-BUF in memory.
+    /// The mapping of one DMA-BUF object.
     private struct Mapping {
         var descriptor: Int32
         var bytes: UnsafeMutableRawBufferPointer
@@ -59,7 +60,7 @@ final class FetchedSamples: @unchecked Sendable {
     }
 
     private static func map(_ descriptor: Int32, _ byteCount: Int) throws(MediaError) -> Mapping {
-        // Exporters tell the size by lseek; what lies beyond it would be a signal and no error.
+        // Exporters report the size by lseek. An access beyond it would raise a signal instead of returning an error.
         let size = lseek(descriptor, 0, SEEK_END)
         guard size >= byteCount else {
             throw MediaError(
@@ -85,7 +86,7 @@ final class FetchedSamples: @unchecked Sendable {
         for mapping in mappings { munmap(mapping.bytes.baseAddress, mapping.bytes.count) }
     }
 
-    /// Makes what devices have written visible to the CPU.
+    /// Makes the data that devices have written visible to the CPU.
     func beginReading() throws(MediaError) {
         for mapping in mappings where linux_dma_buf_read(mapping.descriptor, 1) != 0 {
             throw MediaError(
@@ -103,7 +104,7 @@ final class FetchedSamples: @unchecked Sendable {
 }
 
 extension PixelPlane {
-    /// Copies a plane's rows.
+    /// Copies the rows of a plane.
     func copyRows(of source: PixelPlane, _ extent: PlaneExtent, isForDevice: Bool) {
         pixel_kernel_copy_rows(
             baseAddress,
@@ -118,7 +119,8 @@ extension PixelPlane {
 }
 
 extension FilePicture {
-    /// How much is read at once where rows have to be placed one by one: it stays in the second cache until then.
+    /// The number of bytes per read if rows have to be placed one by one: they stay in the L2 cache until they are
+    /// copied.
     private static let chunk = 96 << 10
 
     /// Reads the planes into memory.

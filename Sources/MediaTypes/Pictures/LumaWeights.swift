@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The weights of red and blue in luma, `KR` and `KB` of H.273 8.3 (table 4); that of green is the rest to 1.
+/// The weights of red and blue in luma: `KR` and `KB` of H.273 8.3 (table 4). The weights of red, green and blue add up
+/// to 1.
 package struct LumaWeights: Sendable, Hashable {
-    /// That of red.
+    /// The weight of red.
     package let red: Double
-    /// That of blue.
+    /// The weight of blue.
     package let blue: Double
 
-    /// That of green.
+    /// The weight of green.
     package var green: Double { 1 - red - blue }
 
-    /// `nil` for matrices which are not defined by two weights alone, and for those with constant luminance.
+    /// Makes the weights of a matrix; `nil` for matrices that are not defined by two weights alone, and for those with
+    /// constant luminance.
     package init?(_ matrix: ColorDescription.Matrix) {
         switch matrix.rawValue {
         case 1: (red, blue) = (0.2126, 0.0722)

@@ -3,24 +3,24 @@
 package import BitstreamSyntax
 internal import CPixelKernels
 
-/// The samples of one component of a picture in memory. Owns nothing.
+/// The samples of one component of a picture in memory. It does not own the memory.
 package struct ComponentPlane {
-    /// The word of the first sample.
+    /// The address of the word with the first sample.
     package var base: UnsafeMutableRawPointer
-    /// Bytes from a row to the next one.
+    /// The row stride in bytes.
     package var bytesPerRow: Int
-    /// Bytes from a sample to the next one in a row.
+    /// The distance between adjacent samples of a row in bytes.
     package var step: Int
-    /// Bytes of the word that holds a sample: 1, 2 or 4.
+    /// The size in bytes of the word that holds a sample: 1, 2 or 4.
     package var wordSize: Int
-    /// Bits of the word below the sample.
+    /// The number of bits of the word below the sample.
     package var shift: Int
-    /// Samples in a row.
+    /// The number of samples in a row.
     package var width: Int
-    /// Rows.
+    /// The number of rows.
     package var height: Int
 
-    /// Describes samples.
+    /// Makes a component plane.
     package init(
         base: UnsafeMutableRawPointer,
         bytesPerRow: Int,
@@ -34,10 +34,10 @@ package struct ComponentPlane {
         (self.wordSize, self.shift, self.width, self.height) = (wordSize, shift, width, height)
     }
 
-    /// Whether samples stand one behind the other in words of their own, as libraries take planes.
+    /// Whether the samples are contiguous, each in a word of its own, as libraries accept planes.
     package var isPlain: Bool { step == wordSize && shift == 0 && wordSize <= 2 }
 
-    /// The samples in a rectangle of this plane.
+    /// Returns the samples in a rectangle of this plane.
     package func part(x: Int, y: Int, width: Int, height: Int) -> ComponentPlane {
         var part = self
         part.base = base + y * bytesPerRow + x * step
@@ -45,7 +45,7 @@ package struct ComponentPlane {
         return part
     }
 
-    /// Copies samples of that depth, bit by bit, into another plane of the same size.
+    /// Copies samples of the given bit depth unchanged into another plane of the same size.
     package func write(to target: ComponentPlane, bitDepth: Int) {
         withUnsafePointer(to: samples) { source in
             withUnsafePointer(to: target.samples) { target in
@@ -54,7 +54,7 @@ package struct ComponentPlane {
         }
     }
 
-    /// Sets all samples, of that depth, to one code.
+    /// Sets all samples, of the given bit depth, to one code.
     package func fill(_ code: Int, bitDepth: Int) {
         withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 1) { word in
             guard let address = word.baseAddress else { return }
@@ -76,17 +76,17 @@ package struct ComponentPlane {
     }
 }
 
-/// The samples of a picture, component by component, however they lie in memory. Owns nothing.
+/// The samples of a picture as one plane per component, for any layout in memory. It does not own the memory.
 package struct PictureComponents {
-    /// How densely chroma is sampled.
+    /// The chroma subsampling.
     package let chromaFormat: ChromaFormat
-    /// Bits of each sample.
+    /// The bit depth of the samples.
     package let bitDepth: Int
-    /// Width in luma samples.
+    /// The width in luma samples.
     package let width: Int
-    /// Height in luma samples.
+    /// The height in luma samples.
     package let height: Int
-    /// Luma, Cb and Cr; or green, blue and red.
+    /// The planes of luma, Cb and Cr, or of green, blue and red.
     package let planes: [ComponentPlane]
     private let alpha: ComponentPlane?
     private let alphaDepth: Int
@@ -94,8 +94,8 @@ package struct PictureComponents {
     /// Finds the components of a picture.
     ///
     /// - Parameters:
-    ///   - arrangement: How it lies in memory.
-    ///   - planes: As many as the arrangement has, with room for the size.
+    ///   - arrangement: The arrangement of its samples in memory.
+    ///   - planes: The planes of the arrangement, each large enough for the size.
     package init(_ arrangement: SampleArrangement, width: Int, height: Int, planes: [PixelPlane]) {
         let chroma = arrangement.chromaFormat
         func component(_ component: SampleArrangement.Component, isLuma: Bool) -> ComponentPlane {
@@ -125,7 +125,7 @@ package struct PictureComponents {
         )
     }
 
-    /// A picture of these planes: luma, Cb and Cr.
+    /// Makes a picture of the given planes: luma, Cb and Cr.
     package init(
         _ chromaFormat: ChromaFormat,
         bitDepth: Int,
@@ -139,7 +139,7 @@ package struct PictureComponents {
         (self.width, self.height, self.alpha, self.alphaDepth) = (width, height, alpha, alphaDepth)
     }
 
-    /// The samples in an area whose position is even.
+    /// Returns the samples in an area with an even position.
     package func cropped(to area: PictureArea) -> PictureComponents {
         func part(_ plane: ComponentPlane, _ across: Int, _ down: Int) -> ComponentPlane {
             plane.part(
@@ -163,20 +163,20 @@ package struct PictureComponents {
         )
     }
 
-    /// Copies all samples, bit by bit, into a picture of the same size, chroma format and depth.
+    /// Copies all samples unchanged into a picture of the same size, chroma format and bit depth.
     package func write(to target: PictureComponents) {
         for (source, target) in zip(planes, target.planes) { source.write(to: target, bitDepth: bitDepth) }
         target.fillAlpha()
     }
 
-    /// Sets what stands in the place of alpha to all ones.
+    /// Sets all alpha samples to all ones.
     package func fillAlpha() { alpha?.fill(1 << alphaDepth - 1, bitDepth: alphaDepth) }
 
     /// Sets all samples to one colour.
     ///
     /// - Parameters:
-    ///   - luma: In codes of the depth.
-    ///   - chroma: Of Cb and Cr, likewise.
+    ///   - luma: The luma code at the bit depth.
+    ///   - chroma: The code of Cb and Cr at the bit depth.
     package func fill(luma: Int, chroma: Int) {
         for (index, plane) in planes.enumerated() { plane.fill(index == 0 ? luma : chroma, bitDepth: bitDepth) }
         fillAlpha()

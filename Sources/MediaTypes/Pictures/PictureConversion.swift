@@ -2,16 +2,16 @@
 
 /// A rectangle of a picture, in luma samples.
 public struct PictureArea: Sendable, Hashable {
-    /// Samples to the left of it.
+    /// The number of samples to the left of the rectangle.
     public var x: Int
-    /// Rows above it.
+    /// The number of rows above the rectangle.
     public var y: Int
-    /// Samples in a row.
+    /// The width in luma samples.
     public var width: Int
-    /// Rows.
+    /// The height in luma samples.
     public var height: Int
 
-    /// Describes a rectangle; at the upper left unless stated.
+    /// Makes a rectangle; its default position is the upper left corner.
     public init(x: Int = 0, y: Int = 0, width: Int, height: Int) {
         self.x = x
         self.y = y
@@ -19,25 +19,25 @@ public struct PictureArea: Sendable, Hashable {
         self.height = height
     }
 
-    /// Whether it is not empty and lies in a picture of that size.
+    /// Returns whether the rectangle is not empty and lies inside a picture of the given size.
     public func isInside(width columns: Int, height rows: Int) -> Bool {
         x >= 0 && y >= 0 && width > 0 && height > 0 && x <= columns - width && y <= rows - height
     }
 }
 
-/// What has to be done to a picture to bring it to another size, format and colour.
+/// A conversion of a picture to another size, format and colour description.
 public struct PictureConversion: Sendable, Hashable {
-    /// The part of the picture that is seen.
+    /// The visible part of the picture.
     public var source: PictureArea
-    /// The part of the result that it fills; what lies around it becomes black.
+    /// The part of the result that the picture fills; the area around it becomes black.
     public var target: PictureArea
-    /// Whether luma and chroma are mixed anew, by the matrices of picture and result. Red, green and blue always are, by
-    /// that of the result.
+    /// Whether luma and chroma are converted from the picture's matrix to the result's. Red, green and blue are always
+    /// converted, by the result's matrix.
     public var changesMatrix: Bool
-    /// What comes out, with the attachments that fit to it.
+    /// The description of the result, with the attachments that apply to it.
     public var result: PixelBuffer.Description
 
-    /// Describes a conversion.
+    /// Makes a conversion.
     public init(source: PictureArea, target: PictureArea, changesMatrix: Bool, result: PixelBuffer.Description) {
         self.source = source
         self.target = target
@@ -46,20 +46,20 @@ public struct PictureConversion: Sendable, Hashable {
     }
 }
 
-/// What an encoder converts by itself on the way into its device, so that nothing needs to be done on the processor.
+/// The conversions that an encoder performs on its device, without work on the CPU.
 public struct ConversionSupport: Sendable, Hashable {
-    /// Formats of pictures that it takes.
+    /// The accepted formats of pictures.
     public var formats: Set<PixelFormat>
-    /// Matrices that luma and chroma may be made by, or be brought from one to another.
+    /// The supported matrix coefficients, for the conversion to luma and chroma and between two matrices.
     public var matrices: Set<ColorDescription.Matrix>
-    /// The least width and height of a picture and of its parts.
+    /// The minimum width and height of the parts that are converted.
     public var minimumSize: Int
-    /// The greatest width of a picture.
+    /// The maximum width of a picture.
     public var maximumWidth: Int
-    /// The greatest height of a picture.
+    /// The maximum height of a picture.
     public var maximumHeight: Int
 
-    /// Describes what an encoder converts.
+    /// Makes a description of the supported conversions.
     public init(
         formats: Set<PixelFormat>,
         matrices: Set<ColorDescription.Matrix>,
@@ -74,7 +74,8 @@ public struct ConversionSupport: Sendable, Hashable {
         self.maximumHeight = maximumHeight
     }
 
-    /// Whether a picture of that kind can be given with that conversion. Red, green and blue have to be of full range.
+    /// Returns whether the encoder accepts a picture of the given kind with the given conversion. Red, green and blue
+    /// must not have limited range.
     public func takes(_ picture: PixelBuffer.Description, _ conversion: PictureConversion) -> Bool {
         guard formats.contains(picture.format), picture.width <= maximumWidth, picture.height <= maximumHeight else {
             return false

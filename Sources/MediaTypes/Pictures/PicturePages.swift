@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Private memory of a pool: whole pages that nothing else lies in, and that come back with other pictures. A device can be
-/// told of them once and then reads every picture where it lies.
+/// Private memory of a pool: whole pages that contain nothing else and are reused for later pictures. A device can
+/// register them once and then read every picture in place.
 package struct PicturePages: Sendable {
-    /// The memory as an object, which is the same for all pictures in it. It is there as long as somebody refers to this.
+    /// The object that owns the memory, the same for all pictures in it. The memory exists as long as there is a
+    /// reference to it.
     package let owner: any AnyObject & Sendable
-    /// Where the planes lie in it. Each has room for whole macroblocks: 16 rows of luma.
+    /// The layout of the planes. Each plane has room for whole macroblocks: 16 luma rows.
     package let planes: [PlaneLayout]
 
     private let memory: PixelMemory

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Data that belongs to a picture besides its samples.
+/// The data of a picture besides its samples.
 public struct PixelAttachments: Sendable, Hashable {
     /// The display on which HDR content was mastered.
     public var masteringDisplay: MasteringDisplay?
     /// The light levels of HDR content.
     public var contentLight: ContentLightLevel?
-    /// CEA-708 caption packets of this picture: triplets `cc_data` of ATSC A/53 part 4.
+    /// The CEA-708 caption packets of this picture: `cc_data` triplets of ATSC A/53 part 4.
     public var captions: [UInt8]
-    /// Areas that get more or fewer bits than the rest. Where they overlap, the first one applies; parts outside the
-    /// picture are ignored.
+    /// Areas that are coded with more or fewer bits than the rest. Where they overlap, the first one applies; parts
+    /// outside the picture are ignored.
     public var regionsOfInterest: [RegionOfInterest]
 
-    /// The most bytes of ``captions``; ATSC A/53 allows 31 triplets for a picture.
+    /// The maximum number of bytes in ``captions``; ATSC A/53 allows 31 triplets per picture.
     public static let maximumCaptionBytes = 4096
-    /// The most ``regionsOfInterest``; drivers take far fewer.
+    /// The maximum number of ``regionsOfInterest``; drivers support far fewer.
     public static let maximumRegionsOfInterest = 1024
 
-    /// Makes attachments; none unless given.
+    /// Makes attachments; the default is none.
     public init(
         masteringDisplay: MasteringDisplay? = nil,
         contentLight: ContentLightLevel? = nil,
@@ -32,6 +32,8 @@ public struct PixelAttachments: Sendable, Hashable {
 }
 
 extension PixelAttachments {
+    /// Checks the number of entries.
+    ///
     /// - Throws: `invalidArgument` if there are more entries than any encoder supports.
     package func validate() throws(MediaError) {
         let counts = [
@@ -73,7 +75,7 @@ public struct MasteringDisplay: Sendable, Hashable {
     /// The lowest luminance, in units of 0.0001 candela per square metre.
     public var minimumLuminance: UInt32
 
-    /// Describes a mastering display.
+    /// Makes a mastering display description.
     public init(
         red: Chromaticity,
         green: Chromaticity,
@@ -93,12 +95,12 @@ public struct MasteringDisplay: Sendable, Hashable {
 
 /// Content light level information (CTA-861.3; H.264 D.2.31, HEVC D.2.35), in candela per square metre.
 public struct ContentLightLevel: Sendable, Hashable {
-    /// MaxCLL, the brightest pixel; 0 if not known.
+    /// MaxCLL, the light level of the brightest pixel; 0 if not known.
     public var maximumContentLightLevel: UInt16
-    /// MaxFALL, the brightest frame's average; 0 if not known.
+    /// MaxFALL, the highest average light level of a frame; 0 if not known.
     public var maximumFrameAverageLightLevel: UInt16
 
-    /// Describes light levels.
+    /// Makes light levels.
     public init(maximumContentLightLevel: UInt16, maximumFrameAverageLightLevel: UInt16) {
         self.maximumContentLightLevel = maximumContentLightLevel
         self.maximumFrameAverageLightLevel = maximumFrameAverageLightLevel
@@ -107,18 +109,18 @@ public struct ContentLightLevel: Sendable, Hashable {
 
 /// An area of a picture whose quantizer differs from the rest.
 public struct RegionOfInterest: Sendable, Hashable {
-    /// Left edge in luma samples.
+    /// The left edge in luma samples.
     public var x: Int
-    /// Upper edge in luma samples.
+    /// The upper edge in luma samples.
     public var y: Int
-    /// Width in luma samples.
+    /// The width in luma samples.
     public var width: Int
-    /// Height in luma samples.
+    /// The height in luma samples.
     public var height: Int
     /// The value added to the quantizer, -51...51; negative values improve quality.
     public var quantizerOffset: Int
 
-    /// Describes an area.
+    /// Makes a region of interest.
     public init(x: Int, y: Int, width: Int, height: Int, quantizerOffset: Int) {
         self.x = x
         self.y = y

@@ -9,31 +9,31 @@ internal import Synchronization
 /// encoder read it on their own threads, and may read it again if an encoder fails. The memory returns to its pool or
 /// owner when the last reference is released.
 public final class PixelBuffer: Sendable {
-    /// The largest width and height, in luma samples; beyond what any level of H.264 or HEVC allows.
+    /// The maximum width and height in luma samples, beyond what any level of H.264 or HEVC allows.
     public static let maximumDimension = 32768
 
-    /// The longest row in bytes, with padding. C libraries take row lengths, and small multiples of them, as `int`.
+    /// The maximum row stride in bytes. C libraries store row lengths, and small multiples of them, as `int`.
     public static let maximumBytesPerRow = 1 << 24
 
-    /// How the samples lie in memory.
+    /// The pixel format.
     public let format: PixelFormat
-    /// Width in luma samples.
+    /// The width in luma samples.
     public let width: Int
-    /// Height in luma samples.
+    /// The height in luma samples.
     public let height: Int
-    /// What the sample values mean.
+    /// The colour description of the samples.
     public let color: ColorDescription
-    /// Width to height of one pixel; 1:1 for square pixels.
+    /// The pixel aspect ratio (width to height); 1:1 for square pixels.
     public let pixelAspectRatio: Rational
-    /// Where the samples lie.
+    /// The storage of the samples.
     public let storage: PixelStorage
 
     private let planes: [PixelPlane]
-    /// The memory if it is a pool's.
+    /// The memory, if it belongs to a pool.
     private let pages: PicturePages?
-    /// Whether what lies beside the picture in ``pages`` was filled.
+    /// Whether the padding around the picture in ``pages`` was filled.
     private let arePagesFilled = Mutex(false)
-    /// The samples of a file or a DMA-BUF, once somebody has asked for them.
+    /// The samples of a file or a DMA-BUF, after the first access to them.
     private let fetched = Mutex<FetchedSamples?>(nil)
     private let lockedAttachments: Mutex<PixelAttachments>
     private let onRelease: @Sendable () -> Void
@@ -71,20 +71,20 @@ public final class PixelBuffer: Sendable {
 extension PixelBuffer {
     /// The properties of a picture, without the location of its samples.
     public struct Description: Sendable, Hashable {
-        /// How the samples lie in memory.
+        /// The pixel format.
         public var format: PixelFormat
-        /// Width in luma samples.
+        /// The width in luma samples.
         public var width: Int
-        /// Height in luma samples.
+        /// The height in luma samples.
         public var height: Int
-        /// What the sample values mean.
+        /// The colour description of the samples.
         public var color: ColorDescription
-        /// Width to height of one pixel.
+        /// The pixel aspect ratio (width to height).
         public var pixelAspectRatio: Rational
         /// The attachments.
         public var attachments: PixelAttachments
 
-        /// Describes a picture.
+        /// Makes a description of a picture.
         public init(
             format: PixelFormat,
             width: Int,
@@ -118,12 +118,13 @@ extension PixelBuffer {
     /// Makes a picture around the caller's memory, without a copy.
     ///
     /// - Parameters:
-    ///   - description: What the memory holds.
-    ///   - planes: One for each plane of the format, each with rows at least as long as the format needs. The memory
-    ///     must stay valid and unchanged until `release` is called.
+    ///   - description: The properties of the picture in the memory.
+    ///   - planes: The planes of the format, each with rows at least as long as the format requires. The memory must
+    ///     stay valid and unchanged until `release` is called.
     ///   - release: Called exactly once, on any thread, when nothing reads the memory any more. It is not called if
     ///     this initialiser throws.
-    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or, with 2-byte samples, an odd address.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes or row length, or for an odd address if samples
+    ///   have 2 bytes.
     public convenience init(
         _ description: Description,
         planes: [PixelPlane],
@@ -142,11 +143,11 @@ extension PixelBuffer {
         self.init(description, storage: .external, planes: planes, onRelease: release)
     }
 
-    /// Makes a picture whose samples are in a file. The file is read when the samples are needed.
+    /// Makes a picture with samples in a file. The file is read when the samples are needed.
     ///
     /// - Parameters:
-    ///   - description: What the file holds.
-    ///   - file: The file, and where in it the planes are.
+    ///   - description: The properties of the picture in the file.
+    ///   - file: The file and the layout of the planes in it.
     ///   - release: Called exactly once, on any thread, when the file is no longer read for this picture. It is not
     ///     called if this initialiser throws.
     /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset.
@@ -170,12 +171,12 @@ extension PixelBuffer {
     /// Makes a picture in DMA-BUF memory, without a copy.
     ///
     /// - Parameters:
-    ///   - description: What the memory holds.
-    ///   - dmaBuf: The memory, and where in it the planes are.
-    ///   - release: Called exactly once, on any thread, when nothing reads the memory any more. It is not called if this
-    ///     initialiser throws.
-    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset, or a plane in an object
-    ///   that does not exist.
+    ///   - description: The properties of the picture in the memory.
+    ///   - dmaBuf: The memory and the layout of the planes in it.
+    ///   - release: Called exactly once, on any thread, when nothing reads the memory any more. It is not called if
+    ///     this initialiser throws.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes, row length or offset, or if a plane refers to an
+    ///   object that does not exist.
     public convenience init(
         _ description: Description,
         dmaBuf: DMABuffer,
@@ -196,7 +197,7 @@ extension PixelBuffer {
         self.init(description, storage: .dmaBuf(dmaBuf), planes: [], onRelease: release)
     }
 
-    /// Makes a picture that is a surface of a device.
+    /// Makes a picture in a surface of a device.
     ///
     /// - Throws: `invalidArgument` for a size outside 1...``maximumDimension``.
     public convenience init(_ description: Description, surface: any DeviceSurface) throws(MediaError) {
@@ -255,7 +256,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Where a plane may begin at most, so that no sum with its size overflows.
+    /// The maximum offset of a plane, so that no sum with its size overflows.
     private static let lastOffset = Int.max / 2
 
     static func sizeError(width: Int, height: Int) -> MediaError {
@@ -299,8 +300,8 @@ extension PixelBuffer {
 
     /// Calls `body` with the planes of the picture; the pointers are valid only inside `body`.
     ///
-    /// A picture in a file is read into the buffer's memory the first time; a DMA-BUF is mapped. Both are for reading
-    /// only.
+    /// A picture in a file is read into the buffer's memory on the first call; a DMA-BUF is mapped. Both can only be
+    /// read.
     ///
     /// - Throws: `unsupported` unless ``isMapped``; `inputOutput` or `outOfMemory` if the file or DMA-BUF cannot be
     ///   read; any error of `body`.
@@ -322,10 +323,10 @@ extension PixelBuffer {
         return try body(samples.planes)
     }
 
-    /// The memory of a pool's buffer, as a device may read it; `nil` for all other buffers.
+    /// Returns the memory of a pool's buffer, for a device to read; `nil` for all other buffers.
     ///
-    /// - Parameter fill: Fills what lies beside the picture, from which it takes nothing but the picture's samples. It is
-    ///   called before anybody gets the memory, and once.
+    /// - Parameter fill: Fills the padding around the picture, from the picture's samples only. It is called once,
+    ///   before the memory is first returned.
     package func pages(filledBy fill: (PicturePages) -> Void) -> PicturePages? {
         guard let pages else { return nil }
         arePagesFilled.withLock { isFilled in
@@ -338,8 +339,9 @@ extension PixelBuffer {
     /// Copies the samples into planes of the same format and size.
     ///
     /// - Parameters:
-    ///   - target: Where to; rows at least as long as the format needs.
-    ///   - isForDevice: Whether a device reads them next and no processor, so that they need not be in its caches.
+    ///   - target: The destination planes, with rows at least as long as the format requires.
+    ///   - isForDevice: Whether a device reads the samples next, and not the CPU, so that they need not be in its
+    ///     caches.
     /// - Throws: As ``withPlanes(_:)``.
     public func copySamples(to target: [PixelPlane], isForDevice: Bool = false) throws(MediaError) {
         guard target.count == format.planeCount else {

@@ -7,22 +7,22 @@ internal import Synchronization
 /// Safe to use from several threads. A buffer's memory returns when its last reference is released; buffers may outlive
 /// their pool.
 public final class PixelBufferPool: Sendable {
-    /// The type of memory of a pool's buffers.
+    /// The type of a pool's memory.
     public enum Memory: Sendable, Hashable {
         /// Private memory.
         ///
         /// Planes have room for whole macroblocks, so that a GPU encoder can read them in place.
         case owned
         /// A sealed memfd for each buffer. Other processes can map it for reading only: its size never changes, and
-        /// only the buffer can write to it (Linux 5.1 or newer; before that, every holder of the descriptor can).
+        /// only the buffer can write to it (from Linux 5.1 on; before, every holder of the descriptor can).
         case shared
     }
 
-    /// What each buffer is.
+    /// The description of each buffer.
     public let description: PixelBuffer.Description
-    /// The kind of memory.
+    /// The type of memory.
     public let memory: Memory
-    /// How many buffers may be in use at once; `nil` for no limit.
+    /// The maximum number of buffers in use at a time; `nil` for no limit.
     public let limit: Int?
 
     private struct State {
@@ -33,7 +33,7 @@ public final class PixelBufferPool: Sendable {
     private let layout: PackedLayout
     private let state = Mutex(State())
 
-    /// Rows of luma in a macroblock.
+    /// The number of luma rows in a macroblock.
     private static let macroblock = 16
 
     /// Makes a pool; memory is allocated when the first buffers are made.
@@ -55,11 +55,11 @@ public final class PixelBufferPool: Sendable {
         self.limit = limit
     }
 
-    /// Makes a buffer, from memory of a released one if there is any. Its samples are undefined.
+    /// Makes a buffer, in the memory of a released one if possible. Its samples are undefined.
     ///
     /// - Parameters:
-    ///   - color: What the samples mean, if it differs from the pool's.
-    ///   - attachments: What travels with the picture, if it differs from the pool's.
+    ///   - color: The colour description, if it differs from the pool's.
+    ///   - attachments: The attachments, if they differ from the pool's.
     /// - Throws: `unavailable`, not permanent, if ``limit`` buffers are in use; `outOfMemory`.
     public func make(
         color: ColorDescription? = nil,
@@ -75,7 +75,7 @@ public final class PixelBufferPool: Sendable {
         }
     }
 
-    /// Frees the memory that no buffer uses now.
+    /// Frees the memory that is not in use.
     public func trim() {
         let idle = state.withLock { state in
             defer { state.idle = [] }

@@ -3,14 +3,14 @@
 internal import CLinux
 internal import Glibc
 
-/// A block of memory for one picture, freed when its last reference goes.
+/// A block of memory for one picture. It is freed with its last reference.
 final class PixelMemory: @unchecked Sendable {
-    /// Rows and blocks begin at multiples of this, the width of the widest vector registers and of a cache line.
+    /// The alignment of rows and blocks: the width of the widest vector registers and of a cache line.
     static let alignment = 64
 
     let base: UnsafeMutableRawPointer
     let byteCount: Int
-    /// The memfd behind the memory, or -1 for private memory.
+    /// The memfd of the memory, or -1 for private memory.
     let fileDescriptor: Int32
 
     private init(base: UnsafeMutableRawPointer, byteCount: Int, fileDescriptor: Int32) {
@@ -26,7 +26,7 @@ final class PixelMemory: @unchecked Sendable {
         }
     }
 
-    /// Private memory that shares no page with anything else.
+    /// Allocates private memory that shares no page with anything else.
     static func allocatePages(byteCount: Int) throws(MediaError) -> PixelMemory {
         let page = sysconf(Int32(_SC_PAGESIZE))
         return try allocatePrivate((byteCount + page - 1) / page * page, alignment: page)
@@ -70,7 +70,7 @@ final class PixelMemory: @unchecked Sendable {
             close(descriptor)
             throw error
         }
-        // Behind the mapping, which is the only one that may ever write.
+        // The seals follow the mapping, which is the only one that may ever write.
         guard linux_seal_for_readers(descriptor) == 0 else {
             let error = failure("fcntl(F_ADD_SEALS)")
             munmap(base, byteCount)
@@ -90,12 +90,12 @@ final class PixelMemory: @unchecked Sendable {
     }
 }
 
-/// The planes of a picture of one format and size, packed with aligned rows.
+/// The layout of a picture of one format and size: packed planes with aligned rows.
 struct PackedLayout: Sendable, Hashable {
     var planes: [PlaneLayout] = []
     var byteCount = 0
 
-    /// - Parameter rowUnit: Planes have room for a multiple of so many luma rows.
+    /// - Parameter rowUnit: The unit of rows: each plane has room for a multiple of this number of luma rows.
     init(format: PixelFormat, width: Int, height: Int, rowUnit: Int = 1) throws(MediaError) {
         let alignment = PixelMemory.alignment
         for plane in 0..<format.planeCount {

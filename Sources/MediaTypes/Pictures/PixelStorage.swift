@@ -2,19 +2,19 @@
 
 internal import Glibc
 
-/// Where the samples of a picture lie.
+/// The storage of a picture's samples.
 public enum PixelStorage: Sendable {
-    /// In private memory of the buffer.
+    /// Private memory of the buffer.
     case owned
-    /// In the caller's memory, which is given back by a closure.
+    /// Memory of the caller, returned by a closure.
     case external
-    /// In a sealed memfd, mapped here and shareable with another process.
+    /// A sealed memfd, mapped here and shareable with another process.
     case sharedMemory(SharedMemory)
-    /// In a file, from which they are read when somebody wants them.
+    /// A file, which is read on demand.
     case file(FilePicture)
-    /// In memory of a device, exported as DMA-BUF.
+    /// Memory of a device, exported as DMA-BUF.
     case dmaBuf(DMABuffer)
-    /// In a surface of a device that only its driver can read.
+    /// A surface of a device that only its driver can read.
     case deviceSurface(any DeviceSurface)
 
     /// The name of the case, for messages.
@@ -30,80 +30,80 @@ public enum PixelStorage: Sendable {
     }
 }
 
-/// One plane that the CPU can reach.
+/// One plane that the CPU can access.
 public struct PixelPlane: @unchecked Sendable {
-    /// The first sample of the first row.
+    /// The address of the first sample of the first row.
     public let baseAddress: UnsafeMutableRawPointer
-    /// Bytes from a row to the next one.
+    /// The row stride in bytes.
     public let bytesPerRow: Int
 
-    /// Describes a plane. The memory belongs to the maker of the plane.
+    /// Makes a plane. The memory still belongs to the caller.
     public init(baseAddress: UnsafeMutableRawPointer, bytesPerRow: Int) {
         self.baseAddress = baseAddress
         self.bytesPerRow = bytesPerRow
     }
 }
 
-/// A memfd that holds a picture. The pixel buffer owns the descriptor; duplicate it to keep it longer.
+/// A memfd that stores a picture. The pixel buffer owns the descriptor; duplicate it to keep it longer.
 public struct SharedMemory: Sendable, Hashable {
-    /// The memfd, sealed against change of size and, from Linux 5.1 on, against writing in any way but through the buffer.
+    /// The memfd, sealed against changes of its size and, from Linux 5.1 on, against all writes except the buffer's.
     public let fileDescriptor: Int32
-    /// Its size.
+    /// The size in bytes.
     public let byteCount: Int
-    /// Where the planes lie.
+    /// The layout of the planes.
     public let planes: [PlaneLayout]
 }
 
-/// An uncompressed picture in a file, which nobody changes while the buffer lives.
+/// An uncompressed picture in a file that must not change while the buffer exists.
 ///
-/// The file is read and never mapped, so that one which is truncated nevertheless is an error and does not end the process.
+/// The file is read and never mapped, so that a truncated file causes an error instead of ending the process.
 public struct FilePicture: Sendable, Hashable {
-    /// The file, which can be read at any place. The descriptor belongs to whoever made the pixel buffer and must stay open
-    /// until its release.
+    /// The file, which must be seekable. The descriptor belongs to the creator of the pixel buffer and must stay open
+    /// until the buffer is released.
     public var fileDescriptor: Int32
-    /// Where the planes lie, counted from the beginning of the file.
+    /// The layout of the planes, with offsets from the beginning of the file.
     public var planes: [PlaneLayout]
 
-    /// Describes a picture in a file.
+    /// Makes a description of a picture in a file.
     public init(fileDescriptor: Int32, planes: [PlaneLayout]) {
         self.fileDescriptor = fileDescriptor
         self.planes = planes
     }
 }
 
-/// A picture in DMA-BUF memory, as `drmPrimeFDToHandle` and `VADRMPRIMESurfaceDescriptor` describe it.
+/// A picture in DMA-BUF memory, described as in `drmPrimeFDToHandle` and `VADRMPRIMESurfaceDescriptor`.
 ///
-/// It is encoded where it lies if its planes have room for whole macroblocks: 16 columns and rows of luma, 8 rows of chroma.
-/// What is in the room beside the picture is coded, and cut off by decoders. A linear one without that room is copied.
+/// It is encoded in place if its planes have room for whole macroblocks: 16 columns and rows of luma, 8 rows of chroma.
+/// The padding around the picture is coded, and cropped by decoders. A linear buffer without that room is copied.
 public struct DMABuffer: Sendable, Hashable {
     /// One plane of the picture.
     public struct Plane: Sendable, Hashable {
         /// The index in ``DMABuffer/fileDescriptors`` of the memory that holds the plane.
         public var object: Int
-        /// Offset and row length inside of that memory.
+        /// The offset and row stride in that memory.
         public var layout: PlaneLayout
 
-        /// Describes a plane.
+        /// Makes a plane.
         public init(object: Int, layout: PlaneLayout) {
             self.object = object
             self.layout = layout
         }
     }
 
-    /// The descriptors. They belong to whoever made the pixel buffer and must stay open until its release.
+    /// The descriptors. They belong to the creator of the pixel buffer and must stay open until the buffer is released.
     public var fileDescriptors: [Int32]
     /// The planes.
     public var planes: [Plane]
-    /// The DRM format modifier, which tells the tiling; 0 is linear.
+    /// The DRM format modifier, which defines the tiling; 0 is linear.
     public var modifier: UInt64
 
-    /// How many bytes each of ``fileDescriptors`` has, 0 of one that does not say.
+    /// The size of each of ``fileDescriptors`` in bytes; 0 if it is not reported.
     package var byteCounts: [Int] { fileDescriptors.map { max(Int(lseek($0, 0, SEEK_END)), 0) } }
 
-    /// Whether the samples lie row by row (`DRM_FORMAT_MOD_LINEAR`).
+    /// Whether the samples are stored row by row (`DRM_FORMAT_MOD_LINEAR`).
     public var isLinear: Bool { modifier == 0 }
 
-    /// Describes a DMA-BUF.
+    /// Makes a description of a DMA-BUF.
     public init(fileDescriptors: [Int32], planes: [Plane], modifier: UInt64) {
         self.fileDescriptors = fileDescriptors
         self.planes = planes
@@ -111,8 +111,8 @@ public struct DMABuffer: Sendable, Hashable {
     }
 }
 
-/// A surface that lives on a device; implemented by the layer that drives the device.
+/// A surface of a device, implemented by the layer that controls the device.
 public protocol DeviceSurface: AnyObject, Sendable {
-    /// Which device holds the surface, for example `/dev/dri/renderD128`.
+    /// The device of the surface, for example `/dev/dri/renderD128`.
     var device: String { get }
 }

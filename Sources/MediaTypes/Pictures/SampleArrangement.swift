@@ -2,20 +2,20 @@
 
 package import BitstreamSyntax
 
-/// Where the samples of each component of a picture lie: the one description from which the planes of a format, and the
-/// way from any format to any other of the same chroma format and depth, follow.
+/// The location of each component's samples in memory. This one description defines the planes of a format, and the
+/// conversion between any two formats of the same chroma format and bit depth.
 package struct SampleArrangement: Sendable, Hashable {
-    /// Luma, Cb or Cr; or green, blue or red.
+    /// The samples of one component: luma, Cb or Cr; or green, blue or red.
     package struct Component: Sendable, Hashable {
-        /// The plane that it lies in.
+        /// The index of its plane.
         package var plane: Int
-        /// Bytes before its first sample in a row.
+        /// The offset of its first sample in a row, in bytes.
         package var offset: Int
-        /// Bytes from a sample to the next one in a row.
+        /// The distance between adjacent samples of a row in bytes.
         package var step: Int
-        /// Bytes of the little-endian word that holds a sample: 1, 2 or 4.
+        /// The size in bytes of the little-endian word that holds a sample: 1, 2 or 4.
         package var wordSize: Int
-        /// Bits of the word below the sample.
+        /// The number of bits of the word below the sample.
         package var shift: Int
 
         init(_ plane: Int, offset: Int = 0, step: Int, wordSize: Int = 1, shift: Int = 0) {
@@ -24,25 +24,26 @@ package struct SampleArrangement: Sendable, Hashable {
         }
     }
 
-    /// How densely chroma is sampled.
+    /// The chroma subsampling.
     package var chromaFormat: ChromaFormat
-    /// Bits of each sample.
+    /// The bit depth of the samples.
     package var bitDepth: Int
-    /// Luma, or green.
+    /// Luma or green.
     package var luma: Component
-    /// Cb, or blue.
+    /// Cb or blue.
     package var cb: Component
-    /// Cr, or red.
+    /// Cr or red.
     package var cr: Component
-    /// What is beside the samples in their plane and becomes all ones.
+    /// The alpha samples or padding next to the samples in their plane, written as all ones.
     package var alpha: Component?
-    /// Bits of ``alpha``.
+    /// The bit depth of ``alpha``.
     package var alphaDepth = 0
 
     /// The number of planes.
     package var planeCount: Int { max(luma.plane, cb.plane, cr.plane) + 1 }
 
-    /// Used bytes of a row and rows of a plane of a picture of that size; `nil` if there is no such plane.
+    /// Returns the used bytes of a row and the number of rows of one plane of a picture of the given size; `nil` if
+    /// there is no such plane.
     package func extent(ofPlane plane: Int, width: Int, height: Int) -> PlaneExtent? {
         guard (0..<planeCount).contains(plane) else { return nil }
         let columns = (width + chromaFormat.horizontalSubsampling - 1) / chromaFormat.horizontalSubsampling
@@ -56,7 +57,7 @@ package struct SampleArrangement: Sendable, Hashable {
 // MARK: - Formats
 
 extension SampleArrangement {
-    /// Three planes; of more than 8 bits, samples are the lower bits of 16-bit words.
+    /// Three planes; samples of more than 8 bits are in the lower bits of 16-bit words.
     package static func planar(_ chroma: ChromaFormat, bitDepth: Int) -> SampleArrangement {
         let size = bitDepth > 8 ? 2 : 1
         return SampleArrangement(
@@ -68,8 +69,8 @@ extension SampleArrangement {
         )
     }
 
-    /// 4:2:0 with a plane of luma and one of pairs of Cb and Cr, as NV12, P010 and P012; of more than 8 bits, samples are
-    /// the upper bits of 16-bit words.
+    /// 4:2:0 with a luma plane and a plane of Cb and Cr pairs, as in NV12, P010 and P012; samples of more than 8 bits
+    /// are in the upper bits of 16-bit words.
     package static func semiPlanar(bitDepth: Int) -> SampleArrangement {
         let size = bitDepth > 8 ? 2 : 1
         let shift = size * 8 - bitDepth
@@ -82,8 +83,8 @@ extension SampleArrangement {
         )
     }
 
-    /// 4:2:2 as Y0 Cb Y1 Cr in one plane, as YUY2, Y210 and Y212; of more than 8 bits, samples are the upper bits of 16-bit
-    /// words.
+    /// 4:2:2 as Y0 Cb Y1 Cr in one plane, as in YUY2, Y210 and Y212; samples of more than 8 bits are in the upper bits
+    /// of 16-bit words.
     package static func packed422(bitDepth: Int) -> SampleArrangement {
         let size = bitDepth > 8 ? 2 : 1
         let shift = size * 8 - bitDepth
@@ -96,7 +97,7 @@ extension SampleArrangement {
         )
     }
 
-    /// 4:4:4 of 8 bits as the bytes Cr Cb Y A in one plane: VA-API's AYUV, and XYUV, whose last byte means nothing.
+    /// 8-bit 4:4:4 as the bytes Cr Cb Y A in one plane: VA-API's AYUV, and XYUV, whose last byte is unused.
     package static let ayuv = SampleArrangement(
         chromaFormat: .yuv444,
         bitDepth: 8,
@@ -107,7 +108,7 @@ extension SampleArrangement {
         alphaDepth: 8
     )
 
-    /// 4:4:4 of 10 bits in 32-bit words, from the lowest bit on: Cb, Y, Cr, and two bits of alpha.
+    /// 10-bit 4:4:4 in 32-bit words, from the lowest bit: Cb, Y, Cr, and two bits of alpha.
     package static let y410 = SampleArrangement(
         chromaFormat: .yuv444,
         bitDepth: 10,
@@ -118,7 +119,7 @@ extension SampleArrangement {
         alphaDepth: 2
     )
 
-    /// 4:4:4 of 12 bits as the 16-bit words Cb Y Cr A, samples in their upper bits.
+    /// 12-bit 4:4:4 as the 16-bit words Cb Y Cr A, with samples in their upper bits.
     package static let y412 = SampleArrangement(
         chromaFormat: .yuv444,
         bitDepth: 12,
@@ -139,7 +140,7 @@ extension SampleArrangement {
 }
 
 extension PixelFormat {
-    /// Where the samples of each component lie.
+    /// The arrangement of the samples of each component.
     package var arrangement: SampleArrangement {
         switch self {
         case .nv12: .semiPlanar(bitDepth: 8)

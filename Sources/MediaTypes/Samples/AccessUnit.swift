@@ -2,12 +2,12 @@
 
 internal import BitstreamSyntax
 
-/// Where the NAL units of a sample are, and where parameter sets belong among them.
+/// The location of the NAL units in a sample, and the position where parameter sets belong.
 public struct AccessUnitLayout: Sendable, Hashable {
-    /// Each unit's bytes in ``SampleBuffer/data``, without the length before it, in order.
+    /// The range of each unit in ``SampleBuffer/data``, without its length prefix, in order.
     public let units: [Range<Int>]
-    /// The index in ``units`` before which parameter sets belong: behind an access unit delimiter, before all else
-    /// (H.264 7.4.1.2.3, HEVC 7.4.2.4.4).
+    /// The index in ``units`` at which parameter sets have to be inserted: after an access unit delimiter and before
+    /// everything else (H.264 7.4.1.2.3, HEVC 7.4.2.4.4).
     public let parameterSetIndex: Int
 
     /// Whether the access unit begins with a delimiter.
@@ -17,8 +17,8 @@ public struct AccessUnitLayout: Sendable, Hashable {
 extension SampleBuffer {
     /// Finds the NAL units.
     ///
-    /// - Throws: `malformedData` if a length is zero or beyond the data, if a unit is shorter than its header, or if
-    ///   there is no unit at all.
+    /// - Throws: `malformedData` if a length is zero or exceeds the data, if a unit is shorter than its header, or if
+    ///   there is no unit.
     public func accessUnitLayout() throws(MediaError) -> AccessUnitLayout {
         do {
             return try data.withUnsafeBytes { (bytes) throws(BitstreamError) in
@@ -34,9 +34,9 @@ extension SampleBuffer {
         }
     }
 
-    /// Whether decoding can begin here though this is no key frame, with right pictures from a later one on: a recovery
-    /// point message (H.264 D.2.8, HEVC D.3.8), as intra refresh and H.264's open GOPs have them, or a clean random access
-    /// picture of HEVC. `false` if the data are damaged.
+    /// Whether decoding can start here although this is no key frame, with correct pictures from a later one on. This
+    /// is the case for a recovery point SEI message (H.264 D.2.8, HEVC D.3.8), as in intra refresh and H.264's open
+    /// GOPs, and for an HEVC clean random access picture. `false` if the data is damaged.
     public var isRecoveryPoint: Bool {
         guard !isKeyFrame else { return false }
         let codec = formatDescription.codec
@@ -53,14 +53,14 @@ extension SampleBuffer {
         }
     }
 
-    /// The access unit as a byte stream: H.264 Annex B, HEVC Annex B. The data are copied once.
+    /// Returns the access unit as a byte stream (H.264 Annex B, HEVC Annex B). The data is copied once.
     ///
-    /// A delimiter of the sample stays where it is, at the front.
+    /// An access unit delimiter of the sample stays at the front.
     ///
     /// - Parameters:
-    ///   - withParameterSets: Whether to put the parameter sets of ``formatDescription`` in front.
-    ///   - withDelimiter: Whether to put an access unit delimiter in front if there is none.
-    /// - Throws: as ``accessUnitLayout()``.
+    ///   - withParameterSets: Whether to insert the parameter sets of ``formatDescription`` at the front.
+    ///   - withDelimiter: Whether to insert an access unit delimiter at the front if there is none.
+    /// - Throws: As ``accessUnitLayout()``.
     public func annexB(withParameterSets: Bool, withDelimiter: Bool = false) throws(MediaError) -> CodedData {
         let layout = try accessUnitLayout()
         var inserted: [[UInt8]] = []
@@ -74,18 +74,18 @@ extension SampleBuffer {
         }
     }
 
-    /// The access unit with its parameter sets in front of it, each unit behind a four-byte length, as `avc3` and `hev1`
-    /// tracks have it. The data are copied once.
+    /// Returns the access unit with its parameter sets at the front, each unit with a four-byte length prefix, as in
+    /// `avc3` and `hev1` tracks. The data is copied once.
     ///
-    /// - Throws: as ``accessUnitLayout()``.
+    /// - Throws: As ``accessUnitLayout()``.
     public func lengthPrefixedWithParameterSets() throws(MediaError) -> CodedData {
         assemble(try accessUnitLayout(), inserting: formatDescription.parameterSets) { memory, prefix, length in
             memory.storeBytes(of: UInt32(clamping: length).bigEndian, toByteOffset: prefix, as: UInt32.self)
         }
     }
 
-    /// Copies the data with units put in at the place for parameter sets. Every unit keeps four bytes before it, into
-    /// which `setPrefix` writes, given their offset and the unit's length.
+    /// Copies the data and inserts units at the position for parameter sets. Every unit has a four-byte prefix, which
+    /// `setPrefix` writes; it receives the offset of the prefix and the length of the unit.
     private func assemble(
         _ layout: AccessUnitLayout,
         inserting inserted: [[UInt8]],
@@ -115,8 +115,8 @@ extension SampleBuffer {
 }
 
 extension VideoCodec {
-    /// An access unit delimiter that allows every kind of slice: H.264 7.3.2.4 with `primary_pic_type` 7, HEVC 7.3.2.5
-    /// with `pic_type` 2, of the layer of the access unit's first unit (7.4.2.2).
+    /// Returns an access unit delimiter that allows all slice types: H.264 7.3.2.4 with `primary_pic_type` 7, HEVC
+    /// 7.3.2.5 with `pic_type` 2, in the temporal sub-layer of the access unit's first unit (7.4.2.2).
     fileprivate func accessUnitDelimiter(before unit: some Collection<UInt8>) -> [UInt8] {
         switch self {
         case .h264: [0x09, 0xF0]

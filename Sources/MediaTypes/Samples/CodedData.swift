@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The bytes of one coded picture: immutable, shared by reference, freed or given back with the last reference.
+/// The bytes of one coded picture: immutable and shared by reference. The memory is released with the last reference.
 public final class CodedData: @unchecked Sendable {
-    /// How many bytes there are.
+    /// The number of bytes.
     public let count: Int
 
     private let base: UnsafeMutableRawPointer
     private let release: @Sendable (UnsafeMutableRawPointer) -> Void
 
-    /// Takes over memory without a copy.
+    /// Takes ownership of memory without a copy.
     ///
     /// - Parameters:
-    ///   - base: The first byte.
-    ///   - count: How many bytes are valid; below zero counts as zero.
+    ///   - base: The address of the first byte.
+    ///   - count: The number of valid bytes; a negative number counts as zero.
     ///   - release: Called exactly once with `base`, on any thread, when nothing reads the bytes any more.
     public init(
         noCopy base: UnsafeMutableRawPointer,
@@ -24,7 +24,7 @@ public final class CodedData: @unchecked Sendable {
         self.release = release
     }
 
-    /// Allocates memory and lets `fill` write into it; the bytes that `fill` reports as written are kept.
+    /// Allocates memory for `fill` to write into, and keeps the number of bytes that `fill` returns.
     public convenience init(capacity: Int, filledBy fill: (UnsafeMutableRawBufferPointer) -> Int) {
         let byteCount = max(capacity, 1)
         let base = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
@@ -42,7 +42,7 @@ public final class CodedData: @unchecked Sendable {
 
     deinit { release(base) }
 
-    /// Calls `body` with the bytes; the pointer is valid inside of it only.
+    /// Calls `body` with the bytes; the pointer is valid only inside `body`.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

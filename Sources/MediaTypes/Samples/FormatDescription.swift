@@ -2,27 +2,27 @@
 
 public import BitstreamSyntax
 
-/// Everything that a decoder needs before the first sample: codec, size, parameter sets, colour.
+/// The information that a decoder needs before the first sample: codec, size, parameter sets and colour description.
 ///
 /// The counterpart of `CMVideoFormatDescription`. It is immutable and shared by the samples that it describes.
 public final class FormatDescription: Sendable {
     /// The codec.
     public let codec: VideoCodec
-    /// Width in luma samples after cropping.
+    /// The width in luma samples after cropping.
     public let width: Int
-    /// Height in luma samples after cropping.
+    /// The height in luma samples after cropping.
     public let height: Int
-    /// Parameter sets in decoding order, each a NAL unit with its header and emulation prevention, without start code
-    /// or length: SPS, PPS for H.264; VPS, SPS, PPS for HEVC.
+    /// The parameter sets in decoding order, each a NAL unit with its header and emulation prevention bytes, without
+    /// start code or length prefix: SPS and PPS for H.264; VPS, SPS and PPS for HEVC.
     public let parameterSets: [[UInt8]]
     /// The colour description in the parameter sets.
     public let color: ColorDescription
-    /// Width to height of one pixel.
+    /// The pixel aspect ratio (width to height).
     public let pixelAspectRatio: Rational
     /// HDR metadata that a container can also store.
     public let attachments: PixelAttachments
 
-    /// Describes coded video.
+    /// Makes a format description.
     public init(
         codec: VideoCodec,
         width: Int,
@@ -51,7 +51,7 @@ extension FormatDescription: Hashable {
                 && left.pixelAspectRatio == right.pixelAspectRatio && left.attachments == right.attachments)
     }
 
-    /// Hashes codec and parameter sets.
+    /// Hashes the codec and the parameter sets.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(codec)
         hasher.combine(parameterSets)

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One coded picture with its times, as it leaves a session: the counterpart of `CMSampleBuffer`.
+/// A coded picture with its times, as a session returns it: the counterpart of `CMSampleBuffer`.
 public struct SampleBuffer: Sendable {
     /// The NAL units of the access unit, each with a 32-bit big-endian length prefix. Parameter sets are in
     /// ``formatDescription`` instead. Empty if ``isDropped``.
     public var data: CodedData
     /// The presentation time.
     public var presentationTime: MediaTime
-    /// The decode time: strictly increasing from sample to sample, never after ``presentationTime``.
+    /// The decode time: strictly increasing from sample to sample, never later than ``presentationTime``.
     public var decodeTime: MediaTime
     /// The display duration; ``MediaTime/invalid`` if the caller did not specify it.
     public var duration: MediaTime
     /// Whether decoding can start here: an IDR picture.
     public var isKeyFrame: Bool
-    /// Whether other pictures refer to this one; if not, a player that is behind may skip it.
+    /// Whether other pictures refer to this one; if not, a player that is late may skip it.
     public var isReference: Bool
     /// Whether the encoder dropped this picture, for example to keep its bitrate. ``data`` is then empty.
     public var isDropped: Bool
-    /// Codec, size and parameter sets that apply to this sample.
+    /// The codec, size and parameter sets that apply to this sample.
     public var formatDescription: FormatDescription
-    /// Whether ``formatDescription`` differs from that of the sample before; also true for the first sample.
+    /// Whether ``formatDescription`` differs from that of the previous sample; also true for the first sample.
     public var formatDescriptionChanged: Bool
     /// The token that the caller passed with the frame.
     public var token: (any Sendable)?

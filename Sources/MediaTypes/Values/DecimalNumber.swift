@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A number as people write it, exactly: digits and at most one point; no sign, no exponent.
+/// An exact decimal number, written as digits with at most one decimal point, without sign and exponent.
 package struct DecimalNumber: Hashable {
-    /// All digits, as if there were no point.
+    /// All digits, without the decimal point.
     package let digits: Int64
-    /// What to divide ``digits`` by: a power of ten.
+    /// The divisor of ``digits``: a power of ten.
     package let scale: Int64
 
-    /// Reads up to fifteen digits, nine of them behind the point.
+    /// Parses up to fifteen digits, nine of them after the decimal point.
     package init?(_ text: some StringProtocol) {
         var digits: Int64 = 0
         var scale: Int64 = 1
@@ -29,16 +29,17 @@ package struct DecimalNumber: Hashable {
         self.scale = scale
     }
 
-    /// The number if it was written without a point.
+    /// The number as an integer, if it was written without a decimal point.
     package var wholeValue: Int? { scale == 1 ? Int(digits) : nil }
 
     /// The nearest `Double`.
     package var doubleValue: Double { Double(digits) / Double(scale) }
 
-    /// That many seconds, exactly.
+    /// The number of seconds as an exact time.
     package var time: MediaTime { MediaTime(value: digits, timescale: Int32(scale)) }
 
-    /// A number with k, M or G for powers of a thousand behind it, rounded to a whole one; `nil` if it is none.
+    /// Parses a number with an optional suffix k, M or G (powers of 1000) and rounds it to an integer; `nil` if it is
+    /// invalid.
     package static func multiple(_ text: String) -> Int? {
         let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9]
         let factor = text.last.flatMap { factors[$0] }
@@ -48,7 +49,7 @@ package struct DecimalNumber: Hashable {
 }
 
 extension Rational {
-    /// A rate as people write it: a whole number, one with a point, or two whole ones with a slash between them.
+    /// Parses a rate: an integer, a decimal number, or two integers separated by a slash.
     package init?(text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let first = DecimalNumber(parts[0]) else { return nil }

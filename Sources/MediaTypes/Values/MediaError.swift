@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// An error of this package: what went wrong, in which call, what was given and what is allowed.
+/// An error of this package: the problem, the call that failed, the given value and the allowed values.
 ///
 /// One type serves every layer, so that an error raised in a driver call reaches the user of a session unchanged.
 public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of an error. New codes may be added, so a `switch` over codes needs a default.
     public struct Code: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
-        /// The stable name of the code, as in logs and JSON.
+        /// The stable name of the code, as used in logs and JSON.
         public let rawValue: String
 
-        /// Makes a code of that stable name.
+        /// Makes a code with the given stable name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The stable name.
@@ -37,11 +37,11 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let cancelled = Code(rawValue: "cancelled")
         /// Media data is malformed, truncated or empty.
         public static let malformedData = Code(rawValue: "malformed-data")
-        /// A device is at its session limit, or its driver has no free resources at the moment. The device works: try
+        /// A device is at its session limit, or its driver has no free resources at the moment. The device works: retry
         /// later or use another one.
         public static let busy = Code(rawValue: "busy")
-        /// A test encode on the device, with the real size and settings, gave a wrong result; the message has the stage
-        /// and the reason.
+        /// A test encode on the device, with the real size and settings, had a wrong result; the message contains the
+        /// stage and the reason.
         public static let proofFailed = Code(rawValue: "proof-failed")
         /// The device failed repeatedly and is suspended for a while.
         public static let suspended = Code(rawValue: "suspended")
@@ -51,11 +51,11 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The kind of error.
     public var code: Code
-    /// What went wrong, in words for a person; without a full stop.
+    /// The description of the problem for users, without a full stop.
     public var message: String
-    /// The value that was given, if the error is about a value.
+    /// The given value, if the error is about a value.
     public var given: String?
-    /// The values that are allowed, if the error is about a value.
+    /// The allowed values, if the error is about a value.
     public var allowed: String?
     /// The C function or system call that failed, for example `x264_encoder_open`.
     public var call: String?
@@ -63,9 +63,9 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
     public var status: Int?
     /// Whether a retry cannot succeed. A session does not retry after a permanent error.
     public var isPermanent: Bool
-    /// The cause of the error, if known; a session adds it to the errors of GPUs.
+    /// The cause of the error, if known; a session adds it to GPU errors.
     public var cause: Cause?
-    /// What a person can do about it, the most likely remedy first; commands follow a colon.
+    /// The possible remedies, the most likely first; commands follow a colon.
     public var remedies: [String]
 
     /// Makes an error.
@@ -99,7 +99,7 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         .invalidArgument, .unsupported, .unavailable, .invalidState, .cancelled, .proofFailed, .suspended,
     ]
 
-    /// One line: message, value given, values allowed, call and status.
+    /// A one-line description: message, given value, allowed values, call and status.
     public var description: String {
         var text = message
         if let given { text += ": given \(given)" }
@@ -112,7 +112,7 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// The line for people: without the negative status numbers of libraries, which the message explains.
+    /// The description for users: without the negative status numbers of libraries, which the message explains.
     package var readable: String {
         var error = self
         if let status, status < 0 { error.status = nil }

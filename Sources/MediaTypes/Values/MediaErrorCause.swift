@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension MediaError {
-    /// The cause of an error, as a stable name for programs; `docs/causes.md` lists the remedies. An error's code is
-    /// its kind, and its cause is what has to change.
+    /// The cause of an error, as a stable name for programs; `docs/causes.md` lists the remedies. The code of an error
+    /// is its kind; the cause is what has to be fixed.
     ///
-    /// Names may be added, so a `switch` over causes needs a default. Those of render nodes (`permission-denied`,
-    /// `device-not-allowed` and others) are `NodeRefusal.Cause`'s.
+    /// Names may be added, so a `switch` over causes needs a default. The causes of render nodes (`permission-denied`,
+    /// `device-not-allowed` and others) are defined by `NodeRefusal.Cause`.
     public struct Cause: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
         /// The stable name.
         public let rawValue: String
 
-        /// Makes a cause of that stable name.
+        /// Makes a cause with the given stable name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The stable name.
@@ -27,9 +27,9 @@ extension MediaError.Cause {
     public static let kernelDriverSilent = Self(rawValue: "kernel-driver-silent")
     /// There is no driver file for the GPU.
     public static let driverFileMissing = Self(rawValue: "driver-file-missing")
-    /// `LIBVA_DRIVER_NAME` names a driver without a file.
+    /// `LIBVA_DRIVER_NAME` names a driver that has no file.
     public static let driverNameWrong = Self(rawValue: "driver-name-wrong")
-    /// `LIBVA_DRIVERS_PATH` names folders without a driver for the GPU.
+    /// `LIBVA_DRIVERS_PATH` names folders that contain no driver for the GPU.
     public static let driverPathWrong = Self(rawValue: "driver-path-wrong")
     /// `LIBVA_DRIVER_NAME` names a driver of another GPU.
     public static let driverForOtherGPU = Self(rawValue: "driver-for-other-gpu")
@@ -56,7 +56,7 @@ extension MediaError.Cause {
     public static let driverCallFailed = Self(rawValue: "driver-call-failed")
 }
 
-// MARK: - What a driver does not have
+// MARK: - Missing driver features
 
 extension MediaError.Cause {
     /// The driver lists no profile of the codec: it was built without it, although the GPU may support it.
@@ -69,7 +69,8 @@ extension MediaError.Cause {
     public static let profileMissing = Self(rawValue: "profile-missing")
     /// The requested rate control mode is not listed.
     public static let rateControlMissing = Self(rawValue: "rate-control-missing")
-    /// Only constant quantizers are listed for Intel's low-power encoder, usually because its HuC firmware is missing.
+    /// The driver lists only constant quantizers for Intel's low-power encoder, usually because the HuC firmware is
+    /// missing.
     public static let firmwareMissing = Self(rawValue: "huc-suspected")
     /// The size is outside the driver's limits.
     public static let sizeOutOfRange = Self(rawValue: "size-out-of-range")
@@ -103,7 +104,7 @@ extension MediaError.Cause {
     public static let deviceBusy = Self(rawValue: "busy")
     /// The device failed repeatedly and is suspended for a while.
     public static let suspended = Self(rawValue: "suspended")
-    /// A short test encode on the device failed or gave a wrong result.
+    /// A short test encode on the device failed or had a wrong result.
     public static let proofFailed = Self(rawValue: "proof-failed")
     /// Another cause, which the message explains.
     public static let other = Self(rawValue: "other")

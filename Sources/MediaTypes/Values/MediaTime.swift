@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A point or span in time: `value / timescale` seconds, as in `CMTime`.
+/// A point in time or a duration: `value / timescale` seconds, as in `CMTime`.
 ///
-/// Comparison and conversion are exact (128-bit intermediates). Where a result cannot be represented, because it
-/// overflows or because an operand is invalid, the result is ``invalid``; no operation traps.
+/// Comparison and conversion are exact (128-bit intermediates). If a result cannot be represented, because of an
+/// overflow or an invalid operand, it is ``invalid``; no operation traps.
 public struct MediaTime: Sendable {
     /// The number of ticks.
     public let value: Int64
-    /// Ticks per second. Below 1 the time is invalid.
+    /// The number of ticks per second. A time with a timescale below 1 is invalid.
     public let timescale: Int32
 
     /// Makes a time of `value / timescale` seconds. A `timescale` below 1 makes the time invalid.
@@ -16,7 +16,8 @@ public struct MediaTime: Sendable {
         self.timescale = max(timescale, 0)
     }
 
-    /// Makes the time nearest to that many seconds, halves rounded away from zero; invalid if it does not fit.
+    /// Makes the time nearest to the given number of seconds, with halves rounded away from zero; invalid if it does
+    /// not fit.
     public init(seconds: Double, preferredTimescale: Int32) {
         let ticks = (seconds * Double(preferredTimescale)).rounded(.toNearestOrAwayFromZero)
         guard preferredTimescale > 0, let value = Int64(exactly: ticks) else {
@@ -28,30 +29,30 @@ public struct MediaTime: Sendable {
 
     /// Zero seconds.
     public static let zero = MediaTime(value: 0, timescale: 1)
-    /// No time at all. It equals itself and sorts after every valid time.
+    /// The invalid time. It equals itself and sorts after every valid time.
     public static let invalid = MediaTime(value: 0, timescale: 0)
 
-    /// Whether this is a time.
+    /// Whether the time is valid.
     public var isValid: Bool { timescale > 0 }
 
-    /// The nearest `Double`, in seconds; not a number if invalid.
+    /// The time in seconds as the nearest `Double`; not a number if invalid.
     public var seconds: Double { isValid ? Double(value) / Double(timescale) : .nan }
 }
 
 // MARK: - Conversion
 
 extension MediaTime {
-    /// How a time that falls between two ticks is rounded.
+    /// The rounding of a time that falls between two ticks.
     public enum Rounding: Sendable, Hashable {
-        /// To the nearest tick; halves away from zero.
+        /// To the nearest tick, with halves rounded away from zero.
         case nearest
-        /// To the tick before (toward negative infinity).
+        /// To the previous tick (toward negative infinity).
         case down
-        /// To the tick after (toward positive infinity).
+        /// To the next tick (toward positive infinity).
         case up
     }
 
-    /// The same time in ticks of another timescale; invalid if the result does not fit.
+    /// Returns the same time in another timescale; invalid if the result does not fit.
     public func converted(to timescale: Int32, rounding: Rounding = .nearest) -> MediaTime {
         guard isValid, timescale > 0 else { return .invalid }
         if timescale == self.timescale { return self }
@@ -59,10 +60,10 @@ extension MediaTime {
         return Self.make(ticks, timescale)
     }
 
-    /// Makes a time of a ratio of integers, such as a FFmpeg time base times a count: `ticks * numerator / denominator`.
+    /// Makes a time from integers, such as a tick count in an FFmpeg time base: `ticks * numerator / denominator`.
     ///
-    /// Exact if the reduced denominator fits 32 bits, else rounded to the nearest microsecond. Invalid if
-    /// `denominator` is zero or the result does not fit.
+    /// The result is exact if the reduced denominator fits 32 bits, otherwise rounded to the nearest microsecond. It is
+    /// invalid if `denominator` is zero or the result does not fit.
     public static func rational(_ ticks: Int64, numerator: Int64, denominator: Int64) -> MediaTime {
         guard denominator != 0 else { return .invalid }
         var top = Int128(ticks) * Int128(numerator)
@@ -77,7 +78,7 @@ extension MediaTime {
             bottom /= Int128(divisor)
         }
         if let timescale = Int32(exactly: bottom) { return make(top, timescale) }
-        // A product beyond 128 bits has a quotient beyond 64.
+        // A product that overflows 128 bits has a quotient that overflows 64.
         let (microseconds, overflow) = top.multipliedReportingOverflow(by: 1_000_000)
         return overflow ? .invalid : make(divide(microseconds, by: bottom, .nearest), 1_000_000)
     }
@@ -102,14 +103,14 @@ extension MediaTime {
 // MARK: - Arithmetic
 
 extension MediaTime {
-    /// The sum. Its timescale is the least common multiple of both; if that does not fit 32 bits, the larger of both,
-    /// rounded to the nearest tick.
+    /// Returns the sum. Its timescale is the least common multiple of both; if that does not fit 32 bits, it is the
+    /// larger of both, and the sum is rounded to the nearest tick.
     public static func + (left: MediaTime, right: MediaTime) -> MediaTime { left.adding(Int128(right.value), right) }
 
-    /// The difference, with the timescale and rounding of the sum.
+    /// Returns the difference, with the timescale and rounding of the sum.
     public static func - (left: MediaTime, right: MediaTime) -> MediaTime { left.adding(-Int128(right.value), right) }
 
-    /// The time multiplied by a count; invalid if the result does not fit.
+    /// Returns the time multiplied by an integer; invalid if the result does not fit.
     public static func * (left: MediaTime, count: Int64) -> MediaTime {
         left.isValid ? make(Int128(left.value) * Int128(count), left.timescale) : .invalid
     }
@@ -130,21 +131,21 @@ extension MediaTime {
 // MARK: - Comparison
 
 extension MediaTime: Hashable, Comparable {
-    /// Whether both are the same time: 1/2 equals 2/4. Invalid times equal each other.
+    /// Returns whether both are the same time: 1/2 equals 2/4. Invalid times equal each other.
     public static func == (left: MediaTime, right: MediaTime) -> Bool {
         guard left.isValid, right.isValid else { return left.isValid == right.isValid }
         if left.timescale == right.timescale { return left.value == right.value }
         return Int128(left.value) * Int128(right.timescale) == Int128(right.value) * Int128(left.timescale)
     }
 
-    /// Whether the left time is before the right one. Invalid times come last.
+    /// Returns whether the left time is before the right one. Invalid times sort last.
     public static func < (left: MediaTime, right: MediaTime) -> Bool {
         guard left.isValid, right.isValid else { return left.isValid && !right.isValid }
         if left.timescale == right.timescale { return left.value < right.value }
         return Int128(left.value) * Int128(right.timescale) < Int128(right.value) * Int128(left.timescale)
     }
 
-    /// Hashes the reduced fraction, so that equal times hash alike.
+    /// Hashes the reduced fraction, so that equal times have equal hashes.
     public func hash(into hasher: inout Hasher) {
         let divisor = isValid ? greatestCommonDivisor(value.magnitude, UInt64(timescale)) : 1
         hasher.combine(isValid ? Int128(value) / Int128(divisor) : 0)
@@ -153,11 +154,11 @@ extension MediaTime: Hashable, Comparable {
 }
 
 extension MediaTime: CustomStringConvertible {
-    /// For example `1001/30000`; `invalid` for no time.
+    /// For example `1001/30000`; `invalid` for the invalid time.
     public var description: String { isValid ? "\(value)/\(timescale)" : "invalid" }
 }
 
-/// The greatest common divisor by Euclid's algorithm; at least 1.
+/// Returns the greatest common divisor by Euclid's algorithm; at least 1.
 func greatestCommonDivisor<Value: FixedWidthInteger & UnsignedInteger>(_ left: Value, _ right: Value) -> Value {
     var (larger, smaller) = (left, right)
     while smaller != 0 { (larger, smaller) = (smaller, larger % smaller) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Quantities as people read them.
+/// Formats quantities for display.
 package enum Readable {
-    /// A number with that many digits behind the point.
+    /// Returns a number with the given number of decimal places.
     package static func number(_ value: Double, places: Int) -> String {
         var scale = 1.0
         for _ in 0..<places { scale *= 10 }
@@ -13,7 +13,7 @@ package enum Readable {
         return "\(sign)\(whole).\(padded(fraction, to: places, with: "0"))"
     }
 
-    /// Bits per second in the unit that fits: `800 kbit/s`, `5.12 Mbit/s`.
+    /// Returns a bitrate in a suitable unit: `800 kbit/s`, `5.12 Mbit/s`.
     package static func bitRate(_ value: Double) -> String {
         switch value {
         case 0..<999.5: "\(number(value, places: 0)) bit/s"
@@ -22,7 +22,7 @@ package enum Readable {
         }
     }
 
-    /// A size in the unit that fits: `912 bytes`, `3.2 MB`; powers of 1000, as bit rates have them.
+    /// Returns a size in a suitable unit: `912 bytes`, `3.2 MB`; units are powers of 1000, as for bitrates.
     package static func byteCount(_ count: Int64) -> String {
         let value = Double(count)
         return switch value {
@@ -33,35 +33,35 @@ package enum Readable {
         }
     }
 
-    /// Seconds as a clock shows them: `0:07`, `12:34`, `1:02:03`.
+    /// Returns a number of seconds in clock format: `0:07`, `12:34`, `1:02:03`.
     package static func clock(_ seconds: Double) -> String {
         guard seconds.isFinite, let total = Int64(exactly: max(seconds, 0).rounded(.down)) else { return "-" }
         let (hours, minutes, rest) = (total / 3600, total / 60 % 60, padded(total % 60, to: 2, with: "0"))
         return hours > 0 ? "\(hours):\(padded(minutes, to: 2, with: "0")):\(rest)" : "\(minutes):\(rest)"
     }
 
-    /// A duration in seconds: `10 seconds`, `0.5 seconds`.
+    /// Returns a duration in seconds: `10 seconds`, `0.5 seconds`.
     package static func seconds(_ duration: Duration) -> String {
         let value = duration / .seconds(1)
         let isWhole = value == value.rounded()
         return isWhole ? count(Int(value), "second") : "\(number(value, places: 1)) seconds"
     }
 
-    /// `1 frame`, `2 frames`.
+    /// Returns a count with its noun: `1 frame`, `2 frames`.
     package static func count(_ count: Int, _ noun: String) -> String {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }
 
-    /// `8`, `8 and 10`, `8, 10 and 12`.
+    /// Returns a list of words: `8`, `8 and 10`, `8, 10 and 12`.
     package static func list(_ words: [String]) -> String {
         guard words.count > 1, let last = words.last else { return words.first ?? "" }
         return words.dropLast().joined(separator: ", ") + " and " + last
     }
 
-    /// The beginning of a text that may be endless.
+    /// Returns the beginning of a text of any length.
     package static func shortened(_ text: String) -> String { text.count > 200 ? text.prefix(199) + "…" : text }
 
-    /// The text on one line: line breaks and other control characters become spaces.
+    /// Returns the text on one line, with line breaks and other control characters replaced by spaces.
     package static func oneLine(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -5,10 +5,12 @@ internal import CX264
 internal import MediaTypes
 
 extension X264Settings {
-    /// What x264 takes; NV12 first, which it copies as it is, while it has to interleave the chroma of I420.
+    /// The pixel formats of x264: NV12 first, which it copies unchanged, while it has to interleave the chroma of I420.
     var pixelFormats: [PixelFormat] { configuration.bitDepth == 10 ? [.p010] : [.nv12, .i420] }
 
-    /// - Parameter actual: The parameters in force.
+    /// Returns the options that x264 supports.
+    ///
+    /// - Parameter actual: The effective parameters.
     func supportedProperties(_ actual: x264_param_t) -> Set<EncoderOption> {
         var options: Set<EncoderOption> = [
             .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
@@ -22,15 +24,16 @@ extension X264Settings {
         return options
     }
 
-    /// What a single frame can be coded with. At a constant quantizer x264 bounds every frame by those that it has
-    /// derived for I-, P- and B-frames, about 3 to either side, and cuts off what is beyond.
+    /// Returns the supported quantizers of a single frame. At a constant quantizer, x264 limits every frame to the
+    /// range of the quantizers that it derived for I-, P- and B-frames, about 3 in either direction, and clamps other
+    /// values.
     func frameQuantizers(_ actual: x264_param_t) -> ClosedRange<Int> {
         let lowest = min(max(Int(actual.rc.i_qp_min) - quantizerOffset, 0), 51)
         let highest = min(max(Int(actual.rc.i_qp_max) - quantizerOffset, lowest), 51)
         return lowest...highest
     }
 
-    /// Whether the peak is the average. Of average rates x264 changes only such, `rc->b_vbv_min_rate` in its source.
+    /// Whether the peak is the average. x264 can change only such average bitrates: `rc->b_vbv_min_rate` in its source.
     private var isCappedAtAverage: Bool {
         parameters.rc.i_rc_method == X264_RC_ABR && parameters.i_nal_hrd == X264_NAL_HRD_NONE && hasLimit
             && parameters.rc.i_vbv_max_bitrate <= parameters.rc.i_bitrate
@@ -38,8 +41,8 @@ extension X264Settings {
 
     private var hasLimit: Bool { parameters.rc.i_vbv_buffer_size > 0 }
 
-    /// Whether an encoder with these settings can take on `new` ones while it works, with the effect that a new encoder
-    /// would have. `x264_encoder_reconfig` does not tell: it takes values that its rate control then ignores.
+    /// Returns whether a running encoder with these settings can change to `new` ones with the same effect as a new
+    /// encoder. `x264_encoder_reconfig` does not report this: it accepts values that its rate control then ignores.
     func canChange(to new: X264Settings) -> Bool {
         guard new.configuration.isUpdate(of: configuration),
             new.configuration.frameRate == configuration.frameRate
@@ -60,8 +63,8 @@ extension X264Settings {
         }
     }
 
-    /// Whether the limit on peaks keeps to the level that the stream has declared; one that the user chose counts as
-    /// chosen for all rates.
+    /// Returns whether the peak limit conforms to the level that the stream has declared. A level that the user chose
+    /// applies to all rates.
     private func fits(level: Int32) -> Bool {
         guard configuration.h264Level == nil, hasLimit, let level = H264Level(levelIDC: UInt8(clamping: level)) else {
             return true

@@ -5,8 +5,8 @@ internal import CX264
 internal import Logging
 internal import MediaTypes
 
-/// An x264 encoder at work. All of it happens in the calls of the session: x264's own threads never call out, except
-/// to log.
+/// A running x264 encoder. It works only during the calls of the session: x264's own threads never call back, except
+/// for logging.
 final class X264Encoder: EncoderBackend {
     let properties: EncoderProperties
 
@@ -15,14 +15,15 @@ final class X264Encoder: EncoderBackend {
     private let logger: Logger
     private let staging: TenBitStaging?
     private let regions: RegionOffsets
-    /// What a single frame can be coded with.
+    /// The supported quantizers of a single frame.
     private let quantizers: ClosedRange<Int>
 
     private var settings: X264Settings
-    /// `nil` from a drain that had something to finish to the next frame: x264 takes no frames after it was flushed.
+    /// The encoder instance; `nil` from a drain that had frames to finish until the next frame, because x264 accepts no
+    /// frames after it was flushed.
     private var instance: X264Instance?
     private var clock: PresentationClock
-    /// The captions of frames in x264, by the numbers of the frames.
+    /// The captions of frames in x264, by frame number.
     private var captions: [Int64: CaptionMessages] = [:]
     private var format: FormatDescription
 
@@ -128,7 +129,8 @@ final class X264Encoder: EncoderBackend {
             isKeyFrame: isKeyFrame,
             isReference: access.isReference
         )
-        // None are expected, as the level is kept; but without this a change would corrupt the stream unseen.
+        // No change is expected, because the level is kept; without this check, a change would silently corrupt the
+        // stream.
         if isKeyFrame, !access.parameterSets.elementsEqual(format.parameterSets, by: { $0.elementsEqual($1) }) {
             format = format.with(parameterSets: access.parameterSets.map { Array($0) })
             frame.formatDescription = format
@@ -140,7 +142,7 @@ final class X264Encoder: EncoderBackend {
 // MARK: - Frames
 
 extension X264Encoder {
-    /// The planes where they are, for x264 to copy from; ten-bit ones from ``staging``.
+    /// Returns the planes in place, for x264 to copy; 10-bit planes from ``staging``.
     private func image(of format: PixelFormat, _ planes: [PixelPlane]) -> x264_image_t {
         var image = x264_image_t()
         if let staging {

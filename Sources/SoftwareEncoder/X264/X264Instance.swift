@@ -4,7 +4,7 @@ internal import CX264
 internal import Logging
 internal import MediaTypes
 
-/// Owns one `x264_t`. Like the library's functions it is used by one thread at a time.
+/// Owns one `x264_t`. Like the library's functions, it is used by one thread at a time.
 final class X264Instance {
     private let handle: OpaquePointer
     private let log: X264Log
@@ -13,7 +13,7 @@ final class X264Instance {
         log = X264Log(logger)
         var parameters = parameters
         log.install(in: &parameters)
-        // Names of files for two passes, which are not used; x264 leaks its copies when opening fails.
+        // The file names for two-pass encoding, which is not used; x264 leaks its copies if opening fails.
         parameters.rc.psz_stat_out = nil
         parameters.rc.psz_stat_in = nil
         guard let handle = x264_shim_encoder_open(&parameters) else {
@@ -29,17 +29,17 @@ final class X264Instance {
 
     deinit { x264_encoder_close(handle) }
 
-    /// The parameters in force: what x264 made of those given.
+    /// The effective parameters, as x264 adjusted them.
     var parameters: x264_param_t {
         var parameters = x264_param_t()
         x264_encoder_parameters(handle, &parameters)
         return parameters
     }
 
-    /// How many frames were taken and have not come out.
+    /// The number of frames that were accepted and not returned yet.
     var delayedFrames: Int { Int(x264_encoder_delayed_frames(handle)) }
 
-    /// The most frames that can be taken before the first comes out.
+    /// The maximum number of frames that are accepted before the first is returned.
     var maximumDelayedFrames: Int { Int(x264_encoder_maximum_delayed_frames(handle)) }
 
     /// The SPS and PPS, without start codes.
@@ -52,10 +52,10 @@ final class X264Instance {
         return access.parameterSets.map { Array($0) }
     }
 
-    /// Codes `picture`, or finishes a delayed one if there is none.
+    /// Encodes `picture`, or finishes a delayed one if it is `nil`.
     ///
-    /// - Parameter body: Is called with what came out, if anything, and the frame number in x264's `opaque`. The
-    ///   bytes are valid inside of it only.
+    /// - Parameter body: Called with the output, if there is any, and the frame number in x264's `opaque`. The bytes
+    ///   are valid only inside `body`.
     func encode(
         _ picture: UnsafeMutablePointer<x264_picture_t>?,
         _ body: (X264AccessUnit, Int64) -> Void
@@ -72,7 +72,7 @@ final class X264Instance {
         )
     }
 
-    /// Changes what can be changed; it applies from the next frame that is coded.
+    /// Changes the parameters that can be changed; the change applies from the next frame that is encoded.
     func reconfigure(_ parameters: x264_param_t) throws(MediaError) {
         var parameters = parameters
         let status = x264_encoder_reconfig(handle, &parameters)

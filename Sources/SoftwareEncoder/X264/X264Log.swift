@@ -5,7 +5,7 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// Where one x264 instance logs to. It has to outlive the instance, whose threads call it.
+/// The log of one x264 instance. It has to outlive the instance, whose threads call it.
 final class X264Log: Sendable {
     private let logger: Logger
     private let errors = Mutex<[String]>([])
@@ -14,7 +14,7 @@ final class X264Log: Sendable {
         self.logger = logger
     }
 
-    /// Makes x264 log here, and only what the logger takes; errors and warnings always.
+    /// Makes x264 log here, and only at the logger's levels; errors and warnings are always logged.
     func install(in parameters: inout x264_param_t) {
         parameters.p_log_private = Unmanaged.passUnretained(self).toOpaque()
         parameters.pf_log = { context, level, format, arguments in
@@ -30,7 +30,7 @@ final class X264Log: Sendable {
             }
     }
 
-    /// The errors logged since the last call, in one line; `nil` if there were none.
+    /// Returns the errors logged since the last call, in one line; `nil` if there were none.
     func takeErrors() -> String? {
         errors.withLock { lines in
             defer { lines = [] }

@@ -4,14 +4,14 @@ internal import BitstreamSyntax
 internal import CX264
 internal import MediaTypes
 
-/// What x264 made of its settings, as its parameters and its SPS tell it.
+/// The effective settings of x264, according to its parameters and its SPS.
 struct X264Outcome {
     let profile: String
     let level: String
     /// `max_num_reorder_frames`.
     let reorderDepth: Int
     let formatDescription: FormatDescription
-    /// Where the outcome is not what was asked for.
+    /// The differences from the request.
     let adjustments: [Adjustment]
 
     init(_ settings: X264Settings, _ actual: x264_param_t, parameterSets: [[UInt8]]) throws(MediaError) {

@@ -3,7 +3,7 @@
 internal import CX264
 internal import MediaTypes
 
-// What the stream says about its colours.
+// The colour description in the stream.
 
 extension X264Settings {
     mutating func setColor() throws(MediaError) {

@@ -3,11 +3,11 @@
 internal import CX264
 internal import MediaTypes
 
-// What not every encoder has: slices, intra refresh, limits of the rate control.
+// Options that not every encoder supports: slices, intra refresh, limits on rate control.
 
 extension X264Settings {
-    /// Without delay x264 codes the slices of a picture at the same time, as many as it has threads; else every picture
-    /// has the number that it is told.
+    /// Sets the number of slices. With low latency, x264 encodes the slices of a picture in parallel, as many as it has
+    /// threads; otherwise every picture has the requested number.
     mutating func setSlices() {
         guard configuration.slices > 1 else { return }
         parameters.i_slice_count = Int32(clamping: min(configuration.slices, maximumSlices))
@@ -16,7 +16,7 @@ extension X264Settings {
         }
     }
 
-    /// What the level that was asked for allows: x264 does not look.
+    /// The maximum that the requested level allows, which x264 does not check.
     var maximumSlices: Int {
         configuration.h264Level?.maximumSlices(
             width: configuration.width,
@@ -26,7 +26,7 @@ extension X264Settings {
         ) ?? .max
     }
 
-    /// x264 makes waves with one reference only. A scene cut would begin a group of its own.
+    /// Sets intra refresh. x264 supports it with one reference only. A scene cut would start a new group.
     mutating func setIntraRefresh() {
         guard let period = configuration.intraRefreshPeriod else { return }
         parameters.b_intra_refresh = 1

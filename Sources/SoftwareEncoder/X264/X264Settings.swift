@@ -4,20 +4,22 @@ internal import BitstreamSyntax
 internal import CX264
 internal import MediaTypes
 
-/// The parameters of x264 for a configuration, set in the order in which the `x264` command line sets them: preset and
-/// tuning, options, profile, and at last what a level demands.
+/// The parameters of x264 for a configuration, set in the same order as in the `x264` command line: preset and tuning,
+/// options, profile, and finally the requirements of the level.
 struct X264Settings: SoftwareSettings {
     static let library = "x264"
 
-    /// What a new encoder is opened with.
+    /// The parameters for opening a new encoder.
     var parameters = x264_param_t()
-    /// What had to be changed on the way.
+    /// The differences from the request.
     var adjustments: [Adjustment] = []
     /// The validated configuration, with an even size.
     let configuration: EncoderConfiguration
 
+    /// Sets the parameters.
+    ///
     /// - Parameter maximumReorderDepth: As in ``EncoderRequest/maximumReorderDepth``.
-    /// - Throws: `invalidArgument` or `unsupported`, with the value given and the values allowed.
+    /// - Throws: `invalidArgument` or `unsupported`, with the given value and the allowed values.
     init(_ configuration: EncoderConfiguration, maximumReorderDepth: Int?) throws(MediaError) {
         guard configuration.codec != .hevc else {
             throw MediaError(.invalidArgument, "x264 does not encode HEVC", given: "hevc", allowed: "auto, h264")
@@ -42,13 +44,13 @@ struct X264Settings: SoftwareSettings {
         limitReferences()
     }
 
-    /// Makes an encoder that is opened again, perhaps at a lower rate, declare the level of the first, so that the
-    /// parameter sets stay the same.
+    /// Makes an encoder that is opened again, possibly with a lower bitrate, declare the level of the first one, so
+    /// that the parameter sets do not change.
     mutating func keepLevel(_ level: Int32) {
         parameters.i_level_idc = level
     }
 
-    /// Whether x264 will code without loss: in 8 bits quantizer 0, or a quality that it rounds down to 0.
+    /// Whether x264 will encode losslessly: with 8 bits and quantizer 0, or a quality that it rounds down to 0.
     var isLossless: Bool {
         switch configuration.rateControl {
         case .constantQuantizer(let quantizer): quantizer + quantizerOffset == 0
@@ -57,7 +59,7 @@ struct X264Settings: SoftwareSettings {
         }
     }
 
-    /// What is added to a quantizer of the specification to get x264's: `QpBdOffset`, H.264 7-4.
+    /// The difference between x264's quantizer and that of the specification: `QpBdOffset`, H.264 7-4.
     var quantizerOffset: Int { 6 * (configuration.bitDepth - 8) }
 
     private func checkLibraryLimits() throws(MediaError) {
@@ -125,7 +127,7 @@ extension X264Settings {
         }
     }
 
-    /// Whether x264 gets presentation times. They cost a frame of delay, which low latency does not allow.
+    /// Whether x264 receives presentation times. They delay by one frame, which low latency does not allow.
     var usesPresentationTimes: Bool { configuration.isFrameRateVariable && !isZeroLatency }
 
     private mutating func setTiming() {
@@ -169,7 +171,7 @@ extension X264Settings {
         }
     }
 
-    /// Copies what an encoder at work can change: see `x264_encoder_reconfig`.
+    /// Copies the parameters that a running encoder can change: see `x264_encoder_reconfig`.
     func copyRate(to target: inout x264_param_t) {
         target.rc.i_bitrate = parameters.rc.i_bitrate
         target.rc.f_rf_constant = parameters.rc.f_rf_constant
@@ -197,8 +199,8 @@ extension X264Settings {
         }
     }
 
-    /// How far frames can be reordered in the decoded picture buffer of the level that was asked for: x264 needs two
-    /// frames for B-frames and four for a pyramid.
+    /// The possible reorder depth in the decoded picture buffer of the requested level: x264 needs two frames for
+    /// B-frames and four for a pyramid.
     private var levelReorderDepth: Int {
         guard let level = configuration.h264Level else { return .max }
         let frames = level.decodedPictures(width: configuration.width, height: configuration.height)
@@ -229,7 +231,7 @@ extension X264Settings {
         }
     }
 
-    /// As the command line does: a level that was asked for bounds the number of reference frames.
+    /// Limits the number of reference frames to the requested level, as the command line does.
     private mutating func limitReferences() {
         guard let level = configuration.h264Level else { return }
         let frames = level.decodedPictures(width: configuration.width, height: configuration.height)

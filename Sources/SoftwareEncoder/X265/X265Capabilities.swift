@@ -4,7 +4,7 @@ internal import CX265
 internal import MediaTypes
 
 extension X265Settings {
-    /// What x265 takes: planes first, which it copies as they are, while other samples have to be rearranged.
+    /// The pixel formats of x265: planes first, which it copies unchanged, while other samples have to be rearranged.
     var pixelFormats: [PixelFormat] {
         let alike = PixelFormat.allCases.filter {
             $0.isYCbCr && $0.chromaFormat == configuration.chromaFormat && $0.bitDepth == configuration.bitDepth
@@ -13,9 +13,10 @@ extension X265Settings {
         return planar + alike.filter { !planar.contains($0) }
     }
 
-    /// Intra refresh is not among them: there are waves if they are asked for, but none of them makes pictures whole.
+    /// Returns the options that x265 supports. Intra refresh is not among them: x265 codes waves on request, but
+    /// pictures are not complete after any of them.
     ///
-    /// - Parameter actual: The parameters in force.
+    /// - Parameter actual: The effective parameters.
     func supportedProperties(_ actual: x265_param) -> Set<EncoderOption> {
         var options: Set<EncoderOption> = [
             .averageBitRate, .constantBitRate, .constantQuality, .constantQuantizer, .peakBitRate, .bFrames, .bPyramid,
@@ -32,14 +33,14 @@ extension X265Settings {
         return options
     }
 
-    /// What a single frame can be coded with.
+    /// Returns the supported quantizers of a single frame.
     func frameQuantizers(_ actual: x265_param) -> ClosedRange<Int> {
         let lowest = min(max(Int(actual.rc.qpMin), 0), 51)
         return lowest...min(max(Int(actual.rc.qpMax), lowest), 51)
     }
 
-    /// Whether an encoder with these settings needs no change for `new` ones. `x265_encoder_reconfig` takes other rates
-    /// and qualities, and x265 3.5 then goes on with the old ones.
+    /// Returns whether an encoder with these settings needs no change for `new` ones. `x265_encoder_reconfig` accepts
+    /// other rates and qualities, but x265 3.5 then continues with the old ones.
     func serves(_ new: X265Settings) -> Bool {
         new.configuration.isUpdate(of: configuration) && new.configuration.frameRate == configuration.frameRate
             && new.configuration.rateControl == configuration.rateControl

@@ -4,41 +4,45 @@ internal import BitstreamSyntax
 internal import CX265
 internal import MediaTypes
 
-/// An x265 encoder at work. All of it happens in the calls of the session: x265's own threads never call out.
+/// A running x265 encoder. It works only during the calls of the session: x265's own threads never call back.
 final class X265Encoder: EncoderBackend {
     let properties: EncoderProperties
 
-    /// How many frames an encoder may keep beyond what it should.
+    /// The number of frames that an encoder may hold beyond its normal maximum.
     ///
-    /// x265's lookahead may have nothing for a frame although it has decided on one: it tells of what it has done before it
-    /// notes that it is through, and whoever asks in between waits for nothing (3.5 and before, seen under load). From then
-    /// on the encoder keeps one frame more.
+    /// x265's lookahead may return nothing for a frame although it has decided on one: it reports its progress before
+    /// it records that it is finished, and a caller in between waits in vain (3.5 and earlier, observed under load).
+    /// From then on, the encoder holds one more frame.
     static let mostFramesKeptTooLong = 8
-    /// How often in a row nothing may come out of an encoder that is being finished, for the same reason.
+    /// The number of consecutive empty results of an encoder that is being flushed, for the same reason.
     private static let mostEmptyAnswers = 64
 
     private let maximumReorderDepth: Int?
     private let output: @Sendable (EncoderOutput) -> Void
     private let staging: PlanarStaging
-    /// `nil` without adaptive quantization. With it every frame gets offsets, zero if nothing else: x265 makes room for
-    /// them with its first use of a frame's memory, and uses what is left there when it is used again.
+    /// The region offsets; `nil` without adaptive quantization. With it, every frame has offsets, which may be zero:
+    /// x265 allocates memory for them when it first uses a frame's memory, and uses its old contents when it is used
+    /// again.
     private let regions: RegionOffsets?
-    /// What a single frame can be coded with.
+    /// The supported quantizers of a single frame.
     private let quantizers: ClosedRange<Int>
 
     private var settings: X265Settings
-    /// `nil` from a drain that had something to finish to the next frame: x265 takes no frames after it was flushed.
+    /// The encoder instance; `nil` from a drain that had frames to finish until the next frame, because x265 accepts no
+    /// frames after it was flushed.
     private var instance: X265Instance?
-    /// The SEI units with the captions of frames in x265, by the numbers of the frames. They are put in afterwards: x265
-    /// copies messages into memory that was made for an earlier frame's, which may have been shorter.
+    /// The SEI units with the captions of frames in x265, by frame number. They are inserted afterwards, because x265
+    /// copies messages into memory that was allocated for an earlier frame's, which may have been shorter.
     private var captions: [Int64: [UInt8]] = [:]
-    /// Frames in x265 that have to be key frames. In open groups it makes CRA pictures of them, with none before them in
-    /// presentation and after them in decoding.
+    /// The frames in x265 that must become key frames. In open GOPs, x265 makes them CRA pictures, without pictures
+    /// before them in presentation order and after them in decoding order.
     private var askedKeyFrames: Set<Int64> = []
     private var format: FormatDescription
     private var hasToldSettings = false
 
-    /// - Parameter library: What to call; `nil` for that of the bit depth.
+    /// Makes an encoder.
+    ///
+    /// - Parameter library: The library to use; `nil` for that of the bit depth.
     init(_ request: EncoderRequest, library: X265Library? = nil) throws(MediaError) {
         var settings = try X265Settings(request.configuration, maximumReorderDepth: request.maximumReorderDepth)
         if let library { settings.library = library }
@@ -84,7 +88,7 @@ final class X265Encoder: EncoderBackend {
             picture.sliceType = X265_TYPE_IDR
             askedKeyFrames.insert(frame.number)
         }
-        // One more than the quantizer, as 0 stands for none.
+        // One more than the quantizer, because 0 means none.
         if let quantizer = frame.options.quantizer { picture.forceqp = Int32(clamping: quantizer + 1) }
         let attachments = frame.buffer.attachments
         let messages = CaptionMessage.messages(attachments.captions)
@@ -97,11 +101,12 @@ final class X265Encoder: EncoderBackend {
             setPlanes(of: &picture, frame.buffer.format, planes)
             try instance.encode(&picture, deliver)
         }
-        // What is kept too long comes out at once, and the next frame begins anew.
+        // Frames that are held too long are returned at once, and the next frame starts a new sequence.
         if instance.delayedFrames > Self.maximumDelay(instance) { try drain() }
     }
 
-    /// The most frames that are kept; none where each comes out at once, since there is no lookahead then.
+    /// Returns the maximum number of frames that are held; none if each is returned at once, because there is no
+    /// lookahead then.
     private static func maximumDelay(_ instance: X265Instance) -> Int {
         let frames = instance.maximumDelayedFrames
         return frames > 0 ? frames + mostFramesKeptTooLong : 0
@@ -148,7 +153,7 @@ final class X265Encoder: EncoderBackend {
             isReference: access.isReference
         )
         hasToldSettings = true
-        // After a drain at another rate the level may be another.
+        // After a drain with another bitrate, the level may differ.
         if isKeyFrame, !access.parameterSets.elementsEqual(format.parameterSets, by: { $0.elementsEqual($1) }) {
             format = format.with(parameterSets: access.parameterSets.map { Array($0) })
             frame.formatDescription = format
@@ -156,7 +161,7 @@ final class X265Encoder: EncoderBackend {
         output(.coded(frame))
     }
 
-    /// The planes where they are, for x265 to copy from, or from ``staging`` if they are not as x265 reads them.
+    /// Sets the planes in place, for x265 to copy, or in ``staging`` if x265 does not support their layout.
     private func setPlanes(of picture: inout x265_picture, _ format: PixelFormat, _ planes: [PixelPlane]) {
         picture.bitDepth = Int32(clamping: format.bitDepth)
         picture.colorSpace = format.chromaFormat.colorSpace
@@ -168,7 +173,7 @@ final class X265Encoder: EncoderBackend {
             planes: planes
         )
         let read = staging.planar(given)
-        // Newer versions have a fourth.
+        // Newer versions have a fourth plane.
         (picture.planes.0, picture.planes.1) = (read[0].base, read[1].base)
         picture.planes.2 = read[2].base
         picture.stride.0 = Int32(clamping: read[0].bytesPerRow)

@@ -3,13 +3,13 @@
 internal import CX265
 internal import MediaTypes
 
-/// Owns one `x265_encoder`. Like the library's functions it is used by one thread at a time.
+/// Owns one `x265_encoder`. Like the library's functions, it is used by one thread at a time.
 final class X265Instance {
-    /// The parameters in force: what x265 made of those given, without strings.
+    /// The effective parameters, as x265 adjusted them, without strings.
     let parameters: x265_param
     /// The processor's instructions that x265 uses in this process, as in `x265_param.cpuid`.
     let instructions: Int32
-    /// How many frames were taken and have not come out.
+    /// The number of frames that were accepted and not returned yet.
     private(set) var delayedFrames = 0
 
     private let library: X265Library
@@ -35,8 +35,8 @@ final class X265Instance {
     /// Ends the threads of the encoder and waits for them.
     deinit { library.api.encoder_close(encoder) }
 
-    /// The most frames that are taken before the first comes out: the lookahead, frames that wait for the end of a row of
-    /// B-frames, and one with each thread that codes frames.
+    /// The maximum number of frames that are accepted before the first is returned: the lookahead, frames that wait for
+    /// the end of a sequence of B-frames, and one for each thread that encodes frames.
     var maximumDelayedFrames: Int {
         let isAtOnce =
             parameters.bframes == 0 && parameters.lookaheadDepth == 0 && parameters.frameNumThreads == 1
@@ -54,18 +54,18 @@ final class X265Instance {
         return X265AccessUnit(UnsafeBufferPointer(start: units, count: Int(count))).parameterSets.map { Array($0) }
     }
 
-    /// A picture for ``encode(_:_:)`` about which nothing is set but its format.
+    /// Returns a picture for ``encode(_:_:)`` with only its format set.
     func makePicture() -> x265_picture {
         var (picture, parameters) = (x265_picture(), parameters)
         library.api.picture_init(&parameters, &picture)
         return picture
     }
 
-    /// Codes `picture`, or finishes a delayed one if there is none.
+    /// Encodes `picture`, or finishes a delayed one if it is `nil`.
     ///
-    /// - Parameter body: Is called with what came out, if anything, and the frame number in x265's `userData`. The
-    ///   bytes are valid inside of it only.
-    /// - Returns: Whether something came out.
+    /// - Parameter body: Called with the output, if there is any, and the frame number in x265's `userData`. The bytes
+    ///   are valid only inside `body`.
+    /// - Returns: Whether there was any output.
     @discardableResult
     func encode(
         _ picture: UnsafeMutablePointer<x265_picture>?,

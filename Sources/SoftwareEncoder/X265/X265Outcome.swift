@@ -4,16 +4,16 @@ internal import BitstreamSyntax
 internal import CX265
 internal import MediaTypes
 
-/// What x265 made of its settings, as its parameters and its parameter sets tell it.
+/// The effective settings of x265, according to its parameters and its parameter sets.
 struct X265Outcome {
     let profile: String
     let level: String
     /// `sps_max_num_reorder_pics`.
     let reorderDepth: Int
-    /// The size of the coded picture, of which the video is a part.
+    /// The size of the coded picture, which contains the video.
     let codedSize: PictureSize
     let formatDescription: FormatDescription
-    /// Where the outcome is not what was asked for.
+    /// The differences from the request.
     let adjustments: [Adjustment]
 
     init(_ settings: X265Settings, _ instance: X265Instance) throws(MediaError) {
@@ -97,7 +97,7 @@ struct X265Outcome {
             report("level", level.name, used, "x265 writes the Main tier where the rates keep to it")
         }
         let general = sequence.profileTierLevel.general
-        // The settings decide whether it is the profile's variant of key frames only.
+        // The settings determine whether it is the profile's variant for key frames only.
         if let profile = configuration.profile,
             !general.name.hasPrefix(profile.hevcProfile?.name ?? "")
                 || general.profileIdc != profile.hevcProfile?.profileIdc

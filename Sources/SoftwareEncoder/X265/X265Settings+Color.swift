@@ -4,7 +4,7 @@ internal import BitstreamSyntax
 internal import CX265
 internal import MediaTypes
 
-// What the stream says about its colours, its pixels and the display that it was made for.
+// The colour description, pixel aspect ratio and mastering display in the stream.
 
 extension X265Settings {
     mutating func setColor() throws(MediaError) {
@@ -27,7 +27,7 @@ extension X265Settings {
         setPixelAspectRatio()
     }
 
-    /// Its terms have 16 bits: those of larger ones are halved until they fit.
+    /// Sets the pixel aspect ratio. Its terms have 16 bits: larger ones are halved until they fit.
     private mutating func setPixelAspectRatio() {
         guard let ratio = configuration.pixelAspectRatio?.reduced else { return }
         var (width, height) = (Int(ratio.numerator), Int(ratio.denominator))
@@ -45,7 +45,7 @@ extension X265Settings {
         parameters.maxFALL = light.maximumFrameAverageLightLevel
     }
 
-    /// The mastering display in the form that x265 reads; `nil` if there is none.
+    /// The mastering display in the format that x265 parses; `nil` if there is none.
     var masteringDisplay: String? {
         guard let display = configuration.masteringDisplay else { return nil }
         func point(_ name: String, _ value: MasteringDisplay.Chromaticity) -> String {

@@ -4,24 +4,26 @@ internal import BitstreamSyntax
 internal import CX265
 internal import MediaTypes
 
-/// The parameters of x265 for a configuration, set in the order in which the `x265` command line sets them: preset and
-/// tuning, options, profile.
+/// The parameters of x265 for a configuration, set in the same order as in the `x265` command line: preset and tuning,
+/// options, profile.
 struct X265Settings: SoftwareSettings {
     static let library = "x265"
-    /// Sides of coding tree blocks that x265 has; a picture has at least one block.
+    /// The sizes of coding tree blocks that x265 supports; a picture has at least one block.
     static let blockSizes: [UInt32] = [64, 32, 16]
 
     /// The functions for the configured bit depth.
     var library: X265Library
-    /// What a new encoder is opened with, but for strings: see ``withParameters(_:)``.
+    /// The parameters for opening a new encoder, without strings: see ``withParameters(_:)``.
     var parameters = x265_param()
-    /// What had to be changed on the way.
+    /// The differences from the request.
     var adjustments: [Adjustment] = []
     /// The validated configuration, with an even size.
     let configuration: EncoderConfiguration
 
+    /// Sets the parameters.
+    ///
     /// - Parameter maximumReorderDepth: As in ``EncoderRequest/maximumReorderDepth``.
-    /// - Throws: `invalidArgument` or `unsupported`, with the value given and the values allowed.
+    /// - Throws: `invalidArgument` or `unsupported`, with the given value and the allowed values.
     init(_ configuration: EncoderConfiguration, maximumReorderDepth: Int?) throws(MediaError) {
         guard configuration.codec != .h264 else {
             throw MediaError(.invalidArgument, "x265 encodes no H.264", given: "h264", allowed: "auto, hevc")
@@ -55,7 +57,7 @@ struct X265Settings: SoftwareSettings {
         deepenLookahead()
     }
 
-    /// Calls `body` with the parameters and the strings that they point to, which are valid inside of it only.
+    /// Calls `body` with the parameters and the strings to which they point, which are valid only inside `body`.
     func withParameters<Result>(_ body: (inout x265_param) -> Result) -> Result {
         withOptionalString(pools) { pools in
             withOptionalString(masteringDisplay) { display in
@@ -67,7 +69,7 @@ struct X265Settings: SoftwareSettings {
         }
     }
 
-    /// The threads of each pool: `nil` leaves it to x265.
+    /// The number of threads in each pool; `nil` leaves it to x265.
     private var pools: String? { configuration.software.threads > 0 ? "\(configuration.software.threads)" : nil }
 
     private func withOptionalString<Result>(_ string: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
@@ -79,7 +81,7 @@ struct X265Settings: SoftwareSettings {
 // MARK: - Preset, picture and time
 
 extension X265Settings {
-    /// Tunings that x265 has. It takes one; that for no delay is set by hand if it is wanted besides another.
+    /// The tunings of x265. It accepts one; low latency is set separately if it is combined with another tuning.
     private static let tunings: Set<SoftwareEncoderOptions.Tuning> = [
         .psnr, .ssim, .grain, .fastdecode, .animation, .zerolatency,
     ]
@@ -102,12 +104,12 @@ extension X265Settings {
                 status: Int(status)
             )
         }
-        // x265 can only write to standard error.
+        // x265 can only log to standard error.
         parameters.logLevel = X265_LOG_NONE
         if isZeroLatency { removeDelay() }
     }
 
-    /// What the tuning `zerolatency` sets.
+    /// Applies the settings of the tuning `zerolatency`.
     private mutating func removeDelay() {
         parameters.bFrameAdaptive = 0
         parameters.bframes = 0
@@ -142,17 +144,18 @@ extension X265Settings {
         parameters.internalBitDepth = Int32(clamping: configuration.bitDepth)
         parameters.sourceBitDepth = parameters.internalBitDepth
         parameters.bEnableAccessUnitDelimiters = configuration.accessUnitDelimiters ? 1 : 0
-        // Messages about HDR stand before every key frame then, where they belong; parameter sets are taken out again.
+        // HDR messages then precede every key frame, as intended; the repeated parameter sets are removed.
         parameters.bRepeatHeaders = 1
         if configuration.software.threads == 1 { parameters.frameNumThreads = 1 }
         parameters.maxCUSize = min(parameters.maxCUSize, try largestBlock())
         parameters.minCUSize = min(parameters.minCUSize, parameters.maxCUSize)
-        // Below four columns of 16 the instructions that x265 3.5 has for it write beyond their row, into other memory.
+        // With fewer than four columns of 16 samples, the instructions that x265 3.5 uses for it write beyond their row
+        // into other memory.
         if configuration.width <= 48 { parameters.rc.cuTree = 0 }
     }
 
-    /// The largest block that x265 codes such pictures with. One that fills the picture is avoided: x265 3.5 then leaves
-    /// the margins of its reference pictures unset and predicts from them what no decoder has.
+    /// Returns the largest block size that x265 can use for the pictures. A block that fills the picture is avoided:
+    /// x265 3.5 then leaves the margins of its reference pictures unset, and predicts from samples that no decoder has.
     private func largestBlock() throws(MediaError) -> UInt32 {
         let side = UInt32(clamping: min(configuration.width, configuration.height))
         let possible = Self.blockSizes.filter { $0 <= side }
@@ -261,7 +264,7 @@ extension X265Settings {
         }
     }
 
-    /// Pictures that even the smallest block fills: see ``largestBlock()``.
+    /// Handles pictures that even the smallest block fills: see ``largestBlock()``.
     private mutating func avoidPredictionInOneBlock() {
         let isOneBlock = max(configuration.width, configuration.height) <= Int(parameters.maxCUSize)
         guard isOneBlock, parameters.keyframeMax != 1 else { return }
@@ -272,13 +275,13 @@ extension X265Settings {
         parameters.bIntraRefresh = 0
     }
 
-    /// x265 looks further ahead than it has B-frames in a row, or refuses.
+    /// Extends the lookahead, which x265 requires to be longer than the number of B-frames in a row.
     private mutating func deepenLookahead() {
         guard parameters.bframes > 0 else { return }
         parameters.lookaheadDepth = max(parameters.lookaheadDepth, parameters.bframes + 1)
     }
 
-    /// x265 codes slices in wavefronts, for which it wants two rows of blocks and three columns.
+    /// Sets the number of slices. x265 codes slices in wavefronts, which require two rows and three columns of blocks.
     private mutating func setSlices() {
         guard configuration.slices > 1 else { return }
         let block = Int(parameters.maxCUSize)
@@ -293,11 +296,11 @@ extension X265Settings {
         }
     }
 
-    /// x265 makes waves with one reference only. A scene cut would begin a group of its own.
+    /// Sets intra refresh. x265 supports it with one reference only. A scene cut would start a new group.
     ///
-    /// Where a wave begins follows from the frames since the last key frame, but no recovery point is written there: with
-    /// x265 3.5 whoever begins at a wave has wrong samples when it is through, and after the next one still, also with one
-    /// thread and without filters and temporal vectors.
+    /// The start of a wave is determined by the number of frames since the last key frame, but no recovery point is
+    /// written there. With x265 3.5, a decoder that starts at a wave has wrong samples at its end, and still after the
+    /// next one, even with one thread and without filters and temporal motion vectors.
     private mutating func setIntraRefresh() {
         guard let period = configuration.intraRefreshPeriod else { return }
         parameters.bIntraRefresh = 1
@@ -331,7 +334,7 @@ extension X265Settings {
 }
 
 extension ChromaFormat {
-    /// What x265 calls it.
+    /// The x265 constant for this chroma format.
     var colorSpace: Int32 {
         switch self {
         case .monochrome: X265_CSP_I400
@@ -343,7 +346,7 @@ extension ChromaFormat {
 }
 
 extension VideoProfile {
-    /// What x265 calls it: by the name of this package without the codec, but for 4:4:4 of 8 bits.
+    /// The x265 name of this profile: the name of this package without the codec, except for 8-bit 4:4:4.
     fileprivate var x265Name: String {
         self == .hevcMain444 ? "main444-8" : String(rawValue.trimmingPrefix("hevc-"))
     }

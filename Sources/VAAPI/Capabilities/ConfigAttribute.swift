@@ -2,67 +2,68 @@
 
 internal import CLibVA
 
-/// Something that a driver tells, or can be told, about a profile and an entrypoint (`VAConfigAttribType`).
+/// An attribute of a profile and an entrypoint, which a driver reports and a config can set (`VAConfigAttribType`).
 public struct ConfigAttribute: RawRepresentable, Sendable, Hashable {
-    /// The number of `va.h`.
+    /// The value in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps a number of `va.h`.
+    /// Wraps a value from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     private init(_ type: VAConfigAttribType) { rawValue = type.rawValue }
 
-    /// Formats of surfaces, ``RTFormats``.
+    /// The surface formats; ``RTFormats``.
     public static let renderTargetFormat = Self(VAConfigAttribRTFormat)
-    /// ``RateControlModes``. A config has exactly one of them, besides the additions to it.
+    /// The rate control modes; ``RateControlModes``. A config has exactly one mode, plus modifiers.
     public static let rateControl = Self(VAConfigAttribRateControl)
-    /// ``PackedHeaders``, those that the driver takes or those that it will get.
+    /// The packed headers; ``PackedHeaders``. For a driver, those that it accepts; for a config, those that it will
+    /// receive.
     public static let packedHeaders = Self(VAConfigAttribEncPackedHeaders)
-    /// Ways to code fields; bits of `VA_ENC_INTERLACED_*`.
+    /// The ways to encode fields; bits of `VA_ENC_INTERLACED_*`.
     public static let interlaced = Self(VAConfigAttribEncInterlaced)
-    /// ``ReferenceLimits``.
+    /// The maximum numbers of references; ``ReferenceLimits``.
     public static let maximumReferences = Self(VAConfigAttribEncMaxRefFrames)
-    /// Slices of a picture.
+    /// The maximum number of slices per picture.
     public static let maximumSlices = Self(VAConfigAttribEncMaxSlices)
-    /// ``SliceStructures``.
+    /// The slice structures; ``SliceStructures``.
     public static let sliceStructure = Self(VAConfigAttribEncSliceStructure)
-    /// Samples in a row.
+    /// The maximum width in samples.
     public static let maximumWidth = Self(VAConfigAttribMaxPictureWidth)
-    /// Rows.
+    /// The maximum height in rows.
     public static let maximumHeight = Self(VAConfigAttribMaxPictureHeight)
     /// The number of quality levels.
     public static let qualityRange = Self(VAConfigAttribEncQualityRange)
-    /// Methods of quantisation; bits of `VA_ENC_QUANTIZATION_*`.
+    /// The quantization methods; bits of `VA_ENC_QUANTIZATION_*`.
     public static let quantization = Self(VAConfigAttribEncQuantization)
-    /// ``IntraRefreshKinds``.
+    /// The kinds of intra refresh; ``IntraRefreshKinds``.
     public static let intraRefresh = Self(VAConfigAttribEncIntraRefresh)
-    /// Whether the rate control can be told of frames that the application has dropped.
+    /// Whether the rate control can be informed about frames that the application has dropped.
     public static let skipFrame = Self(VAConfigAttribEncSkipFrame)
-    /// ``RegionSupport``, as `VAConfigAttribValEncROI`.
+    /// The support for regions of interest; ``RegionSupport``, from `VAConfigAttribValEncROI`.
     public static let regionsOfInterest = Self(VAConfigAttribEncROI)
-    /// Temporal layers, as `VAConfigAttribValEncRateControlExt`.
+    /// The support for temporal layers, as in `VAConfigAttribValEncRateControlExt`.
     public static let rateControlExtension = Self(VAConfigAttribEncRateControlExt)
-    /// The number of rectangles that can be named as changed.
+    /// The maximum number of dirty rectangles.
     public static let dirtyRectangles = Self(VAConfigAttribEncDirtyRect)
-    /// Layers of B pictures whose rates can be controlled in parallel.
+    /// The number of B picture layers with parallel rate control.
     public static let parallelRateControl = Self(VAConfigAttribEncParallelRateControl)
-    /// Whether HEVC's tiles can be coded.
+    /// Whether HEVC tiles can be encoded.
     public static let tiles = Self(VAConfigAttribEncTileSupport)
-    /// A limit to the size of a frame, as `VAConfigAttribValMaxFrameSize`.
+    /// The support for limiting the frame size, as in `VAConfigAttribValMaxFrameSize`.
     public static let maximumFrameSize = Self(VAConfigAttribMaxFrameSize)
-    /// ``PredictionDirections``.
+    /// The prediction directions; ``PredictionDirections``.
     public static let predictionDirection = Self(VAConfigAttribPredictionDirection)
-    /// HEVC's coding tools, as `VAConfigAttribValEncHEVCFeatures`.
+    /// The HEVC coding tools, as in `VAConfigAttribValEncHEVCFeatures`.
     public static let hevcFeatures = Self(VAConfigAttribEncHEVCFeatures)
-    /// HEVC's block sizes, as `VAConfigAttribValEncHEVCBlockSizes`.
+    /// The HEVC block sizes, as in `VAConfigAttribValEncHEVCBlockSizes`.
     public static let hevcBlockSizes = Self(VAConfigAttribEncHEVCBlockSizes)
 
-    /// Every attribute that this libva's `va.h` knows, gaps in its numbers included.
+    /// Every attribute in this libva's `va.h`, including gaps in the numbers.
     static let all: [ConfigAttribute] = (0..<VAConfigAttribTypeMax.rawValue).map(Self.init(rawValue:))
 }
 
 extension ConfigAttribute: CustomStringConvertible {
-    /// The name in `va.h` without its prefix, such as `EncMaxSlices`; the number where libva knows no name.
+    /// The name in `va.h` without its prefix, such as `EncMaxSlices`; the number if libva has no name for it.
     public var description: String {
         shortName(vaConfigAttribTypeStr(VAConfigAttribType(rawValue: rawValue)), prefix: "VAConfigAttrib")
             ?? "attribute \(rawValue)"
@@ -73,19 +74,19 @@ extension ConfigAttribute: CustomStringConvertible {
 public struct ConfigAttributeValue: Sendable, Hashable, CustomStringConvertible {
     /// The attribute.
     public var attribute: ConfigAttribute
-    /// The value; bits, a number or several fields, as the attribute has it.
+    /// The value: bits, a number or several fields, depending on the attribute.
     public var value: UInt32
 
-    /// Pairs an attribute with a value.
+    /// Creates a pair of an attribute and a value.
     public init(_ attribute: ConfigAttribute, _ value: UInt32) {
         self.attribute = attribute
         self.value = value
     }
 
-    /// Whether the driver says that the attribute does not apply (`VA_ATTRIB_NOT_SUPPORTED`).
+    /// Whether the driver reports that it does not support the attribute (`VA_ATTRIB_NOT_SUPPORTED`).
     public var isNotSupported: Bool { value == VA_ATTRIB_NOT_SUPPORTED }
 
-    /// Such as `EncMaxSlices=0x20`.
+    /// A description such as `EncMaxSlices=0x20`.
     public var description: String { "\(attribute)=" + (isNotSupported ? "-" : "0x" + String(value, radix: 16)) }
 
     init(_ pair: VAConfigAttrib) { self.init(ConfigAttribute(rawValue: pair.type.rawValue), pair.value) }
@@ -93,14 +94,14 @@ public struct ConfigAttributeValue: Sendable, Hashable, CustomStringConvertible 
     var pair: VAConfigAttrib { VAConfigAttrib(type: VAConfigAttribType(rawValue: attribute.rawValue), value: value) }
 }
 
-// MARK: - Values of attributes
+// MARK: - Attribute values
 
 /// Formats of render targets (`VA_RT_FORMAT_*`).
 public struct RTFormats: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// 4:2:0, 8 bits.
@@ -126,7 +127,7 @@ public struct RTFormats: NamedBits, Sendable, Hashable {
     /// Packed RGB, 8 bits.
     public static let rgb32 = Self(rawValue: UInt32(VA_RT_FORMAT_RGB32))
 
-    /// The names of `va.h` without their prefix.
+    /// The names in `va.h` without their prefix.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (UInt32(VA_RT_FORMAT_YUV420), "YUV420"), (UInt32(VA_RT_FORMAT_YUV422), "YUV422"),
@@ -141,17 +142,17 @@ public struct RTFormats: NamedBits, Sendable, Hashable {
     }
 }
 
-/// Ways to control the rate (`VA_RC_*`).
+/// Rate control modes (`VA_RC_*`).
 public struct RateControlModes: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// There is no rate control at all; JPEG has this.
+    /// No rate control at all; used for JPEG.
     public static let none = Self(rawValue: UInt32(VA_RC_NONE))
-    /// Constant quantisation parameters.
+    /// Constant quantization parameter.
     public static let cqp = Self(rawValue: UInt32(VA_RC_CQP))
     /// Constant bitrate.
     public static let cbr = Self(rawValue: UInt32(VA_RC_CBR))
@@ -161,18 +162,18 @@ public struct RateControlModes: NamedBits, Sendable, Hashable {
     public static let vcm = Self(rawValue: UInt32(VA_RC_VCM))
     /// Intelligent constant quality.
     public static let icq = Self(rawValue: UInt32(VA_RC_ICQ))
-    /// Variable bitrate that spends no more than a quality needs.
+    /// Quality-defined variable bitrate: it spends no more bits than a quality requires.
     public static let qvbr = Self(rawValue: UInt32(VA_RC_QVBR))
     /// Average variable bitrate.
     public static let avbr = Self(rawValue: UInt32(VA_RC_AVBR))
-    /// Bitrate that the transport sets for each frame.
+    /// Bitrate that the transport sets for each frame (transport-controlled).
     public static let tcbrc = Self(rawValue: UInt32(VA_RC_TCBRC))
-    /// An addition to a mode: the driver changes the parameter from macroblock to macroblock.
+    /// A modifier: the driver changes the quantization parameter per macroblock.
     public static let perMacroblock = Self(rawValue: UInt32(VA_RC_MB))
-    /// An addition to a mode: B pictures of a layer are controlled in parallel.
+    /// A modifier: parallel rate control of the B pictures in a layer.
     public static let parallel = Self(rawValue: UInt32(VA_RC_PARALLEL))
 
-    /// The names of `va.h` without their prefix.
+    /// The names in `va.h` without their prefix.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (UInt32(VA_RC_NONE), "NONE"), (UInt32(VA_RC_CBR), "CBR"), (UInt32(VA_RC_VBR), "VBR"),
@@ -184,26 +185,26 @@ public struct RateControlModes: NamedBits, Sendable, Hashable {
     }
 }
 
-/// Headers that the application writes (`VA_ENC_PACKED_HEADER_*`). The driver writes the others.
+/// Headers that the application writes (`VA_ENC_PACKED_HEADER_*`). The driver writes all others.
 public struct PackedHeaders: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The sequence parameter set (with HEVC the video parameter set, too).
+    /// The sequence parameter set; for HEVC, also the video parameter set.
     public static let sequence = Self(rawValue: UInt32(VA_ENC_PACKED_HEADER_SEQUENCE))
     /// The picture parameter set.
     public static let picture = Self(rawValue: UInt32(VA_ENC_PACKED_HEADER_PICTURE))
     /// Slice headers.
     public static let slice = Self(rawValue: UInt32(VA_ENC_PACKED_HEADER_SLICE))
-    /// Others, such as SEI; superseded by ``rawData``.
+    /// Other headers, such as SEI; superseded by ``rawData``.
     public static let miscellaneous = Self(rawValue: UInt32(VA_ENC_PACKED_HEADER_MISC))
-    /// Whole NAL units of any kind.
+    /// Complete NAL units of any type.
     public static let rawData = Self(rawValue: UInt32(VA_ENC_PACKED_HEADER_RAW_DATA))
 
-    /// Such as `sequence picture slice`.
+    /// Names such as `sequence picture slice`.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (Self.sequence.rawValue, "sequence"), (Self.picture.rawValue, "picture"),
@@ -213,29 +214,29 @@ public struct PackedHeaders: NamedBits, Sendable, Hashable {
     }
 }
 
-/// How a picture may be divided into slices (`VA_ENC_SLICE_STRUCTURE_*`). A structure is free to use when any of the bits
-/// that allow it is set.
+/// The ways to divide a picture into slices (`VA_ENC_SLICE_STRUCTURE_*`). A structure is allowed if any bit that
+/// permits it is set.
 public struct SliceStructures: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Rows of macroblocks, a power of two of them in each slice.
+    /// A power of two of macroblock rows per slice.
     public static let powerOfTwoRows = Self(rawValue: UInt32(VA_ENC_SLICE_STRUCTURE_POWER_OF_TWO_ROWS))
-    /// Any number of macroblocks.
+    /// Any number of macroblocks per slice.
     public static let arbitraryMacroblocks = Self(rawValue: UInt32(VA_ENC_SLICE_STRUCTURE_ARBITRARY_MACROBLOCKS))
-    /// One row in each slice.
+    /// One row per slice.
     public static let oneRow = Self(rawValue: UInt32(VA_ENC_SLICE_STRUCTURE_EQUAL_ROWS))
-    /// The driver begins a slice when one is full.
+    /// The driver starts a new slice when the maximum size is reached.
     public static let maximumSize = Self(rawValue: UInt32(VA_ENC_SLICE_STRUCTURE_MAX_SLICE_SIZE))
-    /// Any number of rows, different from slice to slice.
+    /// Any number of rows per slice, which may differ between slices.
     public static let arbitraryRows = Self(rawValue: UInt32(VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS))
-    /// Any number of rows, the same in all slices but the last, which may have fewer.
+    /// Any number of rows, the same for all slices except the last, which may have fewer.
     public static let equalRows = Self(rawValue: UInt32(VA_ENC_SLICE_STRUCTURE_EQUAL_MULTI_ROWS))
 
-    /// Such as `arbitrary-rows`.
+    /// Names such as `arbitrary-rows`.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (Self.powerOfTwoRows.rawValue, "power-of-two-rows"),
@@ -246,30 +247,30 @@ public struct SliceStructures: NamedBits, Sendable, Hashable {
     }
 }
 
-/// Ways to renew a picture by intra blocks (`VA_ENC_INTRA_REFRESH_*`).
+/// Kinds of intra refresh (`VA_ENC_INTRA_REFRESH_*`).
 public struct IntraRefreshKinds: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// A column moves over the picture.
+    /// An intra column moves across the picture.
     public static let rollingColumn = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_ROLLING_COLUMN))
-    /// A row moves over the picture.
+    /// An intra row moves across the picture.
     public static let rollingRow = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_ROLLING_ROW))
-    /// The driver chooses the blocks.
+    /// The driver selects the blocks.
     public static let adaptive = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_ADAPTIVE))
-    /// A fixed number of blocks after the other.
+    /// A fixed number of blocks per picture, in turn.
     public static let cyclic = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_CYCLIC))
-    /// Holds for P pictures.
+    /// Supported in P pictures.
     public static let inPPictures = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_P_FRAME))
-    /// Holds for B pictures.
+    /// Supported in B pictures.
     public static let inBPictures = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_B_FRAME))
-    /// Holds with several references.
+    /// Supported with multiple references.
     public static let withReferences = Self(rawValue: UInt32(VA_ENC_INTRA_REFRESH_MULTI_REF))
 
-    /// Such as `rolling-column rolling-row`.
+    /// Names such as `rolling-column rolling-row`.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (Self.rollingColumn.rawValue, "rolling-column"), (Self.rollingRow.rawValue, "rolling-row"),
@@ -280,22 +281,22 @@ public struct IntraRefreshKinds: NamedBits, Sendable, Hashable {
     }
 }
 
-/// From where inter prediction may come (`VA_PREDICTION_DIRECTION_*`).
+/// The directions of inter prediction (`VA_PREDICTION_DIRECTION_*`).
 public struct PredictionDirections: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// From pictures that are shown before.
+    /// Prediction from pictures that are shown earlier.
     public static let previous = Self(rawValue: UInt32(VA_PREDICTION_DIRECTION_PREVIOUS))
-    /// From pictures that are shown later.
+    /// Prediction from pictures that are shown later.
     public static let future = Self(rawValue: UInt32(VA_PREDICTION_DIRECTION_FUTURE))
-    /// Both lists of an inter picture must have an entry: there are no P pictures.
+    /// Both reference lists of an inter picture must have an entry: there are no P pictures.
     public static let bothListsFilled = Self(rawValue: UInt32(VA_PREDICTION_DIRECTION_BI_NOT_EMPTY))
 
-    /// Such as `previous future`.
+    /// Names such as `previous future`.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (Self.previous.rawValue, "previous"), (Self.future.rawValue, "future"),

@@ -2,22 +2,22 @@
 
 internal import CLibVA
 
-/// What a driver encodes with one profile and entrypoint, and within which limits.
+/// The encoding capabilities of a driver for one profile and entrypoint, with their limits.
 ///
-/// A value made of the numbers that the driver gave; it can be made without one. The meaning of "not supported"
-/// (`VA_ATTRIB_NOT_SUPPORTED`) differs from attribute to attribute: where it means that there is no such thing the
-/// property says none, where it means that the driver does not tell the property is nil.
+/// The value consists of the driver's answers and can be created without a driver. The meaning of "not supported"
+/// (`VA_ATTRIB_NOT_SUPPORTED`) depends on the attribute: if it means that the feature does not exist, the property has
+/// a value for none; if it means that the driver does not report the limit, the property is nil.
 public struct EncodeCapabilities: Sendable, Hashable {
     /// The profile.
     public let profile: Profile
     /// The entrypoint.
     public let entrypoint: Entrypoint
-    /// Every attribute that the driver was asked for, with its answer; also those that are not interpreted here.
+    /// All queried attributes with the driver's answers, including those that are not interpreted here.
     public let attributes: [ConfigAttributeValue]
-    /// What it says of surfaces.
+    /// The surface capabilities.
     public let surfaces: SurfaceCapabilities
 
-    /// Interprets what a driver said.
+    /// Interprets the answers of a driver.
     public init(
         profile: Profile,
         entrypoint: Entrypoint,
@@ -30,8 +30,8 @@ public struct EncodeCapabilities: Sendable, Hashable {
         self.surfaces = surfaces
     }
 
-    /// The value of an attribute; nil when the driver has it not, or was not asked. An attribute that is nil must not be
-    /// given to a config.
+    /// The value of an attribute; nil if the driver does not support it or was not asked for it. Such an attribute must
+    /// not be passed to a config.
     public subscript(attribute: ConfigAttribute) -> UInt32? {
         attributes.last { $0.attribute == attribute }.flatMap { $0.isNotSupported ? nil : $0.value }
     }
@@ -40,16 +40,16 @@ public struct EncodeCapabilities: Sendable, Hashable {
 // MARK: - Formats and sizes
 
 extension EncodeCapabilities {
-    /// Formats of render targets; empty when the driver names none.
+    /// The render target formats; empty if the driver reports none.
     public var renderTargetFormats: RTFormats { RTFormats(rawValue: self[.renderTargetFormat] ?? 0) }
 
-    /// The greatest width in samples: the lesser of what the config and the surfaces allow; nil when neither says.
+    /// The maximum width in samples, the smaller limit of config and surfaces; nil if neither reports one.
     public var maximumWidth: Int? { least(self[.maximumWidth], surfaces.maximumWidth) }
-    /// The greatest height in rows, likewise.
+    /// The maximum height in rows, the smaller limit of config and surfaces; nil if neither reports one.
     public var maximumHeight: Int? { least(self[.maximumHeight], surfaces.maximumHeight) }
-    /// The least width in samples; nil when the driver does not say.
+    /// The minimum width in samples; nil if the driver does not report it.
     public var minimumWidth: Int? { surfaces.minimumWidth }
-    /// The least height in rows; nil when the driver does not say.
+    /// The minimum height in rows; nil if the driver does not report it.
     public var minimumHeight: Int? { surfaces.minimumHeight }
 
     private func least(_ config: UInt32?, _ surface: Int?) -> Int? {
@@ -60,29 +60,29 @@ extension EncodeCapabilities {
 // MARK: - Rate control
 
 extension EncodeCapabilities {
-    /// Modes of rate control and additions to them. Empty when the driver says nothing or that there is none: its
-    /// encoder then has constant quantisation at best.
+    /// The rate control modes and modifiers. Empty if the driver reports none or does not support the attribute; its
+    /// encoder then supports at most a constant quantizer.
     public var rateControlModes: RateControlModes {
         RateControlModes(rawValue: self[.rateControl] ?? 0).subtracting(.none)
     }
 
-    /// The modes alone: each of them can be the one of a config.
+    /// The modes without modifiers. A config has exactly one of them.
     public var exclusiveRateControlModes: [RateControlModes] {
         let modes = rateControlModes.subtracting([.perMacroblock, .parallel]).rawValue
         return (0..<UInt32.bitWidth).map { 1 << UInt32($0) }.filter { modes & $0 != 0 }.map(RateControlModes.init)
     }
 
-    /// Quality levels, at least 1. Level 1 is the best and slowest; 1 level means that there is nothing to choose.
+    /// The number of quality levels, at least 1. Level 1 is the best and slowest; 1 means that there is no choice.
     public var qualityLevels: Int { max(1, Int(self[.qualityRange] ?? 1)) }
 
-    /// Whether a frame's size can be limited, and how; nil when it cannot.
+    /// The support for limiting the frame size; nil if there is none.
     public var frameSizeLimit: FrameSizeLimit? {
         let value = VAConfigAttribValMaxFrameSize(value: self[.maximumFrameSize] ?? 0)
         guard value.bits.max_frame_size != 0 else { return nil }
         return FrameSizeLimit(hasMultiplePasses: value.bits.multiple_pass != 0)
     }
 
-    /// Temporal layers that the driver's rate control knows of; 1 when it knows none.
+    /// The temporal layers that the driver's rate control supports; 1 layer if it does not support them.
     public var temporalLayers: TemporalLayerSupport {
         let value = VAConfigAttribValEncRateControlExt(value: self[.rateControlExtension] ?? 0)
         return TemporalLayerSupport(
@@ -91,80 +91,80 @@ extension EncodeCapabilities {
         )
     }
 
-    /// Layers of B pictures that are controlled in parallel; 0 without.
+    /// The number of B picture layers with parallel rate control; 0 if it is not supported.
     public var parallelRateControlLayers: Int { Int(self[.parallelRateControl] ?? 0) }
 
-    /// Whether the rate control can be told of frames that the application has dropped.
+    /// Whether the rate control can be informed about frames that the application has dropped.
     public var knowsOfDroppedFrames: Bool { (self[.skipFrame] ?? 0) != 0 }
 }
 
-/// How a driver keeps a frame below a size.
+/// The way in which a driver limits the frame size.
 public struct FrameSizeLimit: Sendable, Hashable {
-    /// Whether the passes can be set (`VAEncMiscParameterBufferMultiPassFrameSize`).
+    /// Whether the number of passes can be set (`VAEncMiscParameterBufferMultiPassFrameSize`).
     public let hasMultiplePasses: Bool
 }
 
-/// What a driver's rate control knows of temporal layers.
+/// The support of a driver's rate control for temporal layers.
 public struct TemporalLayerSupport: Sendable, Hashable {
-    /// The greatest number of layers, at least 1.
+    /// The maximum number of layers, at least 1.
     public let count: Int
-    /// Whether each layer can have a rate of its own.
+    /// Whether each layer can have its own bitrate.
     public let hasRateForEach: Bool
 }
 
 // MARK: - Structure
 
 extension EncodeCapabilities {
-    /// Headers that the driver takes from the application. Empty both when it says so and when it says nothing; only in
-    /// the first case may a config have the attribute.
+    /// The packed headers that the driver accepts from the application. Empty if the driver accepts none or does not
+    /// support the attribute; only in the first case may a config contain the attribute.
     public var packedHeaders: PackedHeaders { PackedHeaders(rawValue: self[.packedHeaders] ?? 0) }
 
-    /// How many pictures may be referred to; nil when the driver does not say.
+    /// The maximum numbers of references; nil if the driver does not report them.
     public var references: ReferenceLimits? {
         self[.maximumReferences].map { ReferenceLimits(list0: Int($0 & 0xFFFF), list1: Int($0 >> 16)) }
     }
 
-    /// From where prediction may come; nil when there is no restriction beyond ``references``.
+    /// The prediction directions; nil if there is no restriction beyond ``references``.
     public var predictionDirections: PredictionDirections? {
         self[.predictionDirection].map(PredictionDirections.init(rawValue:))
     }
 
-    /// The greatest number of slices in a picture, at least 1; nil when the driver does not say.
+    /// The maximum number of slices per picture, at least 1; nil if the driver does not report it.
     public var maximumSlices: Int? { self[.maximumSlices].map { max(1, Int($0)) } }
 
-    /// How pictures may be divided into slices; nil when the driver does not say.
+    /// The supported slice structures; nil if the driver does not report them.
     public var sliceStructures: SliceStructures? { self[.sliceStructure].map(SliceStructures.init(rawValue:)) }
 
-    /// Whether HEVC's tiles can be coded.
+    /// Whether HEVC tiles can be encoded.
     public var hasTiles: Bool { (self[.tiles] ?? 0) != 0 }
 
-    /// Whether coefficients can be chosen by trellis quantisation.
+    /// Whether trellis quantization is supported.
     public var hasTrellis: Bool {
         (self[.quantization] ?? 0) & UInt32(VA_ENC_QUANTIZATION_TRELLIS_SUPPORTED) != 0
     }
 }
 
-/// How many pictures may be referred to at once.
+/// The maximum numbers of reference pictures.
 public struct ReferenceLimits: Sendable, Hashable, CustomStringConvertible {
-    /// Entries of list 0; 0 when all pictures must be intra.
+    /// The maximum number of entries in list 0; 0 if all pictures must be intra.
     public let list0: Int
-    /// Entries of list 1; 0 when there are no B pictures.
+    /// The maximum number of entries in list 1; 0 if B pictures are not supported.
     public let list1: Int
 
-    /// Describes limits.
+    /// Creates limits.
     public init(list0: Int, list1: Int) {
         self.list0 = list0
         self.list1 = list1
     }
 
-    /// Such as `3,0`.
+    /// A description such as `3,0`.
     public var description: String { "\(list0),\(list1)" }
 }
 
-// MARK: - Parts of a picture
+// MARK: - Picture regions
 
 extension EncodeCapabilities {
-    /// Regions of interest; nil when there are none.
+    /// The support for regions of interest; nil if there is none.
     public var regionsOfInterest: RegionSupport? {
         let bits = VAConfigAttribValEncROI(value: self[.regionsOfInterest] ?? 0).bits
         guard bits.num_roi_regions > 0 else { return nil }
@@ -175,20 +175,20 @@ extension EncodeCapabilities {
         )
     }
 
-    /// Ways of intra refresh; empty when there are none.
+    /// The supported kinds of intra refresh; empty if there are none.
     public var intraRefresh: IntraRefreshKinds { IntraRefreshKinds(rawValue: self[.intraRefresh] ?? 0) }
 
-    /// Rectangles that can be named as changed since the last picture; 0 when there are none.
+    /// The maximum number of rectangles that can be marked as changed since the previous picture; 0 if not supported.
     public var dirtyRectangles: Int { Int(self[.dirtyRectangles] ?? 0) }
 }
 
-/// What a driver does with regions of interest.
+/// The support of a driver for regions of interest.
 public struct RegionSupport: Sendable, Hashable {
-    /// The greatest number of regions in a picture.
+    /// The maximum number of regions per picture.
     public let count: Int
-    /// Whether a region may have a priority while rate is controlled.
+    /// Whether a region may have a priority with rate control.
     public let takesPriorities: Bool
-    /// Whether a region may have a difference of the quantisation parameter while rate is controlled. With constant
-    /// quantisation it always may.
+    /// Whether a region may have a quantization parameter difference with rate control. With a constant quantizer, it
+    /// always may.
     public let takesQPDifferences: Bool
 }

@@ -3,24 +3,24 @@
 internal import CLibVA
 
 extension Profile {
-    /// No codec's: what processing units have (`VAProfileNone`).
+    /// The profile of video processing, which has no codec (`VAProfileNone`).
     public static let none = Self(rawValue: VAProfileNone.rawValue)
 }
 
 extension Entrypoint {
-    /// A unit that scales pictures and converts their format and colour (`VAEntrypointVideoProc`).
+    /// Video processing: scaling and conversion of format and colour (`VAEntrypointVideoProc`).
     public static let videoProcessing = Self(rawValue: VAEntrypointVideoProc.rawValue)
 }
 
-/// What the samples of a surface mean to a processing unit (`VAProcColorStandardType`).
+/// The colour standard of a surface in video processing (`VAProcColorStandardType`).
 public struct ColorStandard: RawRepresentable, Sendable, Hashable {
-    /// The number of `va_vpp.h`.
+    /// The value in `va_vpp.h`.
     public let rawValue: UInt32
 
-    /// Wraps a number of `va_vpp.h`.
+    /// Wraps a value from `va_vpp.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Not stated.
+    /// Unspecified.
     public static let none = Self(rawValue: VAProcColorStandardNone.rawValue)
     /// BT.601.
     public static let bt601 = Self(rawValue: VAProcColorStandardBT601.rawValue)
@@ -28,30 +28,30 @@ public struct ColorStandard: RawRepresentable, Sendable, Hashable {
     public static let bt709 = Self(rawValue: VAProcColorStandardBT709.rawValue)
     /// BT.2020.
     public static let bt2020 = Self(rawValue: VAProcColorStandardBT2020.rawValue)
-    /// Red, green and blue as a screen has them.
+    /// sRGB, the RGB colours of a display.
     public static let sRGB = Self(rawValue: VAProcColorStandardSRGB.rawValue)
 }
 
-/// What a driver's processing unit does without filters: a value made of what the driver said.
+/// The video processing capabilities of a driver without filters, as reported by the driver.
 public struct ProcessingCapabilities: Sendable, Hashable {
-    /// What it says of surfaces.
+    /// The surface capabilities.
     public let surfaces: SurfaceCapabilities
-    /// Formats of surfaces that it reads; empty when it does not tell them apart from those that it writes.
+    /// The surface formats that can be read; empty if the driver does not list input and output formats separately.
     public let inputFormats: [FourCC]
-    /// Formats of surfaces that it writes; empty, likewise.
+    /// The surface formats that can be written; empty if the driver does not list input and output formats separately.
     public let outputFormats: [FourCC]
-    /// Colour standards that it reads.
+    /// The colour standards that can be read.
     public let inputStandards: [ColorStandard]
-    /// Colour standards that it writes.
+    /// The colour standards that can be written.
     public let outputStandards: [ColorStandard]
-    /// The least width and height of a surface, at least 1.
+    /// The minimum width and height of a surface, at least 1.
     public let minimumSize: Int
-    /// The greatest width of a surface; nil when it does not say.
+    /// The maximum width of a surface; nil if the driver does not report it.
     public let maximumWidth: Int?
-    /// The greatest height of a surface; nil when it does not say.
+    /// The maximum height of a surface; nil if the driver does not report it.
     public let maximumHeight: Int?
 
-    /// Describes a processing unit.
+    /// Creates capabilities.
     public init(
         surfaces: SurfaceCapabilities,
         inputFormats: [FourCC] = [],
@@ -72,23 +72,23 @@ public struct ProcessingCapabilities: Sendable, Hashable {
         self.maximumHeight = maximumHeight
     }
 
-    /// Whether it reads surfaces of that format.
+    /// Returns whether surfaces of a format can be read.
     public func reads(_ format: FourCC) -> Bool {
         (inputFormats.isEmpty ? surfaces.formats : inputFormats).contains(format)
     }
 
-    /// Whether it writes surfaces of that format.
+    /// Returns whether surfaces of a format can be written.
     public func writes(_ format: FourCC) -> Bool {
         (outputFormats.isEmpty ? surfaces.formats : outputFormats).contains(format)
     }
 
-    /// Whether it goes from and to that standard.
+    /// Returns whether a colour standard can be both read and written.
     public func knows(_ standard: ColorStandard) -> Bool {
         inputStandards.contains(standard) && outputStandards.contains(standard)
     }
 
     init(_ caps: VAProcPipelineCaps, _ surfaces: SurfaceCapabilities) {
-        /// More than `va_vpp.h` has names for; a driver that claims more is not believed.
+        /// An upper limit above the number of `va_vpp.h` constants, for a driver that returns an implausible count.
         func list<Element>(_ start: UnsafeMutablePointer<Element>?, _ count: UInt32) -> [Element] {
             guard let start, count <= 256 else { return [] }
             return Array(UnsafeBufferPointer(start: start, count: Int(count)))

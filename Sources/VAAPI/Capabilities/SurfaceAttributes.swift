@@ -2,28 +2,28 @@
 
 internal import CLibVA
 
-/// Where the memory of a surface may come from (`VA_SURFACE_ATTRIB_MEM_TYPE_*`).
+/// The origins of surface memory (`VA_SURFACE_ATTRIB_MEM_TYPE_*`).
 public struct SurfaceMemoryTypes: NamedBits, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The driver allocates it.
+    /// Memory that the driver allocates.
     public static let driver = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_VA))
-    /// The application's own, by pointer.
+    /// Memory of the application, by pointer.
     public static let userPointer = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR))
-    /// A DMA-BUF in the older description, which has no modifiers.
+    /// A DMA-BUF with the older descriptor, which has no modifiers.
     public static let prime = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME))
     /// A DMA-BUF.
     public static let prime2 = Self(rawValue: UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2))
 
-    /// A DMA-BUF in the description of libva 2.21, which adds flags (`VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_3`; older
+    /// A DMA-BUF with the descriptor of libva 2.21, which adds flags (`VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_3`; older
     /// headers do not have the name).
     public static let prime3 = Self(rawValue: 0x0800_0000)
 
-    /// Such as `driver prime-2`.
+    /// Names such as `driver prime-2`.
     public static var bitNames: [(bit: UInt32, name: String)] {
         [
             (Self.driver.rawValue, "driver"), (UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_V4L2), "v4l2"),
@@ -34,16 +34,16 @@ public struct SurfaceMemoryTypes: NamedBits, Sendable, Hashable {
     }
 }
 
-/// What a driver says of surfaces in one point (`VASurfaceAttrib`).
+/// A surface attribute that a driver reports (`VASurfaceAttrib`).
 public struct SurfaceAttributeValue: Sendable, Hashable {
-    /// The number of `VASurfaceAttribType`.
+    /// The value of `VASurfaceAttribType`.
     public var type: UInt32
-    /// Bits of `VA_SURFACE_ATTRIB_*ABLE`: whether it can be read and given to `vaCreateSurfaces`.
+    /// The bits of `VA_SURFACE_ATTRIB_*ABLE`: whether the attribute can be read and passed to `vaCreateSurfaces`.
     public var flags: UInt32
-    /// The value if it is a number; pointers mean nothing in an answer.
+    /// The value if it is a number; pointers have no meaning in an answer.
     public var value: Int32?
 
-    /// Pairs an attribute with a value.
+    /// Creates an attribute.
     public init(type: UInt32, flags: UInt32, value: Int32?) {
         self.type = type
         self.flags = flags
@@ -60,49 +60,49 @@ public struct SurfaceAttributeValue: Sendable, Hashable {
     }
 }
 
-/// What surfaces a driver has for a config, as far as it says so (`vaQuerySurfaceAttributes`).
+/// The surfaces that a driver supports for a config, as far as it reports them (`vaQuerySurfaceAttributes`).
 public struct SurfaceCapabilities: Sendable, Hashable {
-    /// Everything that the driver said, in its order.
+    /// All reported attributes, in the driver's order.
     public let attributes: [SurfaceAttributeValue]
 
-    /// Interprets what a driver said.
+    /// Interprets the answers of a driver.
     public init(attributes: [SurfaceAttributeValue]) { self.attributes = attributes }
 
-    /// Pixel formats that a surface can be made of, in the driver's order; empty when it names none.
+    /// The supported pixel formats, in the driver's order; empty if it reports none.
     public var formats: [FourCC] {
         values(VASurfaceAttribPixelFormat).map { FourCC(rawValue: UInt32(bitPattern: $0)) }
     }
 
-    /// The least width of a surface in samples; nil when it is not stated. Sizes that are not above zero say nothing.
+    /// The minimum width in samples; nil if it is not reported. Sizes of 0 or less count as not reported.
     public var minimumWidth: Int? { size(VASurfaceAttribMinWidth) }
-    /// The greatest width.
+    /// The maximum width in samples; nil if it is not reported.
     public var maximumWidth: Int? { size(VASurfaceAttribMaxWidth) }
-    /// The least height in rows.
+    /// The minimum height in rows; nil if it is not reported.
     public var minimumHeight: Int? { size(VASurfaceAttribMinHeight) }
-    /// The greatest height.
+    /// The maximum height in rows; nil if it is not reported.
     public var maximumHeight: Int? { size(VASurfaceAttribMaxHeight) }
 
-    /// What widths and heights of coded pictures are multiples of (`VASurfaceAttribAlignmentSize`); nil when the driver
-    /// does not say.
+    /// The alignment of the width and height of coded pictures (`VASurfaceAttribAlignmentSize`); nil if the driver does
+    /// not report it.
     public var alignment: (width: Int, height: Int)? {
-        // libva has the attribute since 2.21: the logarithm of the width in 4 bits, then that of the height.
+        // Available since libva 2.21: the base-2 logarithm of the width in 4 bits, followed by that of the height.
         attributes.last { $0.type == Self.alignmentType }?.value.map { value in
             (1 << (Int(value) & 0xF), 1 << (Int(value) >> 4 & 0xF))
         }
     }
 
-    /// The number of `VASurfaceAttribAlignmentSize`, which older headers do not have.
+    /// The value of `VASurfaceAttribAlignmentSize`, which older headers do not have.
     private static let alignmentType: UInt32 = 10
 
-    /// Where memory may come from. A driver that says nothing has its own memory only.
+    /// The supported origins of memory. A driver that reports none supports only its own memory.
     public var memoryTypes: SurfaceMemoryTypes {
         values(VASurfaceAttribMemoryType).last.map { SurfaceMemoryTypes(rawValue: UInt32(bitPattern: $0)) } ?? .driver
     }
 
-    /// Whether `vaCreateSurfaces` takes a usage hint.
+    /// Whether `vaCreateSurfaces` accepts a usage hint.
     public var takesUsage: Bool { isSettable(VASurfaceAttribUsageHint) }
-    /// Whether `vaCreateSurfaces` takes a list of DRM format modifiers to choose from. No call tells which ones the
-    /// driver has; that of a surface is seen when it is exported.
+    /// Whether `vaCreateSurfaces` accepts a list of DRM format modifiers to choose from. No call lists the modifiers
+    /// that the driver supports; the modifier of a surface is only visible when it is exported.
     public var takesModifiers: Bool { isSettable(VASurfaceAttribDRMFormatModifiers) }
 
     private func values(_ type: VASurfaceAttribType) -> [Int32] {

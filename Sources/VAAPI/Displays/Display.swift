@@ -3,12 +3,12 @@
 internal import CLibVA
 public import RenderNodes
 
-/// A connection to a driver (`VADisplay`), and the render node that belongs to it.
+/// A connection to a driver (`VADisplay`), with its render node.
 ///
-/// Surfaces, contexts and whatever else was made with a display keep the connection: it ends, and the node is closed,
-/// when the last of them and the display itself are gone. All of them may be used from any thread.
+/// Surfaces, contexts and all other objects of a display keep the connection open. It is closed, together with the
+/// node, when the display and its last object are released. All of them may be used from any thread.
 public struct Display: ~Copyable, Sendable {
-    /// The version of VA-API that libva speaks.
+    /// The VA-API version of libva.
     public let version: APIVersion
 
     private(set) var connection: DisplayConnection
@@ -17,16 +17,16 @@ public struct Display: ~Copyable, Sendable {
 
     /// Loads the driver for a node and initializes it (`vaGetDisplayDRM`, `vaInitialize`).
     ///
-    /// A driver is foreign code in this process: it may take seconds, and a faulty one can crash or hang. Who must
-    /// outlive that opens the display in a helper process, and has the stages told to another one.
+    /// A driver is foreign code in this process: it may take seconds, and a faulty one can crash or hang. A program
+    /// that must survive this opens the display in a helper process, and lets it report the stages to another process.
     ///
     /// - Parameters:
-    ///   - node: The node, which the display owns from now on, also when this throws.
-    ///   - onStage: Called before every step in which the driver may crash or hang, on the thread of the step. It has
-    ///     to have passed the stage on when it returns.
-    ///   - onMessage: Called with every line that libva and the driver would print, on any thread, possibly until
-    ///     the display's end.
-    /// - Throws: ``DisplayError`` with what libva said on the way.
+    ///   - node: The node. The display owns it from now on, even if this initializer throws.
+    ///   - onStage: Called before every step in which the driver may crash or hang, on the thread of the step. It must
+    ///     have forwarded the stage before it returns.
+    ///   - onMessage: Called with every line that libva and the driver would print, on any thread, possibly until the
+    ///     end of the display.
+    /// - Throws: ``DisplayError`` with the messages of libva up to the failure.
     public init(
         node: consuming OpenRenderNode,
         onStage: @escaping @Sendable (DisplayStage) -> Void = { _ in },
@@ -52,7 +52,7 @@ public struct Display: ~Copyable, Sendable {
         openingMessages = relay.endRecord()
     }
 
-    /// Opens the node at a path, then as ``init(node:onStage:onMessage:)``.
+    /// Opens the node at a path and continues as ``init(node:onStage:onMessage:)``.
     public init(
         path: String,
         onStage: @escaping @Sendable (DisplayStage) -> Void = { _ in },
@@ -68,16 +68,16 @@ public struct Display: ~Copyable, Sendable {
         self = try Display(node: node, onStage: onStage, onMessage: onMessage)
     }
 
-    /// Ends the connection, as the end of the display's life does, and tells how that went. While something that was
-    /// made with the display lives, the connection lasts; its end is then that thing's, and tells only the handler.
+    /// Closes the connection, as the release of the display does, and reports failures. The connection stays open while
+    /// objects of the display exist. It is then closed with the last object, and only the message handler is informed.
     ///
-    /// - Throws: ``VAError`` if the driver fails to; its memory is lost then.
+    /// - Throws: ``VAError`` if the driver fails to close; its memory is then leaked.
     public consuming func close() throws(VAError) {
         guard isKnownUniquelyReferenced(&connection) else { return }
         try connection.end()
     }
 
-    /// Another display that stands for the same connection.
+    /// Returns another display for the same connection.
     public func share() -> Display { Display(sharing: self) }
 
     private init(sharing other: borrowing Display) {
@@ -89,9 +89,9 @@ public struct Display: ~Copyable, Sendable {
 
     private var handle: VADisplay { connection.handle }
 
-    /// Asks the driver who it is and what it offers.
+    /// Queries the driver's name and capabilities.
     ///
-    /// - Throws: ``VAError`` naming the query that the driver refused.
+    /// - Throws: ``VAError`` with the query that the driver refused.
     public func describe() throws(VAError) -> DriverDescription {
         onStage(.askingVendor)
         let vendor = vaQueryVendorString(handle).map { String(cString: $0) } ?? ""
@@ -125,7 +125,7 @@ public struct Display: ~Copyable, Sendable {
         return list.prefix(Int(max(count, 0))).map { Entrypoint(rawValue: $0.rawValue) }
     }
 
-    /// The relay outlives the connection, which holds it until after `vaTerminate`.
+    /// The relay outlives the connection, which retains it until after `vaTerminate`.
     private static func listen(to handle: VADisplay, _ relay: MessageRelay) {
         let context = Unmanaged.passUnretained(relay).toOpaque()
         vaSetErrorCallback(handle, { MessageRelay.at($0)?.receive(.error, $1) }, context)
@@ -134,7 +134,7 @@ public struct Display: ~Copyable, Sendable {
 }
 
 extension MessageRelay {
-    /// The relay behind a callback's context.
+    /// Returns the relay from a callback's context.
     fileprivate static func at(_ context: UnsafeMutableRawPointer?) -> MessageRelay? {
         context.map { Unmanaged<MessageRelay>.fromOpaque($0).takeUnretainedValue() }
     }

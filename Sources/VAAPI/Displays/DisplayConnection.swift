@@ -4,29 +4,30 @@ internal import CLibVA
 internal import RenderNodes
 internal import Synchronization
 
-/// The connection to a driver, shared by a display and everything that was made with it. Its last user ends it, so that
-/// whatever libva has an id for is gone before `vaTerminate`, in whichever order a program lets go of things.
+/// The connection to a driver, shared by a display and all of its objects. The last user closes it, so that all libva
+/// objects are destroyed before `vaTerminate`, in whichever order a program releases them.
 ///
-/// libva takes calls for one display from several threads.
+/// libva accepts calls for one display from several threads.
 final class DisplayConnection: Sendable {
-    /// libva's own handle.
+    /// The libva handle.
     nonisolated(unsafe) let handle: VADisplay
 
     private let relay: MessageRelay
     private let node: OpenRenderNode
     private let onStage: @Sendable (DisplayStage) -> Void
     private let hasEnded = Atomic(false)
-    /// What the driver has turned out not to implement; the same for all its objects, hence asked once.
+    /// The functions that the driver does not implement. They are the same for all its objects, so they are determined
+    /// once.
     private let lacking = Atomic<UInt8>(0)
 
-    /// Ways of waiting, as bits of ``lacking``.
+    /// The wait functions, as bits of ``lacking``.
     private enum Wait {
         static let forBuffers: UInt8 = 1
         static let forBuffersWithLimit: UInt8 = 2
         static let forSurfacesWithLimit: UInt8 = 4
     }
 
-    /// Takes over a handle, whether or not `vaInitialize` will succeed on it.
+    /// Takes ownership of a handle, whether or not `vaInitialize` will succeed on it.
     init(
         handle: VADisplay,
         relay: MessageRelay,
@@ -47,7 +48,7 @@ final class DisplayConnection: Sendable {
     /// The path of the node.
     var path: String { node.path }
 
-    /// Ends the connection. A driver that fails to keeps its memory, and says nothing more.
+    /// Closes the connection. If the driver fails to close, its memory is leaked, and it sends no more messages.
     func end() throws(VAError) {
         hasEnded.store(true, ordering: .relaxed)
         onStage(.closing)
@@ -60,8 +61,8 @@ final class DisplayConnection: Sendable {
         }
     }
 
-    /// Does what nobody is left to hear about, such as destroying something: a failure goes to the display's message
-    /// handler, and what the driver did not destroy is lost.
+    /// Performs work whose failure no caller can handle, such as destroying an object. A failure is passed to the
+    /// display's message handler, and an object that the driver did not destroy is leaked.
     func report(_ work: () throws(VAError) -> Void) {
         do throws(VAError) { try work() } catch { relay.receive(.error, "\(error)") }
     }
@@ -70,7 +71,7 @@ final class DisplayConnection: Sendable {
 // MARK: - Mapping
 
 extension DisplayConnection {
-    /// Maps a buffer for the time of a closure (`vaMapBuffer`, `vaUnmapBuffer`).
+    /// Maps a buffer for the duration of a closure (`vaMapBuffer`, `vaUnmapBuffer`).
     func withMapping<Result>(
         of buffer: VABufferID,
         _ body: (UnsafeMutableRawPointer) -> Result
@@ -81,7 +82,7 @@ extension DisplayConnection {
         return result
     }
 
-    /// Maps a buffer, which then has to be unmapped.
+    /// Maps a buffer. The caller must unmap it.
     func map(_ buffer: VABufferID) throws(VAError) -> UnsafeMutableRawPointer {
         var address: UnsafeMutableRawPointer?
         try check("vaMapBuffer", vaMapBuffer(handle, buffer, &address))
@@ -98,7 +99,8 @@ extension DisplayConnection {
 // MARK: - Waiting
 
 extension DisplayConnection {
-    /// Waits for the picture that is coded into a buffer; by its input surface where the driver cannot wait for buffers.
+    /// Waits for the picture that is encoded into a buffer. If the driver cannot wait for buffers, waits for the input
+    /// surface.
     ///
     /// - Returns: Whether the picture is complete.
     func wait(
@@ -106,7 +108,7 @@ extension DisplayConnection {
         codedFrom surface: VASurfaceID,
         atMost timeout: Duration?
     ) throws(VAError) -> Bool {
-        // radeonsi of Mesa 22.3 implements it for waits without limit only.
+        // radeonsi of Mesa 22.3 implements it only for waits without a limit.
         let way = timeout == nil ? Wait.forBuffers : Wait.forBuffersWithLimit
         if !lacks(way) {
             let status = vaSyncBuffer(handle, buffer, Self.nanoseconds(timeout))
@@ -116,11 +118,11 @@ extension DisplayConnection {
         return try wait(forSurface: surface, atMost: timeout)
     }
 
-    /// Waits for everything that reads from or writes to a surface.
+    /// Waits until all reads and writes of a surface are complete.
     ///
-    /// A driver without `vaSyncSurface2` knows no timeouts: the wait then lasts as long as the work.
+    /// A driver without `vaSyncSurface2` has no timeout: the wait then lasts until the work is complete.
     ///
-    /// - Returns: Whether nothing uses the surface any more.
+    /// - Returns: Whether the surface is idle.
     func wait(forSurface surface: VASurfaceID, atMost timeout: Duration?) throws(VAError) -> Bool {
         if timeout != nil, !lacks(Wait.forSurfacesWithLimit) {
             let status = vaSyncSurface2(handle, surface, Self.nanoseconds(timeout))
@@ -139,8 +141,8 @@ extension DisplayConnection {
         return true
     }
 
-    /// A timeout as libva takes it, from centuries on for ever. At least a nanosecond: with zero radeonsi's `vaSyncBuffer`
-    /// says of complete pictures, too, that they are not.
+    /// Converts a timeout for libva; centuries become an unlimited wait. It is at least a nanosecond: with zero,
+    /// `vaSyncBuffer` of radeonsi reports even complete pictures as incomplete.
     private static func nanoseconds(_ timeout: Duration?) -> UInt64 {
         guard let (seconds, attoseconds) = timeout?.components else { return UInt64(VA_TIMEOUT_INFINITE) }
         if seconds < 0 || attoseconds < 0 { return 1 }

@@ -4,18 +4,18 @@ public import RenderNodes
 
 /// Why a display could not be opened.
 public struct DisplayError: Error, Sendable, Hashable {
-    /// The node's path.
+    /// The path of the node.
     public let path: String
-    /// What failed.
+    /// The reason for the failure.
     public let reason: Reason
-    /// What libva and the driver said on the way, in order.
+    /// The messages of libva and the driver, in order.
     public let messages: [DriverMessage]
 
     /// The steps that can fail.
     public enum Reason: Sendable, Hashable {
         /// The node could not be opened.
         case refused(NodeRefusal)
-        /// The device is not one of DRM (`vaGetDisplayDRM` gave nothing).
+        /// The device is not a DRM device (`vaGetDisplayDRM` returned no display).
         case notADRMDevice
         /// libva or the driver refused.
         case failed(VAError)
@@ -23,7 +23,7 @@ public struct DisplayError: Error, Sendable, Hashable {
 }
 
 extension DisplayError: CustomStringConvertible {
-    /// The reason, and the errors that libva or the driver reported.
+    /// The reason, followed by the errors that libva or the driver reported.
     public var description: String {
         let reason =
             switch reason {
@@ -36,22 +36,22 @@ extension DisplayError: CustomStringConvertible {
     }
 }
 
-/// How the start of a driver failed, as far as libva tells.
+/// How the start of a driver failed, as far as libva reports it.
 public enum DriverStartFailure: Sendable, Hashable {
-    /// The kernel's driver did not tell libva which driver to load.
+    /// The kernel driver did not indicate which driver libva should load.
     case noName
-    /// There was no file to load.
+    /// No driver file exists.
     case noFile
-    /// No file could be loaded.
+    /// No driver file could be loaded.
     case unloadable
-    /// A file was loaded, and has no function by which this version of libva starts a driver.
+    /// A file was loaded, but it exports no initialization function for this version of libva.
     case otherVersion
-    /// A driver was loaded, and refused to start.
+    /// A driver was loaded and refused to start.
     case refused
 
     /// - Parameters:
-    ///   - stage: The furthest stage that was reached.
-    ///   - errors: The lines that libva and the driver wrote as errors.
+    ///   - stage: The last stage that was reached.
+    ///   - errors: The error lines of libva and the driver.
     public init(_ stage: DisplayStage, errors: [String]) {
         self =
             if case .choosingDriver = stage {
@@ -69,17 +69,17 @@ public enum DriverStartFailure: Sendable, Hashable {
 }
 
 extension DisplayError {
-    /// The lines that libva and the driver wrote as errors.
+    /// The error lines of libva and the driver.
     public var errorLines: [String] { messages.filter { $0.severity == .error }.map(\.text) }
 
-    /// Why the node could not be opened, in the words of ``NodeRefusal``, with the stable name of the cause; nil if it
-    /// was opened.
+    /// The reason why the node could not be opened, from ``NodeRefusal``, with the stable name of the cause; nil if the
+    /// node was opened.
     public var nodeRefusal: (cause: String, explanation: String, remedies: [String])? {
         guard case .refused(let refusal) = reason else { return nil }
         return (refusal.cause.rawValue, refusal.explanation, refusal.remedies)
     }
 
-    /// How the driver's start failed; nil if it was not come to that.
+    /// How the driver's start failed; nil if the start was not reached.
     public var startFailure: DriverStartFailure? {
         guard case .failed = reason else { return nil }
         let stages = messages.indices.compactMap { DisplayStage(announcedBy: Array(messages[...$0])) }

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How far a display has come. Each stage is told before the calls that belong to it: if a driver crashes or hangs, the
-/// last one says in what.
+/// A stage of opening and querying a display. Each stage is reported before its calls: if a driver crashes or hangs,
+/// the last stage shows where.
 public enum DisplayStage: Sendable, Hashable {
     /// The render node is being opened.
     case openingNode
-    /// libva looks for the driver's file (`vaGetDisplayDRM`, the beginning of `vaInitialize`).
+    /// libva searches for the driver file (`vaGetDisplayDRM`, the beginning of `vaInitialize`).
     case choosingDriver
-    /// libva loads a file (`dlopen`), whose constructors run. It may try several, one after the other.
+    /// libva loads a file (`dlopen`), which runs its constructors. It may try several files in turn.
     case loading(file: String)
-    /// The file was loaded, and the driver's own start runs (`__vaDriverInit_…`, within `vaInitialize`).
+    /// The file was loaded, and the driver's initialization function runs (`__vaDriverInit_…`, within `vaInitialize`).
     case initializing(file: String)
-    /// The driver is asked for its name (`vaQueryVendorString`).
+    /// The driver's vendor string is queried (`vaQueryVendorString`).
     case askingVendor
-    /// The driver is asked for its profiles (`vaQueryConfigProfiles`).
+    /// The driver's profiles are queried (`vaQueryConfigProfiles`).
     case askingProfiles
-    /// The driver is asked what it does with a profile (`vaQueryConfigEntrypoints`).
+    /// The entrypoints of a profile are queried (`vaQueryConfigEntrypoints`).
     case askingEntrypoints(Profile)
-    /// The driver is asked how it encodes a profile with an entrypoint (`vaGetConfigAttributes`).
+    /// The attributes of a profile and an entrypoint are queried (`vaGetConfigAttributes`).
     case askingAttributes(Profile, Entrypoint)
-    /// The driver is asked which surfaces it encodes from (`vaCreateConfig`, `vaQuerySurfaceAttributes`).
+    /// The surface attributes of a profile and an entrypoint are queried (`vaCreateConfig`,
+    /// `vaQuerySurfaceAttributes`).
     case askingSurfaces(Profile, Entrypoint)
-    /// The driver is let go of (`vaTerminate`).
+    /// The display is closed (`vaTerminate`).
     case closing
 
-    /// The stage that libva announces with the last of some lines; nil if it announces none.
+    /// The stage that the last message indicates; nil if it indicates none.
     init?(announcedBy messages: [DriverMessage]) {
         guard let last = messages.last, last.severity == .info,
             let file = DriverDescription.loadedFile(accordingTo: messages)

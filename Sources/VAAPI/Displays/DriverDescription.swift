@@ -2,18 +2,18 @@
 
 internal import CLibVA
 
-/// What a driver says of itself.
+/// The description of a driver, as it reports itself.
 public struct DriverDescription: Sendable, Hashable {
-    /// The version of VA-API that libva speaks.
+    /// The VA-API version of libva.
     public let version: APIVersion
-    /// The driver's name for itself and its version (`vaQueryVendorString`); free text.
+    /// The driver's name and version (`vaQueryVendorString`); free text.
     public let vendor: String
-    /// The file that libva loaded; nil when libva was built without messages.
+    /// The driver file that libva loaded; nil if libva was built without messages.
     public let file: String?
-    /// What it offers, in the driver's order.
+    /// The supported profiles, in the driver's order.
     public let profiles: [ProfileDescription]
 
-    /// Makes a description of what a driver said, for example in another process.
+    /// Creates a description, for example from values of another process.
     public init(version: APIVersion, vendor: String, file: String?, profiles: [ProfileDescription]) {
         self.version = version
         self.vendor = vendor
@@ -21,16 +21,16 @@ public struct DriverDescription: Sendable, Hashable {
         self.profiles = profiles
     }
 
-    /// The driver's short name, such as `iHD` or `radeonsi`: that of its file.
+    /// The driver's short name, such as `iHD` or `radeonsi`, from the name of its file.
     public var name: String? { file.flatMap(Self.name(ofFile:)) }
 
-    /// The short name of the driver in a file; nil if the file is not named as libva's drivers are.
+    /// Returns the short name of the driver in a file; nil if the file name does not follow libva's naming of drivers.
     public static func name(ofFile file: String) -> String? {
         guard let base = file.split(separator: "/").last, base.hasSuffix(DriverSearch.suffix) else { return nil }
         return String(base.dropLast(DriverSearch.suffix.count))
     }
 
-    /// What it encodes with, in the driver's order, each only once.
+    /// The supported encoders, in the driver's order and without duplicates.
     public var encoders: [(profile: Profile, entrypoint: Entrypoint)] {
         var known: Set<[Int64]> = []
         return profiles.flatMap { profile in
@@ -38,80 +38,80 @@ public struct DriverDescription: Sendable, Hashable {
         }.filter { known.insert([Int64($0.rawValue), Int64($1.rawValue)]).inserted }
     }
 
-    /// What libva says before the path of a file that it is about to load.
+    /// The text that libva prints before the path of a file that it is about to load.
     static let announcement = "Trying to open "
 
-    /// The driver file that libva loaded: the last that it announced. There is no call that tells.
+    /// Returns the driver file that libva loaded: the last one in its messages. No call returns it.
     static func loadedFile(accordingTo messages: [DriverMessage]) -> String? {
         messages.last { $0.text.hasPrefix(announcement) }.map { String($0.text.dropFirst(announcement.count)) }
     }
 }
 
-/// A version of VA-API. libva's own is one higher in the first number: libva 2.17 speaks VA-API 1.17.
+/// A version of VA-API. Its major version is one lower than libva's: libva 2.17 implements VA-API 1.17.
 public struct APIVersion: Sendable, Hashable, CustomStringConvertible {
-    /// The first number.
+    /// The major version.
     public let major: Int32
-    /// The second number.
+    /// The minor version.
     public let minor: Int32
 
-    /// Makes a version.
+    /// Creates a version.
     public init(major: Int32, minor: Int32) {
         self.major = major
         self.minor = minor
     }
 
-    /// Such as `1.17`.
+    /// A description such as `1.17`.
     public var description: String { "\(major).\(minor)" }
 }
 
-/// A profile and the ways in which a driver processes it.
+/// A profile with its entrypoints.
 public struct ProfileDescription: Sendable, Hashable {
     /// The profile.
     public let profile: Profile
-    /// Decoding, encoding and processing units that take it.
+    /// The entrypoints for decoding, encoding and processing.
     public let entrypoints: [Entrypoint]
 
-    /// Makes a description of a profile.
+    /// Creates a description of a profile.
     public init(profile: Profile, entrypoints: [Entrypoint]) {
         self.profile = profile
         self.entrypoints = entrypoints
     }
 }
 
-/// A codec's profile (`VAProfile`).
+/// A profile of a codec (`VAProfile`).
 public struct Profile: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    /// The number of `va.h`.
+    /// The value in `va.h`.
     public let rawValue: Int32
 
-    /// Wraps a number of `va.h`.
+    /// Wraps a value from `va.h`.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// The name of `va.h` without its prefix, such as `H264High`; the number where libva knows no name.
+    /// The name in `va.h` without its prefix, such as `H264High`; the number if libva has no name for it.
     public var description: String {
         shortName(vaProfileStr(VAProfile(rawValue: rawValue)), prefix: "VAProfile") ?? "profile \(rawValue)"
     }
 }
 
-/// A kind of processing that a driver offers for a profile (`VAEntrypoint`).
+/// An operation that a driver supports for a profile (`VAEntrypoint`).
 public struct Entrypoint: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    /// The number of `va.h`.
+    /// The value in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps a number of `va.h`.
+    /// Wraps a value from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Whether it encodes from surfaces to bits.
+    /// Whether it encodes surfaces to a bitstream.
     public var encodes: Bool {
         [VAEntrypointEncSlice, VAEntrypointEncPicture, VAEntrypointEncSliceLP].contains { $0.rawValue == rawValue }
     }
 
-    /// The name of `va.h` without its prefix, such as `EncSliceLP`; the number where libva knows no name.
+    /// The name in `va.h` without its prefix, such as `EncSliceLP`; the number if libva has no name for it.
     public var description: String {
         shortName(vaEntrypointStr(VAEntrypoint(rawValue: rawValue)), prefix: "VAEntrypoint") ?? "entrypoint \(rawValue)"
     }
 }
 
-/// A constant's name without its prefix; nil where libva has no name for the number.
+/// Returns the name of a constant without its prefix; nil if libva has no name for it.
 func shortName(_ name: UnsafePointer<CChar>?, prefix: String) -> String? {
     guard let name = name.map({ String(cString: $0) }), name.hasPrefix(prefix) else { return nil }
     return String(name.dropFirst(prefix.count))

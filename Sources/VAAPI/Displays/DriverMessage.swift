@@ -2,30 +2,30 @@
 
 internal import Synchronization
 
-/// A line that libva or a driver would have printed.
+/// A line that libva or a driver would print.
 public struct DriverMessage: Sendable, Hashable {
-    /// How libva ranks the line.
+    /// The severity of the line.
     public let severity: Severity
-    /// The line, without the newline at its end.
+    /// The line, without its trailing newline.
     public let text: String
 
-    /// libva's ranks.
+    /// The severities of libva.
     public enum Severity: String, Sendable, Hashable {
-        /// Progress, such as which file is being loaded.
+        /// Progress, such as the file that is being loaded.
         case info
         /// A failure.
         case error
     }
 }
 
-/// Where libva's callbacks for one display lead: to the display's handlers, and into a record of its opening.
+/// Forwards libva's callbacks for one display to the display's handlers, and records the messages while it is opened.
 ///
-/// Drivers may call from threads of their own.
+/// Drivers may call from their own threads.
 final class MessageRelay: Sendable {
     private let handler: @Sendable (DriverMessage) -> Void
-    /// Takes the stages that libva announces while a display opens.
+    /// Receives the stages that libva indicates while a display is opened.
     private let onStage: @Sendable (DisplayStage) -> Void
-    /// Nil once the display is open, so that a talkative driver does not fill the memory.
+    /// The recorded messages; nil once the display is open, so that a verbose driver does not fill the memory.
     private let record = Mutex<[DriverMessage]?>([])
 
     init(
@@ -49,7 +49,7 @@ final class MessageRelay: Sendable {
         handler(message)
     }
 
-    /// What was said so far. Nothing is recorded from now on.
+    /// Returns the recorded messages and stops recording.
     func endRecord() -> [DriverMessage] {
         record.withLock { record in
             defer { record = nil }

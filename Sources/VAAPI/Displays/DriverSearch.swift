@@ -3,38 +3,38 @@
 internal import CLibVA
 internal import Glibc
 
-/// Where libva looks for a GPU's driver, and what is there. Nothing is loaded.
+/// The places where libva searches for a GPU's driver, and the files that exist there. Nothing is loaded.
 public struct DriverSearch: Sendable, Hashable {
     /// The kernel driver of the GPU, such as `i915`.
     public let kernelDriver: String
-    /// The names of the drivers that libva tries, in its order.
+    /// The names of the drivers that libva tries, in order.
     public let names: [String]
-    /// The files that libva tries, in its order.
+    /// The files that libva tries, in order.
     public let files: [String]
-    /// Those of ``files`` that exist.
+    /// The ``files`` that exist.
     public let installed: [String]
 
-    /// The names of the drivers that suit the kernel driver, whatever the environment asks for.
+    /// The names of the drivers that fit the kernel driver, regardless of the environment.
     public let fitting: [String]
 
     private let settings: Settings
 
-    /// The driver that `LIBVA_DRIVER_NAME` asks for; nil without.
+    /// The driver that `LIBVA_DRIVER_NAME` selects; nil if it is not set.
     public var forcedName: String? { settings.driverName }
-    /// The folders that `LIBVA_DRIVERS_PATH` names; nil without.
+    /// The folders in `LIBVA_DRIVERS_PATH`; nil if it is not set.
     public var forcedPath: String? { settings.driversPath }
-    /// Whether `LIBVA_DRIVER_NAME` asks for a driver of other GPUs.
+    /// Whether `LIBVA_DRIVER_NAME` selects a driver for other GPUs.
     public var isForOtherGPU: Bool {
         forcedName.map { Self.knownNames.contains($0) && !fitting.contains($0) } ?? false
     }
-    /// The second number of libva's version; the first is 2.
+    /// The minor version of libva; the major version is 2.
     public var libVAVersion: Int32 { settings.minorVersion }
 
-    /// What a driver's file name ends with.
+    /// The suffix of driver file names.
     static let suffix = "_drv_video.so"
 
-    /// Looks as libva would in this process: `LIBVA_DRIVER_NAME` and `LIBVA_DRIVERS_PATH` rule, else the table and
-    /// the folder that are built into libva.
+    /// Searches as libva would in this process: `LIBVA_DRIVER_NAME` and `LIBVA_DRIVERS_PATH` override the table and the
+    /// folder that are built into libva.
     public init(kernelDriver: String) {
         self.init(kernelDriver: kernelDriver, settings: .current) { access($0, F_OK) == 0 }
     }
@@ -48,15 +48,15 @@ public struct DriverSearch: Sendable, Hashable {
         fitting = Self.names(for: kernelDriver, minor: .max)
     }
 
-    /// What decides where libva looks.
+    /// The settings that determine where libva searches.
     struct Settings: Sendable, Hashable {
         /// `LIBVA_DRIVER_NAME`, which replaces the table.
         var driverName: String?
         /// `LIBVA_DRIVERS_PATH`, which replaces the default folder: folders separated by colons.
         var driversPath: String?
-        /// The folder built into libva.
+        /// The default folder that is built into libva.
         var defaultFolder: String
-        /// The second number of libva's version.
+        /// The minor version of libva.
         var minorVersion: Int32
 
         var folders: [String] {
@@ -65,10 +65,11 @@ public struct DriverSearch: Sendable, Hashable {
     }
 }
 
-// MARK: - What libva knows
+// MARK: - libva's driver table
 
 extension DriverSearch {
-    /// libva's table for DRM (its va_drm_utils.c); a kernel driver that it does not list stands for itself.
+    /// Returns the drivers in libva's DRM table (va_drm_utils.c). A kernel driver that is not listed maps to its own
+    /// name.
     private static func names(for kernelDriver: String, minor: Int32) -> [String] {
         switch kernelDriver {
         case "i915": ["iHD", "i965"]
@@ -81,17 +82,17 @@ extension DriverSearch {
         }
     }
 
-    /// Drivers of which it is known for which GPUs they are.
+    /// The drivers whose supported GPUs are known.
     private static let knownNames: Set<String> = [
         "iHD", "i965", "r600", "radeonsi", "nouveau", "nvidia", "virtio_gpu", "pvr",
     ]
 
     private static let firstMinorThatKnowsXe: Int32 = 21
 
-    /// The Debian package that holds a driver that suits the GPU; nil if none is known.
+    /// The Debian package that contains a driver for the GPU; nil if none is known.
     public var package: String? { fitting.lazy.compactMap(Self.package).first }
 
-    /// The Debian package that holds a driver.
+    /// Returns the Debian package that contains a driver.
     private static func package(of name: String) -> String? {
         switch name {
         case "iHD": "intel-media-va-driver"
@@ -105,7 +106,7 @@ extension DriverSearch {
 // MARK: - Remedies
 
 extension DriverSearch {
-    /// What to do when no driver file is there, the likeliest first; empty when one is.
+    /// The remedies for a missing driver file, most likely first; empty if a file exists.
     public var remedies: [String] {
         guard installed.isEmpty else { return [] }
         var remedies: [String] = []
@@ -137,7 +138,7 @@ extension DriverSearch {
 // MARK: - This process
 
 extension DriverSearch.Settings {
-    /// Those of this process. libva ignores the environment of a set-user-ID program.
+    /// The settings of this process. libva ignores the environment in a set-user-ID program.
     static var current: Self {
         func variable(_ name: String) -> String? {
             guard getuid() == geteuid(), let value = getenv(name) else { return nil }
@@ -151,21 +152,21 @@ extension DriverSearch.Settings {
         )
     }
 
-    /// The file that libva was loaded from.
+    /// The file of the loaded libva.
     private static var fileOfLibVA: String? {
         guard let name = clibva_loaded_file(), let path = realpath(name, nil) else { return nil }
         defer { free(path) }
         return String(cString: path)
     }
 
-    /// Drivers are in `dri` beside libva unless its packager chose otherwise; libva does not tell (its pkg-config file does,
-    /// which only machines for building have).
+    /// Drivers are in `dri` next to libva unless its packager chose another folder. libva does not report the folder;
+    /// only its pkg-config file does, which is part of the development package.
     private static func folder(of library: String?) -> String? {
         library.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) + "/dri" } }
     }
 
-    /// The second number of the version of a libva, which may be another one than this was built with: libva's build makes
-    /// `libva.so.2.2200.0` of 2.22.0 (its `meson.build`).
+    /// Returns the minor version of a libva, which may differ from the one that this package was built with. libva's
+    /// build names its library `libva.so.2.2200.0` for 2.22.0 (`meson.build`).
     static func minorVersion(ofLibrary file: String) -> Int32? {
         guard let name = file.split(separator: "/").last, name.hasPrefix("libva.so.2."),
             let number = name.split(separator: ".").dropFirst(3).first.flatMap({ Int32($0) }), number >= 100

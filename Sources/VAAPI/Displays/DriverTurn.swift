@@ -2,29 +2,30 @@
 
 internal import Dispatch
 
-/// Turns at starting and ending drivers, one at a time in a process.
+/// Serializes the start and end of drivers in a process.
 ///
-/// Drivers share libraries, and those do not all bear that one user comes while another goes: libdrm_amdgpu 2.4.114
+/// Drivers share libraries, and some of these fail when one user starts while another ends: libdrm_amdgpu 2.4.114
 /// aborts with `update_references: Assertion "atomic_read(src) > 0" failed` in `amdgpu_device_initialize`.
 enum DriverTurn {
-    /// It begins with none, because a semaphore must not end below where it began.
+    /// Starts at zero, because a semaphore must not be destroyed below its initial value.
     private static let free: DispatchSemaphore = {
         let semaphore = DispatchSemaphore(value: 0)
         semaphore.signal()
         return semaphore
     }()
 
-    /// How long a turn is waited for. One that takes longer hangs, and others must not hang with it.
+    /// The longest wait for a turn. A driver that takes longer hangs, and must not block others.
     private static let patience = Duration.seconds(5)
 
-    /// Calls `vaInitialize` or `vaTerminate` when it is its turn.
+    /// Calls `vaInitialize` or `vaTerminate` in turn.
     static func take<Result>(_ body: () -> Result) -> Result {
         let isMine = wait()
         defer { if isMine { free.signal() } }
         return body()
     }
 
-    /// Dispatch waits by the time of day, which jumps when a suspended system resumes: what ends too early goes on.
+    /// Dispatch waits by wall-clock time, which jumps when a suspended system resumes: a wait that ends too early is
+    /// continued.
     private static func wait() -> Bool {
         let end = SuspendingClock.now + patience
         while .now < end {

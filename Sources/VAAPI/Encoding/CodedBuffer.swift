@@ -3,19 +3,19 @@
 internal import CLibVA
 internal import Synchronization
 
-/// A buffer that a picture is coded into (`VAEncCodedBufferType`). Destroyed at the end of its life, which waits for the
-/// picture that is under way, because drivers crash otherwise: whoever has a driver that hangs must not let it end.
+/// A buffer for the coded data of a picture (`VAEncCodedBufferType`). It is destroyed when it is released. Its release
+/// waits for a picture in progress, because drivers crash otherwise, so it must not be released when the driver hangs.
 ///
-/// One picture after the other may be coded into it. It may be waited for and read on another thread than that which
-/// submits.
+/// The buffer can be used for one picture after another. Waiting and reading may happen on another thread than
+/// submission.
 public struct CodedBuffer: ~Copyable, Sendable {
-    /// The number that libva knows the buffer by; picture parameters refer to it.
+    /// The libva ID of the buffer, which picture parameters refer to.
     public let id: UInt32
-    /// Its size in bytes, as asked for.
+    /// The requested size in bytes.
     public let capacity: Int
 
     private let context: ContextHandle
-    /// The surface that the picture under way is coded from; nil when there is none.
+    /// The input surface of the picture in progress; nil if there is none.
     private let input = Mutex<Surface?>(nil)
 
     init(id: UInt32, capacity: Int, _ context: ContextHandle) {
@@ -29,13 +29,13 @@ public struct CodedBuffer: ~Copyable, Sendable {
         context.destroyBuffer(id)
     }
 
-    /// Waits for the picture that was submitted last (`vaSyncBuffer`; where the driver has it not `vaSyncSurface2` or
-    /// `vaSyncSurface` on its input).
+    /// Waits for the picture that was submitted last (`vaSyncBuffer`; if the driver does not implement it,
+    /// `vaSyncSurface2` or `vaSyncSurface` on the input surface).
     ///
-    /// - Parameter timeout: How long; nil is for ever. It is as good as the driver: AMD's has only `vaSyncSurface` for
-    ///   waits with a limit, which knows none, and waits for ever when its device hangs.
+    /// - Parameter timeout: The time limit; nil for none. It depends on the driver: AMD's implements a wait with a
+    ///   limit only as `vaSyncSurface`, which has no limit, and waits forever when its device hangs.
     /// - Returns: Whether the picture is coded, or none was submitted. If not, wait again.
-    /// - Throws: ``VAError`` if the driver cannot wait. The picture then still counts as under way.
+    /// - Throws: ``VAError`` if the driver cannot wait. The picture is then still in progress.
     public func wait(atMost timeout: Duration? = nil) throws(VAError) -> Bool {
         guard let surface = input.withLock({ $0 }) else { return true }
         guard try context.connection.wait(forBuffer: id, codedFrom: surface.id, atMost: timeout) else { return false }
@@ -43,9 +43,9 @@ public struct CodedBuffer: ~Copyable, Sendable {
         return true
     }
 
-    /// Lends what was coded (`vaMapBuffer`), after having waited for it.
+    /// Waits for the picture and calls a closure with the coded data (`vaMapBuffer`).
     ///
-    /// - Parameter body: Gets the segments, whose bytes must not be used after it.
+    /// - Parameter body: Receives the segments, whose bytes must not be used after it returns.
     public func withSegments<Result>(_ body: (CodedSegments) -> Result) throws(VAError) -> Result {
         _ = try wait()
         let capacity = capacity
@@ -54,32 +54,32 @@ public struct CodedBuffer: ~Copyable, Sendable {
         }
     }
 
-    /// Notes that a picture is coded from a surface, which is kept until the picture has been waited for.
+    /// Records the input surface of a picture, which is retained until the picture is complete.
     func awaits(_ surface: Surface) { input.withLock { $0 = surface } }
 
-    /// Waits for what may be under way, whatever comes of it.
+    /// Waits for a picture in progress, ignoring failures.
     func settle() {
         context.connection.report { () throws(VAError) in _ = try wait() }
         input.withLock { $0 = nil }
     }
 }
 
-/// A piece of what was coded (`VACodedBufferSegment`).
+/// A segment of coded data (`VACodedBufferSegment`).
 public struct CodedSegment {
-    /// The size that the driver states.
+    /// The size that the driver reports.
     public let size: Int
-    /// The data. Fewer bytes than ``size`` when that is more than the whole buffer: nothing that comes from such a driver
-    /// can be right, its picture has overflowed.
+    /// The data. It is shorter than ``size`` if that exceeds the whole buffer. The output of such a driver cannot be
+    /// correct, because the picture has overflowed the buffer.
     public let bytes: UnsafeRawBufferPointer
-    /// How many bits of the first byte do not belong to it.
+    /// The number of bits in the first byte that do not belong to the data.
     public let bitOffset: Int
-    /// `VA_CODED_BUF_STATUS_*`, as the driver set it. Drivers leave garbage in bits that they do not use.
+    /// The bits of `VA_CODED_BUF_STATUS_*`. Drivers leave garbage in bits that they do not use.
     public let status: UInt32
 }
 
-/// The segments of a coded buffer, in order; one for most drivers.
+/// The segments of a coded buffer, in order. Most drivers return one.
 public struct CodedSegments: Sequence {
-    /// The size of the whole buffer in bytes, as it was asked for.
+    /// The requested size of the whole buffer in bytes.
     public let capacity: Int
     private let first: UnsafeMutableRawPointer
 
@@ -88,14 +88,14 @@ public struct CodedSegments: Sequence {
         self.capacity = capacity
     }
 
-    /// Begins with the first segment.
+    /// Starts with the first segment.
     public func makeIterator() -> Iterator { Iterator(position: first, capacity: capacity) }
 
-    /// Follows the list from segment to segment.
+    /// Follows the linked list of segments.
     public struct Iterator: IteratorProtocol {
         private var position: UnsafeMutableRawPointer?
         private let capacity: Int
-        /// A list that leads back to itself ends some time: no driver makes as many slices.
+        /// Limits a cyclic list. No driver produces as many slices.
         private var left = 4096
 
         fileprivate init(position: UnsafeMutableRawPointer?, capacity: Int) {
@@ -103,7 +103,7 @@ public struct CodedSegments: Sequence {
             self.capacity = capacity
         }
 
-        /// The next segment.
+        /// Returns the next segment.
         public mutating func next() -> CodedSegment? {
             guard left > 0, let segment = position?.assumingMemoryBound(to: VACodedBufferSegment.self).pointee else {
                 return nil

@@ -2,15 +2,15 @@
 
 internal import CLibVA
 
-/// A profile and an entrypoint with the choices made for them (`VAConfigID`). Destroyed at the end of its life.
+/// A profile and an entrypoint with selected attributes (`VAConfigID`). It is destroyed when it is released.
 public struct Config: ~Copyable, Sendable {
-    /// The number that libva knows the config by.
+    /// The libva ID of the config.
     public let id: UInt32
     /// The profile.
     public let profile: Profile
     /// The entrypoint.
     public let entrypoint: Entrypoint
-    /// What was asked for when the config was made; everything else is the driver's choice, see ``attributes()``.
+    /// The requested attributes. The driver chooses all others, see ``attributes()``.
     public let asked: [ConfigAttributeValue]
 
     let connection: DisplayConnection
@@ -47,12 +47,12 @@ public struct Config: ~Copyable, Sendable {
         }
     }
 
-    /// What was got: every attribute as it holds for this config (`vaQueryConfigAttributes`). Drivers answer with what
-    /// they could do, with what was chosen, or not at all.
+    /// Returns all attributes of this config (`vaQueryConfigAttributes`). Drivers report their capabilities, their
+    /// choices, or nothing.
     public func attributes() throws(VAError) -> [ConfigAttributeValue] {
         var profile = VAProfileNone
         var entrypoint = VAEntrypoint(rawValue: 0)
-        // Drivers have been seen to state a smaller number than they write.
+        // Some drivers report a smaller number than they write.
         let room = max(Int(vaMaxNumConfigAttributes(connection.handle)), ConfigAttribute.all.count)
         var pairs = [VAConfigAttrib](repeating: VAConfigAttrib(), count: room)
         var count: Int32 = 0
@@ -63,14 +63,14 @@ public struct Config: ~Copyable, Sendable {
         return pairs.prefix(Int(max(count, 0))).map { ConfigAttributeValue($0) }
     }
 
-    /// For how many surface attributes there is room.
+    /// The maximum number of surface attributes.
     private static let mostSurfaceAttributes: UInt32 = 4096
 
-    /// What surfaces fit the config (`vaQuerySurfaceAttributes`).
+    /// Returns the surfaces that fit the config (`vaQuerySurfaceAttributes`).
     public func surfaceCapabilities() throws(VAError) -> SurfaceCapabilities {
         var count: UInt32 = 0
         try check("vaQuerySurfaceAttributes", vaQuerySurfaceAttributes(connection.handle, id, nil, &count))
-        // A driver lists a few dozen; one that claims millions is not believed, and may write what it has.
+        // A driver lists a few dozen attributes. The limit protects against a driver that reports millions.
         count = min(count, Self.mostSurfaceAttributes)
         var list = [VASurfaceAttrib](repeating: VASurfaceAttrib(), count: Int(count))
         if list.isEmpty { return SurfaceCapabilities(attributes: []) }
@@ -80,12 +80,11 @@ public struct Config: ~Copyable, Sendable {
 }
 
 extension Display {
-    /// Makes a config (`vaCreateConfig`).
+    /// Creates a config (`vaCreateConfig`).
     ///
     /// - Parameters:
-    ///   - attributes: Choices among what the driver offers, see ``EncodeCapabilities``. Drivers refuse what they do not
-    ///     offer, attributes that they do not have, and more than one mode of rate control; some accept such and crash
-    ///     later.
+    ///   - attributes: Choices among the driver's capabilities, see ``EncodeCapabilities``. Drivers refuse unsupported
+    ///     values, unsupported attributes, and more than one rate control mode; some accept them and crash later.
     /// - Throws: ``VAError`` if the driver refuses.
     public func makeConfig(
         profile: Profile,
@@ -95,8 +94,8 @@ extension Display {
         try Config(connection, profile, entrypoint, attributes)
     }
 
-    /// Asks for everything that a driver says of a profile and an entrypoint: ``encodeAttributes(profile:entrypoint:)``
-    /// and ``surfaceCapabilities(profile:entrypoint:)``.
+    /// Queries all capabilities of a profile and an entrypoint: ``encodeAttributes(profile:entrypoint:)`` and
+    /// ``surfaceCapabilities(profile:entrypoint:)``.
     public func encodeCapabilities(profile: Profile, entrypoint: Entrypoint) throws(VAError) -> EncodeCapabilities {
         EncodeCapabilities(
             profile: profile,
@@ -106,8 +105,8 @@ extension Display {
         )
     }
 
-    /// Asks for every attribute of a profile and an entrypoint (`vaGetConfigAttributes`). Those that the driver has not
-    /// are among them, see ``ConfigAttributeValue/isNotSupported``.
+    /// Queries every attribute of a profile and an entrypoint (`vaGetConfigAttributes`), including those that the
+    /// driver does not support, see ``ConfigAttributeValue/isNotSupported``.
     public func encodeAttributes(
         profile: Profile,
         entrypoint: Entrypoint
@@ -127,7 +126,8 @@ extension Display {
         return pairs.map { ConfigAttributeValue($0) }
     }
 
-    /// Asks what surfaces fit a config with the driver's own choices (`vaCreateConfig`, `vaQuerySurfaceAttributes`).
+    /// Queries the surfaces that fit a config with the driver's defaults (`vaCreateConfig`,
+    /// `vaQuerySurfaceAttributes`).
     public func surfaceCapabilities(
         profile: Profile,
         entrypoint: Entrypoint

@@ -3,20 +3,21 @@
 internal import CLibVA
 internal import Synchronization
 
-/// An encoder of the driver's (`VAContextID`). Its own end comes when no coded buffer of it is left.
+/// An encoder context of the driver (`VAContextID`). It is destroyed when it and its last coded buffer are released.
 ///
-/// Pictures may be submitted from any thread; those of several threads take turns.
+/// Pictures may be submitted from any thread; submissions of several threads are serialized.
 public struct Context: ~Copyable, Sendable {
     let handle: ContextHandle
 
-    /// Makes an encoder for a config (`vaCreateContext`).
+    /// Creates a context for a config (`vaCreateContext`).
     ///
     /// - Parameters:
-    ///   - config: The config, which the context owns from now on, also when this throws.
-    ///   - width: Samples in a row of the coded picture, before cropping.
-    ///   - height: Rows of the coded picture.
-    ///   - renderTargets: Surfaces that pictures will be reconstructed into; some drivers prepare them. The context keeps
-    ///     them, for surfaces that it was told of must outlive it. A driver that is told of some may want all.
+    ///   - config: The config. The context owns it from now on, even if this initializer throws.
+    ///   - width: The width of the coded picture in samples, before cropping.
+    ///   - height: The height of the coded picture in rows, before cropping.
+    ///   - renderTargets: The surfaces into which pictures will be reconstructed; some drivers prepare them. The
+    ///     context retains them, because they must outlive it. A driver that receives some of them may require all of
+    ///     them.
     /// - Throws: ``VAError`` if the driver refuses, for example because of the size.
     public init(
         config: consuming Config,
@@ -42,13 +43,13 @@ public struct Context: ~Copyable, Sendable {
         handle = ContextHandle(id: id, config: config, renderTargets: renderTargets)
     }
 
-    /// The number that libva knows the context by.
+    /// The libva ID of the context.
     public var id: UInt32 { handle.id }
 
-    /// Makes a buffer that pictures of this context can be coded into.
+    /// Creates a coded buffer for pictures of this context.
     ///
-    /// - Parameter capacity: Its size in bytes. What does not fit is lost, and drivers have been seen to write beyond
-    ///   the end; so let it be larger than any picture.
+    /// - Parameter capacity: The size in bytes. Data that does not fit is lost, and some drivers write beyond the end,
+    ///   so it should be larger than any picture.
     /// - Throws: ``VAError`` if the driver refuses.
     public func makeCodedBuffer(capacity: Int) throws(VAError) -> CodedBuffer {
         let id = try handle.createBuffer(VAEncCodedBufferType, size: capacity, count: 1, content: nil)
@@ -57,18 +58,19 @@ public struct Context: ~Copyable, Sendable {
 
     /// Submits a picture (`vaBeginPicture`, `vaRenderPicture`, `vaEndPicture`) and returns before it is coded.
     ///
-    /// The parameters become buffers, which are destroyed when the driver has read them. If a call fails the picture is
-    /// ended and waited for before this throws, so that the driver uses nothing any more; nothing is left behind. Let
-    /// another context go on after that: Intel's driver, having refused parameters, fails with the next picture, too.
+    /// The parameters become buffers, which are destroyed when the driver has read them. If a call fails, the picture
+    /// is ended and awaited before this method throws, so that the driver no longer uses anything and nothing is
+    /// leaked. Continue with another context after that: after refusing parameters, Intel's driver also fails with the
+    /// next picture.
     ///
     /// - Parameters:
-    ///   - input: The surface to encode. The coded buffer keeps it until the picture is coded. Surfaces that the
-    ///     parameters name, for reconstruction and reference, are the caller's to keep.
-    ///   - output: Where the picture is coded to; the buffer that the picture parameters name. Its last picture must
-    ///     have been waited for.
-    ///   - parameters: In the driver's order: sequence, picture, miscellaneous, headers, slices. Drivers crash when
-    ///     sequence or picture parameters are missing where they count on them.
-    /// - Throws: ``VAError`` naming the call that the driver refused.
+    ///   - input: The surface to encode. The coded buffer retains it until the picture is coded. The caller must retain
+    ///     the surfaces in the parameters, for reconstruction and reference.
+    ///   - output: The coded buffer, which the picture parameters also name. Its previous picture must have been
+    ///     awaited.
+    ///   - parameters: The parameters in the driver's order: sequence, picture, miscellaneous, headers, slices. Some
+    ///     drivers crash if required sequence or picture parameters are missing.
+    /// - Throws: ``VAError`` with the call that the driver refused.
     public func submit(
         _ input: Surface,
         into output: borrowing CodedBuffer,
@@ -86,14 +88,15 @@ public struct Context: ~Copyable, Sendable {
     }
 }
 
-/// What a context and its buffers share. The last of them ends it: drivers keep lists of a context's buffers.
+/// The shared handle of a context and its buffers. The last of them destroys it, because drivers keep lists of a
+/// context's buffers.
 final class ContextHandle: Sendable {
     let id: VAContextID
     let connection: DisplayConnection
-    /// Held from `vaBeginPicture` to `vaEndPicture`: a context has one picture under way.
+    /// Locked from `vaBeginPicture` to `vaEndPicture`: a context processes one picture at a time.
     let turns = Mutex(())
 
-    /// Destroyed after the context, as are the surfaces.
+    /// Destroyed after the context, like the surfaces.
     private let config: Config
     private let renderTargets: [Surface]
 
@@ -143,27 +146,27 @@ final class ContextHandle: Sendable {
         }
     }
 
-    /// Destroys a buffer that nothing uses any more.
+    /// Destroys a buffer that is no longer in use.
     func destroyBuffer(_ buffer: VABufferID) {
         connection.report { () throws(VAError) in
             try check("vaDestroyBuffer", vaDestroyBuffer(connection.handle, buffer))
         }
     }
 
-    /// The three calls, one of which may fail.
+    /// Makes the three calls, any of which may fail.
     fileprivate func submit(
         _ input: Surface,
         into output: borrowing CodedBuffer,
         _ buffers: inout [VABufferID]
     ) throws(VAError) {
         try check("vaBeginPicture", vaBeginPicture(connection.handle, id, input.id))
-        // From here on the driver may use both of them.
+        // From here on, the driver may use both of them.
         output.awaits(input)
         let count = Int32(buffers.count)
         do throws(VAError) {
             try check("vaRenderPicture", vaRenderPicture(connection.handle, id, &buffers, count))
         } catch {
-            // The only way out of a picture. Whatever it says, what it was told before is the failure.
+            // A picture must be ended. Its result is ignored, because an earlier call has failed.
             connection.report { () throws(VAError) in
                 try check("vaEndPicture", vaEndPicture(connection.handle, id))
             }
@@ -179,7 +182,8 @@ final class ContextHandle: Sendable {
     }
 }
 
-/// Lends the bytes of a part of an array; with typed errors, which the standard library's functions do not pass on.
+/// Calls a closure with the bytes of a part of an array. Unlike the standard library's functions, it forwards typed
+/// errors.
 private func withBytes<Result>(
     of bytes: [UInt8],
     _ range: Range<Int>,

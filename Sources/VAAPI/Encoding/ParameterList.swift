@@ -2,36 +2,37 @@
 
 internal import CLibVA
 
-/// What a parameter buffer holds (`VABufferType`).
+/// The type of a parameter buffer (`VABufferType`).
 public struct BufferType: RawRepresentable, Sendable, Hashable {
-    /// The number of `va.h`.
+    /// The value in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps a number of `va.h`.
+    /// Wraps a value from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     private init(_ type: VABufferType) { rawValue = type.rawValue }
 
-    /// A sequence's parameters; the structure is the codec's.
+    /// Sequence parameters; the structure depends on the codec.
     public static let sequenceParameters = Self(VAEncSequenceParameterBufferType)
-    /// A picture's parameters.
+    /// Picture parameters.
     public static let pictureParameters = Self(VAEncPictureParameterBufferType)
-    /// The parameters of a slice, or of several.
+    /// The parameters of one or more slices.
     public static let sliceParameters = Self(VAEncSliceParameterBufferType)
-    /// Describes the packed header that follows.
+    /// The description of the packed header that follows.
     public static let packedHeaderParameters = Self(VAEncPackedHeaderParameterBufferType)
-    /// The bits of a packed header.
+    /// The data of a packed header.
     public static let packedHeaderData = Self(VAEncPackedHeaderDataBufferType)
-    /// One of many kinds of parameters, which says itself what it is.
+    /// Miscellaneous parameters, which contain their own type.
     public static let miscellaneousParameters = Self(VAEncMiscParameterBufferType)
-    /// Quantisation parameters of single blocks.
+    /// The quantization parameters of individual blocks.
     public static let quantizationMap = Self(VAEncQPBufferType)
     /// Scaling matrices.
     public static let scalingMatrices = Self(VAIQMatrixBufferType)
 }
 
 extension BufferType: CustomStringConvertible {
-    /// The name in `va.h` without prefix and suffix, such as `EncSequenceParameter`; the number where libva knows no name.
+    /// The name in `va.h` without prefix and suffix, such as `EncSequenceParameter`; the number if libva has no name
+    /// for it.
     public var description: String {
         guard let name = shortName(vaBufferTypeStr(VABufferType(rawValue: rawValue)), prefix: "VA") else {
             return "buffer type \(rawValue)"
@@ -40,17 +41,17 @@ extension BufferType: CustomStringConvertible {
     }
 }
 
-/// The parameters of one picture, in the order in which the driver shall read them: structures of `va_enc_*.h`, and
-/// headers, as bytes. A list can be emptied and filled again without allocating.
+/// The parameters of one picture, in the order in which the driver reads them: structures of `va_enc_*.h` and headers,
+/// as bytes. A list can be cleared and refilled without allocation.
 ///
-/// Values are C structures, of which the bytes are taken as they are. (`BitwiseCopyable` would say so, but Swift does not
-/// see that of structures with unions.)
+/// Values are C structures, whose bytes are copied. (`BitwiseCopyable` would express this, but Swift does not infer it
+/// for structures with unions.)
 public struct ParameterList: Sendable {
     /// One parameter buffer.
     struct Entry: Sendable {
         var type: BufferType
         var range: Range<Int>
-        /// How many equal elements the bytes are.
+        /// The number of equal-sized elements in the bytes.
         var count: Int
     }
 
@@ -58,32 +59,32 @@ public struct ParameterList: Sendable {
     private(set) var bytes: [UInt8] = []
     private var arrays: [KeptArray] = []
 
-    /// An empty list.
+    /// Creates an empty list.
     public init() {}
 
     /// The types of the parameters, in order.
     public var types: [BufferType] { entries.map(\.type) }
 
-    /// Adds a structure.
+    /// Appends a structure.
     public mutating func append<Value>(_ type: BufferType, _ value: Value) {
         withUnsafeBytes(of: value) { append(type, $0, count: 1) }
     }
 
-    /// Adds several equal structures as one buffer, such as the slices of a picture.
+    /// Appends several equal structures as one buffer, such as the slices of a picture.
     public mutating func append<Value>(_ type: BufferType, elements: [Value]) {
         if elements.isEmpty { return }
         elements.withUnsafeBytes { append(type, $0, count: elements.count) }
     }
 
-    /// Adds bytes, such as those of a packed header.
+    /// Appends bytes, such as those of a packed header.
     public mutating func append(_ type: BufferType, bytes: [UInt8]) {
         if bytes.isEmpty { return }
         bytes.withUnsafeBytes { append(type, $0, count: 1) }
     }
 
-    /// Adds a structure of the kind that says itself what it is (`VAEncMiscParameterBuffer`).
+    /// Appends a structure with its type (`VAEncMiscParameterBuffer`).
     ///
-    /// - Parameter kind: The number of `VAEncMiscParameterType`.
+    /// - Parameter kind: The value of `VAEncMiscParameterType`.
     public mutating func appendMiscellaneous<Value>(_ kind: UInt32, _ value: Value) {
         let start = bytes.count
         withUnsafeBytes(of: kind) { bytes.append(contentsOf: $0) }
@@ -91,8 +92,8 @@ public struct ParameterList: Sendable {
         entries.append(Entry(type: .miscellaneousParameters, range: start..<bytes.count, count: 1))
     }
 
-    /// Copies elements to a place that stays valid as long as this list, or a copy of it, is not emptied: for structures
-    /// that point to others, as that of regions of interest does.
+    /// Copies elements to memory that stays valid until this list and all its copies are cleared: for structures that
+    /// contain pointers, such as regions of interest.
     public mutating func keep<Value>(_ elements: [Value]) -> UnsafeMutablePointer<Value>? {
         if elements.isEmpty { return nil }
         let array = elements.withUnsafeBytes { KeptArray(copying: $0, alignment: MemoryLayout<Value>.alignment) }
@@ -100,7 +101,7 @@ public struct ParameterList: Sendable {
         return array.bytes.bindMemory(to: Value.self).baseAddress
     }
 
-    /// Adds the parameters of another list behind those of this one.
+    /// Appends the parameters of another list.
     public mutating func append(contentsOf other: ParameterList) {
         let start = bytes.count
         bytes.append(contentsOf: other.bytes)
@@ -125,7 +126,7 @@ public struct ParameterList: Sendable {
     }
 }
 
-/// Memory with a fixed address. It is written before anyone else sees it.
+/// Memory at a fixed address. It is written before it is shared.
 private final class KeptArray: @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
 

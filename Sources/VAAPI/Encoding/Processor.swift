@@ -3,14 +3,14 @@
 internal import CLibVA
 internal import Synchronization
 
-/// What the samples of one side of a processing unit mean.
+/// The colour description of the source or target of a video processor.
 public struct ProcessingColor: Sendable, Hashable {
-    /// The standard, one that the unit lists, or none.
+    /// The colour standard: one that the driver lists, or none.
     public var standard: ColorStandard
-    /// Whether all values are used; nil leaves it to the driver.
+    /// Whether the samples use the full range; nil leaves the choice to the driver.
     public var isFullRange: Bool?
 
-    /// Describes colours.
+    /// Creates a colour description.
     public init(_ standard: ColorStandard, isFullRange: Bool? = nil) {
         self.standard = standard
         self.isFullRange = isFullRange
@@ -27,16 +27,16 @@ public struct ProcessingColor: Sendable, Hashable {
 
 /// A rectangle of a surface (`VARectangle`).
 public struct SurfaceRegion: Sendable, Hashable {
-    /// Samples to the left of it.
+    /// The x coordinate of the left edge, in samples.
     public var x: Int
-    /// Rows above it.
+    /// The y coordinate of the top edge, in rows.
     public var y: Int
-    /// Samples in a row, at least 1.
+    /// The width in samples, at least 1.
     public var width: Int
-    /// Rows, at least 1.
+    /// The height in rows, at least 1.
     public var height: Int
 
-    /// Describes a rectangle.
+    /// Creates a rectangle.
     public init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
@@ -54,18 +54,18 @@ public struct SurfaceRegion: Sendable, Hashable {
     }
 }
 
-/// What a processing unit does to a picture.
+/// The operation of a video processor on a picture.
 public struct ProcessingOrder: Sendable, Hashable {
-    /// The part of the source that is read; it has to lie in it.
+    /// The region of the source that is read. It must lie within the source.
     public var source: SurfaceRegion
-    /// The part of the target that it is scaled to; it has to lie in it. All around it becomes opaque black.
+    /// The region of the target to which it is scaled. It must lie within the target; the rest becomes opaque black.
     public var target: SurfaceRegion
-    /// What the source's samples mean.
+    /// The colour description of the source.
     public var sourceColor: ProcessingColor
-    /// What the target's samples are to mean.
+    /// The colour description of the target.
     public var targetColor: ProcessingColor
 
-    /// Describes an order.
+    /// Creates an operation.
     public init(
         source: SurfaceRegion,
         target: SurfaceRegion,
@@ -79,12 +79,12 @@ public struct ProcessingOrder: Sendable, Hashable {
     }
 }
 
-/// A processing unit of the driver's at work, without filters (a `VAContextID` of `VAEntrypointVideoProc`).
+/// A video processor of the driver, without filters (a `VAContextID` of `VAEntrypointVideoProc`).
 ///
-/// Pictures may be given from any thread; those of several threads take turns. Surfaces that are processed have to be kept
-/// until that is done.
+/// Pictures may be submitted from any thread; submissions of several threads are serialized. The caller must retain the
+/// surfaces until they are processed.
 public final class Processor: Sendable {
-    /// What it can do.
+    /// The capabilities of the processor.
     public let capabilities: ProcessingCapabilities
 
     private let id: VAContextID
@@ -135,10 +135,10 @@ public final class Processor: Sendable {
         }
     }
 
-    /// Submits a picture (`vaBeginPicture`, `vaRenderPicture`, `vaEndPicture`) and returns before it is done. Whatever the
-    /// driver is given next that reads the target waits for it.
+    /// Submits a picture (`vaBeginPicture`, `vaRenderPicture`, `vaEndPicture`) and returns before it is processed.
+    /// Later work of the driver that reads the target waits for it.
     ///
-    /// - Throws: ``VAError`` naming the call that the driver refused; the target's contents are undefined then.
+    /// - Throws: ``VAError`` with the call that the driver refused; the contents of the target are then undefined.
     public func process(_ source: Surface, into target: Surface, _ order: ProcessingOrder) throws(VAError) {
         try withUnsafePointer(to: order.source.rectangle) { (from) throws(VAError) in
             try withUnsafePointer(to: order.target.rectangle) { (to) throws(VAError) in
@@ -174,7 +174,7 @@ public final class Processor: Sendable {
         do throws(VAError) {
             try check("vaRenderPicture", vaRenderPicture(handle, id, &buffer, 1))
         } catch {
-            // The only way out of a picture.
+            // A picture must be ended.
             connection.report { () throws(VAError) in try check("vaEndPicture", vaEndPicture(handle, id)) }
             throw error
         }
@@ -183,19 +183,19 @@ public final class Processor: Sendable {
 }
 
 extension DriverDescription {
-    /// Whether the driver lists a processing unit.
+    /// Whether the driver lists a video processor.
     public var processesPictures: Bool {
         profiles.contains { $0.profile == .none && $0.entrypoints.contains(.videoProcessing) }
     }
 }
 
 extension Display {
-    /// Makes a processing unit of the driver's (`vaCreateContext` of `VAEntrypointVideoProc`).
+    /// Creates a video processor (`vaCreateContext` of `VAEntrypointVideoProc`).
     ///
     /// - Parameters:
-    ///   - width: Samples in a row of the pictures that it writes.
-    ///   - height: Rows of them.
-    /// - Throws: ``VAError`` if the driver has none, see ``DriverDescription/processesPictures``, or refuses it.
+    ///   - width: The width of the output pictures in samples.
+    ///   - height: The height of the output pictures in rows.
+    /// - Throws: ``VAError`` if the driver has no processor, see ``DriverDescription/processesPictures``, or refuses.
     public func makeProcessor(width: Int, height: Int) throws(VAError) -> Processor {
         try Processor(try makeConfig(profile: .none, entrypoint: .videoProcessing), width: width, height: height)
     }

@@ -2,38 +2,38 @@
 
 internal import CLibVA
 
-/// A plane within an image's bytes.
+/// The position of a plane in an image's bytes.
 public struct ImagePlane: Sendable, Hashable {
-    /// Where its first row begins, in bytes.
+    /// The offset of the first row in bytes.
     public var offset: Int
-    /// From a row to the next one, in bytes.
+    /// The distance between rows in bytes.
     public var pitch: Int
 
-    /// Describes a plane.
+    /// Creates a plane.
     public init(offset: Int, pitch: Int) {
         self.offset = offset
         self.pitch = pitch
     }
 }
 
-/// Samples that the CPU reaches (`VAImageID`): a surface's own, or a copy of them. Destroyed at the end of its life.
+/// Samples that the CPU can access (`VAImageID`): those of a surface, or a copy. It is destroyed when it is released.
 public struct Image: ~Copyable, Sendable {
-    /// The number that libva knows the image by.
+    /// The libva ID of the image.
     public let id: UInt32
     /// The pixel format.
     public let format: FourCC
-    /// Samples in a row; drivers may round up what was asked for.
+    /// The width in samples; drivers may round up the requested width.
     public let width: Int
-    /// Rows.
+    /// The height in rows.
     public let height: Int
-    /// Where the planes lie.
+    /// The positions of the planes.
     public let planes: [ImagePlane]
-    /// The size of all planes together.
+    /// The size of all planes in bytes.
     public let byteCount: Int
 
     fileprivate let buffer: VABufferID
     fileprivate let connection: DisplayConnection
-    /// The surface whose samples these are; it must outlive the image.
+    /// The surface that owns the samples; it must outlive the image.
     private let surface: Surface?
 
     fileprivate init(_ image: VAImage, _ connection: DisplayConnection, of surface: Surface?) {
@@ -58,9 +58,9 @@ public struct Image: ~Copyable, Sendable {
         }
     }
 
-    /// Maps the image for the time of a closure (`vaMapBuffer`, `vaUnmapBuffer`).
+    /// Maps the image for the duration of a closure (`vaMapBuffer`, `vaUnmapBuffer`).
     ///
-    /// - Parameter body: Gets the bytes, which hold the ``planes``. They must not be used after it.
+    /// - Parameter body: Receives the bytes, which contain the ``planes``. They must not be used after it returns.
     public func withMappedBytes<Result>(
         _ body: (UnsafeMutableRawBufferPointer) -> Result
     ) throws(VAError) -> Result {
@@ -71,7 +71,7 @@ public struct Image: ~Copyable, Sendable {
     }
 }
 
-/// An image that stays mapped: for memory that others write to in their own time. Unmapped at the end of its life.
+/// An image that stays mapped, for memory that others write to at any time. It is unmapped when it is released.
 public struct MappedImage: ~Copyable, Sendable {
     /// The image.
     public let image: Image
@@ -89,17 +89,17 @@ public struct MappedImage: ~Copyable, Sendable {
         }
     }
 
-    /// The bytes, which hold the image's planes. Valid while this value lives.
+    /// The bytes, which contain the image's planes. They are valid while this value exists.
     public var bytes: UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(start: address, count: image.byteCount)
     }
 }
 
 extension Image {
-    /// Maps the image until the value that is returned ends (`vaMapBuffer`, `vaUnmapBuffer`). A surface whose own image is
-    /// mapped must not be encoded.
+    /// Maps the image until the returned value is released (`vaMapBuffer`, `vaUnmapBuffer`). A surface must not be
+    /// encoded while an image that is derived from it is mapped.
     ///
-    /// - Throws: ``VAError`` if the driver refuses; the image is destroyed then.
+    /// - Throws: ``VAError`` if the driver refuses; the image is then destroyed.
     public consuming func mapped() throws(VAError) -> MappedImage {
         let address = try connection.map(buffer)
         return MappedImage(self, at: address)
@@ -107,16 +107,16 @@ extension Image {
 }
 
 extension Display {
-    /// Makes an image in memory of its own (`vaCreateImage`).
+    /// Creates an image with its own memory (`vaCreateImage`).
     ///
-    /// - Throws: ``VAError`` if the driver refuses, as it does for formats that it does not list (`vaQueryImageFormats`).
+    /// - Throws: ``VAError`` if the driver refuses, as for formats that it does not list (`vaQueryImageFormats`).
     public func makeImage(format: FourCC, width: Int, height: Int) throws(VAError) -> Image {
         try connection.makeImage(format: format, width: width, height: height)
     }
 }
 
 extension DisplayConnection {
-    /// The formats that images can have, in the driver's order.
+    /// Returns the supported image formats, in the driver's order.
     private func imageFormats() throws(VAError) -> [VAImageFormat] {
         var list = [VAImageFormat](repeating: VAImageFormat(), count: Int(max(vaMaxNumImageFormats(handle), 0)))
         var count: Int32 = 0
@@ -125,7 +125,7 @@ extension DisplayConnection {
     }
 
     func makeImage(format: FourCC, width: Int, height: Int) throws(VAError) -> Image {
-        // The driver's own description of the format has fields that differ from driver to driver.
+        // Fields of the driver's own format description differ between drivers.
         var known = VAImageFormat()
         known.fourcc = format.rawValue
         if let listed = try imageFormats().first(where: { $0.fourcc == format.rawValue }) { known = listed }
@@ -139,20 +139,21 @@ extension DisplayConnection {
 }
 
 extension Surface {
-    /// An image whose samples are the surface's own (`vaDeriveImage`). Nothing waits for pictures that use them.
+    /// Creates an image of the surface's own samples (`vaDeriveImage`). It does not wait for pictures that use the
+    /// surface.
     ///
-    /// - Throws: ``VAError`` if the driver refuses, as many do for surfaces that are not arranged row by row.
+    /// - Throws: ``VAError`` if the driver refuses, as many do for surfaces that are not linear.
     public func deriveImage() throws(VAError) -> Image {
         var image = VAImage()
         try check("vaDeriveImage", vaDeriveImage(connection.handle, id, &image))
         return Image(image, connection, of: self)
     }
 
-    /// Copies the upper left part of an image to that of the surface (`vaPutImage`).
+    /// Copies the top left part of an image to the surface (`vaPutImage`).
     ///
     /// - Parameters:
-    ///   - width: Samples in a row of the part; those of image or surface, whichever has fewer, when nil.
-    ///   - height: Rows of the part, likewise.
+    ///   - width: The width of the part in samples; nil for the smaller width of image and surface.
+    ///   - height: The height of the part in rows; nil for the smaller height of image and surface.
     public func put(_ image: borrowing Image, width: Int? = nil, height: Int? = nil) throws(VAError) {
         let columns = UInt32(clamping: width ?? min(image.width, self.width))
         let rows = UInt32(clamping: height ?? min(image.height, self.height))
@@ -162,7 +163,7 @@ extension Surface {
         )
     }
 
-    /// Copies the upper left part of the surface to that of an image (`vaGetImage`).
+    /// Copies the top left part of the surface to an image (`vaGetImage`).
     public func get(into image: borrowing Image, width: Int? = nil, height: Int? = nil) throws(VAError) {
         let columns = UInt32(clamping: width ?? min(image.width, self.width))
         let rows = UInt32(clamping: height ?? min(image.height, self.height))

@@ -3,18 +3,18 @@
 internal import CLibVA
 internal import Glibc
 
-/// Where a surface lies in DMA-BUF memory (`VADRMPRIMESurfaceDescriptor`).
+/// The layout of a surface in DMA-BUF memory (`VADRMPRIMESurfaceDescriptor`).
 public struct DMABufLayout: Sendable, Hashable {
     /// A DMA-BUF.
     public struct Object: Sendable, Hashable {
-        /// Its descriptor.
+        /// The file descriptor.
         public var descriptor: Int32
-        /// Its whole size in bytes; it may hold more than the surface.
+        /// The size of the whole DMA-BUF in bytes, which may exceed that of the surface.
         public var size: UInt32
-        /// The DRM format modifier: how the samples are arranged; 0 is row by row.
+        /// The DRM format modifier, which defines the arrangement of the samples; 0 is linear.
         public var modifier: UInt64
 
-        /// Describes a DMA-BUF.
+        /// Creates an object.
         public init(descriptor: Int32, size: UInt32, modifier: UInt64) {
             self.descriptor = descriptor
             self.size = size
@@ -26,12 +26,12 @@ public struct DMABufLayout: Sendable, Hashable {
     public struct Plane: Sendable, Hashable {
         /// The index of its object.
         public var object: UInt32
-        /// Where it begins, in bytes.
+        /// The offset of the first row in bytes.
         public var offset: UInt32
-        /// From a row to the next one, in bytes.
+        /// The distance between rows in bytes.
         public var pitch: UInt32
 
-        /// Describes a plane.
+        /// Creates a plane.
         public init(object: UInt32, offset: UInt32, pitch: UInt32) {
             self.object = object
             self.offset = offset
@@ -39,14 +39,14 @@ public struct DMABufLayout: Sendable, Hashable {
         }
     }
 
-    /// Planes that DRM takes for one picture.
+    /// A group of planes that DRM treats as one picture.
     public struct Layer: Sendable, Hashable {
-        /// DRM's format: ``FourCC/nv12`` for all of it, ``FourCC/r8`` and ``FourCC/gr88`` for its planes.
+        /// The DRM format: ``FourCC/nv12`` for all planes, ``FourCC/r8`` and ``FourCC/gr88`` for separate planes.
         public var format: FourCC
         /// The planes, at most 4.
         public var planes: [Plane]
 
-        /// Describes a layer.
+        /// Creates a layer.
         public init(format: FourCC, planes: [Plane]) {
             self.format = format
             self.planes = planes
@@ -55,16 +55,16 @@ public struct DMABufLayout: Sendable, Hashable {
 
     /// The pixel format of the whole surface.
     public var format: FourCC
-    /// Samples in a row.
+    /// The width in samples.
     public var width: Int
-    /// Rows.
+    /// The height in rows.
     public var height: Int
-    /// The memory, 1 to 4 objects.
+    /// The memory objects, 1 to 4.
     public var objects: [Object]
     /// The layers, 1 to 4.
     public var layers: [Layer]
 
-    /// Describes a surface in DMA-BUF memory.
+    /// Creates a layout.
     public init(format: FourCC, width: Int, height: Int, objects: [Object], layers: [Layer]) {
         self.format = format
         self.width = width
@@ -73,10 +73,10 @@ public struct DMABufLayout: Sendable, Hashable {
         self.layers = layers
     }
 
-    /// How many objects, layers and planes the C structure has room for.
+    /// The capacity of the C structure for objects, layers and planes.
     private static let room = 4
 
-    /// The C structure; nil when it has no room for all objects, layers or planes.
+    /// The C structure; nil if it cannot hold all objects, layers or planes.
     fileprivate var descriptor: VADRMPRIMESurfaceDescriptor? {
         let counts = [objects.count, layers.count] + layers.map(\.planes.count)
         guard counts.allSatisfy({ $0 <= Self.room }) else { return nil }
@@ -127,10 +127,11 @@ public struct DMABufLayout: Sendable, Hashable {
 // MARK: - Import
 
 extension Display {
-    /// Makes a surface of DMA-BUF memory (`vaCreateSurfaces` with `VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2`). Nothing is
-    /// copied. The driver takes what it needs from the descriptors: they stay the caller's, and may be closed.
+    /// Creates a surface from DMA-BUF memory (`vaCreateSurfaces` with `VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2`).
+    /// Nothing is copied. The driver takes what it needs from the descriptors: they stay the caller's, and may be
+    /// closed.
     ///
-    /// - Parameter layout: The memory. Drivers take what their hardware reads: mind modifier, pitch and alignment.
+    /// - Parameter layout: The memory. Modifier, pitch and alignment must be supported by the hardware.
     /// - Throws: ``VAError`` if the driver refuses.
     public func importSurface(
         _ layout: DMABufLayout,
@@ -154,12 +155,13 @@ extension Display {
         }
     }
 
-    /// Makes a surface of the process's own memory (`VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR`). Nothing is copied.
+    /// Creates a surface from memory of the process (`VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR`). Nothing is copied.
     ///
     /// - Parameters:
-    ///   - memory: The memory. Drivers want it to begin at a page and to fill pages.
-    ///   - owner: Kept as long as the surface lives. The memory has to stay until it is let go.
-    /// - Throws: ``VAError`` if the driver refuses; most know no such memory, see ``SurfaceCapabilities/memoryTypes``.
+    ///   - memory: The memory. Drivers require that it starts at a page boundary and consists of whole pages.
+    ///   - owner: Retained as long as the surface exists. The memory must stay valid until the owner is released.
+    /// - Throws: ``VAError`` if the driver refuses; most do not support such memory, see
+    ///   ``SurfaceCapabilities/memoryTypes``.
     public func importSurface(
         _ memory: UserMemory,
         owner: any AnyObject & Sendable,
@@ -196,20 +198,20 @@ extension Display {
     }
 }
 
-/// A picture in the process's own memory (`VASurfaceAttribExternalBuffers`).
+/// A picture in memory of the process (`VASurfaceAttribExternalBuffers`).
 public struct UserMemory {
     /// The pixel format.
     public var format: FourCC
-    /// Samples in a row.
+    /// The width in samples.
     public var width: Int
-    /// Rows.
+    /// The height in rows.
     public var height: Int
-    /// All of the memory.
+    /// The whole memory.
     public var bytes: UnsafeMutableRawBufferPointer
-    /// Where the planes begin, and from row to row, in bytes; at most 4 planes.
+    /// The positions of the planes; at most 4.
     public var planes: [ImagePlane]
 
-    /// Describes a picture in memory.
+    /// Creates a description of a picture in memory.
     public init(
         format: FourCC,
         width: Int,
@@ -248,9 +250,9 @@ public struct UserMemory {
 
 // MARK: - Export
 
-/// A surface as DMA-BUF memory. Owns the descriptors and closes them at the end of its life.
+/// A surface as DMA-BUF memory. It owns the file descriptors and closes them when it is released.
 public struct ExportedSurface: ~Copyable, Sendable {
-    /// Where the surface lies. The descriptors in it are valid while this value lives.
+    /// The layout of the surface. Its descriptors are valid while this value exists.
     public let layout: DMABufLayout
 
     fileprivate init(_ layout: DMABufLayout) { self.layout = layout }
@@ -261,12 +263,12 @@ public struct ExportedSurface: ~Copyable, Sendable {
 }
 
 extension Surface {
-    /// Gives the surface's memory out as DMA-BUF (`vaExportSurfaceHandle`). It stays the surface's memory; nothing waits
-    /// for pictures that write to it.
+    /// Exports the surface's memory as DMA-BUF (`vaExportSurfaceHandle`). The memory still belongs to the surface; this
+    /// method does not wait for pictures that write to it.
     ///
     /// - Parameters:
-    ///   - writable: Whether the taker may write.
-    ///   - separateLayers: Whether each plane is a layer of its own, instead of one layer of all planes.
+    ///   - writable: Whether the importer may write.
+    ///   - separateLayers: Whether each plane is a separate layer, instead of one layer with all planes.
     /// - Throws: ``VAError`` if the driver refuses.
     public func export(writable: Bool, separateLayers: Bool = false) throws(VAError) -> ExportedSurface {
         var descriptor = VADRMPRIMESurfaceDescriptor()

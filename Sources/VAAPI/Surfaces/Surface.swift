@@ -2,22 +2,23 @@
 
 internal import CLibVA
 
-/// A picture in the device's memory (`VASurfaceID`): what an encoder reads from, and what it reconstructs into.
+/// A picture in device memory (`VASurfaceID`), which an encoder reads or reconstructs into.
 ///
-/// Unlike the other handles a surface has several owners at a time: whoever fills it, a context that names it as its
-/// target, a picture in flight that is coded from it. It is destroyed when the last of them lets go.
+/// Unlike the other handles, a surface can have several owners at a time: the code that fills it, a context that has it
+/// as a render target, and a picture in progress that is encoded from it. It is destroyed when the last owner releases
+/// it.
 public final class Surface: Sendable {
-    /// The number that libva knows the surface by; parameter structures refer to it.
+    /// The libva ID of the surface, which parameter structures refer to.
     public let id: UInt32
-    /// Samples in a row, as asked for.
+    /// The requested width in samples.
     public let width: Int
-    /// Rows, as asked for.
+    /// The requested height in rows.
     public let height: Int
-    /// The pixel format that was asked for; nil when the choice was the driver's.
+    /// The requested pixel format; nil if the driver chose it.
     public let format: FourCC?
 
     let connection: DisplayConnection
-    /// What the memory belongs to, if it is not the driver's.
+    /// The owner of the memory, if it is not the driver's.
     private let memoryOwner: (any AnyObject & Sendable)?
 
     fileprivate init(
@@ -41,15 +42,15 @@ public final class Surface: Sendable {
         }
     }
 
-    /// Waits until nothing reads from or writes to the surface any more (`vaSyncSurface2`, `vaSyncSurface`).
+    /// Waits until all reads and writes of the surface are complete (`vaSyncSurface2`, `vaSyncSurface`).
     ///
-    /// - Parameter timeout: How long; nil is for ever. Drivers without `vaSyncSurface2` wait for ever in any case.
-    /// - Returns: Whether that is so.
+    /// - Parameter timeout: The time limit; nil for none. Drivers without `vaSyncSurface2` always wait without a limit.
+    /// - Returns: Whether the surface is idle.
     public func wait(atMost timeout: Duration? = nil) throws(VAError) -> Bool {
         try connection.wait(forSurface: id, atMost: timeout)
     }
 
-    /// What is going on with the surface now (`vaQuerySurfaceStatus`).
+    /// Returns the current status of the surface (`vaQuerySurfaceStatus`).
     public func status() throws(VAError) -> SurfaceStatus {
         var status = VASurfaceStatus(rawValue: 0)
         try check("vaQuerySurfaceStatus", vaQuerySurfaceStatus(connection.handle, id, &status))
@@ -57,39 +58,39 @@ public final class Surface: Sendable {
     }
 }
 
-/// What is going on with a surface (`VASurfaceStatus`).
+/// The status of a surface (`VASurfaceStatus`).
 public struct SurfaceStatus: OptionSet, Sendable, Hashable {
-    /// The bits of `va.h`.
+    /// The bits, as in `va.h`.
     public let rawValue: UInt32
 
-    /// Wraps bits of `va.h`.
+    /// Wraps bits from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// A picture in flight uses it.
+    /// A picture in progress uses the surface.
     public static let rendering = Self(rawValue: VASurfaceRendering.rawValue)
-    /// It is on display.
+    /// The surface is displayed.
     public static let displaying = Self(rawValue: VASurfaceDisplaying.rawValue)
-    /// Nothing uses it.
+    /// The surface is idle.
     public static let ready = Self(rawValue: VASurfaceReady.rawValue)
     /// The encoder has skipped the picture.
     public static let skipped = Self(rawValue: VASurfaceSkipped.rawValue)
 }
 
-/// What surfaces to make.
+/// The properties of surfaces to create.
 public struct SurfaceRequest: Sendable, Hashable {
-    /// Samples in a row.
+    /// The width in samples.
     public var width: Int
-    /// Rows.
+    /// The height in rows.
     public var height: Int
-    /// The format as configs have it; one.
+    /// The render target format, as in configs; exactly one.
     public var renderTargetFormat: RTFormats
-    /// The pixel format, one of ``SurfaceCapabilities/formats``; nil leaves it to the driver.
+    /// The pixel format, one of ``SurfaceCapabilities/formats``; nil leaves the choice to the driver.
     public var format: FourCC?
-    /// DRM format modifiers to choose from, if not empty; only where ``SurfaceCapabilities/takesModifiers``. Not for
-    /// imports, whose memory has its modifier.
+    /// The DRM format modifiers to choose from, unless empty. They require ``SurfaceCapabilities/takesModifiers`` and
+    /// do not apply to imports, whose memory already has a modifier.
     public var modifiers: [UInt64]
 
-    /// Describes surfaces.
+    /// Creates a request.
     public init(
         width: Int,
         height: Int,
@@ -104,7 +105,7 @@ public struct SurfaceRequest: Sendable, Hashable {
         self.modifiers = modifiers
     }
 
-    /// The attributes of the request itself, without the modifiers, which are a pointer.
+    /// The attributes of the request, without the modifiers, which require a pointer.
     fileprivate var attributes: [VASurfaceAttrib] {
         format.map { [.number(VASurfaceAttribPixelFormat, $0.rawValue)] } ?? []
     }
@@ -133,9 +134,9 @@ extension VASurfaceAttrib {
 // MARK: - Creation
 
 extension Display {
-    /// Makes surfaces in memory of the driver's (`vaCreateSurfaces`).
+    /// Creates surfaces in driver memory (`vaCreateSurfaces`).
     ///
-    /// - Throws: ``VAError`` if the driver refuses; there are none then.
+    /// - Throws: ``VAError`` if the driver refuses; no surface is then created.
     public func makeSurfaces(_ count: Int, _ request: SurfaceRequest) throws(VAError) -> [Surface] {
         if request.modifiers.isEmpty {
             return try createSurfaces(count, request, memory: [], memoryOwner: nil)
@@ -146,7 +147,7 @@ extension Display {
         }
     }
 
-    /// Calls `vaCreateSurfaces` with attributes that describe memory, and wraps what comes.
+    /// Calls `vaCreateSurfaces` with attributes that describe memory, and wraps the surfaces.
     func createSurfaces(
         _ count: Int,
         _ request: SurfaceRequest,
@@ -173,7 +174,7 @@ extension Display {
     }
 }
 
-/// Lends libva's form of a list of modifiers, which is there once for each surface, as va_drmcommon.h has it.
+/// Calls a closure with libva's form of a list of modifiers, which contains the list once per surface (va_drmcommon.h).
 private func withModifierLists<Result>(
     _ modifiers: [UInt64],
     _ count: Int,

@@ -2,20 +2,20 @@
 
 internal import CLibVA
 
-/// The memory that a picture is written into.
+/// The memory for the samples of a picture.
 public struct WritablePlanes {
     /// The pixel format.
     public let format: FourCC
-    /// Samples in a row.
+    /// The width in samples.
     public let width: Int
-    /// Rows.
+    /// The height in rows.
     public let height: Int
-    /// Where the planes begin, and from row to row, within ``bytes``.
+    /// The positions of the planes within ``bytes``.
     public let planes: [ImagePlane]
-    /// All of the memory.
+    /// The whole memory.
     public let bytes: UnsafeMutableRawBufferPointer
 
-    /// Describes memory that a picture is written into.
+    /// Creates a description of memory for a picture.
     public init(
         format: FourCC,
         width: Int,
@@ -31,29 +31,30 @@ public struct WritablePlanes {
     }
 }
 
-/// How samples came into a surface.
+/// The way in which samples were uploaded to a surface.
 public enum UploadWay: String, Sendable, Hashable {
-    /// They were written into the surface's own memory; one copy.
+    /// The samples were written to the surface's own memory; one copy.
     case derived
-    /// They were written into an image, which the driver has copied; two copies.
+    /// The samples were written to an image, which the driver copied to the surface; two copies.
     case put
 
-    /// How many times each sample was written, as far as libva shows. Drivers may arrange the samples of a mapped surface
-    /// anew behind its back.
+    /// The number of times that each sample was written, as far as libva shows. Drivers may also rearrange the samples
+    /// of a mapped surface internally.
     public var copies: Int { self == .derived ? 1 : 2 }
 }
 
-/// What an upload keeps for the next one: whether surfaces can be written into, and the image to go by if not.
+/// The state that an upload keeps for the next one: whether surfaces can be written directly, and otherwise the image
+/// to use.
 public struct UploadState: ~Copyable, Sendable {
-    /// The way of the last upload; nil before the first.
+    /// The way of the last upload; nil before the first one.
     public private(set) var way: UploadWay?
 
     private var staging: StagingImage?
 
-    /// A state before the first upload, for surfaces of one kind: of the same display, size and format.
+    /// Creates the state for surfaces of one kind: of the same display, size and format.
     public init() {}
 
-    /// Goes by images from now on.
+    /// Uses an image for all further uploads.
     fileprivate mutating func stage(for surface: Surface) throws(VAError) -> StagingImage {
         if let staging, staging.fits(surface) { return staging }
         let image = try surface.connection.makeImage(
@@ -69,7 +70,7 @@ public struct UploadState: ~Copyable, Sendable {
     fileprivate mutating func took(_ way: UploadWay) { self.way = way }
 }
 
-/// An image that is used for one upload after the other.
+/// An image that is reused for uploads.
 private final class StagingImage: Sendable {
     let image: Image
 
@@ -81,16 +82,18 @@ private final class StagingImage: Sendable {
 }
 
 extension Surface {
-    /// Lends memory to write a picture into, and brings it into the surface: the surface's own memory where the driver
-    /// has that (`vaDeriveImage`), else that of an image, which is copied (`vaCreateImage`, `vaPutImage`).
+    /// Calls a closure with memory for a picture, and uploads the picture to the surface. The memory is the surface's
+    /// own if the driver supports it (`vaDeriveImage`), otherwise that of an image, which is copied (`vaCreateImage`,
+    /// `vaPutImage`).
     ///
-    /// Nothing may be coded from the surface meanwhile; wait for the last picture first.
+    /// The surface must not be encoded meanwhile; wait for its previous picture first.
     ///
     /// - Parameters:
-    ///   - state: The caller's, for all surfaces of the same kind. The first surface decides which way all take.
-    ///   - body: Writes the samples. The memory may be slow to read. It must not be used after the closure.
-    /// - Returns: What the closure returned; `state.way` says which way it was.
-    /// - Throws: ``VAError`` naming the call that failed; the surface's contents are undefined then.
+    ///   - state: The caller's state for all surfaces of the same kind. The first surface determines the way for all.
+    ///   - body: Writes the samples. Reading the memory may be slow. The memory must not be used after the closure
+    ///     returns.
+    /// - Returns: The result of the closure; `state.way` contains the way that was used.
+    /// - Throws: ``VAError`` with the call that failed; the contents of the surface are then undefined.
     public func withWritablePlanes<Result>(
         _ state: inout UploadState,
         _ body: (WritablePlanes) -> Result
@@ -107,11 +110,12 @@ extension Surface {
         return result
     }
 
-    /// Lends the surface's samples to be read: its own memory where the driver has that, else an image's, into which they are
-    /// copied. Wait for what writes to it first.
+    /// Calls a closure with the surface's samples for reading: its own memory if the driver supports it, otherwise an
+    /// image to which they are copied. Wait for writes to the surface first.
     ///
-    /// - Parameter body: Reads the samples. The memory may be slow to read. It must not be used after the closure.
-    /// - Throws: ``VAError`` naming the call that failed.
+    /// - Parameter body: Reads the samples. Reading the memory may be slow. The memory must not be used after the
+    ///   closure returns.
+    /// - Throws: ``VAError`` with the call that failed.
     public func withReadablePlanes<Result>(_ body: (WritablePlanes) -> Result) throws(VAError) -> Result {
         if let image = try derivedImage() { return try image.withWritablePlanes(body) }
         let image = try connection.makeImage(format: format ?? .nv12, width: width, height: height)
@@ -119,7 +123,7 @@ extension Surface {
         return try image.withWritablePlanes(body)
     }
 
-    /// The surface's own samples; nil if the driver does not give them away.
+    /// Returns an image of the surface's own samples; nil if the driver does not support it.
     private func derivedImage() throws(VAError) -> Image? {
         do throws(VAError) {
             return try deriveImage()

@@ -4,21 +4,22 @@ import BitstreamSyntax
 import CoreMetrics
 import MediaTypes
 
-/// What a session tells the metrics system (swift-metrics) of the program; docs/metrics.md describes every metric.
+/// The metrics that a session reports to the metrics system (swift-metrics) of the program. docs/metrics.md describes
+/// them.
 ///
-/// Metrics are made when an encoder is, not for each frame. A program without a metrics system has no value of this type.
+/// Metrics are created once per encoder, not per frame. A program without a metrics system has no value of this type.
 struct SessionMetrics {
     typealias Dimensions = [(String, String)]
     typealias Instant = SessionMachine.Instant
 
     private let factory: any MetricsFactory
     private let framesInFlight: Meter
-    /// Those of the encoder in use; `nil` before the first one.
+    /// The metrics of the encoder in use; `nil` before the first encoder.
     private var frames: FrameMetrics?
 
     private var told = SessionStatistics()
     private var toldInFlight = 0
-    /// When the frames in flight were accepted, in presentation order.
+    /// The acceptance times of the frames in flight, in presentation order.
     private var arrivals: [Instant] = []
     /// The number of the first frame that has not been accepted.
     private var nextNumber: Int64 = 0
@@ -31,18 +32,18 @@ struct SessionMetrics {
         framesInFlight = Meter(label: "vatoolbox_frames_in_flight", factory: factory)
     }
 
-    /// Takes note of what a machine has just decided.
+    /// Records the decisions of a machine.
     ///
     /// - Parameters:
-    ///   - inFlight: How many accepted frames have not left the machine.
-    ///   - time: When it was decided.
+    ///   - inFlight: The number of accepted frames that have not left the machine.
+    ///   - time: The time of the decisions.
     mutating func note(
         _ actions: [SessionMachine.Action],
         _ statistics: SessionStatistics,
         inFlight: Int,
         at time: Instant
     ) {
-        // First, so that frames count for the encoder that was just made and is given them.
+        // Events come first, so that the frames count for the encoder that was just created for them.
         for case .report(let event) in actions { note(event) }
         for action in actions {
             switch action {
@@ -50,7 +51,7 @@ struct SessionMetrics {
                 arrivals.append(time)
                 nextNumber = frame.number + 1
             case .emit(let samples):
-                // A group has all frames up to the last one of it.
+                // A group contains all frames up to its last one.
                 for arrival in arrivals.prefix(samples.count) { frames?.latency.record(time - arrival) }
                 arrivals.removeFirst(min(samples.count, arrivals.count))
             default: break

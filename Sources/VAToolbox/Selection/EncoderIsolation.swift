@@ -17,13 +17,13 @@ public enum EncoderIsolation: String, Sendable, Hashable, CaseIterable {
 }
 
 extension EncoderSelection {
-    /// The same encoders, where they shall work.
+    /// Returns the same encoders, each in the process that the isolation requires.
     ///
     /// - Parameters:
-    ///   - isolation: Which of them work in helper processes.
-    ///   - pool: These processes.
-    ///   - limits: Of the session.
-    ///   - logger: Takes what these processes log; `nil` leaves it to the pool.
+    ///   - isolation: Which encoders run in helper processes.
+    ///   - pool: The pool of helper processes.
+    ///   - limits: The limits of the session.
+    ///   - logger: Receives the logs of the helper processes; `nil` leaves them to the pool.
     func isolated(
         _ isolation: EncoderIsolation,
         in pool: HelperPool,
@@ -48,17 +48,17 @@ extension EncoderSelection {
 }
 
 extension EncoderDescription {
-    /// What buffers should be made of, so that the encoder reads them where they are.
+    /// The type of memory for buffers that the encoder can read in place.
     var preferredMemory: PixelBufferPool.Memory { isInHelper ? .shared : .owned }
 }
 
 extension EncoderSelection.Candidate {
-    /// Whether it works in a helper process.
+    /// Whether its encoders run in a helper process.
     var isInHelper: Bool { factory.worksInHelper }
 
-    /// An encoder of it hangs: from now on it works in helper processes.
+    /// Moves further encoders to helper processes after one has hung.
     ///
-    /// - Returns: Whether it does.
+    /// - Returns: Whether further encoders run in a helper process.
     mutating func moveToHelper() -> Bool {
         if let factoryAfterHang { factory = factoryAfterHang }
         return isInHelper
@@ -66,12 +66,12 @@ extension EncoderSelection.Candidate {
 }
 
 extension EncoderFactory {
-    /// Whether its encoders work in a helper process.
+    /// Whether its encoders run in a helper process.
     var worksInHelper: Bool { self is RemoteEncoderFactory || (self as? GatedFactory)?.inner.worksInHelper == true }
 }
 
 extension EncoderIsolation {
-    /// Whether such an encoder is to work in a helper process.
+    /// Whether an encoder runs in a helper process.
     fileprivate func appliesTo(_ identity: EncoderIdentity) -> Bool {
         switch self {
         case .automatic: identity.isHardware
@@ -82,8 +82,8 @@ extension EncoderIsolation {
 }
 
 extension RemoteEncoderFactory.Deadlines {
-    /// A helper's deadlines are a bit shorter than those of the session, so that a helper that is stuck is told apart from
-    /// an encoder in this process that is.
+    /// Creates deadlines that are shorter than those of the session, so that a stuck helper can be distinguished from a
+    /// stuck encoder in this process.
     init(within limits: SessionLimits) {
         self.init()
         start = min(start, limits.creationDeadline / 4)

@@ -4,63 +4,63 @@ import BitstreamSyntax
 public import MediaTypes
 import RenderNodes
 
-/// The encoders that a session may use, in order, and the rejected ones with reasons.
+/// The encoders that a session may use, in order, and the rejected ones with the reasons.
 public struct EncoderSelection: Sendable {
     /// An encoder that may be used.
     public struct Candidate: Sendable {
-        /// Makes the encoder.
+        /// Creates the encoder.
         public var factory: any EncoderFactory
-        /// Why it has this rank, in words for a person.
+        /// The reason for its rank, as text for users.
         public var reason: String
-        /// Whether it only goes on with a stream of its codec, which another encoder has begun.
+        /// Whether it only continues a stream of its codec that another encoder has begun.
         var onlyContinues = false
-        /// What is known of its GPU, to say why it fails; `nil` for the CPU, or where nothing is.
+        /// The facts about its GPU, for the diagnosis of failures; `nil` for the CPU, or if there are none.
         package var facts: DeviceFacts?
-        /// How much longer the creation of its first encoder may take than the session's limit, because the device is tried
-        /// before it is used.
+        /// The additional time for the creation of its first encoder, because the device is tested before it is used.
         var preparation = Duration.zero
-        /// Makes it in a helper process, once an encoder of it has hung in this one: what hangs here is neither ended nor
-        /// to be met again. `nil` if it works in a helper anyhow, or nothing is known of helpers.
+        /// Creates encoders in a helper process after one has hung in this process, because an encoder that hangs here
+        /// can neither be ended nor be allowed to hang again. `nil` if encoders already run in a helper, or if no
+        /// helper is available.
         var factoryAfterHang: (any EncoderFactory)?
-        /// Is told what becomes of its encoders; must not block.
+        /// Receives the outcome of its encoders; must not block.
         var outcome: @Sendable (EncoderOutcome) -> Void = { _ in }
-        /// Waits until what was told is noted.
+        /// Waits until all outcomes are recorded.
         var settle: @Sendable () async -> Void = {}
-        /// What its device has proved by now.
+        /// Returns what its device has proved so far.
         var proof: @Sendable () -> EncoderDescription.Proof = { .notWanted }
-        /// The node of its device, if it has one.
+        /// The render node of its device, if it has one.
         var node: RenderNode?
 
-        /// Names a candidate.
+        /// Creates a candidate.
         public init(factory: any EncoderFactory, reason: String) {
             self.factory = factory
             self.reason = reason
         }
 
-        /// Which encoder it is.
+        /// The identity of the encoder.
         public var identity: EncoderIdentity { factory.identity }
 
         var codec: VideoCodec { identity.codec }
     }
 
-    /// What a session tells, to whoever selected a candidate, of the encoders that it makes of it.
+    /// The outcome of an encoder, which a session reports to the selection of its candidate.
     enum EncoderOutcome: Sendable, Hashable {
-        /// The first samples of an encoder have left.
+        /// The first samples of an encoder were delivered.
         case produced
-        /// An encoder could not be created, or failed at its work.
+        /// An encoder could not be created, or failed at work.
         case failed(MediaError, whileCreating: Bool)
-        /// An encoder ended in good order, with every frame out.
+        /// An encoder finished normally and returned every frame.
         case completed
-        /// The session uses the candidate no more.
+        /// The session no longer uses the candidate.
         case left
     }
 
-    /// Those that may be used, the best first.
+    /// The encoders that may be used, best first.
     public var candidates: [Candidate]
-    /// Those that may not.
+    /// The encoders that may not be used.
     public var rejected: [EncoderDescription.Rejection]
 
-    /// Makes a selection.
+    /// Creates a selection.
     public init(candidates: [Candidate], rejected: [EncoderDescription.Rejection] = []) {
         self.candidates = candidates
         self.rejected = rejected
@@ -79,7 +79,7 @@ public struct EncoderSelection: Sendable {
 }
 
 extension [EncoderDescription.Rejection] {
-    /// What can be done about any of them, each once, in order.
+    /// The remedies for all rejections, in order and without duplicates.
     var remedies: [String] {
         var known: Set<String> = []
         return flatMap(\.remedies).filter { known.insert($0).inserted }

@@ -8,21 +8,22 @@ import RenderNodes
 import SoftwareEncoder
 import Synchronization
 
-/// Decides which encoders a session may use for a configuration, in which order, and says why.
+/// Decides which encoders a session may use for a configuration, in which order, and for which reasons.
 ///
-/// GPUs come before the CPU, in the order of their render nodes. Where the codec is open, HEVC on any GPU comes before H.264
-/// on any, and H.264 on the CPU is the last: HEVC on the CPU only goes on with a stream that a GPU has begun, for a stream
-/// keeps its codec. What the kernel lets this process open counts as usable:
-/// whether a GPU's driver encodes what is wanted is found when its encoder is made, and the session goes on to the next one
-/// if it does not.
+/// GPUs come before the CPU, in the order of their render nodes. If the configuration names no codec, HEVC on any GPU
+/// comes before H.264 on any GPU, and H.264 on the CPU comes last. HEVC on the CPU only continues a stream that a GPU
+/// has begun, because a stream keeps its codec.
+///
+/// A GPU is usable if the kernel lets this process open its render node. Whether the driver supports the configuration
+/// is determined when the encoder is created; if it does not, the session continues with the next candidate.
 public struct EncoderSelector: Sendable {
     private let software: [VideoCodec: any EncoderFactory]
     private let hardware: @Sendable (_ device: String, VideoCodec) -> (any EncoderFactory)?
     private let survey: @Sendable () -> RenderNodeSurvey
 
-    /// Opening every node may wake GPUs and takes a while, on a thread that others wait for: once in a process is enough.
-    /// A GPU that comes, or a permission that changes, is seen by the next process. Not so descriptors, which this process may
-    /// have a moment later: a survey that lacked them is not kept.
+    /// Opening every node may wake GPUs and takes time on a thread that others wait for, so it is done once per
+    /// process. A new GPU or a changed permission is only seen by the next process. A survey that ran out of
+    /// descriptors is not kept, because this process may have some a moment later.
     private static let machineSurvey = Mutex<RenderNodeSurvey?>(nil)
 
     private static func surveyMachine() -> RenderNodeSurvey {
@@ -34,10 +35,10 @@ public struct EncoderSelector: Sendable {
         }
     }
 
-    /// Makes a selector of the encoders that this package has, on this machine.
+    /// Creates a selector for the encoders of this package on this machine.
     ///
-    /// - Parameter logger: Takes what encoders in this process log; `nil` for loggers with the labels `vatoolbox.x264` and
-    ///   `vatoolbox.vaapi`.
+    /// - Parameter logger: Receives the logs of encoders in this process; `nil` for loggers with the labels
+    ///   `vatoolbox.x264` and `vatoolbox.vaapi`.
     public init(logger: Logger? = nil) {
         let x264 = logger.map { X264EncoderFactory(logger: $0) } ?? X264EncoderFactory()
         self.init(software: [.h264: x264, .hevc: X265EncoderFactory()]) { Self.hardwareFactory($0, $1, logger) }
@@ -56,7 +57,7 @@ public struct EncoderSelector: Sendable {
     /// - Parameters:
     ///   - software: The software encoder of each codec.
     ///   - hardware: The encoder of a codec on the GPU of a render node; `nil` if this package has none.
-    ///   - survey: Looks at the render nodes of this machine.
+    ///   - survey: Surveys the render nodes of this machine.
     init(
         software: [VideoCodec: any EncoderFactory],
         hardware: @escaping @Sendable (_ device: String, VideoCodec) -> (any EncoderFactory)?,
@@ -69,7 +70,7 @@ public struct EncoderSelector: Sendable {
 
     /// Selects encoders.
     ///
-    /// - Throws: `unsupported` if no encoder of the codec exists, `unavailable` if the policy rules all of them out.
+    /// - Throws: `unsupported` if no encoder of the codec exists; `unavailable` if the policy excludes all of them.
     public func select(
         for configuration: EncoderConfiguration,
         policy: EncoderPolicy
@@ -82,7 +83,7 @@ public struct EncoderSelector: Sendable {
         return selection
     }
 
-    /// The codecs that may be used, the best first. One that cannot do what was asked for is left out.
+    /// Returns the codecs that may be used, best first, without those that do not support the configuration.
     private func codecs(
         for configuration: EncoderConfiguration,
         _ selection: inout EncoderSelection
@@ -108,7 +109,7 @@ public struct EncoderSelector: Sendable {
         _ policy: EncoderPolicy,
         _ selection: inout EncoderSelection
     ) throws(MediaError) {
-        // Where the codec is open: HEVC costs a CPU several times what H.264 does.
+        // If the configuration names no codec: HEVC costs a CPU several times as much as H.264.
         let codec = codecs.last ?? .h264
         guard let factory = software[codec] else {
             if !selection.candidates.isEmpty { return }
@@ -163,7 +164,7 @@ public struct EncoderSelector: Sendable {
                     selection.rejected.append(missing(path, survey))
                     continue
                 }
-                // It may have been named in several ways.
+                // A node may have been named in several ways.
                 if !nodes.contains(node) { nodes.append(node) }
             }
         case .preferHardware, .requireHardware, .requireSoftware:
@@ -212,7 +213,7 @@ public struct EncoderSelector: Sendable {
 }
 
 extension VideoCodec {
-    /// For a person.
+    /// The name for users.
     var name: String {
         switch self {
         case .h264: "H.264"

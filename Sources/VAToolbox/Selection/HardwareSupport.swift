@@ -6,35 +6,37 @@ public import MediaTypes
 import RenderNodes
 import VAAPI
 
-/// What the GPUs of this machine can do: the counterpart of `VTIsHardwareDecodeSupported`.
+/// The capabilities of the GPUs of this machine: the counterpart of `VTIsHardwareDecodeSupported`.
 ///
-/// Encoding is proved: the answer is yes when a short encode came out whole, as a session has it done before it uses a GPU
-/// (``DeviceOptions``). What is found is remembered, for sessions as well. Decoding is what a driver lists. Drivers are asked
-/// in helper processes only, so that one which crashes or hangs is an answer.
+/// Encoding support is proved by a short test encode, the same that a session runs before it uses a GPU
+/// (``DeviceOptions``). The result is stored, also for sessions. Decoding support is what a driver lists. Drivers are
+/// queried in helper processes only, so a driver that crashes or hangs is reported as unsupported.
 public enum HardwareSupport {
-    /// What one GPU can do.
+    /// The answer for one GPU.
     public struct Answer: Sendable {
-        /// The path of its render node.
+        /// The path of the render node.
         public var device: String
-        /// Whether it can do it.
+        /// Whether the GPU supports the request.
         public var isSupported: Bool
-        /// Why it cannot, in words for a person; empty if it can.
+        /// The reason why it does not, as text for users; empty if it does.
         public var reason: String
-        /// What has to change if it cannot, as far as that is known.
+        /// The cause if it does not, as far as it is known.
         public var cause: MediaError.Cause?
-        /// What a person can do about it, the likeliest remedy first.
+        /// What the user can do about it, most likely remedy first.
         public var remedies: [String]
     }
 
-    /// Whether a GPU of this machine encodes to a codec: 1280x720 with the defaults of ``MediaTypes/EncoderConfiguration``.
+    /// Returns whether a GPU of this machine encodes to a codec, at 1280x720 with the defaults of
+    /// ``MediaTypes/EncoderConfiguration``.
     ///
-    /// Takes a second or so where that is not known yet; a driver that hangs costs ``DeviceOptions/proofDeadline``.
+    /// This takes about a second if the result is not stored yet; a driver that hangs costs
+    /// ``DeviceOptions/proofDeadline``.
     public static func isEncodeSupported(_ codec: VideoCodec, devices: DeviceOptions = .init()) async -> Bool {
         await isEncodeSupported(configuration(codec), devices: devices)
     }
 
-    /// Whether a GPU of this machine encodes that: size, profile, rate control, B-frames and all the rest; to either codec
-    /// where it is open.
+    /// Returns whether a GPU of this machine supports a configuration: size, profile, rate control, B-frames and all
+    /// other settings. If the configuration names no codec, either codec counts.
     public static func isEncodeSupported(
         _ configuration: EncoderConfiguration,
         devices: DeviceOptions = .init()
@@ -42,20 +44,20 @@ public enum HardwareSupport {
         await encodeSupport(configuration, devices: devices).contains { $0.isSupported }
     }
 
-    /// Whether a GPU of this machine decodes a codec: H.264 Main or High, HEVC Main.
+    /// Returns whether a GPU of this machine decodes a codec: H.264 Main or High, HEVC Main.
     ///
-    /// Every driver is asked anew, all at the same time, for at most 10 seconds.
+    /// All drivers are queried again on each call, at the same time, for at most 10 seconds.
     public static func isDecodeSupported(_ codec: VideoCodec) async -> Bool {
         await decodeSupport(codec).contains { $0.isSupported }
     }
 
-    /// What each GPU of this machine says to encoding that, by the numbers of their nodes. A GPU that is busy or left
-    /// alone for a while is not supported now, and its cause says so.
+    /// Returns for each GPU of this machine whether it supports a configuration, in the order of the node numbers. A
+    /// GPU that is busy or suspended counts as unsupported, with that cause.
     ///
     /// - Parameters:
-    ///   - configuration: What is to be encoded.
-    ///   - devices: How a GPU proves it. How many sessions a GPU may have counts, and where the state is kept.
-    ///   - helpers: Says which helper program is used.
+    ///   - configuration: The configuration to encode with.
+    ///   - devices: The settings of the test encode, the limit of sessions per GPU, and the place of the stored state.
+    ///   - helpers: Defines the helper program.
     public static func encodeSupport(
         _ configuration: EncoderConfiguration,
         devices: DeviceOptions = .init(),
@@ -77,11 +79,11 @@ public enum HardwareSupport {
         }
     }
 
-    /// What each GPU of this machine says to decoding a codec, by the numbers of their nodes.
+    /// Returns for each GPU of this machine whether it decodes a codec, in the order of the node numbers.
     ///
     /// - Parameters:
-    ///   - codec: What is to be decoded.
-    ///   - helpers: Says which helper program is used.
+    ///   - codec: The codec to decode.
+    ///   - helpers: Defines the helper program.
     public static func decodeSupport(_ codec: VideoCodec, helpers: HelperPool = .standard) async -> [Answer] {
         let path = helpers.options.path
         return await ofEachNode { node in
@@ -134,7 +136,7 @@ public enum HardwareSupport {
         if case .impossible(let error) = gated.gate.proof { throw error }
     }
 
-    /// Asks every node that opens, at the same time, each on a thread that may block.
+    /// Queries every accessible node at the same time, each on a thread that may block.
     private static func ofEachNode(_ ask: @escaping @Sendable (RenderNode) -> Answer) async -> [Answer] {
         await withCheckedContinuation { continuation in
             let work: @Sendable () -> Void = {
@@ -152,7 +154,7 @@ public enum HardwareSupport {
 }
 
 extension HardwareSupport.Answer {
-    /// - Parameter error: With what stands behind it.
+    /// - Parameter error: The diagnosed error.
     fileprivate init(_ node: RenderNode, _ error: MediaError) {
         self.init(node, Diagnosis(error.cause ?? .other, error.message, remedies: error.remedies))
     }

@@ -5,7 +5,7 @@ import MediaTypes
 import Synchronization
 
 extension Array where Element: Sendable {
-    /// Does something with every element, each on a thread of its own that may block, and waits for all of them.
+    /// Calls a function for every element, each on its own thread that may block, and waits for all results.
     package func inParallel<Result: Sendable>(_ work: @escaping @Sendable (Element) -> Result) -> [Result] {
         let results = Mutex<[Int: Result]>([:])
         let done = DispatchSemaphore(value: 0)

@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// Releasing a session without ``finish()`` cancels it, so a consumer should capture ``samples`` and not the session.
 public final class CompressionSession: Sendable {
-    /// The coded samples, in decoding order. There is one consumer, which is the output handler if there is one; a
+    /// The coded samples, in decoding order. They have one consumer, which is the output handler if there is one; a
     /// second iteration throws. Stopping before the end cancels the session; see ``SampleSequence``.
     public let samples: SampleSequence
     /// Events of the session, for logs. The newest 1024 are kept until they are read. The stream ends with the session.
@@ -40,9 +40,9 @@ public final class CompressionSession: Sendable {
     /// Creates a session with the best available encoder for a configuration.
     ///
     /// - Parameters:
-    ///   - configuration: What to encode, and how.
+    ///   - configuration: The settings of the session, such as size, codec and rate control.
     ///   - options: How the session behaves.
-    ///   - outputHandler: Takes the samples instead of ``samples``.
+    ///   - outputHandler: Receives the samples instead of ``samples``.
     /// - Throws: `invalidArgument` for an invalid value, `unavailable` or `unsupported` if no encoder that the policy
     ///   allows supports the configuration, otherwise the last error of the last candidate.
     public convenience init(
@@ -59,8 +59,8 @@ public final class CompressionSession: Sendable {
         )
     }
 
-    /// Selects encoders. With GPUs that opens render nodes, which may wake them, and takes locks that other processes have,
-    /// so it has a thread of its own: other tasks of the program go on meanwhile.
+    /// Selects encoders on a separate thread, so that other tasks of the program continue meanwhile. With GPUs, this
+    /// opens render nodes, which may wake the GPUs, and takes locks that other processes may hold.
     private static func selection(
         for configuration: EncoderConfiguration,
         _ options: SessionOptions
@@ -77,10 +77,10 @@ public final class CompressionSession: Sendable {
     /// Creates a session that may use these encoders, in this order.
     ///
     /// - Parameters:
-    ///   - configuration: What to encode, and how.
+    ///   - configuration: The settings of the session, such as size, codec and rate control.
     ///   - options: How the session behaves.
     ///   - selection: The encoders.
-    ///   - outputHandler: Takes the samples instead of ``samples``.
+    ///   - outputHandler: Receives the samples instead of ``samples``.
     /// - Throws: `invalidArgument` for an invalid value, `unavailable` if there is no candidate, otherwise the last
     ///   error of the last candidate.
     public init(
@@ -175,8 +175,9 @@ public final class CompressionSession: Sendable {
     ///   - buffer: The picture, which must not change afterwards. Other sizes and pixel formats are converted.
     ///   - presentationTime: The presentation time, later than that of the previous frame.
     ///   - duration: The display duration, if known; the sample carries it.
-    ///   - options: Key frame, quantizer, references. What the encoder does not honour (``supportedProperties``) is
-    ///     refused; if an encoder that does is replaced by one that does not, it is left out and reported.
+    ///   - options: Key frame, quantizer, references. An option that the encoder does not support
+    ///     (``supportedProperties``) is refused. If the encoder is later replaced by one without the option, the option
+    ///     is dropped and reported.
     ///   - token: Any value; the sample carries it.
     /// - Returns: `accepted`, or what real-time mode did with the frame.
     /// - Throws: `invalidArgument`, `unsupported` (the frame was not accepted, the session continues); `cancelled`;
@@ -239,7 +240,7 @@ public final class CompressionSession: Sendable {
         do {
             try await complete { .finish($0) }
         } catch {
-            // Who is cancelled waits for nothing more.
+            // A cancelled caller does not wait for the release.
             if error.code != .cancelled || !Task.isCancelled { await engine.waitForRelease() }
             throw error
         }

@@ -2,7 +2,7 @@
 
 public import MediaTypes
 
-/// The replacement of a session's encoder: from which frame on, and why.
+/// The replacement of a session's encoder, with its first frame and its reason.
 ///
 /// The new one may be of the same kind on the same device. It begins with an IDR picture, and every frame that the
 /// previous encoder had not returned is encoded again.
@@ -20,10 +20,11 @@ public struct EncoderSwitch: Sendable {
     public var frame: Int
     /// The presentation time of that frame.
     public var presentationTime: MediaTime
-    /// How many frames are encoded again, including that one; 0 if the previous encoder had returned all of them.
+    /// The number of frames that are encoded again, including that one; 0 if the previous encoder had returned all of
+    /// them.
     public var repeatedFrames: Int
 
-    /// Describes a switch.
+    /// Creates a switch.
     public init(
         from: EncoderIdentity,
         to: EncoderIdentity,
@@ -61,10 +62,10 @@ public struct EncoderFailure: Sendable, Hashable {
     public var encoder: EncoderIdentity
     /// The error, with code, call and status.
     public var error: MediaError
-    /// Whether its creation failed; otherwise it failed at work.
+    /// Whether its creation failed; otherwise, it failed at work.
     public var isInCreation: Bool
 
-    /// Describes a failure.
+    /// Creates a failure.
     public init(encoder: EncoderIdentity, error: MediaError, isInCreation: Bool) {
         self.encoder = encoder
         self.error = error

@@ -2,17 +2,17 @@
 
 public import MediaTypes
 
-/// The encoder that a session uses, and why.
+/// The encoder that a session uses, with the reason for its selection.
 public struct EncoderDescription: Sendable {
     /// The encoder's identity.
     public var identity: EncoderIdentity
-    /// Whether it works in a helper process.
+    /// Whether it runs in a helper process.
     public var isInHelper: Bool
     /// The actual properties: profile, level, pixel formats, supported options.
     public var properties: EncoderProperties
-    /// Why this one was chosen, in words for a person.
+    /// The reason for its selection, as text for users.
     public var reason: String
-    /// Candidates before it, and why they were not used or, in this session, given up.
+    /// The candidates before it, with the reasons why they were not used or were given up in this session.
     public var rejected: [Rejection]
     /// The result of its device's test encode for the settings of the session.
     public var proof: Proof
@@ -31,16 +31,16 @@ public struct EncoderDescription: Sendable {
 
     /// A candidate that was not used.
     public struct Rejection: Sendable, Hashable, CustomStringConvertible {
-        /// Which encoder, for example `VA-API H.264`.
+        /// The name of the encoder, for example `VA-API H.264`.
         public var name: String
-        /// Why not, in words for a person.
+        /// The reason, as text for users.
         public var reason: String
         /// What has to change, as a stable name; `nil` if that is not known.
         public var cause: MediaError.Cause?
-        /// What a person can do about it, the most likely remedy first; commands follow a colon.
+        /// What the user can do about it, most likely remedy first; commands follow a colon.
         public var remedies: [String]
 
-        /// Describes a rejection.
+        /// Creates a rejection.
         public init(name: String, reason: String, cause: MediaError.Cause? = nil, remedies: [String] = []) {
             self.name = name
             self.reason = reason
@@ -48,7 +48,7 @@ public struct EncoderDescription: Sendable {
             self.remedies = remedies
         }
 
-        /// Describes a rejection for a reason that was found.
+        /// Creates a rejection from a diagnosis.
         package init(name: String, _ diagnosis: Diagnosis) {
             self.init(
                 name: name,
@@ -74,7 +74,7 @@ extension EncoderDescription.Proof {
     }
 }
 
-/// Something that happened in a session and that its owner may want to log.
+/// An event of a session, for logs.
 public enum SessionEvent: Sendable {
     /// An encoder was created and is used from here on.
     case encoderCreated(EncoderDescription)
@@ -88,7 +88,7 @@ public enum SessionEvent: Sendable {
     case adjusted(Adjustment)
 }
 
-/// What a session has done so far.
+/// The counters of a session.
 public struct SessionStatistics: Sendable, Hashable {
     /// Frames passed to an encoder.
     public var acceptedFrames = 0

@@ -26,16 +26,16 @@ public struct SessionOptions: Sendable {
     /// of some drivers do not survive it. logind reports the resume immediately; without logind, the session detects it
     /// with the next frame. No frame is lost either way. The switch has the reason ``RefreshReason/resume``.
     public var refreshesOnResume = true
-    /// Takes what the encoders of this session log: x264, GPU drivers, helper processes. `nil` for swift-log's labels
-    /// `vatoolbox.x264`, `vatoolbox.vaapi` and what ``EncoderIPC/HelperPool/Options/log`` does. x265 logs to standard error
-    /// only, so its log is off. A helper that several sessions share logs to its pool. Like ``isolation``, it is about the
-    /// encoders that the session selects itself.
+    /// Receives the logs of this session's encoders: x264, GPU drivers, helper processes. `nil` uses swift-log loggers
+    /// with the labels `vatoolbox.x264` and `vatoolbox.vaapi`, and ``EncoderIPC/HelperPool/Options/log`` for helper
+    /// processes. x265 logs to standard error only, so its log is off. A helper that several sessions share logs to its
+    /// pool. Like ``isolation``, this applies to encoders that the session selects.
     public var logger: Logger?
 
-    /// Reports suspends.
+    /// The source of system suspend reports.
     var systemSleep = SystemSleep.shared
 
-    /// Makes the defaults.
+    /// Creates the defaults.
     public init() {}
 
     /// - Throws: `invalidArgument` with the value given and the values allowed.
@@ -84,24 +84,24 @@ public enum EncoderPolicy: Sendable, Hashable {
     case requireHardware
     /// The CPU.
     case requireSoftware
-    /// These render nodes in this order, by their paths or as `RenderNodeSurvey.node(named:)` takes them, for example
-    /// `/dev/dri/renderD129` or `0000:03:00.0`; then the CPU if `software` is set.
+    /// These render nodes in this order, by path or by another name that `RenderNodeSurvey.node(named:)` accepts, for
+    /// example `/dev/dri/renderD129` or `0000:03:00.0`; then the CPU if `software` is set.
     case devices([String], software: Bool)
 }
 
 /// Real-time mode: `encode` never waits, and frames are dropped when the queue is full.
 public struct RealTimeMode: Sendable, Hashable {
-    /// Which frame goes.
+    /// The frame that is dropped when the queue is full.
     public enum DropPolicy: String, Sendable, Hashable {
-        /// The one that has waited longest.
+        /// The frame that has waited longest.
         case oldest
-        /// The one that just came.
+        /// The newest frame.
         case newest
     }
 
-    /// Which frame goes.
+    /// The frame that is dropped when the queue is full.
     public var drop: DropPolicy
-    /// How many frames may wait for the encoder, 1...1000.
+    /// The maximum number of frames that wait for the encoder, 1...1000.
     public var maximumWaiting: Int
 
     /// Creates a mode; by default the oldest of at most three waiting frames is dropped.
@@ -158,12 +158,12 @@ public struct WaterMarks: Sendable, Hashable {
     }
 }
 
-/// What happened to a frame that was passed to `encode`.
+/// The result of passing a frame to `encode`.
 public enum FrameDisposition: Sendable, Hashable {
-    /// An encoder has it; exactly one sample results from it.
+    /// An encoder has accepted the frame; it produces exactly one sample.
     case accepted
-    /// Real-time mode: it waits, and is either accepted later or dropped, which an event reports.
+    /// Real-time mode: the frame waits. It is either accepted later or dropped, which an event reports.
     case waiting
-    /// Real-time mode: it was dropped.
+    /// Real-time mode: the frame was dropped.
     case dropped
 }

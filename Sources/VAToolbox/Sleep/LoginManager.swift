@@ -5,11 +5,11 @@ import Glibc
 import Logging
 import MediaTypes
 
-/// Listens to logind, or to who else has its name on the system's bus, on a thread of its own, while the value lives.
+/// Listens to logind, or to another owner of its name on the system bus, on a separate thread while the value exists.
 ///
-/// Where there is no bus, or it goes away, nothing comes: containers have none, mostly.
+/// Without a bus, as in most containers, or after losing it, no announcement arrives.
 final class LoginManager: Sendable {
-    /// For ``SystemSleep``.
+    /// The announcements for ``SystemSleep``.
     static let announcements: SystemSleep.Announcements = { LoginManager($0) }
 
     private static let logger = Logger(label: "vatoolbox.sleep")
@@ -21,7 +21,7 @@ final class LoginManager: Sendable {
         name: "PrepareForSleep"
     )
 
-    /// An end of a pipe, whose closing ends the thread.
+    /// The write end of a pipe; closing it ends the thread.
     private let lifeline: Int32
 
     /// - Parameter handler: Called on the thread; must not block.
@@ -47,7 +47,7 @@ final class LoginManager: Sendable {
 
     deinit { close(lifeline) }
 
-    /// - Parameter end: A descriptor at which something happens when nobody wants to know any more.
+    /// - Parameter end: A descriptor that becomes ready when listening must end.
     private static func listen(
         until end: Int32,
         _ handler: @escaping @Sendable (SystemSleep.Announcement) -> Void

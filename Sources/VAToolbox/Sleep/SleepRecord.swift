@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Which suspends of the system have been told of, where two sources tell of the same one: the clocks, and a service that
-/// announces suspends and resumes.
+/// Records which system suspends were already reported, because two sources report the same suspend: the clocks, and a
+/// service that announces suspends and resumes.
 struct SleepRecord {
-    /// By how much the clocks must have moved apart to count as a suspend. Two clocks are read one after the other, and a
-    /// thread may lose its processor between.
+    /// The minimum divergence of the clocks that counts as a suspend. The two clocks are read one after the other, and
+    /// the thread may be preempted in between.
     static let threshold = Duration.milliseconds(500)
 
-    /// The most that the clock which runs on in a suspend was seen ahead of the one which does not.
+    /// The largest observed lead of the clock that runs during a suspend over the one that stops.
     private var lead: Duration
-    /// Whether the clocks have told of a suspend that the service has not.
+    /// Whether the clocks have reported a suspend that the service has not.
     private var isKnownByClocks = false
 
-    /// - Parameter lead: By how much the clock that runs on in a suspend is ahead now.
+    /// - Parameter lead: The current lead of the clock that runs during a suspend.
     init(lead: Duration) { self.lead = lead }
 
-    /// Takes a look at the clocks.
+    /// Compares the clocks.
     ///
-    /// - Returns: Whether the system was suspended since the last look.
+    /// - Returns: Whether the system was suspended since the last comparison.
     mutating func look(lead: Duration) -> Bool {
         guard lead - self.lead >= Self.threshold else { return false }
         self.lead = lead
@@ -25,12 +25,12 @@ struct SleepRecord {
         return true
     }
 
-    /// The service says that the system is about to be suspended.
+    /// Handles the announcement that the system is about to be suspended.
     mutating func suspendAnnounced() { isKnownByClocks = false }
 
-    /// The service says that the system has resumed.
+    /// Handles the announcement that the system has resumed.
     ///
-    /// - Returns: Whether nobody knew; clocks do not tell of every suspend.
+    /// - Returns: Whether the suspend was not known yet; the clocks do not reveal every suspend.
     mutating func resumeAnnounced(lead: Duration) -> Bool {
         defer { isKnownByClocks = false }
         return look(lead: lead) || !isKnownByClocks

@@ -2,10 +2,10 @@
 
 import Glibc
 
-/// A connection to the system's message bus, by sd-bus(3) of libsystemd, which is loaded when it is first wanted. It is for
-/// one thread.
+/// A connection to the system message bus through sd-bus(3) of libsystemd, which is loaded when it is first needed. For
+/// use by one thread.
 struct SystemBus: ~Copyable {
-    /// Functions of sd-bus, with the types that `systemd/sd-bus.h` gives them.
+    /// The functions of sd-bus, with their types from `systemd/sd-bus.h`.
     private struct Library: @unchecked Sendable {
         typealias Bus = OpaquePointer
         typealias Message = OpaquePointer
@@ -34,11 +34,11 @@ struct SystemBus: ~Copyable {
         let timeout: Timeout
         let close: Close
 
-        /// The library; `nil` where it is not installed, or older than 2018 (version 240).
+        /// The library; `nil` if it is not installed, or is older than version 240 (2018).
         static let shared = Library()
 
         private init?() {
-            // elogind's library has sd-bus as well, where there is no systemd.
+            // On systems without systemd, elogind's library provides sd-bus.
             guard let handle = dlopen("libsystemd.so.0", RTLD_NOW) ?? dlopen("libelogind.so.0", RTLD_NOW),
                 let open = dlsym(handle, "sd_bus_open_system"),
                 let setTimeout = dlsym(handle, "sd_bus_set_method_call_timeout"),
@@ -62,7 +62,7 @@ struct SystemBus: ~Copyable {
         }
     }
 
-    /// A signal that a service sends: who, from which object, by which interface, under which name.
+    /// A signal of a service: sender, object path, interface and member name.
     struct Signal {
         var sender: String
         var path: String
@@ -70,11 +70,11 @@ struct SystemBus: ~Copyable {
         var name: String
     }
 
-    /// Why there is no connection, or no more, in words for a person.
+    /// The reason why there is no connection, or why it was lost, as text for users.
     struct Failure: Error {
         var reason: String
 
-        /// - Parameter status: What a function of sd-bus returned: an errno below zero.
+        /// - Parameter status: The return value of an sd-bus function: a negative errno.
         init(_ call: String, _ status: Int32) {
             reason = "\(call): \(String(cString: strerror(-status)))"
         }
@@ -91,7 +91,7 @@ struct SystemBus: ~Copyable {
     private let bus: OpaquePointer
     private var subscriptions: [Subscription] = []
 
-    /// Connects to the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or to that of the system.
+    /// Connects to the bus in `DBUS_SYSTEM_BUS_ADDRESS`, or to the system bus.
     init() throws(Failure) {
         guard let library = Library.shared else { throw Failure("libsystemd is not there") }
         var bus: OpaquePointer?
@@ -99,13 +99,13 @@ struct SystemBus: ~Copyable {
         guard status >= 0, let bus else { throw Failure("sd_bus_open_system", status) }
         self.library = library
         self.bus = bus
-        // In microseconds: a bus that answers no later is none.
+        // In microseconds: a bus that does not respond within this time counts as missing.
         _ = library.setTimeout(bus, 5_000_000)
     }
 
     deinit { _ = library.close(bus) }
 
-    /// Has a function called with the truth value that each signal carries, in ``process()``.
+    /// Subscribes to a signal with a Boolean argument. ``process()`` calls the handler with it.
     mutating func subscribe(to signal: Signal, _ handler: @escaping (Bool) -> Void) throws(Failure) {
         let subscription = Subscription(handler)
         subscriptions.append(subscription)
@@ -131,7 +131,7 @@ struct SystemBus: ~Copyable {
         guard status >= 0 else { throw Failure("sd_bus_match_signal", status) }
     }
 
-    /// Handles all that has come.
+    /// Handles all received messages.
     func process() throws(Failure) {
         while true {
             let status = library.process(bus, nil)
@@ -140,12 +140,12 @@ struct SystemBus: ~Copyable {
         }
     }
 
-    /// What to wait for until something has come: as poll(2) takes it, and for how many milliseconds at most.
+    /// The descriptor to wait for, as a poll(2) entry, and the longest wait in milliseconds.
     var wait: (entry: pollfd, milliseconds: Int32) {
         var microseconds = UInt64.max
         _ = library.timeout(bus, &microseconds)
         let events = Int16(truncatingIfNeeded: library.events(bus))
-        // A time of CLOCK_MONOTONIC, not a length (sd_bus_get_timeout(3)).
+        // A point in time of CLOCK_MONOTONIC, not a duration (sd_bus_get_timeout(3)).
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         let passed = UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec) / 1000

@@ -3,34 +3,35 @@
 import Glibc
 import Synchronization
 
-/// Tells that the system was suspended and has resumed, to all in this process who want to know.
+/// Reports to listeners in this process that the system was suspended and has resumed.
 ///
-/// Two sources tell. logind, where there is one, says it at once. The clocks say it when somebody looks at them:
-/// `CLOCK_BOOTTIME` runs on in a suspend and `CLOCK_MONOTONIC` does not, so they move apart. Each suspend is told once.
+/// There are two sources. logind, where available, reports immediately. The clocks reveal a suspend when they are
+/// compared: `CLOCK_BOOTTIME` runs during a suspend and `CLOCK_MONOTONIC` does not, so they diverge. Each suspend is
+/// reported once.
 ///
-/// That a suspend is about to come is not told, and nothing delays it (logind would allow that for some seconds, to those
-/// who may): pictures that are not coded yet are in memory, which a suspend keeps, and a GPU's context that does not
-/// survive it fails like any other, after which they are encoded again.
+/// An upcoming suspend is neither reported nor delayed, which logind would allow privileged processes for some seconds.
+/// Pictures that are not coded yet are in memory, which survives a suspend. A GPU context that does not survive it
+/// fails like any other, and the pictures are encoded again.
 final class SystemSleep: Sendable {
-    /// The system's.
+    /// The instance for this system.
     static let shared = SystemSleep(lead: SystemSleep.lead, announcements: LoginManager.announcements)
 
-    /// What a service says.
+    /// An announcement of a service.
     enum Announcement: Sendable {
         /// The system is about to be suspended.
         case suspend
-        /// It was, or could not be, and goes on.
+        /// The system has resumed, or could not be suspended.
         case resume
     }
 
-    /// Starts to listen to a service, and goes on until the value is let go of; `nil` if it cannot be started.
+    /// Starts to listen to a service until the value is released; returns `nil` if that fails.
     typealias Announcements = @Sendable (@escaping @Sendable (Announcement) -> Void) -> (any Sendable & AnyObject)?
 
     private struct State {
         var record = SleepRecord(lead: .zero)
         var handlers: [UInt64: @Sendable () -> Void] = [:]
         var nextHandler: UInt64 = 0
-        /// Listens to the service while anybody listens here.
+        /// The connection to the service, which exists while there are listeners.
         var service: (any Sendable & AnyObject)?
     }
 
@@ -39,14 +40,14 @@ final class SystemSleep: Sendable {
     private let announcements: Announcements
 
     /// - Parameters:
-    ///   - lead: By how much the clock that runs on in a suspend is ahead of the one which does not.
+    ///   - lead: Returns the lead of the clock that runs during a suspend over the one that stops.
     ///   - announcements: The service.
     init(lead: @escaping @Sendable () -> Duration, announcements: @escaping Announcements) {
         self.lead = lead
         self.announcements = announcements
     }
 
-    /// Wants to know; until it is let go of.
+    /// A registration for reports, which ends when it is released.
     final class Listener: Sendable {
         private let sleep: SystemSleep
         private let id: UInt64
@@ -58,7 +59,7 @@ final class SystemSleep: Sendable {
 
         deinit { sleep.remove(id) }
 
-        /// Looks at the clocks; tells all who listen if they say that the system was suspended.
+        /// Compares the clocks; calls all listeners if they reveal a suspend.
         func look() { sleep.look() }
     }
 
@@ -111,7 +112,7 @@ final class SystemSleep: Sendable {
         }
     }
 
-    /// Calls everybody if the record says so.
+    /// Calls all listeners if the record reports a new suspend.
     private func tell(if isNews: (inout SleepRecord) -> Bool) {
         let handlers = state.withLock { state in
             isNews(&state.record) ? Array(state.handlers.values) : []
@@ -119,7 +120,8 @@ final class SystemSleep: Sendable {
         for handler in handlers { handler() }
     }
 
-    /// By how much `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`. Never too much: the one that is ahead is read first.
+    /// The lead of `CLOCK_BOOTTIME` over `CLOCK_MONOTONIC`. It is never too large, because the clock that is ahead is
+    /// read first.
     @Sendable private static func lead() -> Duration {
         let running = time(of: CLOCK_BOOTTIME)
         return running - time(of: CLOCK_MONOTONIC)

@@ -122,7 +122,7 @@ struct BenchPlanArguments: ParsableArguments, Sendable {
     var price: ArgumentText<PlainNumber>?
 }
 
-/// Carries out one encode of a benchmark; started by `vatoolbox bench`.
+/// Performs one encode of a benchmark; started by `vatoolbox bench`.
 struct BenchRunCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "bench-run",

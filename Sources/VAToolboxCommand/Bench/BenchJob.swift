@@ -11,7 +11,7 @@ import Transcoding
 final class BenchJob: Sendable {
     private let command: BenchCommand
     private let state = Mutex(State())
-    /// Where it tells what happens.
+    /// The console for messages.
     let console: Console
 
     private struct State {
@@ -24,7 +24,7 @@ final class BenchJob: Sendable {
         console = Console(detail: command.quiet ? .warnings : .notes)
     }
 
-    /// Does the work and tells what came of it. Blocks.
+    /// Runs the benchmark and reports the result. Blocks.
     func run() -> ExitStatus {
         let folder = command.output ?? "vatoolbox-bench-\(Self.timestamp())"
         do throws(MediaError) {
@@ -54,8 +54,8 @@ final class BenchJob: Sendable {
         }
     }
 
-    /// What a signal leads to: the first one ends the run that goes on and leaves a folder that can be gone on with, the
-    /// second one ends the process at once. Safe on any thread.
+    /// Handles a signal: the first one ends the current run and leaves a folder with which the benchmark can be
+    /// resumed, the second one ends the process immediately. Safe on any thread.
     func interrupt(before: Int) {
         if before > 0 { _exit(ExitStatus.interrupted.rawValue) }
         let benchmark = state.withLock { state in
@@ -67,10 +67,10 @@ final class BenchJob: Sendable {
 
     private var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
 
-    /// The plan of the options; with `--resume` and no word of a plan, that of the folder.
+    /// Returns the plan from the options; with `--resume` and no plan options, the plan of the folder.
     private func plan() throws(MediaError) -> BenchmarkPlan {
         if command.resume, let folder = command.output {
-            // Whatever the plan: a folder whose name is mistyped would be begun anew.
+            // Regardless of the plan: a folder with a mistyped name would otherwise start a new benchmark.
             let begun = try Benchmark.plan(in: folder)
             if command.plan.isEmpty { return begun }
         }
@@ -81,8 +81,8 @@ final class BenchJob: Sendable {
         }
     }
 
-    /// This program, as each run starts it: by the kernel's name, which stays when another file takes its place. Where that
-    /// name stands for another program, one that runs this one in its own process (valgrind), by its path.
+    /// The path of this program, with which each run starts it: the kernel's name, which stays valid when the file is
+    /// replaced. If that name refers to another program that runs this one in its own process (valgrind), its path.
     private static var thisProgram: String {
         let name = "/proc/self/exe"
         guard let path = realpath(name, nil) else { return name }
@@ -111,7 +111,7 @@ final class BenchJob: Sendable {
         return try watching(shared) { () throws(MediaError) in try benchmark.run() }
     }
 
-    /// Shows a line of progress four times a second while the work goes on.
+    /// Updates a progress line four times a second during the work.
     private func watching<Result>(
         _ progress: SharedProgress,
         _ work: () throws(MediaError) -> Result
@@ -147,7 +147,7 @@ final class BenchJob: Sendable {
         return (runs + searches).joined()
     }
 
-    /// Now, in UTC, as a file's name has it.
+    /// Returns the current UTC time for a file name.
     private static func timestamp() -> String {
         var (now, parts) = (time(nil), tm())
         gmtime_r(&now, &parts)
@@ -157,7 +157,7 @@ final class BenchJob: Sendable {
     }
 }
 
-/// What a benchmark told last, for whoever shows it.
+/// The latest progress of a benchmark, for display.
 private final class SharedProgress: Sendable {
     private struct State {
         var progress: BenchmarkProgress?
@@ -175,10 +175,10 @@ private final class SharedProgress: Sendable {
         }
     }
 
-    /// From now on there is nothing to show.
+    /// Ends the display.
     func end() { state.withLock { $0.isOver = true } }
 
-    /// One line in at most `width` columns: what matters least is at its end.
+    /// Returns one line of at most `width` columns, with the least important parts at its end.
     func line(width: Int) -> String {
         let state = state.withLock { $0 }
         guard let progress = state.progress, !state.isOver else { return "" }

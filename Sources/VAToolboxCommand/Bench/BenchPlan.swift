@@ -6,19 +6,19 @@ import MediaTypes
 import RenderNodes
 
 extension BenchPlanArguments {
-    /// Whether nothing is said of the plan.
+    /// Whether no plan option was given.
     var isEmpty: Bool {
         let texts = [plan, encoders, clips, size, points, modes, fps]
         let numbers = [frames?.text, bitDepth?.text, repeats?.text, warmups?.text, price?.text]
         return !quick && !density && (texts + numbers).allSatisfy { $0 == nil }
     }
 
-    /// The plan that the options describe.
+    /// Returns the plan that the options describe.
     ///
     /// - Parameters:
     ///   - read: Reads the file of a plan.
-    ///   - hardware: Finds out what GPUs encode with; called only if the plan asks for that.
-    /// - Throws: `invalidArgument`, what `read` throws.
+    ///   - hardware: Determines the encoders of the GPUs; called only if the plan requests them.
+    /// - Throws: `invalidArgument`, and any error that `read` throws.
     func plan(
         read: (String) throws(MediaError) -> String,
         hardware: () -> [BenchmarkEncoder]
@@ -98,7 +98,7 @@ extension BenchPlanArguments {
 }
 
 extension ArgumentText<WholeNumber> {
-    /// The value, which has to be one of those.
+    /// Returns the value, which must be in the allowed range.
     fileprivate func value(of option: String, in allowed: ClosedRange<Int>) throws(MediaError) -> Int {
         let value = try value(of: option).value
         if allowed.contains(value) { return value }
@@ -119,7 +119,7 @@ extension ArgumentText<WholeNumber> {
 }
 
 extension ProbeReport {
-    /// What its nodes encode with, as a benchmark names it: each codec that a driver lists with each entrypoint.
+    /// The encoders of its nodes for a benchmark: each codec that a driver lists, with each entrypoint.
     var benchmarkEncoders: [BenchmarkEncoder] {
         nodes.flatMap { node -> [BenchmarkEncoder] in
             guard case .answers(let driver, _) = node.driver else { return [] }

@@ -41,7 +41,7 @@ struct BenchCompareCommand: ParsableCommand, Sendable {
         ReportComparison.Obstacle.allCases.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Compares, prints, and says what came of it.
+    /// Compares the reports, prints the result and returns the exit status.
     func compare() -> ExitStatus {
         let console = Console(detail: .notes)
         do throws(MediaError) {
@@ -98,13 +98,13 @@ struct BenchReportCommand: ParsableCommand, Sendable {
     @Argument(help: ArgumentHelp("A report.json.", valueName: "report"))
     var path: String
 
-    // No option: `bench` itself has --output, and takes it wherever it stands.
+    // Not an option, because `bench` itself has --output and accepts it in any position.
     @Argument(
         help: ArgumentHelp("An existing folder for report.json, report.csv and report.html.", valueName: "folder")
     )
     var folder: String?
 
-    /// Prints, writes, and says what came of it.
+    /// Prints or writes the report and returns the exit status.
     func show() -> ExitStatus {
         do throws(MediaError) {
             let report = try BenchmarkReport(path: path)
@@ -118,6 +118,6 @@ struct BenchReportCommand: ParsableCommand, Sendable {
 }
 
 extension Terminal {
-    /// How many columns tables on standard output may have: as many as they like where nobody watches.
+    /// The width of tables on standard output; practically unlimited if it is not a terminal.
     static var outputWidth: Int { isTerminal(STDOUT_FILENO) ? (width(STDOUT_FILENO) ?? 80) : 400 }
 }

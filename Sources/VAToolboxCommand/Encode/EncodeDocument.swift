@@ -6,7 +6,7 @@ import MediaTypes
 import Transcoding
 import VAToolbox
 
-/// What `encode --json` prints; docs/command.md describes every key.
+/// The output of `encode --json`; docs/command.md describes every key.
 extension EncodeOutcome {
     var document: JSON {
         .object([
@@ -139,14 +139,14 @@ extension Adjustment {
 }
 
 extension JSON {
-    /// What is printed instead when an error ended the work.
+    /// Returns the document for an error that ended the work.
     ///
-    /// - Parameter switches: The encoders that had taken over before; `nil` where there were no encoders.
+    /// - Parameter switches: The earlier encoder switches; `nil` if there were no encoders.
     static func failure(_ error: MediaError, _ status: ExitStatus, switches: [EncoderSwitch]? = nil) -> JSON {
         failure(status, error.members, switches)
     }
 
-    /// What is printed instead when the command line is no command.
+    /// Returns the document for an invalid command line.
     static func usageFailure(_ message: String) -> JSON {
         failure(
             .usage,
@@ -173,7 +173,7 @@ extension JSON {
 }
 
 extension MediaError {
-    /// What programs are told of it.
+    /// The members that describe it to programs.
     fileprivate var members: JSON.KeyValuePairs {
         [
             "code": .string(code.rawValue),

@@ -12,7 +12,7 @@ import VAToolbox
 final class EncodeJob: Sendable {
     private let command: EncodeCommand
     private let state = Mutex(State())
-    /// Where it tells what happens.
+    /// The console for messages.
     let console: Console
 
     private struct State {
@@ -26,7 +26,7 @@ final class EncodeJob: Sendable {
         console = Console(detail: command.detail)
     }
 
-    /// Does the work and tells what came of it.
+    /// Runs the encode and reports the result.
     func run() async -> ExitStatus {
         let clock = SuspendingClock()
         let start = clock.now
@@ -50,7 +50,7 @@ final class EncodeJob: Sendable {
             narrator.finish(outcome)
             return deliver(outcome.document) ? outcome.status : .failed
         } catch {
-            // Where reading ended before there was a picture, nothing else has failed.
+            // If reading ended before the first picture, nothing else has failed.
             let isOfInterruption = error.code == .cancelled || error.code == .malformedData
             let status = wasInterrupted && isOfInterruption ? .interrupted : ExitStatus(error)
             let narrator = state.withLock { $0.narrator }
@@ -63,9 +63,9 @@ final class EncodeJob: Sendable {
         }
     }
 
-    /// Prints the document if one is wanted.
+    /// Prints the document if it was requested.
     ///
-    /// - Returns: Whether whoever wanted it has it.
+    /// - Returns: Whether it was printed, or not requested.
     private func deliver(_ document: @autoclosure () -> JSON) -> Bool {
         guard command.report.json else { return true }
         let descriptor = command.usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
@@ -74,8 +74,8 @@ final class EncodeJob: Sendable {
         return false
     }
 
-    /// What a signal leads to: the first one ends the reading, so that the output is closed in good order; the second
-    /// one ends the process. Safe on any thread.
+    /// Handles a signal: the first one ends the reading, so that the output is completed; the second one ends the
+    /// process. Safe on any thread.
     func interrupt(before: Int) {
         if before > 0 {
             MediaSink.discardUnfinishedOutputs()
@@ -86,7 +86,7 @@ final class EncodeJob: Sendable {
             return state.transcoder
         }
         transcoder?.stop()
-        // Whoever reads standard error may have stopped to, and the next signal must not wait for that.
+        // The reader of standard error may have stopped, and the next signal must not wait for it.
         let isTold = DispatchSemaphore(value: 0)
         DispatchQueue.global().async { [console] in
             console.note("interrupted: finishing the frames that were read; interrupt again to exit at once")
@@ -106,7 +106,7 @@ final class EncodeJob: Sendable {
         if wasInterrupted { transcoder.stop() }
     }
 
-    /// Shows a line of progress four times a second while the work goes on.
+    /// Updates a progress line four times a second during the work.
     private func watching<Result>(
         _ transcoder: Transcoder,
         _ work: () async throws(MediaError) -> Result
@@ -144,10 +144,10 @@ final class EncodeJob: Sendable {
 }
 
 extension EncodeCommand {
-    /// Whether the video goes to standard output, which then carries nothing else.
+    /// Whether the video is written to standard output, which then contains nothing else.
     var usesStandardOutput: Bool { output.output == ContainerFormat.standardOutput }
 
-    /// How much is said on standard error. With a document for programs, that says all there is to note.
+    /// The level of detail on standard error. With a JSON document, the document contains all notes.
     var detail: Console.Detail {
         if report.json { return usesStandardOutput ? .errors : report.quiet ? .errors : .warnings }
         if report.verbose { return .everything }
@@ -156,7 +156,7 @@ extension EncodeCommand {
 }
 
 extension Duration {
-    /// The length in seconds.
+    /// The duration in seconds.
     var seconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18

@@ -7,7 +7,7 @@ import Synchronization
 import Transcoding
 import VAToolbox
 
-/// Tells on the console what happens while the work goes on, and what came of it.
+/// Reports the progress and the result of the work on the console.
 final class EncodeNarrator: Sendable {
     private let console: Console
     private let policy: EncoderPolicy
@@ -18,21 +18,21 @@ final class EncodeNarrator: Sendable {
         var toldAdjustments: Set<Adjustment> = []
         var drops = DropCount()
         var hasEncoder = false
-        /// Failures that no switch has told yet.
+        /// The failures that no switch has reported yet.
         var failures: [EncoderFailure] = []
         var switches: [EncoderSwitch] = []
     }
 
     /// - Parameters:
-    ///   - policy: Which encoders were asked for.
-    ///   - arguments: The options for encoders, some of which concern only those on GPUs or only those on the CPU.
+    ///   - policy: The requested encoders.
+    ///   - arguments: The encoder options, some of which apply only to GPU encoders or only to CPU encoders.
     init(console: Console, policy: EncoderPolicy, arguments: EncoderArguments) {
         self.console = console
         self.policy = policy
         self.arguments = arguments
     }
 
-    /// Tells what happened just now. Safe on any thread.
+    /// Reports an event. Safe on any thread.
     func tell(_ notice: Transcoder.Notice) {
         switch notice {
         case .started(_, let encoder):
@@ -65,7 +65,7 @@ final class EncodeNarrator: Sendable {
             }
             if isFirst { tellFailures() }
         case .encoderFailed(let identity, let error, _):
-            // A switch tells of it together with what comes of it.
+            // A switch reports it together with its outcome.
             let failure = EncoderFailure(encoder: identity, error: error, isInCreation: false)
             state.withLock { $0.failures.append(failure) }
         case .encoderSwitched(let change):
@@ -85,10 +85,10 @@ final class EncodeNarrator: Sendable {
         if isNew { console.note("\(adjustment)") }
     }
 
-    /// The switches of encoders so far.
+    /// The encoder switches so far.
     var switches: [EncoderSwitch] { state.withLock { $0.switches } }
 
-    /// Tells of failures that led to no switch: before the first encoder, and after the last.
+    /// Reports failures that led to no switch: before the first encoder, and after the last one.
     func tellFailures() {
         let failures = state.withLock { state in
             defer { state.failures = [] }
@@ -98,7 +98,7 @@ final class EncodeNarrator: Sendable {
         while let first = rest.first {
             if told.insert(first.encoder).inserted {
                 let own = failures.filter { $0.encoder == first.encoder }
-                // Where the codec is open, a GPU without HEVC is no trouble.
+                // If the codec is open, a GPU without HEVC is not a problem.
                 if first.encoder.codec == .hevc, own.allSatisfy({ $0.error.isLackOfEncoder }) {
                     console.note("\(first.encoder) is not used: \(own.readable)")
                     rest.removeFirst()
@@ -111,7 +111,7 @@ final class EncodeNarrator: Sendable {
         }
     }
 
-    /// Tells what came of the work.
+    /// Reports the result of the work.
     func finish(_ outcome: EncodeOutcome) {
         let report = outcome.report
         tellFailures()
@@ -127,13 +127,13 @@ extension MediaError {
     fileprivate var isLackOfEncoder: Bool { cause == .gpuWithoutEncoder || cause == .driverWithoutCodec }
 }
 
-/// Brings dropped frames together, so that a slow machine tells of them once a second and not for each.
+/// Aggregates dropped frames, so that a slow machine reports them once a second and not individually.
 struct DropCount {
     private var count = 0
     private var last = MediaTime.zero
     private var toldAt: ContinuousClock.Instant?
 
-    /// Counts a frame; the text to tell now, if any.
+    /// Counts a frame. Returns the text to print now, if any.
     mutating func add(_ time: MediaTime, now: ContinuousClock.Instant) -> String? {
         count += 1
         last = time
@@ -142,7 +142,7 @@ struct DropCount {
         return rest()
     }
 
-    /// What was not told yet.
+    /// Returns the text for frames that were not reported yet.
     mutating func rest() -> String? {
         guard count > 0 else { return nil }
         defer { count = 0 }

@@ -6,24 +6,24 @@ import MediaTypes
 import Transcoding
 import VAToolbox
 
-/// What came of an encode, for people and for programs.
+/// The result of an encode, for people and for programs.
 struct EncodeOutcome {
     let request: TranscodeRequest
     let report: TranscodeReport
-    /// Seconds from the command's start to the output's end.
+    /// The seconds from the start of the command to the end of the output.
     let elapsed: Double
     let wasInterrupted: Bool
 
-    /// What the command exits with.
+    /// The exit status of the command.
     var status: ExitStatus {
         if wasInterrupted { return .interrupted }
         return report.problems.isLossy ? .damagedInput : .done
     }
 
-    /// How many times faster than it is shown the video was encoded.
+    /// The encoding speed as a multiple of real time.
     var speed: Double? { elapsed > 0 ? report.output.duration.seconds / elapsed : nil }
 
-    /// The limit on peaks that applied, in bits per second.
+    /// The effective peak limit in bits per second.
     var peakBitRate: Int? {
         report.configuration.rateLimit(codec: report.encoder.identity.codec)?.bitsPerSecond
     }
@@ -32,7 +32,7 @@ struct EncodeOutcome {
 // MARK: - For people
 
 extension EncodeOutcome {
-    /// The closing lines, of at most `width` columns where words can be broken.
+    /// Returns the closing lines, wrapped to at most `width` columns where possible.
     func summary(width: Int) -> String {
         let output = report.output
         let size = report.encoder.properties.formatDescription
@@ -59,7 +59,7 @@ extension EncodeOutcome {
         return "\(Readable.byteCount(output.byteCount)), \(seconds) s, \(frames), \(size)"
     }
 
-    /// What of the input was lost.
+    /// The loss of input data.
     var damage: String? {
         let problems = report.problems
         guard problems.isLossy else { return nil }
@@ -81,16 +81,16 @@ extension EncodeOutcome {
         return "\(encoder.properties.name)\(device), \(kind)\(place)"
     }
 
-    /// Why this encoder, and why none before it.
+    /// The reasons for this encoder and against all earlier candidates.
     private var reasons: [String] {
         let rejected = report.encoder.rejected.map(\.description).map(Readable.oneLine)
         return rejected.isEmpty ? [report.encoder.reason] : rejected
     }
 
-    /// What is likeliest to bring back the encoders before this one, each once; `--json` has all of it.
+    /// The most likely remedies for the encoders before this one, without duplicates; `--json` contains all remedies.
     private var remedies: [String] {
         var known: Set<String> = []
-        // That this GPU, or another one, lacks HEVC is nothing to mend once one encodes.
+        // A GPU without HEVC needs no remedy once an encoder works.
         let lacks: [MediaError.Cause] = [.gpuWithoutEncoder, .driverWithoutCodec]
         let isOnGPU = report.encoder.identity.isHardware
         let mendable = report.encoder.rejected.filter { !isOnGPU || !($0.cause.map(lacks.contains) ?? false) }
@@ -98,7 +98,7 @@ extension EncodeOutcome {
             .filter { known.insert($0).inserted }
     }
 
-    /// How often another encoder took over; `nil` if none did.
+    /// The number of encoder switches as text; `nil` if there were none.
     private var switches: String? {
         let count = report.switches.count
         let repeated = Readable.count(report.statistics.repeatedFrames, "frame")

@@ -7,10 +7,10 @@ import Transcoding
 import VAToolbox
 
 extension EncodeCommand {
-    /// What the command line asks for.
+    /// Returns the request of the command line.
     ///
-    /// - Parameter inputIsLive: Whether the input comes at a pace of its own, as from a camera behind a pipe.
-    /// - Throws: `invalidArgument` for a value that means nothing, and for options that contradict each other.
+    /// - Parameter inputIsLive: Whether the input arrives at its own pace, as from a camera through a pipe.
+    /// - Throws: `invalidArgument` for invalid values and contradictory options.
     func request(inputIsLive: Bool) throws(MediaError) -> TranscodeRequest {
         try checkContradictions()
         var request = TranscodeRequest(input: input, output: output.output)
@@ -19,7 +19,7 @@ extension EncodeCommand {
         request.sink.inputPaths = [input == "-" ? "/dev/stdin" : input]
         request.video = try videoSettings()
         if let codec = request.sink.format?.requiredCodec {
-            // An output that holds one codec only decides what `auto` means.
+            // An output container that supports only one codec determines the meaning of `auto`.
             let asked = request.video.base.codec
             if asked != .automatic, asked.rawValue != codec.rawValue {
                 throw MediaError(
@@ -58,7 +58,7 @@ extension EncodeCommand {
     }
 }
 
-/// Two options that cannot be used together.
+/// Returns the error for two options that exclude each other.
 func contradiction(_ one: String, _ other: String, allowed: String? = nil) -> MediaError {
     MediaError(
         .invalidArgument,
@@ -171,12 +171,12 @@ extension StreamArguments {
 }
 
 extension StreamArguments {
-    /// Gives names that both codecs have their meaning, now that the output has had its say about the codec.
+    /// Resolves names that exist for both codecs, now that the output has restricted the codec.
     func settle(_ configuration: inout EncoderConfiguration) throws(MediaError) {
         if configuration.codec == .hevc, configuration.profile == .h264Main { configuration.profile = .hevcMain }
         guard let level else { return }
         let named = try level.value(of: "--level")
-        // Where the codec is open, it is the level of whichever it becomes.
+        // If the codec is open, the level is that of the codec that is selected.
         let codec = configuration.fixedCodec
         if codec != .hevc { configuration.h264Level = named.h264 }
         if codec != .h264 { configuration.hevcLevel = named.hevc }
@@ -202,19 +202,19 @@ extension EncoderArguments {
         configuration.isLowLatency = lowLatency
     }
 
-    /// The options that were given and concern encoders of the CPU only.
+    /// The given options that apply only to CPU encoders.
     var softwareOptions: [String] {
         let given = [("--preset", preset != nil), ("--tune", tune != nil), ("--threads", threads != nil)]
         return (given + [("--asm", asm != nil)]).filter(\.1).map(\.0)
     }
 
-    /// The options that were given and concern encoders of GPUs only.
+    /// The given options that apply only to GPU encoders.
     var hardwareOptions: [String] {
         let given = [("--quality-level", qualityLevel != nil), ("--low-power", lowPower != nil)]
         return (given + [("--async-depth", asyncDepth != nil)]).filter(\.1).map(\.0)
     }
 
-    /// Which encoders may be used.
+    /// Returns the encoders that may be used.
     func policy() throws(MediaError) -> EncoderPolicy {
         var nodes: [String] = []
         for choice in device {
@@ -237,7 +237,7 @@ extension EncoderArguments {
         return .devices(nodes, software: !requireHardware)
     }
 
-    /// How GPUs are chosen.
+    /// Applies the options for the selection of GPUs.
     func apply(to devices: inout DeviceOptions) throws(MediaError) {
         if spread { devices.placement = .spread }
         guard let maxSessions else { return }

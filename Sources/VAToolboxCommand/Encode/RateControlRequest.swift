@@ -2,22 +2,22 @@
 
 import MediaTypes
 
-/// Kinds of rate control by the names that drivers have for them (`VA_RC_...`).
+/// The rate control modes, named as in drivers (`VA_RC_...`).
 enum RateControlMode: String, ArgumentValue, CaseIterable {
-    /// The same quantizer all the time: `--qp`.
+    /// Constant quantizer: `--qp`.
     case cqp
-    /// The same rate all the time: `--bitrate` with `--cbr`.
+    /// Constant bitrate: `--bitrate` with `--cbr`.
     case cbr
-    /// An average with a limit on peaks: `--bitrate` with `--peak-bitrate`.
+    /// Average bitrate with a peak limit: `--bitrate` with `--peak-bitrate`.
     case vbr
-    /// An average without a limit on peaks: `--bitrate`.
+    /// Average bitrate without a peak limit: `--bitrate`.
     case avbr
-    /// The same quality all the time: `--crf`.
+    /// Constant quality: `--crf`.
     case icq
-    /// The same quality with a limit on peaks: `--crf` with `--peak-bitrate`.
+    /// Constant quality with a peak limit: `--crf` with `--peak-bitrate`.
     case qvbr
 
-    /// The options that say more about it.
+    /// The options that belong to the mode.
     fileprivate var options: [String] {
         switch self {
         case .cqp: ["--qp"]
@@ -31,7 +31,7 @@ enum RateControlMode: String, ArgumentValue, CaseIterable {
 }
 
 extension RateControlArguments {
-    /// The quantizer and the quality of a kind that is named without one: x264's own.
+    /// The default quantizer and quality of a mode without a value: those of x264.
     private static let standardQuality = 23
 
     func apply(to configuration: inout EncoderConfiguration) throws(MediaError) {
@@ -40,9 +40,9 @@ extension RateControlArguments {
         configuration.maximumFrameSize = try maxFrameSize?.value(of: "--max-frame-size").bytes
     }
 
-    /// The one kind of rate control that the options ask for.
+    /// Returns the single rate control mode that the options request.
     ///
-    /// - Parameter standard: What applies without any.
+    /// - Parameter standard: The default.
     private func rateControl(default standard: RateControl) throws(MediaError) -> RateControl {
         let mode = try rateControl?.value(of: "--rate-control")
         if let mode { try checkOptions(of: mode) } else { try checkContradictions() }
@@ -52,7 +52,7 @@ extension RateControlArguments {
         let quantizer = try qp?.value(of: "--qp").value
         let quality = try crf?.value(of: "--crf").value
         let rate = try bitrate?.value(of: "--bitrate").bitsPerSecond ?? standard.bitsPerSecond ?? 0
-        // As much as PeakBitRate.automatic allows where it limits anything.
+        // The same value as PeakBitRate.automatic where that sets a limit.
         let usualPeak = PeakBitRate.limit(Int(clamping: Int128(rate) * 3 / 2), window: window)
         switch mode {
         case .cqp: return .constantQuantizer(quantizer ?? Self.standardQuality)
@@ -68,7 +68,7 @@ extension RateControlArguments {
         return cbr ? .constantBitRate(rate, window: window) : .averageBitRate(rate, peak: peak ?? .automatic)
     }
 
-    /// The options of rate control that were given, as they were written.
+    /// The given rate control options with their original text.
     private var given: [(name: String, text: String)] {
         let values = [
             ("--bitrate", bitrate?.text), ("--peak-bitrate", peakBitrate?.text), ("--peak-window", peakWindow?.text),
@@ -104,7 +104,7 @@ extension RateControlArguments {
         }
     }
 
-    /// The quantizers that are allowed; one limit leaves the other end open.
+    /// Returns the allowed quantizers; a single limit leaves the other end open.
     private func quantizerRange() throws(MediaError) -> ClosedRange<Int>? {
         let lowest = try minQp?.value(of: "--min-qp").value
         let highest = try maxQp?.value(of: "--max-qp").value

@@ -4,7 +4,7 @@ import MediaTypes
 import VAToolbox
 
 extension EncoderSwitch {
-    /// The switch on one line: who takes over, from which frame on, and why.
+    /// The switch in one line: the new encoder, the first frame and the reason.
     var readable: String {
         let newcomer = from == to ? "a new encoder of \(to) takes over" : "\(to) takes over from \(from)"
         let time = Readable.number(presentationTime.seconds, places: 3)
@@ -14,7 +14,7 @@ extension EncoderSwitch {
         return parts.joined(separator: ", ") + ": " + why.joined(separator: "; ")
     }
 
-    /// Why it happened, as a word: `failure`, or the name of a ``RefreshReason``.
+    /// The reason as a word: `failure`, or the name of a ``RefreshReason``.
     var reasonName: String { refresh?.rawValue ?? "failure" }
 }
 
@@ -30,7 +30,7 @@ extension RefreshReason {
 }
 
 extension [EncoderFailure] {
-    /// What failed first, how often more, and last.
+    /// The first failure, the number of further failures, and the last one.
     var readable: String {
         guard let first, let last else { return "" }
         guard count > 1 else { return first.error.readable }

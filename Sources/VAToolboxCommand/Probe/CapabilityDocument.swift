@@ -2,7 +2,7 @@
 
 import VAAPI
 
-/// What a driver encodes and how, as `probe --json` has it; docs/command.md describes every key.
+/// The encoding capabilities of a driver for `probe --json`; docs/command.md describes every key.
 extension ProbedDriver.Encoder {
     var document: JSON {
         .object([
@@ -70,12 +70,12 @@ extension SurfaceCapabilities {
 }
 
 extension JSON {
-    /// Names of bits, or null.
+    /// Creates a list of bit names, or null.
     fileprivate init(_ bits: (some NamedBits)?) { self = bits.map { JSON($0.names) } ?? .null }
 }
 
 extension [ConfigAttributeValue] {
-    /// The driver's numbers by the names of their attributes.
+    /// The driver's values by the names of their attributes.
     fileprivate var members: JSON.KeyValuePairs {
         var pairs: JSON.KeyValuePairs = [:]
         pairs.members = map { .init(key: "\($0.attribute)", value: .integer(Int($0.value))) }

@@ -3,9 +3,9 @@
 import MediaTypes
 import VAAPI
 
-/// What a driver encodes and how, for people.
+/// The encoding capabilities of a driver, for people.
 extension TextPage {
-    /// Whether and how it encodes: a few words for each profile and entrypoint.
+    /// Adds a short summary of each profile and entrypoint.
     mutating func addSummary(of driver: ProbedDriver, indentation: Int) {
         if driver.encoders.isEmpty { entry("encodes", "nothing", indentation: indentation) }
         for (index, group) in driver.grouped(\.summary).enumerated() {
@@ -16,7 +16,7 @@ extension TextPage {
         }
     }
 
-    /// Everything that it says of how it encodes.
+    /// Adds all encoding capabilities.
     mutating func addDetails(of driver: ProbedDriver, indentation: Int) {
         for answer in driver.answers {
             paragraph("\(answer.group.profileNames) by \(answer.entrypoint)", indentation: indentation)
@@ -32,7 +32,7 @@ extension ProbedDriver.Group {
 }
 
 extension ProbedDriver.Encoder {
-    /// How it encodes, in a few words.
+    /// A short summary of the capabilities.
     fileprivate var summary: String {
         if let shortcoming = answer.shortcoming { return Readable.shortened(shortcoming) }
         guard let capabilities = answer.capabilities else { return "" }
@@ -45,7 +45,7 @@ extension ProbedDriver.Encoder {
 }
 
 extension ProbedDriver.Answer {
-    /// Everything that is known, a name and words for each.
+    /// All known capabilities, each with a name and a description.
     fileprivate var details: [(name: String, words: String)] {
         let known = capabilities?.details ?? []
         return known + (shortcoming.map { [("incomplete", Readable.shortened($0))] } ?? [])
@@ -53,7 +53,7 @@ extension ProbedDriver.Answer {
 }
 
 extension EncodeCapabilities {
-    /// Such as `4096x2304`; `nil` if the driver says nothing of it.
+    /// The maximum size, such as `4096x2304`; `nil` if the driver does not report it.
     fileprivate var largestSize: String? { Self.size(maximumWidth, maximumHeight) }
 
     private static func size(_ width: Int?, _ height: Int?) -> String? {
@@ -61,7 +61,7 @@ extension EncodeCapabilities {
         return [width, height].map { $0.map(String.init) ?? "any" }.joined(separator: "x")
     }
 
-    /// Everything that the driver says, in words; what it leaves open is named as that.
+    /// All capabilities as text, including those that the driver does not report.
     fileprivate var details: [(name: String, words: String)] {
         [
             ("rate control", rateControlWords),

@@ -5,15 +5,15 @@ import MediaTypes
 import VAAPI
 import VAToolbox
 
-/// What went wrong with a driver, as `probe` tells it. No text has characters that a terminal would obey: some of them
-/// come from the driver.
+/// A driver failure, as shown by `probe`. All texts are free of terminal control characters, because some of them come
+/// from the driver.
 struct DriverTrouble {
-    /// What happened.
+    /// The failure.
     private let failure: DriverFailure
-    /// What is concluded from it.
+    /// The diagnosis of the failure.
     let diagnosis: Diagnosis
 
-    /// - Parameter device: What is known of the GPU.
+    /// - Parameter device: The facts about the GPU.
     init(_ failure: DriverFailure, on device: DeviceFacts) {
         self.failure = failure
         var diagnosis = Diagnosis(failure, on: device).readable
@@ -30,7 +30,7 @@ struct DriverTrouble {
     /// The driver's short name, such as `iHD`.
     var name: String? { failure.name.map(Readable.oneLine) }
 
-    /// Whether there is no driver at all.
+    /// Whether the driver is missing.
     var isAbsence: Bool {
         [.driverFileMissing, .driverNameWrong, .driverPathWrong, .noVAAPIEncoder].contains(diagnosis.cause)
     }
@@ -39,7 +39,7 @@ struct DriverTrouble {
 // MARK: - For programs
 
 extension DriverTrouble {
-    /// The stable name of what happened.
+    /// The stable name of the failure.
     var failureName: String {
         switch failure.cause {
         case .refused: "refused"
@@ -67,7 +67,7 @@ extension DriverTrouble {
         }
     }
 
-    /// The profile that the stage is about.
+    /// The profile of the stage.
     var profile: String? {
         switch failure.stage {
         case .askingEntrypoints(let profile), .askingAttributes(let profile, _), .askingSurfaces(let profile, _):
@@ -76,7 +76,7 @@ extension DriverTrouble {
         }
     }
 
-    /// The entrypoint that the stage is about.
+    /// The entrypoint of the stage.
     var entrypoint: String? {
         switch failure.stage {
         case .askingAttributes(_, let entrypoint), .askingSurfaces(_, let entrypoint):
@@ -91,16 +91,16 @@ extension DriverTrouble {
         return name
     }
 
-    /// The status with which the helper ended.
+    /// The exit status of the helper.
     var exitStatus: Int32? {
         guard case .exited(let status) = failure.cause else { return nil }
         return status
     }
 
-    /// Everything that was written, in lines.
+    /// All log lines.
     var logLines: [String] { failure.log.map { Readable.oneLine($0.text) } }
 
-    /// How many seconds the driver had.
+    /// The deadline of the driver in seconds.
     var deadline: Double? {
         guard case .deadline(let duration) = failure.cause else { return nil }
         return duration / .seconds(1)
@@ -110,35 +110,35 @@ extension DriverTrouble {
 // MARK: - For people
 
 extension DriverTrouble {
-    /// The driver and what became of it.
+    /// The driver and how it failed.
     var headline: String {
         guard !isAbsence else { return "no driver file" }
         return name.map { "\($0) \(failure.predicate)" } ?? failure.predicate
     }
 
-    /// What was being done, with the call that did it.
+    /// The stage of the failure, with the call that failed.
     var stageText: String? { failure.stageText }
 
-    /// What happened, without saying when.
+    /// The failure without its stage.
     var reason: String { Readable.oneLine(failure.reason) }
 
-    /// What is concluded beyond what happened; `nil` if that is all.
+    /// The conclusion from the failure; `nil` if there is none.
     var conclusion: String? {
         let explanation = diagnosis.explanation
         return explanation == Readable.oneLine(failure.sentence) ? nil : explanation
     }
 
-    /// A refusal of libva or of a driver, with the call that was refused.
+    /// Returns the text for a refusal of libva or a driver, with the call that was refused.
     static func text(_ error: MediaError) -> String { Readable.oneLine(error.saying) }
 
-    /// The last lines that libva, the driver and the helper wrote, without libva's progress.
+    /// The last lines of libva, the driver and the helper, without libva's progress messages.
     var spokenLines: [String] {
         failure.log.filter { $0.level != "debug" }.suffix(5).map { Readable.shortened(Readable.oneLine($0.text)) }
     }
 }
 
 extension Diagnosis {
-    /// The diagnosis without characters that a terminal would obey.
+    /// The diagnosis without terminal control characters.
     var readable: Diagnosis {
         Diagnosis(cause, Readable.oneLine(explanation), remedies: remedies.map(Readable.oneLine))
     }

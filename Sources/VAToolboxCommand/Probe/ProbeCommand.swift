@@ -54,14 +54,14 @@ struct ProbeCommand: ParsableCommand {
     )
     var timeout: ArgumentText<PlainNumber>?
 
-    /// Refuses kinds of output that exclude each other.
+    /// Rejects output options that exclude each other.
     func validate() throws {
         if brief, exhaustive || json || verbose {
             throw ValidationError("--brief cannot be combined with --exhaustive, --json or --verbose")
         }
     }
 
-    /// How long a driver may take.
+    /// Returns the deadline for a driver.
     ///
     /// - Throws: `invalidArgument`.
     func patience() throws(MediaError) -> Duration {
@@ -69,23 +69,23 @@ struct ProbeCommand: ParsableCommand {
         return try timeout.patience()
     }
 
-    /// Looks, and tells on standard output.
+    /// Examines the machine and prints the report on standard output.
     ///
-    /// - Throws: `invalidArgument` for a wrong option; nothing was done then.
+    /// - Throws: `invalidArgument` for an invalid option; nothing was done in this case.
     func probe() throws(MediaError) -> ExitStatus {
         let patience = try patience()
         prepare()
         return print(ProbeReport.ofThisMachine(patience: patience, encodes: !noEncode)) ? .done : .failed
     }
 
-    /// What is to be done before anything is looked at.
+    /// Prepares the process before the examination.
     func prepare() {
         if reset { SelectionState.standard.reset() }
     }
 
     /// Prints a report on standard output.
     ///
-    /// - Returns: Whether all of it could be written.
+    /// - Returns: Whether it was written completely.
     func print(_ report: ProbeReport) -> Bool {
         let width = min(max(Terminal.width(STDOUT_FILENO) ?? 80, 40), 100)
         let text =

@@ -5,7 +5,7 @@ import RenderNodes
 import VAAPI
 import VAToolbox
 
-/// What `probe --json` prints; docs/command.md describes every key.
+/// The output of `probe --json`; docs/command.md describes every key.
 extension ProbeReport {
     var document: JSON {
         .object([

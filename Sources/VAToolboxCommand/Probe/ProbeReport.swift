@@ -10,38 +10,39 @@ import Transcoding
 import VAAPI
 import VAToolbox
 
-/// What this machine has to encode with.
+/// The encoders of this machine.
 struct ProbeReport {
-    /// The render nodes, ascending by number.
+    /// The render nodes in the order of their numbers.
     var nodes: [Node]
-    /// Why there is no render node; `nil` if there is one.
+    /// The reason why there is no render node; `nil` if there is one.
     var absence: NodeRefusal?
     /// The software encoders of this build.
     var software: [SoftwareEncoder]
     /// The version of FFmpeg's libraries.
     var ffmpegVersion: String
-    /// Whether a signal ended the looking before everything was seen.
+    /// Whether a signal interrupted the examination.
     var wasInterrupted = false
 
     /// A render node, and the driver behind it.
     struct Node {
         var node: RenderNode
         var driver: Driver
-        /// What is known of the device beyond its driver; `nil` for a node that does not open.
+        /// The additional information about the device; `nil` for a node that cannot be opened.
         var standing: DeviceStanding?
-        /// What is known of its GPU.
+        /// The facts about its GPU.
         var facts: DeviceFacts?
-        /// What was tried with it; `nil` if nothing was to be tried.
+        /// The trials on the node; `nil` if none were requested.
         var trials: NodeTrials?
     }
 
-    /// How far one comes with a node.
+    /// The state of a node's driver.
     enum Driver {
-        /// The node itself is out of reach.
+        /// The node cannot be used.
         case outOfReach(NodeRefusal)
-        /// There is no driver, or it failed before it had answered.
+        /// There is no driver, or it failed before it answered.
         case failed(DriverTrouble)
-        /// The driver answered; it may have failed after that, when it was asked how it encodes or was let go of.
+        /// The driver answered. It may have failed afterwards, while its encoding capabilities were queried or it was
+        /// closed.
         case answers(ProbedDriver, trouble: DriverTrouble?)
     }
 
@@ -50,15 +51,16 @@ struct ProbeReport {
         var codec: String
         var name: String
         var bitDepths: [Int]
-        /// Such as `4:2:0`.
+        /// The supported chroma formats, such as `4:2:0`.
         var chromaFormats: [String]
     }
 
-    /// Looks at the machine. Has the VA-API drivers of the nodes that open asked, each in a helper process of its own
-    /// and all at the same time, and loads none of them into this process.
+    /// Examines the machine. Inspects the VA-API drivers of all accessible nodes at the same time, each in a separate
+    /// helper process, and loads none of them into this process.
     ///
     /// - Parameters:
-    ///   - patience: How long each driver may take.
+    ///   - patience: The deadline for each driver.
+    ///   - encodes: Whether drivers that list H.264 must prove that they encode it, unless the result is stored.
     ///   - encodes: Whether those that list H.264 are to prove that they encode it, unless that is known.
     static func ofThisMachine(patience: Duration, encodes: Bool) -> ProbeReport {
         let survey = RenderNodeSurvey()
@@ -106,7 +108,7 @@ struct ProbeReport {
 }
 
 extension ProbeReport.Node {
-    /// What its driver, which has answered, cannot be used for: H.264 at all, or anything but constant quantizers.
+    /// The limitations of a driver that answered: no H.264, or only constant quantizers.
     var limitations: [Diagnosis] {
         guard let facts, case .answers(let driver, _) = driver else { return [] }
         let h264 = driver.description.profiles.filter { "\($0.profile)".hasPrefix("H264") }
@@ -115,7 +117,7 @@ extension ProbeReport.Node {
             let vendor = driver.description.vendor
             return [Diagnosis(lackOfEncoder: !h264.isEmpty, vendor: vendor, on: facts).readable]
         }
-        // Firmware is what the low-power encoder's control of rates runs on; a full encoder beside it does without.
+        // The low-power encoder requires firmware for rate control; a full encoder does not.
         let hasRates = encoders.contains { $0.answer.capabilities.map { $0.rateControlModes != .cqp } ?? true }
         return hasRates ? [] : [Diagnosis(firmwareOf: facts)?.readable].compactMap(\.self)
     }

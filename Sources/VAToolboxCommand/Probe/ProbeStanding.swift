@@ -3,7 +3,7 @@
 import MediaTypes
 import VAToolbox
 
-/// What is known of a device beyond its driver, for people.
+/// The information about a device apart from its driver, for people.
 extension TextPage {
     mutating func add(_ standing: DeviceStanding?) {
         guard let standing else { return }
@@ -96,7 +96,7 @@ extension DeviceStanding.Session {
 }
 
 extension DeviceStanding {
-    /// Why the device cannot be used at present, as far as it was to be tried; `nil` if it can.
+    /// The reason why the device cannot be used at present, if it was tested; `nil` if it can be used.
     var refutation: String? {
         switch verdict {
         case .tried(let proof, _) where !proof.isPassed: "test encode \(verdict?.text ?? "")"

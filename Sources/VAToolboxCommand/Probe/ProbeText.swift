@@ -5,11 +5,11 @@ import RenderNodes
 import VAAPI
 import VAToolbox
 
-/// The answer for people.
+/// The report for people.
 extension ProbeReport {
-    /// The report in lines of at most `width` columns, except for commands, which are never broken.
+    /// Returns the report in lines of at most `width` columns, except for commands, which are never wrapped.
     ///
-    /// - Parameter isVerbose: Whether everything is told that drivers say of how they encode.
+    /// - Parameter isVerbose: Whether all encoding capabilities of drivers are included.
     func text(width: Int, isVerbose: Bool = false) -> String {
         var page = TextPage(width: width)
         page.line("VAToolbox \(VAToolboxCommand.version)")
@@ -93,7 +93,7 @@ extension TextPage {
         }
     }
 
-    /// What happened when, and what to do.
+    /// Adds the stage, the failure and the remedies.
     private mutating func add(_ trouble: DriverTrouble) {
         if !trouble.isAbsence, let stage = trouble.stageText { entry("while", stage, indentation: 4) }
         if !trouble.isAbsence { entry("reason", trouble.reason, indentation: 4) }

@@ -7,9 +7,9 @@ import RenderNodes
 import VAAPI
 import VAToolbox
 
-/// The answer in a line for each node, for logs.
+/// The result in one line per node, for logs.
 extension ProbeReport {
-    /// Whether each node can be used, with what to do about it if not; then what encodes on the CPU. Lines are not broken.
+    /// Whether each node can be used, with the remedies if not, followed by the CPU encoders. Lines are not wrapped.
     var verdict: String {
         let absent = absence.map { Self.lines("no GPU: \($0.explanation)", $0.remedies) } ?? []
         let last = "on the CPU: " + software.map { "\($0.codec) by \($0.name)" }.joined(separator: ", ")
@@ -38,7 +38,7 @@ extension ProbeReport.Node {
 }
 
 extension ProbedDriver {
-    /// By what it lists each codec, and who it is.
+    /// The entrypoints for each codec, and the name of the driver.
     fileprivate var verdict: String {
         let codecs = [("H.264", VideoCodec.h264), ("HEVC", .hevc)].compactMap { name, codec -> String? in
             var entrypoints: [Entrypoint] = []

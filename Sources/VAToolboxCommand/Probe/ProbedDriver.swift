@@ -5,31 +5,31 @@ import EncoderIPC
 import MediaTypes
 import VAAPI
 
-/// What a driver has said of itself and of how it encodes.
+/// The description of a driver with its encoding capabilities.
 struct ProbedDriver {
-    /// Who it is, and what it lists.
+    /// The description of the driver, with its profiles and entrypoints.
     var description: DriverDescription
-    /// How it encodes what it lists for encoding, in its order.
+    /// The encoders that it lists, in its order.
     var encoders: [Encoder]
 
-    /// One way in which the driver encodes a profile.
+    /// An encoder of the driver: a profile with an entrypoint.
     struct Encoder {
         var profile: Profile
         var entrypoint: Entrypoint
         var answer: Answer
     }
 
-    /// What came of the questions about an encoder.
+    /// The result of querying an encoder.
     enum Answer: Hashable {
-        /// The driver has answered all of them.
+        /// The driver answered all queries.
         case capabilities(EncodeCapabilities)
-        /// It refused one: what is known nevertheless, and why it is not all.
+        /// The driver refused a query: the capabilities known so far, and the reason.
         case refused(EncodeCapabilities, reason: String)
-        /// It failed before it was asked, or while it was.
+        /// The driver failed before or during the query.
         case missing
     }
 
-    /// Takes over what a driver said in a helper process, without characters that a terminal would obey.
+    /// Takes the report of a helper process and removes terminal control characters.
     init(_ report: DriverReport, _ told: [DriverReport.Encoder]) {
         description = DriverDescription(
             version: APIVersion(major: report.majorVersion, minor: report.minorVersion),
@@ -62,7 +62,7 @@ extension ProbedDriver.Answer {
             }
     }
 
-    /// What is known of the encoder; `nil` if nothing is.
+    /// The known capabilities of the encoder; `nil` if there are none.
     var capabilities: EncodeCapabilities? {
         switch self {
         case .capabilities(let capabilities), .refused(let capabilities, _): capabilities
@@ -70,7 +70,7 @@ extension ProbedDriver.Answer {
         }
     }
 
-    /// Why not everything is known; `nil` if everything is.
+    /// The reason why the capabilities are incomplete; `nil` if they are complete.
     var shortcoming: String? {
         switch self {
         case .capabilities: nil
@@ -81,7 +81,7 @@ extension ProbedDriver.Answer {
 }
 
 extension EncodeCapabilities {
-    /// What a driver said in another process.
+    /// Converts the capabilities that a driver reported in another process.
     init(_ encoder: DriverReport.Encoder) {
         self.init(
             profile: Profile(rawValue: encoder.profile),
@@ -104,13 +104,13 @@ extension EncodeCapabilities {
     }
 }
 
-// MARK: - What is alike
+// MARK: - Groups
 
 extension ProbedDriver {
-    /// Whether it lists a way to encode H.264 that this version knows.
+    /// Whether it lists an H.264 encoder that this version supports.
     var encodesH264: Bool { Trial.listed(by: self).contains { $0.codec == .h264 } }
 
-    /// What it lists for encoding, in its order.
+    /// The profiles that it lists for encoding, in its order.
     var profiles: [(profile: Profile, entrypoints: [Entrypoint])] {
         var profiles: [(profile: Profile, entrypoints: [Entrypoint])] = []
         for encoder in encoders {
@@ -125,15 +125,15 @@ extension ProbedDriver {
 }
 
 extension ProbedDriver {
-    /// Profiles of which the same is to be said, and that.
+    /// Profiles with the same description, and that description.
     struct Group<Said: Hashable> {
         var profiles: [Profile]
         var said: Said
     }
 
-    /// Profiles with the same entrypoints of which the same is to be said, in the driver's order.
+    /// Groups profiles with the same entrypoints and descriptions, in the driver's order.
     ///
-    /// - Parameter say: What there is to say of an encoder, beside its entrypoint.
+    /// - Parameter say: Returns the description of an encoder, apart from its entrypoint.
     func grouped<Said: Hashable>(_ say: (Encoder) -> Said) -> [Group<[Line<Said>]>] {
         Self.merged(
             profiles.map { profile in
@@ -144,13 +144,13 @@ extension ProbedDriver {
         )
     }
 
-    /// What is said of an entrypoint.
+    /// The description of an entrypoint.
     struct Line<Said: Hashable>: Hashable {
         var entrypoint: Entrypoint
         var said: Said
     }
 
-    /// The answers, each once, with all the profiles that have it; entrypoints apart.
+    /// The answers without duplicates, each with all profiles that have it, separately for each entrypoint.
     var answers: [(entrypoint: Entrypoint, group: Group<Answer>)] {
         let groups = encoders.map { encoder in
             Group(
@@ -177,7 +177,7 @@ extension ProbedDriver {
 }
 
 extension ProbedDriver.Answer {
-    /// The answer as one of any profile, so that equal ones can be told.
+    /// The answer independent of the profile, for comparisons.
     fileprivate var withoutProfile: ProbedDriver.Answer {
         func anonymous(_ capabilities: EncodeCapabilities) -> EncodeCapabilities {
             EncodeCapabilities(

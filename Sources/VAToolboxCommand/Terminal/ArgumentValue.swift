@@ -6,15 +6,15 @@ import MediaIO
 import MediaTypes
 import VAToolbox
 
-/// Something that an option's text can mean.
+/// A value that is parsed from the text of an option.
 protocol ArgumentValue: Sendable {
-    /// Reads the text; `nil` if it means nothing of this kind. Ranges are the business of whoever uses the value.
+    /// Parses the text; `nil` if it is invalid. The code that uses the value checks its range.
     init?(argument text: String)
 
-    /// What may be written, for an error's "allowed".
+    /// The allowed texts, for the "allowed" part of an error.
     static var allowedText: String { get }
 
-    /// What a shell offers for it: all that may be written, where that is a list; else nothing.
+    /// The completions for a shell: all allowed texts if they form a list, otherwise none.
     static var completions: [String] { get }
 }
 
@@ -23,9 +23,9 @@ extension ArgumentValue {
     static var completions: [String] { [] }
 }
 
-/// An option's text, read after the command line as a whole is known to be in order, so that every wrong value is
-/// reported alike: with the option, the value given and the values allowed. Such options take the next word whatever it
-/// looks like (`.unconditional`), so that `--crf -1` has a wrong value and not a missing one.
+/// The text of an option, which is parsed after the command line has been checked as a whole, so that every invalid
+/// value is reported in the same way: with the option, the given value and the allowed values. Such options accept any
+/// next word (`.unconditional`), so that `--crf -1` has an invalid value rather than a missing one.
 struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
     let text: String
 
@@ -35,7 +35,7 @@ struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
         Value.completions.isEmpty ? .default : .list(Value.completions)
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// - Parameter option: The option's name, for the error.
     /// - Throws: `invalidArgument`.
@@ -67,7 +67,7 @@ extension SoftwareEncoderOptions.Preset: ArgumentValue {}
 extension SoftwareEncoderOptions.Tuning: ArgumentValue {}
 extension SoftwareEncoderOptions.InstructionSet: ArgumentValue {}
 extension VideoProfile: ArgumentValue {
-    /// Names without a codec are H.264's first: `main` is, until the codec is known to be HEVC.
+    /// Names that both codecs share are H.264's first, such as `main`, until the codec is known to be HEVC.
     init?(argument text: String) {
         guard let profile = Self(rawValue: text) ?? Self(rawValue: "hevc-\(text)") else { return nil }
         self = profile
@@ -80,7 +80,7 @@ extension VideoProfile: ArgumentValue {
     }
 }
 
-/// How many bits samples are coded with.
+/// The bit depth to encode with.
 enum BitDepthChoice: ArgumentValue, Hashable {
     case bits(Int)
     case source
@@ -99,7 +99,7 @@ enum BitDepthChoice: ArgumentValue, Hashable {
     static var allowedText: String { completions.joined(separator: ", ") }
 }
 
-/// Which chroma format is coded.
+/// The chroma format to encode with.
 enum ChromaChoice: ArgumentValue, Hashable {
     case format(ChromaFormat)
     case source
@@ -118,7 +118,7 @@ enum ChromaChoice: ArgumentValue, Hashable {
     static var allowedText: String { completions.joined(separator: ", ") }
 }
 
-/// A level by its name, which may be one of either codec.
+/// A level by name, of either codec.
 struct StreamLevel: ArgumentValue {
     let h264: H264Level?
     let hevc: HEVCLevel?
@@ -161,7 +161,7 @@ struct PlainNumber: ArgumentValue {
 }
 
 extension ArgumentText<PlainNumber> {
-    /// The value of `--timeout`: how long something may take.
+    /// Returns the value of `--timeout`.
     ///
     /// - Throws: `invalidArgument`.
     func patience() throws(MediaError) -> Duration {
@@ -294,7 +294,7 @@ extension BFrames: ArgumentValue {
     static let allowedText = "auto, off, or 1 to 16"
 }
 
-/// Where to encode.
+/// The devices to encode on.
 enum DeviceChoice: ArgumentValue, Hashable {
     case automatic
     case software
@@ -310,7 +310,7 @@ enum DeviceChoice: ArgumentValue, Hashable {
         }
     }
 
-    /// Domain, bus, device and function, as sysfs writes them.
+    /// Returns whether a text is a PCI address as in sysfs: domain, bus, device and function.
     private static func isPCIAddress(_ text: String) -> Bool {
         text.wholeMatch(of: /[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/) != nil
     }

@@ -4,23 +4,23 @@ import Glibc
 import MediaTypes
 import Synchronization
 
-/// Standard error: messages, one line each, and below them a line of progress that is written over and over.
+/// Standard error: messages of one line each, and below them a progress line that is updated.
 final class Console: Sendable {
-    /// What is worth a line.
+    /// The level of detail.
     enum Detail: Int, Comparable, Sendable {
-        /// Errors only: for when standard error carries a document that programs read.
+        /// Only errors: for a JSON document on standard error.
         case errors
-        /// Also what may have spoiled the result.
+        /// Also possible defects of the result.
         case warnings
-        /// Also what was done differently from what was asked, and what was done in the end.
+        /// Also differences from the request, and the summary of the work.
         case notes
-        /// Also what libraries log.
+        /// Also log messages of libraries.
         case everything
 
         static func < (left: Detail, right: Detail) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How much is said.
+    /// The level of detail of this console.
     let detail: Detail
 
     private let descriptor: Int32
@@ -31,34 +31,34 @@ final class Console: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Why nothing was done.
+    /// Prints an error that prevented the work.
     func error(_ text: String) { write("vatoolbox: error: \(Readable.oneLine(text))", .errors) }
 
-    /// What can be done about the error that was just told, each on a line of its own.
+    /// Prints the remedies for the previous error, each on a separate line.
     func remedies(_ remedies: [String]) {
         for remedy in remedies { write("vatoolbox: try: \(Readable.oneLine(remedy))", .errors) }
     }
 
-    /// Something that may have spoiled the result.
+    /// Prints a possible defect of the result.
     func warning(_ text: String) { write("vatoolbox: warning: \(Readable.oneLine(text))", .warnings) }
 
-    /// Something that was done differently from what was asked.
+    /// Prints a difference from the request.
     func note(_ text: String) { write("vatoolbox: note: \(Readable.oneLine(text))", .notes) }
 
-    /// A line of a library's log.
+    /// Prints a log message of a library.
     func log(_ text: String) { write("vatoolbox: \(Readable.oneLine(text))", .everything) }
 
-    /// The closing lines, each with its newline.
+    /// Prints the closing lines, each with its newline.
     func summary(_ lines: String) { write(String(lines.dropLast()), .notes) }
 
-    /// Whether there is a terminal to show progress on, and the user wants it.
+    /// Whether progress is shown: on a terminal, unless the user has disabled it.
     var showsProgress: Bool { detail >= .notes && Terminal.isTerminal(descriptor) }
 
-    /// How many columns a line may have; where nobody watches, any number. The last column of a terminal stays free:
-    /// some break the line there.
+    /// The maximum width of a line in columns; unlimited if it is not a terminal. The last column of a terminal stays
+    /// free, because some terminals wrap the line there.
     var width: Int { Terminal.isTerminal(descriptor) ? (Terminal.width(descriptor) ?? 80) - 1 : .max }
 
-    /// Replaces the progress line; empty removes it.
+    /// Replaces the progress line; an empty line removes it.
     func showProgress(_ line: String) {
         progress.withLock {
             guard !(line.isEmpty && $0.isEmpty) else { return }
@@ -75,6 +75,6 @@ final class Console: Sendable {
         }
     }
 
-    /// To the first column; erase to the end of the line (ECMA-48 EL).
+    /// Moves to the first column and erases the line (ECMA-48 EL).
     private static let clearLine = "\r\u{1B}[K"
 }

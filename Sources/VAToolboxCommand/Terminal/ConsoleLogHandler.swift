@@ -2,7 +2,7 @@
 
 import Logging
 
-/// Takes what the libraries log to the console.
+/// Prints log messages of libraries on the console.
 struct ConsoleLogHandler: LogHandler {
     let label: String
     let console: Console

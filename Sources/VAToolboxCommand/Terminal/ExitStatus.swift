@@ -2,20 +2,20 @@
 
 import MediaTypes
 
-/// What the command leaves behind for scripts.
+/// The exit status of the command.
 enum ExitStatus: Int32 {
-    /// All was done.
+    /// The work succeeded.
     case done = 0
-    /// It failed.
+    /// The work failed.
     case failed = 1
-    /// The command line is wrong: an option, or a value that is not allowed, or not for this input.
+    /// The command line is invalid: an unknown option, or a value that is not allowed at all or for this input.
     case usage = 2
     /// The output is complete, but part of the input could not be decoded.
     case damagedInput = 3
-    /// A signal ended it early; the output, if there is one, is complete up to there.
+    /// A signal interrupted the work; the output, if any, is complete up to that point.
     case interrupted = 130
 
-    /// What an error that ends the work means.
+    /// Returns the status for an error that ended the work.
     init(_ error: MediaError) { self = error.code == .invalidArgument ? .usage : .failed }
 
     /// The name in JSON documents.

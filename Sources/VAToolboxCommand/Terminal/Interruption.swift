@@ -4,14 +4,14 @@ import Glibc
 
 /// The signals that ask a program to end: SIGINT, SIGTERM and SIGHUP.
 ///
-/// The first thread waits for them, so what they lead to is ordinary code, not a signal handler. It has to be the
-/// first one, and no `main` that is `async`: libdispatch would unblock every signal on it.
+/// The first thread waits for them, so they are handled by ordinary code and not by a signal handler. It must be the
+/// first thread, and `main` must not be `async`: libdispatch would unblock all signals on it.
 struct Interruption {
     private let signals: sigset_t
 
-    /// Holds the signals back until ``wait(_:)``. To be made before any other thread is, for threads inherit the mask.
+    /// Blocks the signals until ``wait(_:)``. Create it before any other thread, because threads inherit the mask.
     ///
-    /// A signal that whoever started the program has set to be ignored stays ignored, as `nohup` wants it.
+    /// A signal that was ignored when the program was started stays ignored, as required by `nohup`.
     init() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -20,20 +20,20 @@ struct Interruption {
         self.signals = signals
     }
 
-    /// Calls `onSignal` once for each signal, with how many there were before, until the process ends.
+    /// Calls `onSignal` for each signal with the number of earlier signals, until the process ends.
     func wait(_ onSignal: (_ before: Int) -> Void) -> Never {
         var signals = signals
         var count = 0
         while true {
             var signal: Int32 = 0
-            // With no signal left to wait for, this waits for the end of the process.
+            // If no signal is left to wait for, this waits for the end of the process.
             guard sigwait(&signals, &signal) == 0 else { continue }
             onSignal(count)
             count += 1
         }
     }
 
-    /// Makes writing to a closed pipe an error instead of the end.
+    /// Makes writing to a closed pipe an error instead of ending the process.
     static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
     private static func isIgnored(_ signal: Int32) -> Bool {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A JSON document (RFC 8259), written with keys in the order given.
+/// A JSON document (RFC 8259) with its keys in the given order.
 ///
-/// Small on purpose: Foundation's encoder would double the time that the command takes to start.
+/// It is deliberately small: Foundation's encoder would double the start time of the command.
 enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -27,16 +27,16 @@ enum JSON: Sendable, Hashable {
         mutating func append(_ others: KeyValuePairs) { members += others.members }
     }
 
-    /// A text, or null.
+    /// Creates a string, or null.
     init(_ text: String?) { self = text.map(JSON.string) ?? .null }
-    /// A whole number, or null.
+    /// Creates an integer, or null.
     init(_ number: (some BinaryInteger)?) { self = number.map { .integer(Int(clamping: $0)) } ?? .null }
-    /// A number, or null.
+    /// Creates a number, or null.
     init(_ number: Double?) { self = number.map(JSON.number) ?? .null }
-    /// A list of texts.
+    /// Creates an array of strings.
     init(_ texts: [String]) { self = .array(texts.map(JSON.string)) }
 
-    /// The document with two spaces of indentation, without newline at its end.
+    /// The document, indented by two spaces, without a newline at its end.
     var text: String {
         var text = ""
         write(to: &text, indentation: "")
@@ -48,7 +48,7 @@ enum JSON: Sendable, Hashable {
         case .null: text += "null"
         case .bool(let value): text += value ? "true" : "false"
         case .integer(let value): text += String(value)
-        // JSON has no infinity; the shortest text that gives the same number again is Swift's own.
+        // JSON has no infinity. Swift's description is the shortest text that restores the same number.
         case .number(let value): text += value.isFinite ? "\(value)" : "null"
         case .string(let value): Self.write(value, to: &text)
         case .array(let elements):

@@ -3,13 +3,13 @@
 import MediaTypes
 import Transcoding
 
-/// One line on how far the work has come, fitted to a width.
+/// A line that shows the progress of the work, fitted to a width.
 struct ProgressLine {
     let progress: TranscodeProgress
-    /// Seconds since the work began.
+    /// The seconds since the work began.
     let elapsed: Double
 
-    /// The line in at most `width` columns: what matters least is left out first.
+    /// Returns the line in at most `width` columns; the least important parts are dropped first.
     func text(width: Int) -> String {
         var shown = fields
         while shown.count > 1, Self.line(shown).count > width {
@@ -21,7 +21,7 @@ struct ProgressLine {
 
     private struct Field {
         var text: String
-        /// 0 stays longest.
+        /// The importance of the part; 0 is dropped last.
         var rank: Int
     }
 
@@ -47,7 +47,7 @@ struct ProgressLine {
         return fields
     }
 
-    /// The part of the work that is done, 0...1.
+    /// The completed share of the work, 0...1.
     private var share: Double? {
         if let frames = progress.expectedFrames, frames > 0 {
             return min(Double(progress.framesIn) / Double(frames), 1)
@@ -56,13 +56,13 @@ struct ProgressLine {
         return min(progress.time.seconds / expected, 1)
     }
 
-    /// Seconds to go at the speed so far; not before there is something to judge by.
+    /// The remaining seconds at the current speed; `nil` until it can be estimated.
     private var remaining: Double? {
         guard let share, share > 0, elapsed >= 1 else { return nil }
         return elapsed * (1 - share) / share
     }
 
-    /// Of what has come out, which is behind what went in.
+    /// The bitrate of the output, which lags behind the input.
     private var bitRate: Double? {
         guard progress.framesOut > 0, progress.framesIn > 0 else { return nil }
         let seconds = progress.time.seconds * Double(progress.framesOut) / Double(progress.framesIn)

@@ -2,27 +2,27 @@
 
 import Glibc
 
-/// What there is to know about a descriptor that text goes to.
+/// Properties of a descriptor for text output.
 enum Terminal {
-    /// Whether a person watches.
+    /// Returns whether it is a terminal.
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// How many columns it has; `nil` if it is no terminal or does not say.
+    /// Returns the number of columns; `nil` if it is not a terminal or does not report them.
     static func width(_ descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
 
-    /// Waits until a descriptor takes more that somebody has set to not block (`O_NONBLOCK`).
+    /// Waits until a non-blocking descriptor (`O_NONBLOCK`) accepts more data.
     private static func waitForRoom(_ descriptor: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return poll(&entry, 1, -1) > 0 || errno == EINTR
     }
 
-    /// Writes all of the text; what cannot be written is lost, for there is no other place to tell.
+    /// Writes the whole text. If this fails, the rest is lost, because there is no other place to report it.
     ///
-    /// - Returns: Whether all was written.
+    /// - Returns: Whether the whole text was written.
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         var text = text

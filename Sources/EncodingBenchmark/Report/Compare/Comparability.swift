@@ -3,7 +3,7 @@
 internal import MediaTypes
 
 extension ReportComparison {
-    /// What of two reports is so different that their figures are not to be compared.
+    /// Returns the differences between two reports that prevent a comparison of their figures.
     static func obstacles(
         _ before: BenchmarkReport,
         _ after: BenchmarkReport
@@ -81,7 +81,7 @@ extension ReportComparison {
         }
     }
 
-    /// What is another machine, or another version of what is installed on it.
+    /// Returns the differences in the machine, or in the versions of its installed software.
     static func changes(
         from before: BenchmarkReport.Environment,
         to after: BenchmarkReport.Environment
@@ -89,14 +89,14 @@ extension ReportComparison {
         machineObstacles(before, after).map(\.difference) + differences(before, after, "", "")
     }
 
-    /// What differs of named facts, or `nil` if nothing does.
+    /// Returns the differences between named facts; `nil` if there are none.
     private static func difference(_ facts: [(name: String, before: String, after: String)]) -> String? {
         let differing = facts.filter { $0.before != $0.after }
         guard !differing.isEmpty else { return nil }
         return differing.map { "\($0.name) \($0.before), then \($0.after)" }.joined(separator: "; ")
     }
 
-    /// Versions that differ, which is what people compare for.
+    /// Returns the different versions, which are often the purpose of a comparison.
     static func differences(
         _ before: BenchmarkReport.Environment,
         _ after: BenchmarkReport.Environment,

@@ -3,11 +3,11 @@
 internal import MediaTypes
 
 extension ReportComparison {
-    /// The comparison for a terminal: what changed, what cannot be told, and how much stayed as it was.
+    /// Returns the comparison for a terminal: the changes, the undecided figures, and the number of unchanged figures.
     ///
     /// - Parameters:
-    ///   - width: How many columns the terminal has.
-    ///   - all: Whether figures that stayed the same have lines as well.
+    ///   - width: The width of the terminal in columns.
+    ///   - all: Whether unchanged figures are listed as well.
     public func text(width: Int, all: Bool = false) -> String {
         var text = differences.map { Readable.oneLine($0) + "\n" }.joined()
         text += obstacles.map { Readable.oneLine("not the same \($0.obstacle.rawValue): \($0.difference)") + "\n" }
@@ -33,7 +33,7 @@ extension ReportComparison {
         return text
     }
 
-    /// Rows below each other; where there is no room for what they are about, it stands above them.
+    /// Returns a table of the rows. If there is no room for their subjects, these are placed above them.
     private static func table(_ rows: [Row], width: Int) -> String {
         let words = rows.contains { !$0.remark.isEmpty } ? ["of", ""] : ["of"]
         let table = figures(of: rows, words, width: width, indentation: 2)
@@ -47,7 +47,7 @@ extension ReportComparison {
         }.joined()
     }
 
-    /// - Parameter words: The heads of columns of words: "of" for the subject, nothing for the remark.
+    /// - Parameter words: The headings of text columns: "of" for the subject, an empty one for the remark.
     private static func figures(of rows: [Row], _ words: [String], width: Int, indentation: Int) -> TextTable {
         let numbers = ["before", "after", "ratio", "from…to"].map { TextTable.Column(title: $0) }
         let columns =

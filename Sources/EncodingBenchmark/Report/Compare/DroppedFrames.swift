@@ -2,13 +2,14 @@
 
 internal import MediaTypes
 
-/// Frames that an encoder is too slow for, in two reports.
+/// Comparison of dropped frames in two reports, which occur when an encoder is too slow.
 ///
-/// Most runs drop none, which has no ratio to others; so the differences of the shares are judged. Encoders that fall behind
-/// often do so at the highest rate alone, where a median over all points does not see it; so each point counts as well.
+/// Most runs drop none, so ratios are not possible; the differences of the shares are compared instead. Encoders that
+/// fall behind often do so only at the highest bitrate, which a median over all points would not show, so each point
+/// counts.
 extension ReportComparison {
-    /// The point whose share of dropped frames changed most, and what all of them mean; `nil` if there is no pair of
-    /// repeats, or if the mode drops nothing.
+    /// Returns a row for the point whose share of dropped frames changed most, with the verdict for all points; `nil`
+    /// if there is no pair of repetitions, or if the mode drops no frames.
     static func droppedRow(_ key: SeriesKey, _ before: [PointFigures], _ after: [PointFigures], _ rule: Rule) -> Row? {
         let points = common(before, after).compactMap { DroppedShares($0.old, $0.new) }
         let differences = points.flatMap(\.differences)
@@ -44,12 +45,12 @@ extension ReportComparison {
     }
 }
 
-/// Shares of dropped frames at a point, of the repeats that both reports have.
+/// The shares of dropped frames at a point, for the repetitions in both reports.
 private struct DroppedShares {
     let point: String
     let old: Distribution
     let new: Distribution
-    /// Later minus earlier, of each repeat.
+    /// The later share minus the earlier one, for each repetition.
     let differences: [Double]
 
     init?(_ before: PointFigures, _ after: PointFigures) {
@@ -63,10 +64,11 @@ private struct DroppedShares {
         differences = pairs.map { $0.1 - $0.0 }
     }
 
-    /// Of the medians.
+    /// The difference of the medians.
     var change: Double { new.median - old.median }
 
-    /// How far all repeats of one report lie above or below all of the other, if there are three or more; else 0.
+    /// The gap between the reports if all repetitions of one are above or below all of the other, with at least three
+    /// repetitions; otherwise 0.
     var gap: Double {
         guard differences.count >= 3 else { return 0 }
         if new.minimum > old.maximum { return new.minimum - old.maximum }

@@ -2,17 +2,18 @@
 
 internal import MediaTypes
 
-/// What an encoder did in the earlier report and does not do any more.
+/// Figures that the earlier report contains and the later one lacks.
 extension ReportComparison {
-    /// The points that both have, in the order of the earlier report.
+    /// Returns the points in both reports, in the order of the earlier report.
     static func common(_ before: [PointFigures], _ after: [PointFigures]) -> [(old: PointFigures, new: PointFigures)] {
         before.compactMap { old in after.first { $0.point == old.point }.map { (old, $0) } }
     }
 
-    /// Points at which another share of the repeats fails. There is no tolerance: nothing fails a little.
+    /// Returns rows for points whose share of failed repetitions changed. There is no tolerance, because there are no
+    /// partial failures.
     static func failureRows(_ key: SeriesKey, _ before: [PointFigures], _ after: [PointFigures]) -> [Row] {
         common(before, after).compactMap { old, new in
-            // The later report may have other repeats.
+            // The later report may have another number of repetitions.
             let change = new.failedRuns * old.runs - old.failedRuns * new.runs
             guard change != 0 else { return nil }
             return Row(
@@ -27,9 +28,10 @@ extension ReportComparison {
         }
     }
 
-    /// How many points lost their quality although they were measured; `nil` if none did.
+    /// Returns a row for the number of measured points that lost their quality; `nil` if there are none.
     ///
-    /// A point that drops frames has none either. That may be chance at some of the points, and has a figure of its own.
+    /// A point with dropped frames has no quality either. This may happen by chance at some points, and has its own
+    /// figure.
     static func lostQualityRow(_ key: SeriesKey, _ before: [PointFigures], _ after: [PointFigures]) -> Row? {
         let known = common(before, after).filter { $0.old.hasQuality && !$0.new.measurements.isEmpty }
         let lost = known.map(\.new).filter { !$0.hasQuality }
@@ -45,7 +47,8 @@ extension ReportComparison {
         )
     }
 
-    /// Counts of streams: one more or less is within what a search repeats, unless it is the only one.
+    /// Returns rows for stream counts. One more or less is within the precision of a search, unless it is the only
+    /// stream.
     static func densityRows(_ before: BenchmarkReport, _ after: BenchmarkReport) -> [Row] {
         before.density.compactMap { old in
             let new = after.counterpart(of: old)
@@ -74,7 +77,7 @@ extension ReportComparison {
         }
     }
 
-    /// What only one of two reports has: series, points, kinds of quality, and counts of streams.
+    /// Returns the items that only one of the reports contains: series, points, kinds of quality, and stream counts.
     static func unmatched(
         _ before: (report: BenchmarkReport, figures: DerivedFigures),
         _ after: (report: BenchmarkReport, figures: DerivedFigures)
@@ -99,13 +102,13 @@ extension ReportComparison {
 }
 
 extension BenchmarkReport {
-    /// The count of the same streams in this report.
+    /// Returns the stream count for the same streams in this report.
     fileprivate func counterpart(of other: Density) -> Density? {
         density.first { $0.clip == other.clip && $0.encoder == other.encoder && $0.point == other.point }
     }
 
-    /// Whether a count of streams of an earlier report ought to be in this one, too: its encoder and its clip are, somebody
-    /// asked for it, and nobody stopped before it.
+    /// Returns whether this report should contain a stream count of an earlier report: it has the encoder and the clip,
+    /// the search was requested, and the benchmark was not stopped before it.
     fileprivate func owes(_ other: Density, to earlier: BenchmarkReport) -> Bool {
         isComplete && encoders.contains { $0.id == other.encoder } && clips.contains { $0.id == other.clip }
             && (plan.density != nil || earlier.plan.density == nil)
@@ -117,7 +120,7 @@ extension BenchmarkReport.Density {
 }
 
 extension DerivedFigures {
-    /// Series, and points of series that both have, which another report has not.
+    /// Returns the series, and the points of common series, that another report lacks.
     fileprivate func titles(missingIn other: DerivedFigures) -> [String] {
         let known = Set(other.points.map(\.series))
         var series: [SeriesKey] = []
@@ -133,7 +136,7 @@ extension DerivedFigures {
 }
 
 extension [PointFigures] {
-    /// Kinds of quality that others have, and these have not although they have another.
+    /// Returns the kinds of quality that others have and these lack, although they have another kind.
     fileprivate func lostQualities(from others: [PointFigures]) -> [Metric] {
         guard contains(where: \.hasQuality) else { return [] }
         return Metric.qualities.filter { quality in
@@ -147,7 +150,7 @@ extension PointFigures {
 
     fileprivate var dropsFrames: Bool { measurements.contains { $0.run.framesDropped > 0 } }
 
-    /// Why there is no quality, as the first repeat says.
+    /// The reason for the missing quality, from the first repetition.
     fileprivate var qualityAbsence: String {
         guard let quality = measurements.first?.run.quality else { return "" }
         if quality.frames != 0, quality.frames != context.clip.frameCount {
@@ -158,7 +161,7 @@ extension PointFigures {
 }
 
 extension BenchmarkReport.Quality {
-    /// Why there is no quality of a kind.
+    /// Returns the reason for a missing kind of quality.
     fileprivate func absence(of quality: Metric) -> String? {
         switch quality.id {
         case Metric.psnr.id: psnr.absence

@@ -2,11 +2,12 @@
 
 internal import MediaTypes
 
-/// Curves of quality over rate in two reports. Encoders code the same pictures in the same way each time, so there is no
-/// noise to be told from; the tolerance alone counts.
+/// Comparison of rate-quality curves in two reports. Encoders produce the same output for the same pictures each time,
+/// so there is no noise; only the tolerance counts.
 extension ReportComparison {
-    /// Rate for the same quality, by the most telling quality that both have. Where the curves share too little quality
-    /// for that, as after a heavy loss, quality for the same rate has a row as well.
+    /// Returns a row with the rate for the same quality, by the most meaningful quality that both reports have. If the
+    /// curves share too little of the quality range, as after a large loss, adds a row with the quality for the same
+    /// rate.
     static func qualityRows(_ key: SeriesKey, _ before: [PointFigures], _ after: [PointFigures], _ rule: Rule) -> [Row]
     {
         let quality = Metric.qualities.last { !before.curve(by: $0).isEmpty && !after.curve(by: $0).isEmpty }
@@ -47,7 +48,7 @@ extension ReportComparison {
         }
     }
 
-    /// `nil` if the curves share too few of their rates, too.
+    /// Returns the row; `nil` if the curves also share too little of their rates.
     private static func gainRow(
         _ key: SeriesKey,
         _ quality: Metric,

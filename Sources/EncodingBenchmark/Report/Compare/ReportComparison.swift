@@ -2,31 +2,31 @@
 
 internal import MediaTypes
 
-/// What changed from one report to another, beyond noise.
+/// The changes from one report to another, beyond noise.
 public struct ReportComparison: Sendable {
-    /// Reasons for which two reports are not compared, unless somebody insists.
+    /// The reasons to refuse a comparison of two reports, unless they are accepted explicitly.
     public enum Obstacle: String, Sendable, Hashable, CaseIterable {
-        /// Clips of one name are other pictures.
+        /// Clips with the same name have different pictures.
         case clips
-        /// Other repeats, points or modes were asked for.
+        /// The requested repetitions, points or modes differ.
         case plan
-        /// The CPU or the GPUs are others.
+        /// The CPU or the GPUs differ.
         case machine
-        /// An encoder of one name has other settings or gets pictures in another way.
+        /// An encoder with the same name has other settings or another picture transfer.
         case settings
     }
 
-    /// What can be said of a figure.
+    /// The verdict on a figure.
     public enum Verdict: String, Sendable, Hashable {
         /// Worse beyond noise and tolerance.
         case worse
         /// Better beyond noise and tolerance.
         case better
-        /// Changed beyond noise and tolerance, where neither way is better.
+        /// Changed beyond noise and tolerance, for a figure without a better direction.
         case changed
         /// No change beyond noise, or less than the tolerance.
         case same
-        /// Too few repeats, or too few points of a curve, or curves that share too little, to tell.
+        /// Undecided: too few repetitions, too few points of a curve, or curves that share too little.
         case unclear
     }
 
@@ -36,44 +36,45 @@ public struct ReportComparison: Sendable {
         public let subject: String
         /// The figure with its unit.
         public let figure: String
-        /// The value in each report, as people read it.
+        /// The values in both reports, formatted for people.
         public let before: String, after: String
-        /// The later value divided by the earlier one, with its interval; `nil` for what has no ratio.
+        /// The later value divided by the earlier one, with its interval; `nil` for figures without a ratio.
         public let ratio: MedianInterval?
-        /// What that means.
+        /// The verdict on the change.
         public let verdict: Verdict
-        /// Why nothing can be said, or how the figure was judged; empty if it goes without saying.
+        /// The reason for an undecided verdict, or how the figure was judged; empty if it is obvious.
         public let remark: String
     }
 
-    /// What differs that forbids a comparison.
+    /// The differences that prevent a comparison.
     public let obstacles: [(obstacle: Obstacle, difference: String)]
-    /// What differs that may be the very thing that is compared: versions of programs and drivers.
+    /// The differences that may be the subject of the comparison: versions of programs and drivers.
     public let differences: [String]
-    /// All figures that both have, and those that the later report ought to have; empty if an obstacle stands in the way.
+    /// All figures in both reports, and those that the later report should contain; empty if an obstacle prevents the
+    /// comparison.
     public let rows: [Row]
-    /// What only one report has, where that is neither better nor worse.
+    /// The items in only one report that are neither better nor worse.
     public let unmatched: [String]
 
-    /// How a change is told from noise.
+    /// The rule for distinguishing a change from noise.
     public struct Rule: Sendable, Hashable {
-        /// Changes below this part of the value are none, 0...: 0.02 is 2 %.
+        /// The relative change below which a figure counts as the same, 0...: 0.02 is 2 %.
         public var tolerance = 0.02
-        /// The confidence that an interval must have for a verdict. High, for many figures are compared at once; it takes
-        /// eight pairs of repeats.
+        /// The confidence of an interval that is required for a verdict. It is high because many figures are compared
+        /// at once; it requires eight pairs of repetitions.
         public var confidence = 0.99
 
-        /// The usual rule.
+        /// Creates the default rule.
         public init() {}
     }
 
     /// Compares two reports.
     ///
     /// - Parameters:
-    ///   - before: The report that changes are counted from.
-    ///   - after: The report that is judged.
-    ///   - rule: What counts as a change.
-    ///   - accepted: Obstacles that somebody insists on ignoring.
+    ///   - before: The earlier report.
+    ///   - after: The later report, which is judged.
+    ///   - rule: The rule for changes.
+    ///   - accepted: The obstacles to ignore.
     public init(
         _ before: BenchmarkReport,
         _ after: BenchmarkReport,
@@ -96,20 +97,20 @@ public struct ReportComparison: Sendable {
         rows = measured + Self.densityRows(before, after)
     }
 
-    /// Whether the comparison was refused.
+    /// Returns whether the comparison was refused.
     public func isRefused(accepting accepted: Set<Obstacle>) -> Bool {
         obstacles.contains { !accepted.contains($0.obstacle) }
     }
 
-    /// How many figures chance alone is expected to put outside of their intervals, of those that noise was told from.
+    /// The expected number of figures outside their intervals by chance alone, among the figures with noise.
     public var expectedByChance: Double {
         rows.compactMap(\.ratio).filter { $0.low < $0.high }.reduce(0) { $0 + 1 - $1.confidence }
     }
 
-    /// Whether anything got worse.
+    /// Whether any figure is worse.
     public var hasRegressions: Bool { rows.contains { $0.verdict == .worse } }
 
-    /// Figures that are compared, by repeats.
+    /// The figures that are compared by repetitions.
     private static let metrics: [Metric] = [
         .speed, .latencyP50, .latencyP99, .dropped, .timeToFirstSample, .processorPerFrame, .peakMemory,
         .copiesPerFrame,
@@ -133,7 +134,8 @@ public struct ReportComparison: Sendable {
         return failureRows(key, before, after) + measured + lost + qualityRows(key, before, after, rule)
     }
 
-    /// One figure over all points and repeats that both have: the ratio of each pair, and the interval of their median.
+    /// Returns a row for one figure over all points and repetitions in both reports: the ratio of each pair, and the
+    /// interval of their median.
     private static func row(
         _ key: SeriesKey,
         _ metric: Metric,
@@ -181,6 +183,6 @@ public struct ReportComparison: Sendable {
 }
 
 extension SeriesKey {
-    /// For people.
+    /// The title for people.
     var title: String { "\(clip), \(encoder), \(mode.title)" }
 }

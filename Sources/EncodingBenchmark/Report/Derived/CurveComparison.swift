@@ -2,21 +2,21 @@
 
 internal import MediaTypes
 
-/// How an encoder does against another that everybody knows, on one clip in one mode.
+/// The comparison of an encoder with a well-known one, on one clip in one mode.
 struct CurveComparison: Sendable {
     let series: SeriesKey
-    /// ``BenchmarkReport/Encoder/id`` of the encoder that it is held against.
+    /// ``BenchmarkReport/Encoder/id`` of the anchor.
     let anchor: String
-    /// By ``Metric/id`` of a quality: how much more rate the same quality takes, and how much more quality the same rate
-    /// gives; or why that cannot be said.
+    /// By ``Metric/id`` of a quality: the rate difference for the same quality and the quality difference for the same
+    /// rate, or the reason why they are unknown.
     let curves: [(quality: Metric, rate: Measured<BjontegaardDelta>, gain: Measured<BjontegaardDelta>)]
-    /// Frames per second divided by the anchor's, over the points and repeats that both have.
+    /// The speed relative to the anchor, over the points and repetitions that both have.
     let speed: Measured<MedianInterval>
 }
 
 extension BenchmarkReport.Encoder {
-    /// Which place it has among those that an encoder of that codec is held against, 0 for the first; `nil` if it is none
-    /// of them: x264 medium and veryfast for H.264, x265 medium and x264 medium for HEVC.
+    /// Returns its rank among the anchors for a codec, 0 for the first; `nil` if it is not an anchor. The anchors are
+    /// x264 medium and veryfast for H.264, x265 medium and x264 medium for HEVC.
     func anchorRank(for codec: String) -> Int? {
         guard kind == .software, let preset else { return nil }
         let anchors =
@@ -25,7 +25,7 @@ extension BenchmarkReport.Encoder {
         return anchors.firstIndex { name.hasPrefix($0[0]) && preset == $0[1] }
     }
 
-    /// Why figures of two encoders are not to be compared; `nil` if they may be.
+    /// Returns the reason why the figures of two encoders cannot be compared; `nil` if they can.
     func refusal(against other: BenchmarkReport.Encoder) -> String? {
         switch (transfer, other.transfer) {
         case (.upload, .zeroCopy), (.zeroCopy, .upload):
@@ -36,7 +36,7 @@ extension BenchmarkReport.Encoder {
 }
 
 extension BenchmarkReport.Encoder.PictureTransfer {
-    /// As people call it.
+    /// The name for people.
     var title: String {
         switch self {
         case .inPlace: "in place"
@@ -47,7 +47,7 @@ extension BenchmarkReport.Encoder.PictureTransfer {
 }
 
 extension BenchmarkReport {
-    /// Every encoder against the anchors of its codec that were measured on the same clip in the same mode.
+    /// Compares every encoder with the anchors of its codec that were measured on the same clip in the same mode.
     func curveComparisons(of points: [PointFigures]) -> [CurveComparison] {
         let encoders = Dictionary(encoders.map { ($0.id, $0) }) { first, _ in first }
         let groups = Dictionary(grouping: points, by: \.series)
@@ -104,19 +104,20 @@ extension BenchmarkReport {
 }
 
 extension BjontegaardDelta {
-    /// Whether the curves share enough for the number to say much.
+    /// Whether the curves share enough of their range for a meaningful number.
     var isTelling: Bool { overlap >= Self.sufficientOverlap }
-    /// How much of their range the curves share: `60 %`.
+    /// The shared part of the curves' range, such as `60 %`.
     var share: String { "\(Readable.number(overlap * 100, places: 0)) %" }
 }
 
 extension [PointFigures] {
-    /// Quality over rate, by ascending rate.
+    /// Returns the points of quality over rate, by ascending rate.
     func curve(by quality: Metric) -> [RateQualityPoint] {
         compactMap { $0.position(by: quality) }.sorted { $0.rate < $1.rate }
     }
 
-    /// Values of a metric for repeats that both have at the same point, as they were measured near each other.
+    /// Returns the values of a metric for the repetitions that both have at the same point, which were measured close
+    /// in time.
     func pairs(with others: [PointFigures], of metric: Metric) -> [(first: Double, second: Double)] {
         flatMap { own -> [(first: Double, second: Double)] in
             guard let other = others.first(where: { $0.point == own.point }) else { return [] }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a count of streams comes to.
+/// The figures that follow from a stream count.
 struct DensityFigures: Sendable {
     let density: BenchmarkReport.Density
-    /// At the highest count that was kept: processor time for each second; 1 is one logical processor.
+    /// The processor time per second at the highest sustained count; 1 is one logical processor.
     let processorShare: Double?
-    /// Watts at that count, by all counters of energy together; or why they are not known.
+    /// The power in watts at that count, by all energy counters together; or the reason why it is unknown.
     let power: Measured<Double>
-    /// Streams for each watt at that count.
+    /// The number of streams per watt at that count.
     let streamsPerWatt: Measured<Double>
-    /// What an hour of one stream costs, if the machine carries as many as it can; in the price's currency.
+    /// The cost of one stream per hour on a fully used machine, in the currency of the price.
     let costPerStreamHour: Measured<Double>
 
     init(_ density: BenchmarkReport.Density, price: Double?) {
@@ -36,6 +36,6 @@ struct DensityFigures: Sendable {
             }
     }
 
-    /// The count as people read it: `12`, or `at least 64`.
+    /// The count for people: `12`, or `at least 64`.
     var text: String { density.isLeastEstimate ? "at least \(density.streams)" : "\(density.streams)" }
 }

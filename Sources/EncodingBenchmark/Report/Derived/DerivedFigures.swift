@@ -3,18 +3,18 @@
 internal import Glibc
 internal import MediaTypes
 
-/// What follows from the raw data of a report: a pure function of it.
+/// The figures that follow from the raw data of a report, as a pure function of it.
 struct DerivedFigures: Sendable {
-    /// Medians of repeats.
+    /// The medians of the repetitions.
     let points: [PointFigures]
-    /// Encoders against x264 and x265.
+    /// The comparisons of encoders with x264 and x265.
     let comparisons: [CurveComparison]
-    /// How many streams fit, and what one costs.
+    /// The number of streams and the cost per stream.
     let density: [DensityFigures]
-    /// What a reader must know, the weightiest first.
+    /// The warnings for the reader, most important first.
     let warnings: [BenchmarkReport.Warning]
 
-    /// Works them out.
+    /// Computes the figures.
     init(_ report: BenchmarkReport) {
         points = report.pointFigures
         comparisons = report.curveComparisons(of: points)
@@ -22,7 +22,7 @@ struct DerivedFigures: Sendable {
         warnings = report.warnings(points: points)
     }
 
-    /// The series of a clip, in the order in which they were first run.
+    /// Returns the series of a clip, in the order of their first runs.
     func series(of clip: String) -> [SeriesKey] {
         var keys: [SeriesKey] = []
         for point in points where point.series.clip == clip && !keys.contains(point.series) {
@@ -31,7 +31,7 @@ struct DerivedFigures: Sendable {
         return keys
     }
 
-    /// The points of a series by ascending delivered bit rate; those without one come last.
+    /// Returns the points of a series by ascending output bitrate, with points without one last.
     func points(of series: SeriesKey) -> [PointFigures] {
         points.filter { $0.series == series }
             .map { ($0, $0[.bitRate]?.median ?? .infinity) }
@@ -39,7 +39,7 @@ struct DerivedFigures: Sendable {
             .map(\.0)
     }
 
-    /// Frames per second of a series: the geometric mean of its points' medians.
+    /// Returns the speed of a series in frames per second: the geometric mean of its points' medians.
     func speed(of series: SeriesKey) -> Double? {
         let speeds = points(of: series).compactMap { $0[.speed]?.median }.filter { $0 > 0 }
         return speeds.isEmpty ? nil : speeds.geometricMean
@@ -47,6 +47,6 @@ struct DerivedFigures: Sendable {
 }
 
 extension [Double] {
-    /// Of positive numbers; not a number if there are none.
+    /// The geometric mean of positive numbers; not a number if there are none.
     var geometricMean: Double { exp(reduce(0) { $0 + log($1) } / Double(count)) }
 }

@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A number that a run gives, and what it takes to show it and to compare it. Tables, CSV, JSON and comparisons all read
-/// ``all``.
+/// A figure of a run, with its presentation and comparison. Tables, CSV, JSON and comparisons are all based on ``all``.
 struct Metric: Sendable, Identifiable {
-    /// Which way is better.
+    /// The better direction.
     enum Direction: Sendable {
         case higher, lower
     }
 
-    /// The key under `derived`, and with ``baseUnit`` the column of a CSV file.
+    /// The key under `derived`; with ``baseUnit``, the column name in a CSV file.
     let id: String
-    /// The head of a column.
+    /// The heading of a column.
     let title: String
-    /// The unit that people see; empty for plain numbers.
+    /// The displayed unit; empty for plain numbers.
     let unit: String
-    /// The unit of ``value``, as CSV columns say it.
+    /// The unit of ``value``, as in CSV column names.
     let baseUnit: String
-    /// From the base unit to the one that people see.
+    /// The factor from the base unit to the displayed unit.
     let scale: Double
-    /// Digits behind the point that people see.
+    /// The displayed number of decimal places.
     let places: Int
-    /// Which way is better; `nil` where that depends.
+    /// The better direction; `nil` if it depends.
     let better: Direction?
-    /// What it is, in one sentence without a full stop.
+    /// The explanation, in one sentence without a full stop.
     let explanation: String
-    /// The number in its base unit; `nil` if the run has none.
+    /// Returns the value in its base unit; `nil` if the run has none.
     let value: @Sendable (BenchmarkReport.Measurement, RunContext) -> Double?
 
     /// The title with its unit.
     var heading: String { unit.isEmpty ? title : "\(title), \(unit)" }
 }
 
-/// What surrounds a run's measurement.
+/// The context of a run's measurement.
 struct RunContext: Sendable {
-    /// What was encoded.
+    /// The clip.
     let clip: BenchmarkReport.Clip
-    /// What was asked of the encoder.
+    /// The point.
     let point: BenchmarkPoint
 }
 
@@ -73,7 +72,7 @@ extension Metric {
     static let latencyP99 = latency("P99", "p99", "latency that 99 % of the frames do not exceed") { $0.p99 }
     static let latencyMaximum = latency("Maximum", "max", "latency of the slowest frame") { $0.maximum }
 
-    /// Latencies are of frames that were coded: without this one an encoder that drops most of them looks fast.
+    /// Latencies only include coded frames: without this metric, an encoder that drops most frames would appear fast.
     static let dropped = Metric(
         id: "dropped",
         title: "Dropped",
@@ -245,7 +244,7 @@ extension Metric {
         explanation: "the sum of all energy counters, divided by the number of frames"
     ) { run, _ in run.framesOut > 0 ? joules(run).map { $0 / Double(run.framesOut) } : nil }
 
-    /// All of them, in the order of tables.
+    /// All metrics, in the order of tables.
     static let all: [Metric] = [
         speed, timesRealTime, latencyP50, latencyP90, latencyP99, latencyMaximum, dropped, timeToFirstSample,
         processorPerFrame, processorShare, peakMemory, copiesPerFrame, bitRate, rateError, windowDeviation,
@@ -253,7 +252,7 @@ extension Metric {
         xpsnr, gpuBusy, power, energyPerFrame,
     ]
 
-    /// Qualities of pictures from which curves are drawn, the most telling last.
+    /// The picture qualities for curves, the most meaningful one last.
     static let qualities: [Metric] = [psnr, ssim, xpsnr, vmaf]
 
     private static func latency(
@@ -274,7 +273,7 @@ extension Metric {
         ) { run, _ in part(run.latency) }
     }
 
-    /// A quality of pictures, unless frames are missing from it: then it is another clip's.
+    /// Returns a picture quality, unless frames are missing: it would then be that of another clip.
     private static func quality(
         _ id: String,
         _ title: String,

@@ -2,41 +2,41 @@
 
 internal import MediaTypes
 
-/// One encoder on one clip, handed pictures in one way.
+/// A series: one encoder on one clip in one mode.
 struct SeriesKey: Hashable, Sendable {
     let clip: String
     let encoder: String
     let mode: BenchmarkMode
 }
 
-/// What the repeats at one point of a series say together.
+/// The figures of a series at one point, over all repetitions.
 struct PointFigures: Sendable {
     let series: SeriesKey
     let point: BenchmarkPoint
     let context: RunContext
-    /// Repeats that count, by ``BenchmarkReport/Run/repetition``.
+    /// The valid repetitions, by ``BenchmarkReport/Run/repetition``.
     let measurements: [(repetition: Int, run: BenchmarkReport.Measurement)]
-    /// Why other repeats failed, each once.
+    /// The reasons for failed repetitions, without duplicates.
     let failures: [String]
-    /// How many other repeats failed.
+    /// The number of failed repetitions.
     let failedRuns: Int
 
-    /// How many repeats there are.
+    /// The number of repetitions.
     var runs: Int { measurements.count + failedRuns }
 
-    /// The repeats' values of a metric, in the order of repetition, where they have one.
+    /// Returns the values of a metric, in the order of repetition, for the repetitions that have one.
     func values(of metric: Metric) -> [(repetition: Int, value: Double)] {
         measurements.compactMap { repetition, run in
             metric.value(run, context).flatMap { $0.isFinite ? (repetition, $0) : nil }
         }
     }
 
-    /// The median of the repeats with its interval; `nil` if none has a value.
+    /// Returns the median of the repetitions with its interval; `nil` if none has a value.
     subscript(metric: Metric) -> MedianInterval? {
         (try? Distribution(values(of: metric).map(\.value)))?.medianInterval()
     }
 
-    /// Where the point lies on a curve of quality over rate, by medians.
+    /// Returns the position of the point on a rate-quality curve, by medians.
     func position(by quality: Metric) -> RateQualityPoint? {
         guard let rate = self[.bitRate]?.median, let value = self[quality]?.median, rate > 0 else { return nil }
         return RateQualityPoint(rate: rate, quality: value)
@@ -44,7 +44,7 @@ struct PointFigures: Sendable {
 }
 
 extension BenchmarkReport {
-    /// What repeats say together, in the order in which points were first run, without warm-ups.
+    /// The figures over repetitions, in the order of the points' first runs, without warm-ups.
     var pointFigures: [PointFigures] {
         struct Key: Hashable {
             let series: SeriesKey

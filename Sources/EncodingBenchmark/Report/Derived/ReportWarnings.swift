@@ -3,7 +3,8 @@
 internal import MediaTypes
 
 extension BenchmarkReport {
-    /// What a reader must know, the weightiest first: what was noticed while measuring, and what the data shows.
+    /// Returns the warnings for the reader, most important first: observations during the measurement, and findings in
+    /// the data.
     func warnings(points: [PointFigures]) -> [Warning] {
         let all =
             encoderWarnings + remarks + machineWarnings + clipWarnings + runWarnings(points)
@@ -103,7 +104,7 @@ extension BenchmarkReport {
         return warnings + droppedWarnings(points)
     }
 
-    /// How many frames of each series were dropped.
+    /// Returns warnings about the dropped frames of each series.
     private func droppedWarnings(_ points: [PointFigures]) -> [Warning] {
         let series = points.map(\.series).reduce(into: [SeriesKey]()) { if !$0.contains($1) { $0.append($1) } }
         return series.compactMap { key in
@@ -121,10 +122,10 @@ extension BenchmarkReport {
 }
 
 extension BenchmarkMode {
-    /// Metrics that tell only of modes in which frames come at their time, as a live source's do.
+    /// The metrics that only have a meaning in modes with paced frames, as from a live source.
     var pacedMetrics: [Metric] { self == .throughput ? [] : [.dropped] }
 
-    /// As people call it.
+    /// The name for people.
     var title: String {
         switch self {
         case .throughput: "throughput"

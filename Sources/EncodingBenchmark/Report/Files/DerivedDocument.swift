@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// ``DerivedFigures`` as they stand in a JSON document.
+/// ``DerivedFigures`` in the form of a JSON document.
 struct DerivedDocument: Encodable {
     var points: [Point]
     var comparisons: [Comparison]
@@ -12,7 +12,7 @@ struct DerivedDocument: Encodable {
         var encoder: String
         var mode: BenchmarkMode
         var point: BenchmarkPoint
-        /// By ``Metric/id``, in base units.
+        /// The figures by ``Metric/id``, in base units.
         var figures: [String: Interval]
         var failures: [String]
     }
@@ -30,11 +30,11 @@ struct DerivedDocument: Encodable {
         var encoder: String
         var mode: BenchmarkMode
         var anchor: String
-        /// By ``Metric/id`` of a quality: per cent more rate for the same quality.
+        /// The rate difference for the same quality in per cent, by ``Metric/id`` of the quality.
         var rate: [String: Measured<Delta>]
-        /// By ``Metric/id`` of a quality: more quality for the same rate.
+        /// The quality difference for the same rate, by ``Metric/id`` of the quality.
         var gain: [String: Measured<Delta>]
-        /// Frames per second divided by the anchor's.
+        /// The speed relative to the anchor.
         var speed: Measured<Interval>
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension BenchmarkReport {
-    /// One row for each run, warm-ups included, under a row of names: RFC 4180, with numbers in base units.
+    /// The report as CSV (RFC 4180) with one row per run, including warm-ups, after a header row, with numbers in base
+    /// units.
     ///
-    /// Texts that a spreadsheet would take for a formula get an apostrophe in front.
+    /// Texts that a spreadsheet would interpret as a formula are preceded by an apostrophe.
     public var csv: String {
         let clips = Dictionary(clips.map { ($0.id, $0) }) { first, _ in first }
         let encoders = Dictionary(encoders.map { ($0.id, $0) }) { first, _ in first }

@@ -4,8 +4,8 @@ internal import MediaIO
 public import MediaTypes
 
 extension BenchmarkReport {
-    /// Writes `report.json`, `report.csv` and `report.html` into a folder that exists. Each appears when it is complete,
-    /// in place of one of that name.
+    /// Writes `report.json`, `report.csv` and `report.html` to an existing folder. Each file appears when it is
+    /// complete and replaces an existing one.
     ///
     /// - Returns: The paths.
     /// - Throws: `inputOutput`, `invalidArgument` if a file cannot be written there.
@@ -25,7 +25,7 @@ extension BenchmarkReport {
 
     /// Reads a report's JSON file.
     ///
-    /// - Throws: `inputOutput` if the file cannot be read; else as ``init(json:name:)``.
+    /// - Throws: `inputOutput` if the file cannot be read; otherwise as ``init(json:name:)``.
     public init(path: String) throws(MediaError) {
         try self.init(json: [UInt8](try BenchmarkFile.text(path).utf8), name: path)
     }

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 public import MediaTypes
 
 extension BenchmarkReport {
-    /// The document of `docs/bench-report.md`, with what follows from the data under `derived`.
+    /// Returns the document that `docs/bench-report.md` describes, with the derived figures under `derived`.
     ///
     /// - Throws: `invalidArgument` if a number in the report is infinite or not a number.
     public func json() throws(MediaError) -> [UInt8] {
@@ -22,12 +22,12 @@ extension BenchmarkReport {
         }
     }
 
-    /// Reads a document of `docs/bench-report.md`.
+    /// Parses a document that `docs/bench-report.md` describes.
     ///
     /// - Parameters:
     ///   - json: The document in UTF-8.
-    ///   - name: What it is called in errors: its path.
-    /// - Throws: `malformedData` if it is no report of a format that is known, or what it says cannot be.
+    ///   - name: The name of the document in errors: its path.
+    /// - Throws: `malformedData` if it is not a report in a supported format, or contains impossible values.
     public init(json: [UInt8], name: String) throws(MediaError) {
         let decoder = JSONDecoder()
         do {
@@ -51,7 +51,7 @@ extension BenchmarkReport {
 
     private struct FormatOnly: Decodable { var format: Int }
 
-    /// A report with its derived figures beside it.
+    /// A report with its derived figures.
     private struct Document: Encodable {
         let report: BenchmarkReport
 

@@ -3,7 +3,7 @@
 internal import MediaTypes
 
 extension BenchmarkReport {
-    /// Refuses what no benchmark writes, so that what works with reports need not expect it.
+    /// Refuses values that no benchmark writes, so that code that uses reports need not expect them.
     func check(name: String) throws(MediaError) {
         func refuse(_ what: String, _ given: String) -> MediaError {
             MediaError(.malformedData, "\(name): \(what)", given: given)
@@ -35,14 +35,14 @@ extension BenchmarkReport {
         }
     }
 
-    /// Counts and sizes that are believed.
+    /// The plausible range of counts and sizes.
     fileprivate static let counts = 0...1 << 50
-    /// Times and other quantities that are believed.
+    /// The plausible range of times and other quantities.
     fileprivate static let quantities = 0...1e15
 }
 
 extension BenchmarkReport.Measurement {
-    /// What cannot be in it, if there is something.
+    /// The first implausible value; `nil` if there is none.
     fileprivate var problem: String? {
         let counts = [
             framesIn, framesOut, framesDropped, copiedPictures, bytes, largestFrame, quality.frames,
@@ -72,7 +72,7 @@ extension BenchmarkReport.Measurement {
 }
 
 extension BenchmarkReport.Density {
-    /// What cannot be in it, if there is something.
+    /// The first implausible value; `nil` if there is none.
     fileprivate var problem: String? {
         let counts = [streams] + trials.map(\.streams) + trials.compactMap(\.peakMemory.value)
         if let bad = counts.first(where: { !BenchmarkReport.counts.contains($0) }) { return "a count of \(bad)" }

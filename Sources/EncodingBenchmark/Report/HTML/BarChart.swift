@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Amounts beside each other as SVG, each with its name and its number.
+/// An SVG bar chart of amounts, each with its name and its number.
 struct BarChart: Sendable {
-    /// Unique in the page, for what refers to parts of it.
+    /// The identifier, unique in the page, for references to its parts.
     let id: String
     let title: String
-    /// What somebody who cannot see it should know first.
+    /// The summary for readers who cannot see the chart.
     let summary: String
     let bars: [Bar]
 
@@ -14,13 +14,13 @@ struct BarChart: Sendable {
         let name: String
         /// At least 0.
         let value: Double
-        /// The number as people read it.
+        /// The formatted number.
         let text: String
     }
 
     private static let (width, rowHeight, barHeight) = (460.0, 44.0, 15.0)
 
-    /// The drawing, which fills the width that it gets.
+    /// The drawing, which fills the available width.
     var svg: Markup {
         let height = Self.rowHeight * Double(bars.count) + 6
         return """

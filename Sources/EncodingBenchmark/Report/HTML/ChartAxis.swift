@@ -3,9 +3,9 @@
 internal import Glibc
 internal import MediaTypes
 
-/// One axis of a chart: from values to places, with ticks at round numbers.
+/// An axis of a chart, which maps values to positions, with ticks at round numbers.
 struct ChartAxis: Sendable, Hashable {
-    /// How places grow with values.
+    /// The scale of an axis.
     enum Scale: Sendable, Hashable {
         case linear
         /// For values above 0 only.
@@ -14,16 +14,16 @@ struct ChartAxis: Sendable, Hashable {
 
     let title: String
     let scale: Scale
-    /// The values at both ends, the lower less than the upper.
+    /// The values at both ends, in ascending order.
     let range: ClosedRange<Double>
-    /// Values with a line and a number.
+    /// The values with a grid line and a number.
     let ticks: [Double]
 
-    /// An axis on which all values have room.
+    /// Creates an axis with room for all values.
     ///
     /// - Parameters:
-    ///   - values: Those that are to be seen; on a logarithmic axis only those above 0 count.
-    ///   - includes: A value that the axis must reach in any case, as 0 for amounts.
+    ///   - values: The values to show; on a logarithmic axis, only those above 0 count.
+    ///   - includes: A value that the axis must include in any case, such as 0 for amounts.
     init(_ title: String, _ values: [Double], scale: Scale = .linear, includes: Double? = nil) {
         self.title = title
         self.scale = scale
@@ -31,9 +31,9 @@ struct ChartAxis: Sendable, Hashable {
         let (low, high) = (usable.min() ?? 1, usable.max() ?? 2)
         switch scale {
         case .linear:
-            // Where all values are the same, or nearly so, the axis shows what is around them.
+            // If all values are (nearly) equal, the axis shows their surroundings.
             let step = Self.step(over: max(high - low, max(abs(high), abs(low)) * 1e-3, 1e-4))
-            // A value on the edge of the axis would lie on its frame.
+            // A value at the end of the axis would lie on the frame.
             let margin = 0.04 * max(high - low, step)
             let first = includes == low ? (low / step).rounded(.down) : ((low - margin) / step).rounded(.down)
             let last = includes == high ? (high / step).rounded(.up) : ((high + margin) / step).rounded(.up)
@@ -47,7 +47,7 @@ struct ChartAxis: Sendable, Hashable {
         }
     }
 
-    /// From 0 to 100 per cent.
+    /// Creates an axis from 0 to 100 per cent.
     static func percent(_ title: String) -> ChartAxis {
         ChartAxis(title: title, scale: .linear, range: 0...100, ticks: [0, 20, 40, 60, 80, 100])
     }
@@ -56,7 +56,7 @@ struct ChartAxis: Sendable, Hashable {
         (self.title, self.scale, self.range, self.ticks) = (title, scale, range, ticks)
     }
 
-    /// From 0 at the lower end to 1 at the upper.
+    /// Returns the position of a value, from 0 at the lower end to 1 at the upper end.
     func place(of value: Double) -> Double {
         let (low, high) = (range.lowerBound, range.upperBound)
         let place: Double =
@@ -67,14 +67,14 @@ struct ChartAxis: Sendable, Hashable {
         return min(max(place, 0), 1)
     }
 
-    /// A tick's number.
+    /// Returns the number of a tick.
     func label(of tick: Double) -> String {
         switch abs(tick) {
         case 1e9...: return Readable.number(tick / 1e9, places: 1) + "G"
         case 1e6...: return Readable.number(tick / 1e6, places: 1) + "M"
         case 1e4...: return Readable.number(tick / 1e3, places: 0) + "k"
         default:
-            // The fewest digits that say all of it.
+            // The fewest decimal places that are exact.
             let places = (0..<6).first { places in
                 let scaled = tick * pow(10, Double(places))
                 return abs(scaled - scaled.rounded()) < 1e-6 * max(abs(scaled), 1)
@@ -83,7 +83,7 @@ struct ChartAxis: Sendable, Hashable {
         }
     }
 
-    /// 1, 2 or 5 times a power of ten, so that about five fit.
+    /// Returns 1, 2 or 5 times a power of ten, so that about five steps fit.
     private static func step(over length: Double) -> Double {
         let power = pow(10, log10(length / 5).rounded(.down))
         return [1, 2, 5, 10].map { $0 * power }.first { length / $0 <= 6 } ?? 10 * power

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A chart of values over values as SVG: lines, or points alone.
+/// An SVG chart of values over values, as lines or points.
 struct LineChart: Sendable {
-    /// Unique in the page, for what refers to parts of it.
+    /// The identifier, unique in the page, for references to its parts.
     let id: String
     let title: String
-    /// What somebody who cannot see it should know first.
+    /// The summary for readers who cannot see the chart.
     let summary: String
     let x: ChartAxis
     let y: ChartAxis
     let series: [Series]
-    /// A value of the vertical axis that gets a line of its own, with a name.
+    /// A value of the vertical axis that is marked with a named line.
     var rule: (value: Double, name: String)?
-    /// Which way is better, for the corner of the plot.
+    /// The better direction, for the corner of the plot.
     var hint: String?
 
-    /// What one encoder gave.
+    /// The values of one encoder.
     struct Series: Sendable {
         let style: SeriesStyle
         /// The encoder's name.
         let name: String
-        /// By ascending x.
+        /// The points by ascending x.
         let points: [Point]
         var drawing = Drawing.curve
-        /// Which points have markers; `nil` for all.
+        /// The points with markers; `nil` for all.
         var marked: Set<Int>?
-        /// The point beside which its letter stands; `nil` for the last.
+        /// The point next to which the letter is placed; `nil` for the last one.
         var lettered: Int?
     }
 
-    /// How points are joined.
+    /// The way in which points are connected.
     enum Drawing: Sendable {
-        /// By straight lines.
+        /// With straight lines.
         case curve
-        /// The value holds to the next point.
+        /// In steps: a value is valid until the next point.
         case steps
-        /// Not at all.
+        /// Not connected.
         case points
     }
 
@@ -44,7 +44,7 @@ struct LineChart: Sendable {
         let y: Double
         /// The interval of x, drawn as a bar.
         var spread: ClosedRange<Double>?
-        /// What pointing at it shows.
+        /// The tooltip.
         let note: String
     }
 
@@ -53,7 +53,7 @@ struct LineChart: Sendable {
     private static var plotWidth: Double { width - left - right }
     private static var plotHeight: Double { height - top - bottom }
 
-    /// The drawing, which fills the width that it gets.
+    /// The drawing, which fills the available width.
     var svg: Markup {
         """
         <svg viewBox="0 0 \(Self.width) \(Self.height)" role="img" aria-labelledby="\(id)-t \(id)-d">\
@@ -144,7 +144,7 @@ struct LineChart: Sendable {
         return "<path class=\"l\" d=\"\(path)\" stroke-dasharray=\"\(series.style.dashes)\"/>"
     }
 
-    /// The letters of series, right of where they end, moved apart where they would cover each other.
+    /// The letters of the series, to the right of their ends, moved apart where they would overlap.
     private var letters: Markup {
         var ends = series.compactMap { series -> (x: Double, y: Double, style: SeriesStyle)? in
             let point = series.lettered.flatMap { series.points.indices.contains($0) ? series.points[$0] : nil }

@@ -2,18 +2,18 @@
 
 internal import MediaTypes
 
-/// HTML or SVG. What is written in a literal stands as it is; what is put into it is escaped, unless it is markup itself.
+/// HTML or SVG. Literals are used unchanged; interpolated values are escaped, unless they are markup themselves.
 ///
-/// So a text from a report, as the name of a file, cannot become an element or leave an attribute's quotes.
+/// A text from a report, such as a file name, can therefore not become an element or end an attribute.
 struct Markup: ExpressibleByStringInterpolation, Sendable, Hashable {
-    /// The characters of the document.
+    /// The text of the document.
     private(set) var text: String
 
     init(stringLiteral value: String) { text = value }
 
     init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
 
-    /// Markup one after the other.
+    /// Concatenates markup.
     init(_ pieces: some Sequence<Markup>) {
         text = ""
         for piece in pieces { text += piece.text }
@@ -38,15 +38,15 @@ struct Markup: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         mutating func appendInterpolation(_ number: Int) { text += String(number) }
 
-        /// A coordinate, in hundredths.
+        /// Appends a coordinate, rounded to hundredths.
         mutating func appendInterpolation(_ coordinate: Double) {
             let places = coordinate == coordinate.rounded() ? 0 : 2
             text += Readable.number(coordinate, places: places)
         }
     }
 
-    /// For text between tags and for attributes in double quotes. Control characters, which no document may have, become
-    /// spaces.
+    /// Escapes text between tags and in attributes with double quotes. Control characters, which documents must not
+    /// contain, become spaces.
     private static func escape(_ words: String, into text: inout String) {
         for scalar in Readable.oneLine(words).unicodeScalars {
             switch scalar {
@@ -62,7 +62,7 @@ struct Markup: ExpressibleByStringInterpolation, Sendable, Hashable {
 }
 
 extension Sequence<Markup> {
-    /// One after the other, with something in between.
+    /// Concatenates the elements with a separator.
     func joined(separator: Markup) -> Markup {
         var result: Markup = ""
         for (index, piece) in enumerated() {

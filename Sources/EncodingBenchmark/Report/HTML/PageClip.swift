@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// What was found out on one clip, in charts.
+/// The results for one clip, as charts.
 extension ReportPage {
     func section(_ clip: BenchmarkReport.Clip) -> Markup {
         guard let index = report.clips.firstIndex(of: clip) else { return "" }
@@ -22,7 +22,7 @@ extension ReportPage {
             """
     }
 
-    /// A chart with its legend and its table.
+    /// Returns a chart with its legend and its table.
     func figure(_ title: String, _ words: String, _ svg: Markup, series: [String], table: PageTable) -> Markup {
         """
         <figure><figcaption><h3>\(title)</h3><p>\(words)</p></figcaption>\(svg)
@@ -95,11 +95,11 @@ extension ReportPage {
         )
     }
 
-    /// The encoder that most of the series are held against.
+    /// Returns the anchor of most series.
     func commonAnchor(of series: [SeriesKey]) -> String? {
         let anchors = figures.comparisons.filter { series.contains($0.series) }.map(\.anchor)
         let counts = Dictionary(anchors.map { ($0, 1) }, uniquingKeysWith: +)
-        // Of equals, the one that H.264 is held against first.
+        // In case of a tie, the first anchor for H.264.
         func weight(_ encoder: BenchmarkReport.Encoder) -> (Int, Int) {
             (counts[encoder.id, default: 0], -(encoder.anchorRank(for: "h264") ?? .max))
         }
@@ -139,7 +139,7 @@ extension ReportPage {
                 drawing: .points
             )
         }
-        // Bars have room, too.
+        // The axis also has room for the bars.
         let speeds = drawn.flatMap(\.points).compactMap(\.spread).flatMap { [$0.lowerBound, $0.upperBound] }
         let chart = LineChart(
             id: "s-\(index)",

@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// What was measured, on what, and how to understand it.
+/// The measured subjects, the machine, and explanations.
 extension ReportPage {
     var warningSection: Markup {
         let warnings = figures.warnings.filter { $0.weight != .banner }

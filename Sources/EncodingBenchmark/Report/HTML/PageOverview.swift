@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// What a reader wants to know first.
+/// The overview at the beginning of the page.
 extension ReportPage {
     var overview: Markup {
         let columns = overviewColumns.filter { column in report.encoders.contains { column.cell($0).key != nil } }
@@ -71,7 +71,7 @@ extension ReportPage {
         figures.density.filter { $0.density.encoder == encoder.id }
     }
 
-    /// The worst median of an encoder in the first of the modes that it was measured in.
+    /// Returns the worst median of an encoder in its first measured mode.
     private func worst(
         _ metric: Metric,
         of encoder: BenchmarkReport.Encoder,
@@ -89,7 +89,7 @@ extension ReportPage {
         return PageTable.Cell("–")
     }
 
-    /// The mean over clips of the BD-rate, by the quality that tells most.
+    /// Returns the mean BD-rate over the clips, by the most meaningful quality.
     private func rateCell(_ encoder: BenchmarkReport.Encoder, _ anchor: String?) -> PageTable.Cell {
         guard encoder.id != anchor else { return PageTable.Cell("0.0<small>anchor</small>", key: 0) }
         let own = figures.comparisons.filter { $0.series.encoder == encoder.id && $0.anchor == anchor }
@@ -97,19 +97,19 @@ extension ReportPage {
         guard let quality = rates.first?.quality else { return PageTable.Cell("–") }
         let deltas = rates.filter { $0.quality.id == quality.id }.map(\.delta)
         let mean = deltas.reduce(0) { $0 + $1.value } / Double(deltas.count)
-        // One clip whose curves share little is enough to doubt the mean.
+        // A single clip whose curves share too little makes the mean doubtful.
         let doubtful = deltas.filter { !$0.isTelling }.min { $0.overlap < $1.overlap }
         let mark: Markup = doubtful.map { "<small>shares \($0.share)</small>" } ?? ""
         return PageTable.Cell("\(Readable.signed(mean, places: 1))<small>\(quality.title)</small>\(mark)", key: mean)
     }
 
-    /// The modes that a clip was encoded in, throughput first.
+    /// Returns the modes of a clip, throughput first.
     func modes(of clip: String) -> [BenchmarkMode] {
         let used = Set(figures.series(of: clip).map(\.mode))
         return BenchmarkMode.allCases.filter(used.contains)
     }
 
-    /// All encoders beside each other, on one clip at one point.
+    /// Returns a table of all encoders on one clip at one point.
     func clipTable(_ clip: BenchmarkReport.Clip, _ mode: BenchmarkMode) -> Markup? {
         let series = figures.series(of: clip.id).filter { $0.mode == mode }
         guard let point = middlePoint(of: series) else { return nil }
@@ -136,7 +136,7 @@ extension ReportPage {
 }
 
 extension CurveComparison {
-    /// The BD-rate by the most telling quality that gives one over a sufficient range; if none does, over any range.
+    /// The BD-rate by the most meaningful quality with a sufficient range; if there is none, with any range.
     var bestRate: (quality: Metric, delta: BjontegaardDelta)? {
         let all = curves.compactMap { curve in curve.rate.value.map { (curve.quality, $0) } }
         return all.last { $0.1.isTelling } ?? all.last
@@ -144,7 +144,7 @@ extension CurveComparison {
 }
 
 extension Readable {
-    /// A number with its sign.
+    /// Returns a number with its sign.
     static func signed(_ value: Double, places: Int) -> String {
         let text = number(value, places: places)
         return value > 0 && text.contains { ("1"..."9").contains($0) } ? "+" + text : text

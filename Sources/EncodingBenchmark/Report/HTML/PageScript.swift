@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What the page does where scripts run: columns can be sorted, and series be picked out of charts.
+/// The script of the page: it sorts columns and selects series in charts.
 enum PageScript {
     static let source: Markup = #"""
         "use strict";

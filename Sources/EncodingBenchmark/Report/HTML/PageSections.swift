@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// Tables behind the charts.
+/// The tables after the charts.
 extension ReportPage {
     // MARK: - Streams
 
@@ -167,7 +167,7 @@ extension ReportPage {
             """
     }
 
-    /// What no run has, and why the first repeats say so.
+    /// The figures that no run has, with the reasons from the first repetitions.
     private var absences: [String] {
         let runs = report.runs.filter { $0.repetition == 1 }.compactMap(\.result.value)
         let reasons: [(Metric, (BenchmarkReport.Measurement) -> String?)] = [
@@ -182,6 +182,6 @@ extension ReportPage {
         }
     }
 
-    /// Words below each other.
+    /// Returns a list of texts.
     static func list(_ items: [String]) -> Markup { "<ul>\(items.map { "<li>\($0)</li>" as Markup })</ul>" }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How the page looks.
+/// The style sheet of the page.
 enum PageStyle {
     static let sheet: Markup = """
         :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--text:#1a2230;--soft:#526074;--line:#d9dee6;--grid:#e8ebf0;\

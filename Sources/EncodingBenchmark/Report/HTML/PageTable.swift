@@ -2,43 +2,43 @@
 
 internal import MediaTypes
 
-/// A table of the page. Its columns can be sorted where scripts run.
+/// A table of the page. With scripts, its columns can be sorted.
 struct PageTable: Sendable {
     struct Column: Sendable {
         let title: String
-        /// Whether cells are numbers, which stand at the right.
+        /// Whether the cells are numbers, which are right-aligned.
         var isNumber = true
-        /// What pointing at the head shows.
+        /// The tooltip of the heading.
         var explanation: String?
 
         init(_ title: String, isNumber: Bool = true, explanation: String? = nil) {
             (self.title, self.isNumber, self.explanation) = (title, isNumber, explanation)
         }
 
-        /// The class of its cells.
+        /// The class attribute of its cells.
         var alignment: Markup { isNumber ? " class=\"n\"" : "" }
 
-        /// A column of a metric.
+        /// Creates a column for a metric.
         init(_ metric: Metric) { self.init(metric.heading, explanation: metric.explanation) }
     }
 
     struct Cell: Sendable {
         let content: Markup
-        /// What a number is sorted by; texts are sorted by their content.
+        /// The sort key of a number; texts are sorted by their content.
         var key: Double?
 
         init(_ content: Markup, key: Double? = nil) { (self.content, self.key) = (content, key) }
 
-        /// Words.
+        /// Creates a cell with text.
         init(text words: String) { self.init("\(words)") }
 
-        /// A number with so many digits behind the point; a dash where there is none.
+        /// Creates a cell with a number rounded to decimal places, or a dash if there is none.
         init(_ number: Double?, places: Int, unit: String = "") {
             let text = number.map { Readable.number($0, places: places) + unit } ?? "–"
             self.init("\(text)", key: number)
         }
 
-        /// A median in the unit that people see, with its interval below.
+        /// Creates a cell with a median in the displayed unit, with its interval below.
         init(_ interval: MedianInterval?, of metric: Metric) {
             guard let interval else {
                 self.init("–")
@@ -54,10 +54,10 @@ struct PageTable: Sendable {
     let caption: String
     let columns: [Column]
     let rows: [[Cell]]
-    /// Whether it has so many rows that it scrolls in itself.
+    /// Whether the table has so many rows that it scrolls separately.
     var isTall = false
 
-    /// The table, in a frame that scrolls if it is too wide.
+    /// The table, in a frame that scrolls if the table is too wide.
     var html: Markup {
         let heads = columns.map { column -> Markup in
             let hint: Markup = column.explanation.map { " title=\"\($0)\"" } ?? ""

@@ -2,9 +2,9 @@
 
 internal import MediaTypes
 
-/// Charts of what happens over time.
+/// Charts of values over time.
 extension ReportPage {
-    /// The point at which series are shown beside each other: of those that most of them have, the one in the middle.
+    /// Returns the point at which series are compared: the middle one of the points that most series have.
     func middlePoint(of series: [SeriesKey]) -> BenchmarkPoint? {
         var counts: [(point: BenchmarkPoint, rate: Double, series: Int)] = []
         for figure in figures.points where series.contains(figure.series) && !figure.measurements.isEmpty {
@@ -19,7 +19,7 @@ extension ReportPage {
         return candidates.isEmpty ? nil : candidates[candidates.count / 2].point
     }
 
-    /// A row of figures for each encoder.
+    /// Returns a table with a row of figures for each encoder.
     private func encoderTable(_ caption: String, _ points: [PointFigures], _ metrics: [Metric]) -> PageTable {
         PageTable(
             caption: caption,
@@ -117,7 +117,7 @@ extension ReportPage {
 }
 
 extension [BenchmarkReport.Histogram] {
-    /// Which share of all values, 0...1, lies below each edge, from the last edge with none to the first with all.
+    /// The cumulative share of values, 0...1, below each edge, from the last edge with 0 to the first edge with 1.
     var cumulative: [(value: Double, share: Double)] {
         let total = Double(flatMap(\.counts).reduce(0, +))
         guard total > 0 else { return [] }
@@ -132,7 +132,7 @@ extension [BenchmarkReport.Histogram] {
 }
 
 extension BenchmarkReport.Histogram {
-    /// How many values lie below one, if those between two edges are spread evenly.
+    /// Returns the number of values below a value, with a uniform distribution between edges.
     fileprivate func count(below value: Double) -> Double {
         var sum = 0.0
         for (index, count) in counts.enumerated() where index + 1 < edges.count {

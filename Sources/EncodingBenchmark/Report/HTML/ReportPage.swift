@@ -2,7 +2,7 @@
 
 internal import MediaTypes
 
-/// A report as one file of HTML, which needs nothing else: no network, no other file, and for all but sorting no script.
+/// A report as a self-contained HTML file: it requires no network and no other file, and a script only for sorting.
 struct ReportPage: Sendable {
     let report: BenchmarkReport
     let figures: DerivedFigures
@@ -16,10 +16,10 @@ struct ReportPage: Sendable {
         styles = Dictionary(report.encoders.enumerated().map { ($1.id, SeriesStyle(index: $0)) }) { first, _ in first }
     }
 
-    /// How an encoder looks everywhere.
+    /// Returns the style of an encoder in all charts.
     func style(of encoder: String) -> SeriesStyle { styles[encoder] ?? SeriesStyle(index: 0) }
 
-    /// An encoder's name with its letter and shape.
+    /// Returns the name of an encoder with its letter and shape.
     func tag(_ encoder: String) -> Markup {
         let style = style(of: encoder)
         return """
@@ -29,7 +29,7 @@ struct ReportPage: Sendable {
             """
     }
 
-    /// The whole document.
+    /// The complete document.
     var html: Markup {
         """
         <!DOCTYPE html>
@@ -104,6 +104,6 @@ struct ReportPage: Sendable {
 }
 
 extension BenchmarkReport {
-    /// The report as a page of HTML for phones and desktops, light and dark, that loads nothing.
+    /// The report as an HTML page for phones and desktops, in light and dark mode, that loads no other files.
     public var html: String { ReportPage(self).html.text }
 }

@@ -2,27 +2,27 @@
 
 internal import Glibc
 
-/// How the figures of one encoder look in every chart: a letter, a shape and a dash tell it apart also without colour.
+/// The style of an encoder in all charts: a letter, a shape and a dash pattern that identify it even without colour.
 struct SeriesStyle: Sendable, Hashable {
-    /// The encoder's place in the report.
+    /// The index of the encoder in the report.
     let index: Int
 
-    /// `A` to `Z`, then `A1`.
+    /// The letter: `A` to `Z`, then `A1`.
     var letter: String {
         let letter = String(UnicodeScalar(UInt8(ascii: "A") + UInt8(index % 26)))
         return index < 26 ? letter : "\(letter)\(index / 26)"
     }
 
-    /// The class whose colour the style sheet sets, one of eight.
+    /// The class for the colour in the style sheet, one of eight.
     var colorClass: String { "c\(index % Self.colors)" }
 
-    /// For `stroke-dasharray`.
+    /// The value for `stroke-dasharray`.
     var dashes: String { Self.dashes[index % Self.dashes.count] }
 
     static let colors = 8
     private static let dashes = ["none", "7 3", "2 3", "9 3 2 3", "4 2"]
 
-    /// The shape of a value, about a place.
+    /// Returns the marker of a value, centred on a position.
     func marker(x: Double, y: Double, size: Double = 4.5) -> Markup {
         func polygon(_ corners: [(Double, Double)]) -> Markup {
             let points = corners.map { "\(x + $0.0 * size),\(y + $0.1 * size)" as Markup }.joined(separator: " ")

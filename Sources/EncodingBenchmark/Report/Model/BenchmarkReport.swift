@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Everything that a benchmark found out: where it ran, what was asked, and the raw data of every run.
+/// All results of a benchmark: the machine, the plan, and the raw data of every run.
 ///
-/// Its JSON form is described in `docs/bench-report.md`; the names of keys are those of the properties. Units are
-/// seconds, bytes, bits per second, joules and decibels throughout. What follows from raw data, as medians, intervals and
-/// Bjøntegaard differences, is not stored: `DerivedFigures` makes it anew wherever it is shown. The JSON file repeats it
-/// under `derived` for other programs, and a reader here passes over that.
+/// `docs/bench-report.md` describes its JSON form; the keys are the names of the properties. Units are seconds, bytes,
+/// bits per second, joules and decibels throughout. Figures that follow from the raw data, such as medians, intervals
+/// and Bjøntegaard differences, are not stored: `DerivedFigures` computes them when they are displayed. The JSON file
+/// repeats them under `derived` for other programs; the decoder here ignores that key.
 public struct BenchmarkReport: Codable, Sendable, Hashable {
-    /// The version of the form. A key that is added does not change it; a key that changes its meaning does.
+    /// The version of the format. A new key does not change it; a new meaning of a key does.
     public var format = Self.currentFormat
-    /// The program that measured, with its version: `vatoolbox 0.5.0`.
+    /// The program that measured, with its version, such as `vatoolbox 0.5.0`.
     public var program: String
-    /// When it began, in UTC as RFC 3339 writes it: `2026-03-01T09:30:00Z`.
+    /// The start time in UTC, in RFC 3339 format: `2026-03-01T09:30:00Z`.
     public var startedAt: String
-    /// From the beginning to the end, in seconds, without interruptions.
+    /// The duration in seconds, without interruptions.
     public var duration: Double
-    /// Whether every run of the plan was carried out, including those that failed.
+    /// Whether every run of the plan was executed, including failed ones.
     public var isComplete: Bool
-    /// The machine and what is installed on it.
+    /// The machine and its installed software.
     public var environment: Environment
-    /// What was asked, in full.
+    /// The complete plan.
     public var plan: BenchmarkPlan
-    /// What was encoded.
+    /// The clips.
     public var clips: [Clip]
-    /// What encoded it.
+    /// The encoders.
     public var encoders: [Encoder]
     /// Every run, in the order of execution, warm-ups included.
     public var runs: [Run]
-    /// How many streams fit, if that was searched for.
+    /// The stream counts, if they were searched for.
     @NothingIfAbsent public var density: [Density] = []
-    /// What was noticed while measuring that may have spoiled figures. `warnings` adds what the data itself shows.
+    /// The observations during the measurement that may affect figures. `warnings` adds findings in the data.
     @NothingIfAbsent public var remarks: [Warning] = []
 
-    /// The form that is written here, and the only one that is read.
+    /// The format that is written, and the only one that is read.
     public static let currentFormat = 1
 }
 
@@ -40,7 +40,7 @@ public struct BenchmarkReport: Codable, Sendable, Hashable {
 public enum Measured<Value: Sendable & Hashable>: Sendable, Hashable {
     /// The figure.
     case value(Value)
-    /// Why it was not measured, for a person; without a full stop.
+    /// The reason why it was not measured, as text for users, without a full stop.
     case absent(String)
 
     /// The figure, if there is one.
@@ -49,13 +49,13 @@ public enum Measured<Value: Sendable & Hashable>: Sendable, Hashable {
         return value
     }
 
-    /// Why there is none; `nil` if there is one.
+    /// The reason why there is no figure; `nil` if there is one.
     public var absence: String? {
         guard case .absent(let reason) = self else { return nil }
         return reason
     }
 
-    /// The same about what is made of the figure.
+    /// Transforms the figure, if there is one.
     func map<Other>(_ transform: (Value) -> Other) -> Measured<Other> {
         switch self {
         case .value(let value): .value(transform(value))
@@ -67,7 +67,7 @@ public enum Measured<Value: Sendable & Hashable>: Sendable, Hashable {
 }
 
 extension Measured: Decodable where Value: Decodable {
-    /// Reads either key; `value` counts if both are there.
+    /// Decodes either key; `value` takes precedence.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if let value = try container.decodeIfPresent(Value.self, forKey: .value) {
@@ -79,7 +79,7 @@ extension Measured: Decodable where Value: Decodable {
 }
 
 extension Measured: Encodable where Value: Encodable {
-    /// Writes one key.
+    /// Encodes one key.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
@@ -90,26 +90,26 @@ extension Measured: Encodable where Value: Encodable {
 }
 
 extension BenchmarkReport {
-    /// Something that a reader of figures must know.
+    /// A warning for the reader of figures.
     public struct Warning: Codable, Sendable, Hashable {
-        /// How much it weighs.
+        /// The severity of a warning.
         public enum Weight: String, Codable, Sendable, Hashable, CaseIterable {
-            /// The figures say nothing about any hardware: to be told in big letters.
+            /// The figures are not valid for any hardware; shown prominently.
             case banner
-            /// Some figure is spoiled or cannot be compared.
+            /// Some figures are affected or cannot be compared.
             case caution
-            /// Good to know.
+            /// Additional information.
             case note
         }
 
-        /// How much it weighs.
+        /// The severity.
         public var weight: Weight
-        /// What is the matter, in words for a person.
+        /// The message, as text for users.
         public var message: String
-        /// The ``Encoder/id`` or ``Clip/id`` that it is about; `nil` for all of them.
+        /// The ``Encoder/id`` or ``Clip/id`` that it concerns; `nil` for all.
         public var subject: String?
 
-        /// Makes a warning; without a subject it is about everything.
+        /// Creates a warning; without a subject, it concerns everything.
         public init(_ weight: Weight, _ message: String, subject: String? = nil) {
             (self.weight, self.message, self.subject) = (weight, message, subject)
         }

@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Reports are kept for years, and a key that is added to them does not change their format: so whatever has a default has it
-// also where a report of before does not have the key. Synthesized decoding does that for optional values alone.
+// Reports are kept for years, and new keys do not change their format. Properties with a default therefore keep it when
+// an older report lacks the key. Synthesized decoding only supports this for optional values.
 
-/// A value of a report that is nothing where the report does not have it. It is written as if it stood alone.
+/// A value of a report that has a default if the report lacks its key. It is encoded like the value itself.
 @propertyWrapper
 public struct NothingIfAbsent<Value: Emptiable & Codable & Sendable & Hashable>: Codable, Sendable, Hashable {
     /// The value.
     public var wrappedValue: Value
 
-    /// Takes a value.
+    /// Wraps a value.
     public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 
-    /// Reads the value alone.
+    /// Decodes the value itself.
     public init(from decoder: any Decoder) throws {
         wrappedValue = try decoder.singleValueContainer().decode(Value.self)
     }
 
-    /// Writes the value alone.
+    /// Encodes the value itself.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(wrappedValue)
     }
 }
 
-/// What has a value that says nothing.
+/// A type with an empty value.
 public protocol Emptiable {
-    /// That value.
+    /// The empty value.
     static var nothing: Self { get }
 }
 
 extension Array: Emptiable {
-    /// No elements.
+    /// An empty array.
     public static var nothing: [Element] { [] }
 }
 
 extension Dictionary: Emptiable {
-    /// No values.
+    /// An empty dictionary.
     public static var nothing: [Key: Value] { [:] }
 }
 
 extension Bool: Emptiable {
-    /// Not so.
+    /// False.
     public static var nothing: Bool { false }
 }
 
 extension KeyedDecodingContainer {
-    /// What synthesized decoding calls for such a value.
+    /// Called by synthesized decoding for such a value.
     func decode<Value>(_: NothingIfAbsent<Value>.Type, forKey key: Key) throws -> NothingIfAbsent<Value> {
         NothingIfAbsent(wrappedValue: try decodeIfPresent(Value.self, forKey: key) ?? .nothing)
     }
 
-    /// Takes a value over into a property, which keeps its own where there is none.
+    /// Decodes a value into a property, which keeps its default if the key is missing.
     func take<Root, Value: Decodable>(
         _ key: Key,
         into property: WritableKeyPath<Root, Value>,

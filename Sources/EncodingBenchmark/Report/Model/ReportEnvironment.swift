@@ -1,73 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension BenchmarkReport {
-    /// The machine, and what is installed on it.
+    /// The machine and its installed software.
     public struct Environment: Codable, Sendable, Hashable {
         /// The CPU.
         public var processor: Processor
-        /// Main memory in bytes.
+        /// The size of the main memory in bytes.
         public var memoryBytes: Int
-        /// The distribution: `Debian GNU/Linux 12 (bookworm)`.
+        /// The distribution, such as `Debian GNU/Linux 12 (bookworm)`.
         public var operatingSystem: String
-        /// The kernel's release: `6.12.9-amd64`.
+        /// The kernel release, such as `6.12.9-amd64`.
         public var kernel: String
-        /// What the program runs in, if it is not the bare machine: `docker`, `kvm`.
+        /// The containers and virtual machines around the program: `docker`, `kvm`.
         @NothingIfAbsent public var containment: [String] = []
-        /// Every render node that was found, also those that no encoder of the plan uses.
+        /// All render nodes, including those that no encoder of the plan uses.
         public var gpus: [GPU]
-        /// Libraries and programs that take part, with their versions.
+        /// The libraries and programs in use, with their versions.
         public var components: [Component]
-        /// Environment variables that change what is measured, as `LIBVA_DRIVER_NAME`.
+        /// The environment variables that affect the measurement, such as `LIBVA_DRIVER_NAME`.
         @NothingIfAbsent public var variables: [String: String] = [:]
-        /// How many tasks wanted a processor before it began: the kernel's average over one minute.
+        /// The load average over one minute before the benchmark.
         public var loadAverage: Double?
-        /// What could not be found out, and why.
+        /// The facts that could not be determined, with the reasons.
         @NothingIfAbsent public var gaps: [String] = []
     }
 
     /// The CPU.
     public struct Processor: Codable, Sendable, Hashable {
-        /// As the kernel names it.
+        /// The model name from the kernel.
         public var model: String
-        /// Physical cores; `nil` where the kernel does not tell.
+        /// The number of physical cores; `nil` if it is not reported.
         public var cores: Int?
-        /// Logical processors that are online.
+        /// The number of online logical processors.
         public var logicalProcessors: Int
-        /// How many of them this process may use: its affinity, and what a control group grants.
+        /// The number of logical processors that this process may use: its affinity, limited by control groups.
         public var usableProcessors: Double
-        /// The frequency governor: `performance`, `powersave`; `nil` where there is none to read.
+        /// The frequency governor, such as `performance` or `powersave`; `nil` if it cannot be read.
         public var governor: String?
-        /// The highest frequency in hertz; `nil` where the kernel does not tell.
+        /// The maximum frequency in hertz; `nil` if it is not reported.
         public var maximumFrequency: Double?
-        /// The microcode's revision; `nil` where the kernel does not tell.
+        /// The microcode revision; `nil` if it is not reported.
         public var microcode: String?
     }
 
     /// A render node.
     public struct GPU: Codable, Sendable, Hashable {
-        /// The device file: `/dev/dri/renderD128`.
+        /// The device file, such as `/dev/dri/renderD128`.
         public var node: String
-        /// The card's name where it is known.
+        /// The name of the card, if it is known.
         public var name: String?
-        /// Vendor and device on the bus: `8086:56a0`.
+        /// The vendor and device ID, such as `8086:56a0`.
         public var busIdentity: String?
-        /// The kernel's driver: `i915`, `xe`, `amdgpu`.
+        /// The kernel driver: `i915`, `xe`, `amdgpu`.
         public var kernelDriver: String?
-        /// How libva's driver calls itself, with its version.
+        /// The vendor string of the VA-API driver, with its version.
         public var driver: String?
-        /// Firmware by name, where it can be read: `["guc": "70.20.0"]`.
+        /// The firmware versions by name, if they can be read: `["guc": "70.20.0"]`.
         @NothingIfAbsent public var firmware: [String: String] = [:]
-        /// Whether there is no such device and a program only pretends that there is one.
+        /// Whether the device does not exist and is only simulated by a program.
         @NothingIfAbsent public var isFake = false
     }
 
     /// A library or a program.
     public struct Component: Codable, Sendable, Hashable {
-        /// `x264`, `libva`, `ffmpeg`.
+        /// The name, such as `x264`, `libva` or `ffmpeg`.
         public var name: String
-        /// As it calls itself.
+        /// The version that it reports.
         public var version: String
-        /// How it was built or where it was found, if that changes what is measured.
+        /// The build or location, if it affects the measurement.
         public var detail: String?
     }
 }

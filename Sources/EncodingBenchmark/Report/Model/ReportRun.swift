@@ -3,62 +3,62 @@
 internal import Glibc
 
 extension BenchmarkReport {
-    /// One encode of one clip: the raw data.
+    /// The raw data of one encode of one clip.
     public struct Run: Codable, Sendable, Hashable {
-        /// ``Clip/id``.
+        /// ``Clip/id`` of the clip.
         public var clip: String
-        /// ``Encoder/id``.
+        /// ``Encoder/id`` of the encoder.
         public var encoder: String
-        /// What the encoder was told about rate or quality.
+        /// The requested rate or quality.
         public var point: BenchmarkPoint
-        /// How pictures were handed over.
+        /// The mode of submitting pictures.
         public var mode: BenchmarkMode
-        /// Which repeat it is, from 1; 0 for warm-ups, which count nowhere.
+        /// The repetition, from 1; 0 for warm-ups, which do not count.
         public var repetition: Int
-        /// When it began, in seconds from the beginning of the benchmark.
+        /// The start time in seconds since the beginning of the benchmark.
         public var startedAfter: Double
-        /// What was measured, or why the run failed.
+        /// The measurement, or the reason why the run failed.
         public var result: Measured<Measurement>
 
-        /// Whether it only warmed things up.
+        /// Whether it is a warm-up.
         public var isWarmUp: Bool { repetition == 0 }
     }
 
-    /// What was measured in one run.
+    /// The measurement of one run.
     public struct Measurement: Codable, Sendable, Hashable {
-        /// From the first frame handed over to the last sample received, in seconds.
+        /// The time from the submission of the first frame to the last sample, in seconds.
         public var wallTime: Double
-        /// Frames that were handed over.
+        /// The number of submitted frames.
         public var framesIn: Int
-        /// Samples that came back.
+        /// The number of returned samples.
         public var framesOut: Int
-        /// Frames that were not encoded because the encoder was not fast enough for real time.
+        /// The number of frames that were not encoded because the encoder was too slow for real time.
         public var framesDropped: Int
-        /// From the start of the session, before the encoder is made, to the first sample, in seconds.
+        /// The time from the start of the session, before the encoder is created, to the first sample, in seconds.
         public var timeToFirstSample: Double
-        /// From a frame's being handed over to its sample's arrival.
+        /// The latency from the submission of a frame to its sample.
         public var latency: Latency
-        /// Processor time of this process and its helper, in seconds.
+        /// The processor time of this process and its helper, in seconds.
         public var processorTime: ProcessorTime
-        /// The most memory that this process and its helper held at a time, in bytes.
+        /// The peak memory of this process and its helper, in bytes.
         public var peakMemory: Measured<Int>
-        /// How often the pixels of a picture were copied on their way to the encoder, in all.
+        /// The total number of copies of pictures on the way to the encoder.
         public var copiedPictures: Int
-        /// Size of all samples in bytes.
+        /// The size of all samples in bytes.
         public var bytes: Int
-        /// Size of the largest sample in bytes.
+        /// The size of the largest sample in bytes.
         public var largestFrame: Int
-        /// Bits per second in each second of the stream, by the times at which samples are shown; a last window that is
-        /// not full is left out, unless it is the only one.
+        /// The bitrate in each second of the stream, in bits per second, by presentation time. An incomplete last
+        /// window is dropped, unless it is the only one.
         public var windows: [Double]
-        /// What became of the pictures; decoded after the timed part.
+        /// The quality of the pictures; decoded after the measurement.
         public var quality: Quality
-        /// How long each engine of the GPU was busy, in seconds, from the kernel's fdinfo: `["video": 1.2]`.
+        /// The busy time of each GPU engine, in seconds, from the kernel's fdinfo: `["video": 1.2]`.
         public var gpuBusy: Measured<[String: Double]>
-        /// What was used up, in joules, by counter: `["package-0": 130.5]`. No counter includes another.
+        /// The energy in joules, by counter: `["package-0": 130.5]`. No counter includes another.
         public var energy: Measured<[String: Double]>
-        /// What another encoder took over, and what was adjusted: settings that were not honoured. Such figures are not
-        /// those of the encoder alone.
+        /// Encoder switches and adjustments: settings that were not applied. Such figures do not describe the encoder
+        /// alone.
         @NothingIfAbsent public var deviations: [String] = []
 
         /// Frames per second.
@@ -67,50 +67,51 @@ extension BenchmarkReport {
 
     /// Processor time in seconds.
     public struct ProcessorTime: Codable, Sendable, Hashable {
-        /// In the program.
+        /// The time in user mode.
         public var user: Double
-        /// In the kernel on its behalf.
+        /// The time in kernel mode.
         public var system: Double
-        /// Both together.
+        /// The sum of both.
         public var total: Double { user + system }
     }
 
-    /// How long frames took, in seconds.
+    /// The latency of frames, in seconds.
     public struct Latency: Codable, Sendable, Hashable {
-        /// What half of the frames do not exceed.
+        /// The latency that half of the frames do not exceed.
         public var p50: Double
-        /// What 90 of 100 frames do not exceed.
+        /// The latency that 90 of 100 frames do not exceed.
         public var p90: Double
-        /// What 99 of 100 frames do not exceed.
+        /// The latency that 99 of 100 frames do not exceed.
         public var p99: Double
-        /// The slowest frame.
+        /// The latency of the slowest frame.
         public var maximum: Double
-        /// All frames.
+        /// The distribution of all frames.
         public var histogram: Histogram
     }
 
-    /// How many values lie between two edges.
+    /// The number of values between edges.
     public struct Histogram: Codable, Sendable, Hashable {
-        /// In the unit of the values, increasing; one more than there are counts.
+        /// The edges in the unit of the values, ascending; one more than there are counts.
         public var edges: [Double]
-        /// `counts[n]` values lie in `edges[n]..<edges[n + 1]`.
+        /// The number of values in `edges[n]..<edges[n + 1]` for each index `n`.
         public var counts: [Int]
     }
 
-    /// Decoded pictures compared with those that were encoded, cropped to the same size.
+    /// The comparison of decoded pictures with the source pictures, cropped to the same size.
     public struct Quality: Codable, Sendable, Hashable {
-        /// How many frames were compared; other than the clip's count the figures are compared with nothing.
+        /// The number of compared frames; if it differs from the clip's, the figures are not used in comparisons.
         public var frames: Int
-        /// In dB, from the mean of the squared errors of all frames. Identical pictures have none: it would be infinite.
+        /// The PSNR in dB, from the mean squared error of all frames. Absent for identical pictures, for which it is
+        /// infinite.
         public var psnr: Measured<Planes>
-        /// 0...1: the mean over frames.
+        /// The SSIM, 0...1: the mean over frames.
         public var ssim: Measured<Planes>
-        /// By ffmpeg with libvmaf.
+        /// The VMAF, by ffmpeg with libvmaf.
         public var vmaf: Measured<VMAF>
-        /// In dB, by ffmpeg's filter.
+        /// The XPSNR in dB, by ffmpeg's filter.
         public var xpsnr: Measured<Planes>
 
-        /// No quality at all, for one reason.
+        /// Creates a value without any quality, for one reason.
         public static func absent(_ reason: String) -> Quality {
             Quality(
                 frames: 0,
@@ -122,7 +123,7 @@ extension BenchmarkReport {
         }
     }
 
-    /// A quality of each plane.
+    /// The quality of each plane.
     public struct Planes: Codable, Sendable, Hashable {
         /// Luma.
         public var y: Double
@@ -130,30 +131,31 @@ extension BenchmarkReport {
         public var u: Double
         /// Red difference.
         public var v: Double
-        /// Of all samples of all planes together.
+        /// All samples of all planes together.
         public var all: Double
     }
 
-    /// 0...100, by libvmaf.
+    /// A VMAF result, 0...100, by libvmaf.
     public struct VMAF: Codable, Sendable, Hashable {
-        /// Over frames.
+        /// The mean over frames.
         public var mean: Double
-        /// Over frames; bad ones weigh more.
+        /// The harmonic mean over frames, in which bad frames have more weight.
         public var harmonicMean: Double
-        /// The worst frame.
+        /// The value of the worst frame.
         public var minimum: Double
-        /// The model: `vmaf_v0.6.1`.
+        /// The model, such as `vmaf_v0.6.1`.
         public var model: String
     }
 }
 
 extension BenchmarkReport.Histogram {
-    /// Sorts values into intervals that grow by the same factor, so that short times are told apart as well as long ones.
+    /// Sorts values into intervals that grow by a constant factor, so that short and long times have the same relative
+    /// resolution.
     ///
     /// - Parameters:
-    ///   - values: Above 0; what is below the least is counted as the least.
-    ///   - perDecade: How many intervals a factor of ten has.
-    ///   - least: Where the first possible interval begins: 10 microseconds.
+    ///   - values: The values, above 0; smaller values count as `least`.
+    ///   - perDecade: The number of intervals per factor of ten.
+    ///   - least: The beginning of the first possible interval: 10 microseconds.
     init(_ values: [Double], perDecade: Int = 12, least: Double = 1e-5) {
         let steps = values.filter(\.isFinite).map { value in
             Int((log10(max(value, least) / least) * Double(perDecade)).rounded(.down))

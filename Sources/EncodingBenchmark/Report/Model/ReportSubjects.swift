@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension BenchmarkReport {
-    /// What was encoded.
+    /// A source clip.
     public struct Clip: Codable, Sendable, Hashable, Identifiable {
-        /// Unique in the report, for people: `mixed-1280x720`.
+        /// The identifier, unique in the report and readable: `mixed-1280x720`.
         public var id: String
-        /// The file's path as it was given, or `generated`.
+        /// The path of the file as it was given, or `generated`.
         public var source: String
-        /// For a generated clip, what it shows: `noise`, `scrolling-text`.
+        /// The content of a generated clip, such as `noise` or `scrolling-text`.
         public var content: String?
-        /// Luma samples from left to right.
+        /// The width in luma samples.
         public var width: Int
-        /// Luma samples from top to bottom.
+        /// The height in luma samples.
         public var height: Int
-        /// Frames per second: `25`, `30000/1001`.
+        /// The frame rate, such as `25` or `30000/1001`.
         public var frameRate: String
-        /// How many frames are encoded in each run.
+        /// The number of frames per run.
         public var frameCount: Int
-        /// How many different pictures these are, if they are fewer: shown forwards and backwards in turn.
+        /// The number of different pictures, if it is lower: they are shown alternately forwards and backwards.
         public var pictureCount: Int?
-        /// `NV12`, `I420`, `P010`.
+        /// The pixel format: `NV12`, `I420`, `P010`.
         public var pixelFormat: String
-        /// Bits per sample.
+        /// The bit depth.
         public var bitDepth: Int
-        /// Range, matrix, primaries and transfer, in words.
+        /// The range, matrix, primaries and transfer, as text.
         public var color: String
-        /// A digest of all samples of all frames, with its kind: `fnv1a64:…`. Clips are the same if it is the same.
+        /// A digest of all samples of all frames, with its kind: `fnv1a64:…`. Clips with the same digest are the same.
         public var digest: String
 
-        /// How long the clip is shown, in seconds; 0 if its rate makes no sense.
+        /// The duration of the clip in seconds; 0 if its frame rate is invalid.
         public var duration: Double {
             let rate = framesPerSecond
             return rate > 0 ? Double(frameCount) / rate : 0
         }
 
-        /// ``frameRate`` as a number; 0 if it makes no sense.
+        /// ``frameRate`` as a number; 0 if it is invalid.
         public var framesPerSecond: Double {
             let parts = frameRate.split(separator: "/", maxSplits: 1).map { Double($0) ?? .nan }
             let rate = parts.count == 2 ? parts[0] / parts[1] : parts.first ?? .nan
@@ -44,49 +44,50 @@ extension BenchmarkReport {
 
     /// An encoder with its settings.
     public struct Encoder: Codable, Sendable, Hashable, Identifiable {
-        /// What it runs on.
+        /// The type of an encoder.
         public enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
-            /// On the processor.
+            /// On the CPU.
             case software
             /// On a GPU.
             case hardware
         }
 
-        /// How pictures get to it. Figures of different ways are not compared unless somebody insists.
+        /// The way in which pictures reach the encoder. Figures of different ways are not compared unless this is
+        /// accepted.
         public enum PictureTransfer: String, Codable, Sendable, Hashable, CaseIterable {
-            /// It reads them where they are, in main memory, as software does.
+            /// The encoder reads them in place in main memory, as software does.
             case inPlace = "in-place"
             /// They are copied from main memory to the device: hybrid.
             case upload
-            /// They are on the device already: zero-copy.
+            /// They are already on the device: zero-copy.
             case zeroCopy = "zero-copy"
         }
 
-        /// Unique in the report, for people: `x264 medium`, `renderD128 H.264 low power`.
+        /// The identifier, unique in the report and readable: `x264 medium`, `renderD128 H.264 low power`.
         public var id: String
-        /// What it runs on.
+        /// The type of the encoder.
         public var kind: Kind
-        /// The encoder's own name: `x264`, `VA-API`.
+        /// The name of the encoder: `x264`, `VA-API`.
         public var name: String
-        /// `h264` or `hevc`.
+        /// The codec: `h264` or `hevc`.
         public var codec: String
         /// The render node; `nil` for software.
         public var device: String?
-        /// How libva's driver calls itself; `nil` for software.
+        /// The vendor string of the VA-API driver; `nil` for software.
         public var driver: String?
-        /// `EncSlice` or `EncSliceLP`; `nil` for software.
+        /// The entrypoint: `EncSlice` or `EncSliceLP`; `nil` for software.
         public var entrypoint: String?
-        /// x264's and x265's preset, or the driver's quality level; `nil` if it was left to the encoder.
+        /// The preset of x264 or x265, or the driver's quality level; `nil` for the encoder's default.
         public var preset: String?
-        /// Every setting that is not the rate, with its value, as it was in force.
+        /// All effective settings except the rate, with their values.
         public var settings: [String: String]
-        /// How pictures get to it.
+        /// The way in which pictures reach the encoder.
         public var transfer: PictureTransfer
-        /// Whether it runs in a process of its own.
+        /// Whether it runs in a helper process.
         public var isInHelper: Bool
-        /// Whether the render node is only pretended.
+        /// Whether the render node is simulated.
         @NothingIfAbsent public var isFakeNode = false
-        /// Whether the driver is the one of this project's tests, which runs on the CPU.
+        /// Whether the driver is the test driver of this project, which runs on the CPU.
         @NothingIfAbsent public var isReferenceDriver = false
     }
 }

@@ -3,9 +3,10 @@
 internal import MediaTypes
 
 extension BenchmarkReport {
-    /// The report for a terminal: warnings, then a table for each clip and mode, for curves and for streams.
+    /// Returns the report for a terminal: warnings, followed by tables for each clip and mode, for curves and for
+    /// streams.
     ///
-    /// - Parameter width: How many columns the terminal has.
+    /// - Parameter width: The width of the terminal in columns.
     public func text(width: Int) -> String {
         let figures = DerivedFigures(self)
         var text = Self.banner(figures.warnings, width: width)
@@ -50,7 +51,7 @@ extension BenchmarkReport {
         let costs: [Metric] = [.processorPerFrame, .bitRate, .psnr, .vmaf, .ssim]
         let rest: [Metric] = [.rateError, .windowDeviation, .peakMemory, .copiesPerFrame, .gpuBusy, .power]
         let metrics = (speeds + times + costs + rest).filter { metric in points.contains { $0[metric] != nil } }
-        // One repeat spreads over nothing.
+        // A single repetition has no spread.
         let spreads = points.contains { ($0[.speed]?.count ?? 0) > 1 } ? [Metric.speed.id] : []
         let columns =
             [TextTable.Column(title: "encoder", isNumber: false), TextTable.Column(title: "asked")]
@@ -99,7 +100,7 @@ extension BenchmarkReport {
                 TextTable.Column(title: "mode", isNumber: false), TextTable.Column(title: "clip", isNumber: false),
             ]
         let table = TextTable(columns, rows, width: width, indentation: 2)
-        // A column that has no room needs no explanation.
+        // A column without room needs no explanation.
         let mark =
             table.text.contains(" %)")
             ? flow("(n %): the curves share only n % of their range, so the number is not reliable", width: width) : ""
@@ -151,7 +152,7 @@ extension BenchmarkReport {
 }
 
 extension Metric {
-    /// The head of a column where there is little room.
+    /// The short heading for narrow columns.
     var short: String {
         switch id {
         case Metric.speed.id: "fps"

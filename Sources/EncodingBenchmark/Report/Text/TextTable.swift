@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A table for terminals: columns are as wide as their widest cell, numbers stand at the right.
+/// A table for terminals. Columns are as wide as their widest cell, and numbers are right-aligned.
 ///
-/// What does not fit is left out from the right; ``omitted`` names it.
+/// Columns that do not fit are dropped from the right; ``omitted`` lists them.
 struct TextTable: Sendable {
     struct Column: Sendable {
         let title: String
@@ -11,14 +11,14 @@ struct TextTable: Sendable {
 
     /// The lines, each with its newline.
     let text: String
-    /// The titles of columns for which there was no room.
+    /// The titles of the columns that were dropped.
     let omitted: [String]
 
     /// Lays out a table.
     ///
     /// - Parameters:
-    ///   - rows: As many cells as there are columns; a missing one is empty.
-    ///   - width: How many columns the terminal has.
+    ///   - rows: The rows, with one cell per column; missing cells are empty.
+    ///   - width: The width of the terminal in columns.
     init(_ columns: [Column], _ rows: [[String]], width: Int, indentation: Int = 0) {
         let widths = columns.indices.map { index in
             max(columns[index].title.count, rows.map { index < $0.count ? $0[index].count : 0 }.max() ?? 0)

@@ -4,17 +4,17 @@ import BitstreamSyntax
 import Glibc
 import MediaTypes
 
-/// What processes tell each other of devices, in a ``SelectionState``: who uses them, and which fail.
+/// The device information that processes share through a ``SelectionState``: active sessions and failures.
 struct DeviceBoard: Sendable {
     let state: SelectionState
 
-    // MARK: - Sessions in use
+    // MARK: - Active sessions
 
-    /// How much a device has to do.
+    /// The load of a device.
     struct Load: Sendable, Hashable, Comparable {
-        /// Sessions in use.
+        /// The number of active sessions.
         var sessions = 0
-        /// Luma samples that they code each second.
+        /// The luma samples that these sessions encode per second.
         var sampleRate = 0.0
 
         static func < (one: Load, other: Load) -> Bool {
@@ -36,7 +36,7 @@ struct DeviceBoard: Sendable {
             self.codec = codec
         }
 
-        /// What a session of this process does, whose configuration may still be found to be wrong.
+        /// The use by a session of this process, whose configuration may still turn out to be invalid.
         init(_ configuration: EncoderConfiguration, _ codec: VideoCodec) {
             let rate = configuration.frameRate.isPositive ? configuration.frameRate.doubleValue : 0
             let samples = Double(configuration.width) * Double(configuration.height) * rate
@@ -50,7 +50,7 @@ struct DeviceBoard: Sendable {
         }
     }
 
-    /// The sessions that use a device, as far as they say what they do.
+    /// The sessions that use a device, as far as they have described their use.
     func uses(of device: String) -> [Use] {
         state.places("sessions/\(device)").map { Use($0.text) ?? Use(process: 0, sampleRate: 0, codec: "") }
     }
@@ -60,21 +60,21 @@ struct DeviceBoard: Sendable {
         return Load(sessions: uses.count, sampleRate: uses.reduce(0) { $0 + $1.sampleRate })
     }
 
-    /// Counts a session as using a device until the lock is released; `nil` if there are as many already as may.
+    /// Registers a session on a device until the lock is released. Returns `nil` if the limit is reached.
     func use(_ device: String, limit: Int?, _ use: Use) -> StateLock? {
         state.takePlace("sessions/\(device)", of: min(limit ?? SelectionState.places, SelectionState.places), use.text)
     }
 
-    /// Takes the one of some devices that has the least to do, so that processes which come at the same time do not all take
-    /// the same.
+    /// Selects the device with the lowest load and takes a place on it. Processes that start at the same time do not
+    /// all select the same device.
     ///
-    /// - Returns: The devices in the order of what they have to do, and a place on the first that had one.
+    /// - Returns: The devices in the order of their load, and a place on the first device that had a free one.
     func spread(
         over devices: [String],
         limit: Int?,
         _ use: Use
     ) -> (order: [Int], taken: (index: Int, place: StateLock)?) {
-        // Without its turn two may take the same device, which is no error.
+        // Without the turn lock, two processes may select the same device. This is not an error.
         let turn = state.lock("sessions/.turn", within: .seconds(2))
         defer { turn?.release() }
         let loads = devices.map { load(of: $0) }
@@ -87,7 +87,7 @@ struct DeviceBoard: Sendable {
 
     // MARK: - Failures
 
-    /// The breaker of a device for a codec.
+    /// The circuit breaker of a device for a codec.
     func breaker(_ device: String, _ codec: VideoCodec) -> CircuitBreaker {
         state.record(Self.name(device, codec)).flatMap { CircuitBreaker($0) } ?? CircuitBreaker()
     }
@@ -100,19 +100,20 @@ struct DeviceBoard: Sendable {
         }
     }
 
-    /// Is the one who tries a device, until the lock is released; `nil` if somebody else does.
+    /// Registers the caller as the only one who tries a device, until the lock is released. Returns `nil` if another
+    /// session tries it.
     func trial(_ device: String, _ codec: VideoCodec) -> StateLock? {
         state.tryLock(Self.name(device, codec) + ".trial")
     }
 
-    /// Whether somebody tries a device.
+    /// Whether a session tries a device.
     func isTried(_ device: String, _ codec: VideoCodec) -> Bool { state.isLocked(Self.name(device, codec) + ".trial") }
 
     private static func name(_ device: String, _ codec: VideoCodec) -> String { "breakers/\(device)-\(codec.rawValue)" }
 }
 
 extension CircuitBreaker {
-    /// A breaker as it was kept; `nil` if that is none.
+    /// Restores a stored breaker. Returns `nil` if the record is invalid.
     init?(_ record: StateRecord) {
         guard record["kind"] == "breaker", let openings = record["openings"].flatMap(Int.init), openings >= 0 else {
             return nil
@@ -122,7 +123,7 @@ extension CircuitBreaker {
         self.init(failures: failures, openings: openings, pause: Self.pause(bounds), reason: record["reason"] ?? "")
     }
 
-    /// A pause as it was kept; `nil` if there is none of that length.
+    /// Restores a stored pause. Returns `nil` if the record contains no valid pause.
     private static func pause(_ bounds: [Time]) -> ClosedRange<Time>? {
         guard bounds.count == 2, bounds[0] <= bounds[1] else { return nil }
         let longest: Time = BreakerTimes.allowedTimes.upperBound / .seconds(1)

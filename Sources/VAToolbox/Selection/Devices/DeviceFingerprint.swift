@@ -6,19 +6,19 @@ import HardwareEncoder
 import RenderNodes
 import VAAPI
 
-/// What decides what a device does, as far as it can be seen without asking its driver: which GPU it is, the files of the
-/// drivers that libva would take with their builds, what this package knows of drivers, the kernel, the firmware, and the
-/// encoder that was tried. Where one of them changes, what was found out before counts no more. A driver's version is in
-/// its build, and in what it calls itself, which a proof keeps.
+/// Everything that determines the behaviour of a device and is visible without asking its driver: the GPU, the driver
+/// files that libva would load and their builds, the known drivers of this package, the kernel, the firmware, and the
+/// tested encoder. When one of them changes, earlier results are no longer valid. A driver's version is part of its
+/// build and of its vendor string, which a proof stores.
 struct DeviceFingerprint: Sendable, Hashable {
-    /// A short name for the device, the same after a restart; can be part of a file's name.
+    /// A short name of the device that survives a restart and is valid in a file name.
     let device: String
-    /// All of it, in words and numbers.
+    /// The complete fingerprint as text.
     let text: String
 
     /// - Parameters:
-    ///   - helperPath: The program that makes encoders; `nil` for the usual one.
-    ///   - knownDrivers: What is known of drivers.
+    ///   - helperPath: The path of the helper program; `nil` for the default.
+    ///   - knownDrivers: The known drivers of this package.
     init(_ node: RenderNode, helperPath: String?, knownDrivers: String = KnownDrivers.text) {
         func hexadecimal(_ value: UInt16) -> String { String(value, radix: 16) }
         device =
@@ -37,7 +37,7 @@ struct DeviceFingerprint: Sendable, Hashable {
         text = parts.joined(separator: "\n")
     }
 
-    /// The kernel's release and the number of its build.
+    /// The kernel release and its build number.
     private static var kernel: String {
         var names = utsname()
         guard uname(&names) == 0 else { return "unknown" }
@@ -47,7 +47,7 @@ struct DeviceFingerprint: Sendable, Hashable {
         return "\(text(names.release)) \(text(names.version))"
     }
 
-    /// A file's path, size and time of change.
+    /// The path, size and modification time of a file.
     private static func file(_ path: String) -> String {
         var status = stat()
         guard stat(path, &status) == 0 else { return "\(path) missing" }

@@ -6,20 +6,20 @@ import Glibc
 import MediaTypes
 import Synchronization
 
-/// Stands before a device for one session: lets it in when the device is not left alone, has a place, and has proved what is
-/// wanted of it; and tells others what became of that.
+/// Controls the access of one session to a device. A session may enter when the device is not suspended, has a free
+/// place and has proved that it supports the configuration. The gate also shares the outcome with other sessions.
 ///
-/// The session enters with its first encoder there, on that encoder's thread, and stays in until it uses the device no more:
-/// whether it tries again after a failure is its own affair.
+/// The session enters with its first encoder on the device, on that encoder's thread, and leaves when it no longer uses
+/// the device. Retries after a failure are up to the session.
 final class DeviceGate: Sendable {
     private struct State {
         var isIn = false
-        /// Whether the session has left for good. It may do so while its encoder's thread is still on the way in.
+        /// Whether the session has left for good. It may leave while its encoder's thread is still entering.
         var isLeft = false
         var place: StateLock?
-        /// What the one holds who tries a device that has failed.
+        /// The lock of the session that tries a device after a failure.
         var trial: StateLock?
-        /// What the device has proved, and under which key that is known.
+        /// What the device has proved, and the key under which the proof is stored.
         var proof = EncoderDescription.Proof.notWanted
         var key: ProofCache.Key?
         var hasFailed = false
@@ -33,14 +33,14 @@ final class DeviceGate: Sendable {
     private let hung: HungDevices
     private let board: DeviceBoard
     private let state: Mutex<State>
-    /// Files are written here, since sessions do not wait for them: one queue for all, so that however many sessions end at a
-    /// time it takes one thread.
+    /// Writes files, because sessions do not wait for them. All gates share one queue, so that any number of sessions
+    /// that end at the same time need only one thread.
     private let notes = DeviceGate.allNotes
     private static let allNotes = DispatchQueue(label: "vatoolbox.device-gates")
 
     /// - Parameters:
-    ///   - hung: Which devices have hung in test encodes of the same selection.
-    ///   - place: A place on the device, if one was taken already.
+    ///   - hung: The devices that have hung in test encodes of the same selection.
+    ///   - place: A place on the device, if it was already taken.
     init(
         _ fingerprint: DeviceFingerprint,
         _ identity: EncoderIdentity,
@@ -60,9 +60,9 @@ final class DeviceGate: Sendable {
         state = Mutex(State(place: place))
     }
 
-    /// Lets the session in, the first time. Blocks.
+    /// Lets the session enter, once. Blocks.
     ///
-    /// - Throws: `suspended`, `busy`, `proofFailed`; what stands in the way of a test encode.
+    /// - Throws: `suspended`, `busy` or `proofFailed`, or the error that prevents a test encode.
     func enter(_ configuration: EncoderConfiguration) throws(MediaError) {
         if state.withLock({ $0.isIn }) { return }
         do throws(MediaError) {
@@ -80,9 +80,9 @@ final class DeviceGate: Sendable {
         }
     }
 
-    /// Holds what was taken for the session until it leaves.
+    /// Keeps a lock for the session until it leaves.
     ///
-    /// - Throws: `cancelled` if it has left by now; then it is given back.
+    /// - Throws: `cancelled` if the session has already left; the lock is then released.
     private func hold(_ lock: StateLock, as field: WritableKeyPath<State, StateLock?>) throws(MediaError) {
         let isHeld = state.withLock { state in
             if !state.isLeft { state[keyPath: field] = lock }
@@ -95,7 +95,7 @@ final class DeviceGate: Sendable {
 
     private static let abandonment = MediaError(.cancelled, "the session closed while the device was being opened")
 
-    /// What the device had proved when the session came in.
+    /// What the device had proved when the session entered.
     var proof: EncoderDescription.Proof { state.withLock { $0.proof } }
 
     private func passBreaker() throws(MediaError) {
@@ -181,19 +181,19 @@ final class DeviceGate: Sendable {
         if isTrial { state.withLock { $0.trial.take() }?.release() }
     }
 
-    /// An encoder was made, by a driver of that name. A driver other than the one that has proved what it does has not.
+    /// Notes the name of the driver that created an encoder. A proof of another driver is discarded.
     func created(by driver: String) {
         guard let key = state.withLock({ $0.key }) else { return }
         let known = prover.cache.proof(key, at: WallClock.now)
         if let known, known.driver != driver { prover.cache.forget(key) }
     }
 
-    // MARK: - What became of it
+    // MARK: - Outcome
 
-    /// Takes what a session tells. Does not block.
+    /// Records an outcome that a session reports. Does not block.
     func take(_ outcome: EncoderSelection.EncoderOutcome) { notes.async { self.note(outcome) } }
 
-    /// Waits until everything is noted that was told.
+    /// Waits until all reported outcomes are recorded.
     func settle() async {
         await withCheckedContinuation { continuation in notes.async { continuation.resume() } }
     }
@@ -213,13 +213,13 @@ final class DeviceGate: Sendable {
             }
         case .produced: change(onlyInTrial: true) { breaker, isTrial, _ in breaker.succeed(isTrial: isTrial) }
         case .completed:
-            // A device that has failed this session may have been lucky since.
+            // A device that has failed this session may have worked by chance since.
             if state.withLock({ $0.hasFailed }) { return }
             change { breaker, isTrial, _ in breaker.complete(isTrial: isTrial) }
         }
     }
 
-    /// Changes the breaker; who tries the device knows now whether it works.
+    /// Changes the breaker. This ends a trial, because its result is now known.
     private func change(
         onlyInTrial: Bool = false,
         _ change: (inout CircuitBreaker, _ isTrial: Bool, BreakerTimes) -> Void
@@ -231,7 +231,7 @@ final class DeviceGate: Sendable {
         trial?.release()
     }
 
-    /// Gives everything back, for good: the session uses the device no more.
+    /// Releases everything for good: the session no longer uses the device.
     func leave() {
         state.withLock { $0.isLeft = true }
         giveBack()
@@ -248,8 +248,8 @@ final class DeviceGate: Sendable {
 }
 
 extension MediaError {
-    /// Whether an error of an encoder means that its device or driver fails, and not that something was asked of it which it
-    /// does not do, that it has no room, or that this machine is short of something.
+    /// Whether an encoder error means that its device or driver failed. It does not if the request is unsupported, the
+    /// device is busy, or this machine lacks a resource.
     fileprivate var speaksAgainstTheDevice: Bool {
         let others: Set<Code> = [
             .busy, .unsupported, .invalidArgument, .cancelled, .invalidState, .suspended, .proofFailed, .outOfMemory,
@@ -259,7 +259,7 @@ extension MediaError {
     }
 }
 
-/// Makes encoders of a device behind its gate.
+/// Creates encoders on a device behind its gate.
 struct GatedFactory: EncoderFactory {
     let inner: any EncoderFactory
     let gate: DeviceGate

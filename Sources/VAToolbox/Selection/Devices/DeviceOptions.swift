@@ -50,7 +50,7 @@ public struct DeviceOptions: Sendable {
     /// - Throws: `invalidArgument` with the variable, its value and the values that are allowed.
     package static func checkEnvironment() throws(MediaError) {
         for (name, allowed, isUnderstood) in variables {
-            // Empty is as good as not set.
+            // An empty variable counts as not set.
             guard let text = environment(name), !text.isEmpty, !isUnderstood(text) else { continue }
             throw MediaError(.invalidArgument, "\(name) is not valid", given: text, allowed: allowed)
         }

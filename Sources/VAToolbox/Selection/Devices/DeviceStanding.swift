@@ -5,42 +5,43 @@ import EncoderIPC
 package import MediaTypes
 package import RenderNodes
 
-/// What is known of a device beyond what its driver says: for whoever reports it.
+/// What is known about a device apart from the capabilities that its driver lists, for reports.
 package struct DeviceStanding: Sendable, Hashable {
-    /// What came of trying whether it encodes H.264, 1920x1080 with the defaults; `nil` if that was not to be tried.
+    /// The result of testing whether the device encodes H.264, 1920x1080 with default settings; `nil` if no test was
+    /// requested.
     package var verdict: Verdict?
-    /// Everything that was tried and counts at present, the newest first.
+    /// All valid proofs, newest first.
     package var proofs: [ProofRecord]
-    /// Whether it is left alone, with H.264.
+    /// The circuit breaker for H.264.
     package var breaker: Breaker
-    /// The sessions that use it.
+    /// The sessions that use the device.
     package var sessions: [Session]
 
-    /// What came of a test encode.
+    /// The result of a test encode.
     package enum Verdict: Sendable, Hashable {
-        /// It was made, now (`isFresh`) or before.
+        /// The test encode was run, now (`isFresh`) or earlier.
         case tried(ProofRecord, isFresh: Bool)
-        /// Why it was not made.
+        /// The reason why the test encode was not run.
         case untried(MediaError)
     }
 
-    /// A ``CircuitBreaker`` as others see it.
+    /// The reported state of a ``CircuitBreaker``.
     package struct Breaker: Sendable, Hashable {
-        /// What it does.
+        /// The state of a breaker.
         package enum State: Sendable, Hashable {
-            /// The device is used; so many failures count.
+            /// The device is in use; this number of failures counts.
             case closed(failures: Int)
-            /// It is left alone for so many seconds more.
+            /// The device is suspended for this number of seconds.
             case open(remaining: Double)
-            /// The next session tries it, or one does at present.
+            /// The next session tries the device, or a session is trying it.
             case halfOpen(isTried: Bool)
         }
 
-        /// What it does.
+        /// The state of the breaker.
         package var state: State
-        /// How often it has opened since the device last worked well.
+        /// The number of times that it has opened since the device last worked well.
         package var openings: Int
-        /// The last failure, in words.
+        /// The description of the last failure.
         package var reason: String
 
         /// Describes a breaker.
@@ -53,11 +54,11 @@ package struct DeviceStanding: Sendable, Hashable {
 
     /// A session that uses a device.
     package struct Session: Sendable, Hashable {
-        /// The number of its process.
+        /// The process ID.
         package var process: Int
-        /// What it encodes to.
+        /// The codec that it encodes to.
         package var codec: String
-        /// Luma samples each second.
+        /// The luma samples that it encodes per second.
         package var sampleRate: Double
 
         /// Describes a session.
@@ -68,11 +69,11 @@ package struct DeviceStanding: Sendable, Hashable {
         }
     }
 
-    /// Looks at what is known, and has the device try what is not. Blocks.
+    /// Collects what is known, and tests the device if its result is not known. Blocks.
     ///
     /// - Parameters:
-    ///   - options: Where it is known, and how it is tried.
-    ///   - isTried: Whether it may be tried.
+    ///   - options: The state that stores the results, and the settings of the test.
+    ///   - isTried: Whether the device may be tested.
     package init(of node: RenderNode, _ options: DeviceOptions, isTried: Bool) {
         let fingerprint = DeviceFingerprint(node, helperPath: nil)
         let board = DeviceBoard(state: options.state)
@@ -106,7 +107,7 @@ package struct DeviceStanding: Sendable, Hashable {
         let key = ProofCache.Key(device: fingerprint, configuration: ConfigurationClass(configuration, .h264))
         var failure: MediaError?
         do throws(MediaError) {
-            // What a driver says of a test encode that fails is in the reason.
+            // The reason of a failed test encode already contains the driver's messages.
             var helpers = HelperPool.Options()
             helpers.log = { _ in }
             try HardwareSupport.prove(configuration, .h264, node, options, try HelperPool(helpers))

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// The build of a shared library, which its linker wrote into it (`NT_GNU_BUILD_ID`, ELF64 of this machine's byte order).
-/// Two builds of a driver differ in it even where path, size and time of change are the same, as in images that are built
-/// reproducibly.
+/// The build identifier that the linker wrote into a shared library (`NT_GNU_BUILD_ID`, ELF64 of this machine's byte
+/// order). It distinguishes two builds of a driver even if path, size and modification time are the same, as in images
+/// that are built reproducibly.
 enum ELFBuild {
-    /// The identifier in hexadecimal digits; `nil` if the file cannot be read, is no library, or has none.
+    /// The identifier in hexadecimal digits; `nil` if the file cannot be read, is not a library, or has no identifier.
     static func identifier(ofFile path: String) -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -18,7 +18,7 @@ enum ELFBuild {
         }
     }
 
-    /// - Parameter read: Reads bytes at an offset of a file; fewer at its end.
+    /// - Parameter read: Reads bytes at an offset of a file; returns fewer at its end.
     static func identifier(_ read: (_ offset: Int, _ count: Int) -> [UInt8]) -> String? {
         let header = read(0, headerSize)
         guard header.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2]), let table = number(header, 32, as: UInt64.self),
@@ -36,7 +36,8 @@ enum ELFBuild {
         return nil
     }
 
-    /// Notes are lengths of name and description, a type, and both, each filled up to four bytes.
+    /// Parses ELF notes: the lengths of name and description, a type, the name and the description, both padded to four
+    /// bytes.
     private static func identifier(inNotes notes: [UInt8]) -> String? {
         var start = 0
         while let name = number(notes, start, as: UInt32.self), let length = number(notes, start + 4, as: UInt32.self),
@@ -60,7 +61,7 @@ enum ELFBuild {
     private static let buildIdentifier = 3
     private static let largestOffset = 1 << 40
 
-    /// A number of the file; `nil` beyond its end, and where it is larger than any offset.
+    /// Reads a number from the file. Returns `nil` beyond its end, or if the number is larger than any offset.
     private static func number<Value: FixedWidthInteger>(_ bytes: [UInt8], _ offset: Int, as: Value.Type) -> Int? {
         guard offset >= 0, offset + MemoryLayout<Value>.size <= bytes.count else { return nil }
         return bytes.withUnsafeBytes { Int(exactly: $0.loadUnaligned(fromByteOffset: offset, as: Value.self)) }

@@ -6,14 +6,14 @@ import Logging
 import MediaTypes
 
 extension EncoderSelection {
-    /// The same encoders, those of GPUs behind their gates, and in the order that suits what the GPUs have to do.
+    /// Returns the same encoders with the GPU encoders behind their gates, in the order of placement.
     ///
     /// - Parameters:
-    ///   - options: How GPUs are chosen.
-    ///   - helpers: Says which helper program test encodes use.
-    ///   - configuration: What the session encodes.
-    ///   - hung: Devices that have hung in a test encode of the same selection.
-    ///   - logger: Takes what helpers of test encodes log; `nil` leaves it to `helpers`.
+    ///   - options: How GPUs are selected.
+    ///   - helpers: Defines the helper program for test encodes.
+    ///   - configuration: The configuration of the session.
+    ///   - hung: The devices that have hung in a test encode of the same selection.
+    ///   - logger: Receives the logs of test encode helpers; `nil` leaves them to `helpers`.
     func guarded(
         _ options: DeviceOptions,
         in helpers: HelperPool,
@@ -26,7 +26,7 @@ extension EncoderSelection {
         }
     }
 
-    /// - Parameter prover: Makes what tries a candidate's device.
+    /// - Parameter prover: Creates the prover for a candidate's device.
     func guarded(
         _ options: DeviceOptions,
         _ helperPath: String?,
@@ -54,7 +54,7 @@ extension EncoderSelection {
                 place: places[index]
             )
             candidate.factory = GatedFactory(inner: candidate.factory, gate: gate)
-            // It may wait for somebody else who tries the same, and then try it.
+            // The session may have to wait for another process that runs the same test, and then run it itself.
             if options.proof == .required { candidate.preparation = options.proofDeadline * 4 }
             candidate.outcome = { gate.take($0) }
             candidate.proof = { gate.proof }
@@ -67,11 +67,11 @@ extension EncoderSelection {
         return selection
     }
 
-    /// A candidate by its index, and its device.
+    /// The index of a candidate, and its device.
     private typealias Device = (index: Int, fingerprint: DeviceFingerprint)
 
-    /// The devices of each codec in the order of what they have to do, the codecs as they are; and a place on the first that
-    /// had one, if it is one for the first codec.
+    /// Orders the devices of each codec by load and keeps the order of the codecs. Takes a place on the first device
+    /// that has a free one, if it is a device for the first codec.
     private func spread(
         _ devices: [Device],
         _ options: DeviceOptions,

@@ -4,15 +4,15 @@ import BitstreamSyntax
 import MediaTypes
 import Synchronization
 
-/// Devices that hung in a test encode of one selection, which are not tried for its other codec: each time would cost a
-/// whole deadline, and what hangs with one codec seldom does better with the other.
+/// The devices that hung in a test encode of one selection. They are not tested for its other codec: each test would
+/// cost a whole deadline, and a device that hangs with one codec rarely works with the other.
 final class HungDevices: Sendable {
     private let codecs = Mutex<[String: VideoCodec]>([:])
 
-    /// Takes note that a device did not answer when it was tried for a codec.
+    /// Records that a device did not respond when it was tested for a codec.
     func note(_ device: String, triedFor codec: VideoCodec) { codecs.withLock { $0[device] = codec } }
 
-    /// Why a device is not tried for a codec; `nil` if it may be.
+    /// Returns the reason why a device is not tested for a codec; `nil` if it may be.
     func refusal(of device: String, for codec: VideoCodec) -> MediaError? {
         guard let other = codecs.withLock({ $0[device] }), other != codec else { return nil }
         return MediaError(

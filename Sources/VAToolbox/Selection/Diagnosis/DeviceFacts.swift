@@ -4,23 +4,23 @@ import CLinux
 package import RenderNodes
 package import VAAPI
 
-/// What is known of a GPU and of the way to its driver before anything has failed: the facts that a ``Diagnosis`` is
-/// concluded from.
+/// The facts about a GPU and the search path of its driver, collected before any failure. A ``Diagnosis`` is derived
+/// from them.
 package struct DeviceFacts: Sendable, Hashable {
     /// The path of the render node.
     package var path: String
-    /// The kernel driver; `nil` if nobody knows it.
+    /// The kernel driver; `nil` if it is unknown.
     package var kernelDriver: String?
     /// The PCI function; `nil` for a GPU on another bus.
     package var pci: PCIFunction?
-    /// The state of Intel's HuC firmware; `nil` where nobody tells.
+    /// The state of Intel's HuC firmware; `nil` if it is not reported.
     package var huC: HuCFirmware?
     /// Where libva looks for the driver in this process, and in its helpers; `nil` without a kernel driver.
     package var search: DriverSearch?
-    /// Whether helper processes confine themselves.
+    /// Whether helper processes are sandboxed.
     package var isSandboxed = true
 
-    /// Takes over what a survey has found, and looks for the files of drivers. Nothing is loaded.
+    /// Collects the facts from the result of a survey and searches for driver files. Loads no driver.
     package init(_ node: RenderNode) {
         self.init(
             path: node.path,
@@ -32,7 +32,7 @@ package struct DeviceFacts: Sendable, Hashable {
         isSandboxed = linux_environment("VATOOLBOX_SANDBOX").map { String(cString: $0) } != "off"
     }
 
-    /// Puts facts together.
+    /// Creates facts from their values.
     package init(
         path: String,
         kernelDriver: String?,
@@ -52,19 +52,19 @@ extension DeviceFacts {
     var isIntel: Bool { kernelDriver == "i915" || kernelDriver == "xe" }
     var isAMD: Bool { kernelDriver == "amdgpu" || kernelDriver == "radeon" }
 
-    /// The GPU as a person knows it, such as `Intel 8086:9a49`.
+    /// The name of the GPU for users, such as `Intel 8086:9a49`.
     var gpuName: String {
         guard let pci else { return kernelDriver.map { "GPU of the kernel driver \($0)" } ?? "GPU" }
         return [pci.vendorName, pci.identifier].compactMap(\.self).joined(separator: " ")
     }
 
-    /// The name of the driver that libva comes to: the one that is asked for, or the first of which there is a file.
+    /// The name of the driver that libva selects: the forced one, or the first one whose file exists.
     var driverName: String? {
         guard let search else { return nil }
         return search.installed.first.flatMap(DriverDescription.name(ofFile:)) ?? search.names.first
     }
 
-    /// Ways to another driver of the same GPU.
+    /// Returns ways to use another driver for the same GPU.
     func otherDrivers(than name: String?) -> [String] {
         let names = (search?.installed ?? []).compactMap(DriverDescription.name(ofFile:))
         return names.filter { name != nil && $0 != name }.map {

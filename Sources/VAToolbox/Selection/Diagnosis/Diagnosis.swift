@@ -3,26 +3,26 @@
 package import MediaTypes
 package import RenderNodes
 
-/// Why an encoder cannot be used, and what its user can do about it.
+/// The reason why an encoder cannot be used, and what the user can do about it.
 ///
-/// A pure value, concluded from facts: what a render node or a driver refused, and what is known of the GPU behind it
-/// (``DeviceFacts``). The same value is told by `probe`, by what a session rejects, and by its errors.
+/// A pure value, derived from the refusal of a render node or driver and from the facts about the GPU
+/// (``DeviceFacts``). `probe`, the rejections of a session and its errors report the same value.
 package struct Diagnosis: Sendable, Hashable {
     /// What has to change, as a stable name.
     package var cause: MediaError.Cause
-    /// What was found, and what is concluded from it: one or two sentences.
+    /// The finding and the conclusion, in one or two sentences.
     package var explanation: String
-    /// What to do, the likeliest remedy first. Commands stand alone after a colon, ready to be copied.
+    /// The remedies, most likely first. A command follows a colon and can be copied.
     package var remedies: [String]
 
-    /// Makes a diagnosis.
+    /// Creates a diagnosis.
     package init(_ cause: MediaError.Cause, _ explanation: String, remedies: [String] = []) {
         self.cause = cause
         self.explanation = explanation
         self.remedies = remedies
     }
 
-    /// Why a render node cannot be used.
+    /// Diagnoses a render node that cannot be used.
     package init(_ refusal: NodeRefusal) {
         self.init(
             MediaError.Cause(rawValue: refusal.cause.rawValue),

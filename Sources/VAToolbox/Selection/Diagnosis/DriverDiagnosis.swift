@@ -5,10 +5,10 @@ import HardwareEncoder
 import MediaTypes
 import VAAPI
 
-// MARK: - Drivers that were asked in a helper
+// MARK: - Drivers inspected in a helper process
 
 extension Diagnosis {
-    /// Why a driver that was asked in a helper process has not answered, or failed afterwards.
+    /// Diagnoses a driver that failed to respond in a helper process, or failed afterwards.
     package init(_ failure: DriverFailure, on device: DeviceFacts) {
         switch failure.cause {
         case .refused(let error):
@@ -29,7 +29,7 @@ extension Diagnosis {
                 return
             }
             if case .loading(let file) = failure.stage, case .killed(_, "SIGBUS") = failure.cause {
-                // A page behind the end of the file was touched: it is shorter than it says.
+                // The driver touched a page beyond the end of the file: the file is shorter than its headers declare.
                 self.init(start: .unloadable, of: file, failure.sentence, on: device)
             } else {
                 self.init(misbehaviour: .driverCrashed, of: failure.file, failure.sentence, on: device)
@@ -41,7 +41,7 @@ extension Diagnosis {
             }
             self.init(misbehaviour: .driverHung, of: failure.file, failure.sentence, on: device)
         case .helper(let error):
-            // A driver can take the helper's connection away from under it.
+            // A driver can close the helper's connection.
             let cause = error.cause ?? (failure.stage == nil ? .helperFailed : .driverCrashed)
             self.init(cause, failure.sentence, remedies: error.remedies)
             if remedies.isEmpty {
@@ -56,12 +56,12 @@ extension Diagnosis {
 // MARK: - Drivers that do not start
 
 extension Diagnosis {
-    /// Why a driver did not start.
+    /// Diagnoses a driver that did not start.
     ///
     /// - Parameters:
-    ///   - start: As libva told it, without regard to the GPU.
-    ///   - file: The driver's file, if it is known: libva goes on to others that are not there.
-    ///   - sentence: What happened.
+    ///   - start: The failure that libva reported, regardless of the GPU.
+    ///   - file: The driver file, if it is known. libva continues with other drivers if a file does not exist.
+    ///   - sentence: The description of the failure.
     init(start: DriverStartFailure, of file: String?, _ sentence: String, on device: DeviceFacts) {
         let search = device.search
         let file = file.flatMap { search?.installed.contains($0) == false ? nil : $0 } ?? search?.installed.first
@@ -111,7 +111,7 @@ extension Diagnosis {
         (search?.package).map { ["\(words): sudo apt-get install --reinstall \($0) libva2 libva-drm2"] } ?? []
     }
 
-    /// There is no file of a driver.
+    /// Diagnoses a missing driver file.
     private init(withoutDriver search: DriverSearch, on device: DeviceFacts) {
         let found = "no driver file was found: libva looked for \(search.files.joined(separator: ", "))"
         if let reason = KernelDriversWithoutEncoder.reason(search.kernelDriver), search.forcedName == nil {
@@ -138,7 +138,7 @@ extension Diagnosis {
         }
     }
 
-    /// A driver was forced upon a GPU that it is not for.
+    /// Diagnoses a driver that was forced on a GPU that it does not support.
     private init(otherGPU name: String, _ search: DriverSearch, _ sentence: String, on device: DeviceFacts) {
         let fitting = search.fitting.joined(separator: " and ")
         self.init(
@@ -150,7 +150,7 @@ extension Diagnosis {
         )
     }
 
-    /// A driver was loaded and has refused to start.
+    /// Diagnoses a driver that was loaded and refused to start.
     private init(refusedStartOf file: String?, _ sentence: String, on device: DeviceFacts) {
         let others = device.otherDrivers(than: file.flatMap(DriverDescription.name(ofFile:)) ?? device.driverName)
         let kernelLog = "look at the kernel log: sudo dmesg | grep -iE 'drm|i915|xe|amdgpu'"
@@ -183,14 +183,14 @@ extension Diagnosis {
         )
     }
 
-    /// What remains where a GPU does not encode.
+    /// The remaining remedy for a GPU that does not encode.
     static let anotherEncoder = ["encode on another GPU or on the CPU: vatoolbox encode --device software ..."]
 }
 
 // MARK: - Drivers that misbehave
 
 extension Diagnosis {
-    /// A driver crashed, left its process, or does not answer.
+    /// Diagnoses a driver that crashed, ended its process, or does not respond.
     init(
         misbehaviour cause: MediaError.Cause,
         of file: String?,
@@ -206,7 +206,7 @@ extension Diagnosis {
 }
 
 extension DeviceFacts {
-    /// What to do about a driver that crashes or hangs.
+    /// Returns the remedies for a driver that crashes or hangs.
     func remediesForMisbehaviour(of file: String?) -> [String] {
         let name = file.flatMap(DriverDescription.name(ofFile:)) ?? driverName
         let update = (search?.package).map { ["update the driver: sudo apt-get install --only-upgrade \($0)"] } ?? []
@@ -215,7 +215,8 @@ extension DeviceFacts {
             + withoutSandbox + Diagnosis.anotherEncoder
     }
 
-    /// The sandbox of the helper takes things away on which a driver may rely that nobody here has met.
+    /// The remedy of running without the sandbox. The helper's sandbox may block something that an untested driver
+    /// needs.
     var withoutSandbox: [String] {
         isSandboxed ? ["check whether the sandbox is the reason: VATOOLBOX_SANDBOX=off vatoolbox probe"] : []
     }

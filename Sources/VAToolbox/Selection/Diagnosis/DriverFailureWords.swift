@@ -4,10 +4,10 @@ package import EncoderIPC
 package import MediaTypes
 import VAAPI
 
-/// What happened to a driver that was asked in a helper, in words. Some of them are the driver's own: whoever prints
-/// them sees to it that a terminal is not misled.
+/// Descriptions of a driver failure in a helper process. Some of them contain text of the driver, so a caller must
+/// escape them before it prints them to a terminal.
 extension DriverFailure {
-    /// One sentence that says it all.
+    /// A complete sentence that describes the failure.
     package var sentence: String {
         let stage = stageText.map { " while \($0)" } ?? ""
         return "\(name.map { "the driver \($0)" } ?? "the driver") \(predicate)\(stage): \(reason)"
@@ -16,7 +16,7 @@ extension DriverFailure {
     /// The driver's short name, such as `iHD`.
     package var name: String? { file.flatMap(DriverDescription.name(ofFile:)) }
 
-    /// What became of the driver.
+    /// How the driver failed.
     package var predicate: String {
         guard stage != nil else { return "was not asked" }
         return switch cause {
@@ -28,7 +28,7 @@ extension DriverFailure {
         }
     }
 
-    /// What was being done, with the call that did it.
+    /// The stage of the failure, with the call that failed.
     package var stageText: String? {
         switch stage {
         case .openingNode: "the node was opened"
@@ -50,7 +50,7 @@ extension DriverFailure {
         }
     }
 
-    /// What happened, without saying when.
+    /// The failure without its stage.
     package var reason: String {
         switch cause {
         case .refused(let error): error.saying
@@ -64,7 +64,7 @@ extension DriverFailure {
 }
 
 extension MediaError {
-    /// The message, behind the call that was refused.
+    /// The message, preceded by the call that was refused.
     package var saying: String { call.map { "\($0): \(message)" } ?? message }
 }
 

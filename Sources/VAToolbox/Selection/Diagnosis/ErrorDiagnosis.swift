@@ -7,11 +7,11 @@ import RenderNodes
 import VAAPI
 
 extension Diagnosis {
-    /// What stands behind the error of an encoder on a GPU: of its creation, of its proof, or of its work.
+    /// Diagnoses the error of a GPU encoder, from its creation, its test encode or its work.
     ///
-    /// An error that has remedies already was diagnosed before, and is taken as it is.
+    /// An error that already has remedies was diagnosed before and is returned unchanged.
     ///
-    /// - Parameter codec: What the encoder was for; `nil` if the driver was asked for no encoder.
+    /// - Parameter codec: The codec of the encoder; `nil` if no encoder was requested from the driver.
     package init(_ error: MediaError, on device: DeviceFacts, of codec: VideoCodec?) {
         guard error.remedies.isEmpty else {
             self.init(error.cause ?? .other, error.message, remedies: error.remedies)
@@ -55,7 +55,7 @@ extension Diagnosis {
         }
     }
 
-    /// An error that nobody has named the cause of: concluded from its code and its call.
+    /// Diagnoses an error without a cause, from its code and its call.
     private init(unexplained error: MediaError, on device: DeviceFacts) {
         switch error.code {
         case .deadlineExceeded:
@@ -109,8 +109,8 @@ extension Diagnosis {
         }
     }
 
-    /// What to do about a node that a helper could not open: it sends no remedies. This process finds them if it is refused
-    /// for the same reason.
+    /// Returns the remedies for a node that a helper could not open. A helper sends no remedies; this process finds
+    /// them if it is refused for the same reason.
     private static func remedies(forNode cause: MediaError.Cause, on device: DeviceFacts) -> [String] {
         guard NodeRefusal.Cause(rawValue: cause.rawValue) != nil,
             case .refused(let refusal)? = RenderNodeSurvey().node(named: device.path)?.access,
@@ -123,12 +123,13 @@ extension Diagnosis {
 // MARK: - Encoders that a driver does not list
 
 extension Diagnosis {
-    /// A driver that lists no encoder of the codec: whether that is the GPU, or the way in which the driver was built.
+    /// Diagnoses a driver that lists no encoder of the codec: either the GPU has none, or the driver was built without
+    /// it.
     ///
     /// - Parameters:
-    ///   - decodes: Whether it lists the codec for decoding.
-    ///   - codec: Which one. What is known of builds without it is about H.264, which every GPU that encodes has.
-    ///   - vendor: What the driver says of itself.
+    ///   - decodes: Whether the driver lists the codec for decoding.
+    ///   - codec: The codec. The known builds without an encoder lack H.264, which every GPU with an encoder supports.
+    ///   - vendor: The driver's vendor string.
     package init(lackOfEncoder decodes: Bool, of codec: VideoCodec = .h264, vendor: String, on device: DeviceFacts) {
         let found =
             "the driver (\(vendor)) lists "
@@ -178,7 +179,7 @@ extension Diagnosis {
 }
 
 extension DeviceFacts {
-    /// Debian's build of Intel's driver with all of the encoders.
+    /// The remedy of installing Debian's build of the Intel driver with all encoders.
     fileprivate var fullBuild: [String] {
         guard isIntel else { return [] }
         return [
@@ -204,9 +205,10 @@ extension Diagnosis {
         }
     }
 
-    /// Why Intel's low-power encoder lists constant quantizers only: its firmware, or what is known against that.
+    /// Diagnoses an Intel low-power encoder that lists only constant quantizers: its firmware, or the known obstacles
+    /// to it.
     ///
-    /// - Returns: `nil` if the GPU is not Intel's, or the kernel says that the firmware runs.
+    /// - Returns: `nil` if the GPU is not from Intel, or if the kernel reports that the firmware runs.
     package init?(firmwareOf device: DeviceFacts) {
         guard device.isIntel, device.huC != .running else { return nil }
         let known =
@@ -231,7 +233,7 @@ extension Diagnosis {
 }
 
 extension MediaError {
-    /// The error of an encoder of that codec with what stands behind it on that GPU.
+    /// Returns the error of an encoder for that codec with its diagnosis on that GPU.
     package func diagnosed(on device: DeviceFacts?, of codec: VideoCodec) -> MediaError {
         guard let device else { return self }
         let diagnosis = Diagnosis(self, on: device, of: codec)

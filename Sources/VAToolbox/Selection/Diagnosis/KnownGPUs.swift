@@ -4,7 +4,7 @@ import RenderNodes
 
 /// Kernel drivers of GPUs, real and virtual, on which no VA-API driver encodes.
 enum KernelDriversWithoutEncoder {
-    /// What is known of a kernel driver; `nil` if it is none of these.
+    /// Returns the reason why a kernel driver has no encoder; `nil` if the kernel driver is not listed.
     static func reason(_ name: String) -> String? {
         switch name {
         case "nouveau": "Mesa's driver for it can only decode, on old GPUs"
@@ -21,21 +21,22 @@ enum KernelDriversWithoutEncoder {
     }
 }
 
-/// Families of Intel's GPUs that came out while its driver iHD was already widely installed.
+/// Intel GPU families that were released when the iHD driver was already widely installed.
 struct IntelFamily {
     var name: String
-    /// PCI device numbers, as the kernel's list has them.
+    /// The PCI device IDs from the kernel's list.
     var devices: Set<UInt16>
-    /// The first release of iHD whose notes list the family, or one before which none does.
+    /// The first iHD release whose release notes list the family, or a release before which no notes list it.
     var release: String
 
-    /// The family of a GPU; `nil` if it is none of these.
+    /// Returns the family of a GPU; `nil` if it is not listed.
     static func of(_ pci: PCIFunction) -> IntelFamily? {
         guard pci.vendorID == 0x8086 else { return nil }
         return all.first { $0.devices.contains(pci.deviceID) }
     }
 
-    /// From the notes of Intel's releases (22.6.6, 23.3.5, 24.1.5, 25.2.6): what each lists, and what it does not yet.
+    /// From Intel's release notes (22.6.6, 23.3.5, 24.1.5, 25.2.6): the families that each lists, and those that it
+    /// does not list yet.
     private static let all = [
         IntelFamily(name: "Meteor Lake", devices: [0x7D40, 0x7D45, 0x7D55, 0x7D60, 0x7DD5], release: "22.6"),
         IntelFamily(name: "Arrow Lake", devices: [0x7D41, 0x7D51, 0x7D67, 0x7DD1], release: "24.1"),
@@ -55,9 +56,9 @@ struct IntelFamily {
     ]
 }
 
-/// GPUs of AMD that have no encoder, as AMD's data sheets say.
+/// AMD GPUs without an encoder, according to AMD's data sheets.
 enum AMDWithoutEncoder {
-    /// Navi 24: Radeon RX 6300 to 6500 XT and their workstation kin.
+    /// Navi 24: Radeon RX 6300 to 6500 XT and their workstation variants.
     private static let devices: Set<UInt16> = [0x7421, 0x7422, 0x7423, 0x7424, 0x743F]
 
     static func contains(_ pci: PCIFunction) -> Bool { pci.vendorID == 0x1002 && devices.contains(pci.deviceID) }

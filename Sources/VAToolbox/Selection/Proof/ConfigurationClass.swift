@@ -3,8 +3,8 @@
 import BitstreamSyntax
 import MediaTypes
 
-/// What of a configuration decides whether a device can encode it: configurations of one class are proved by one test
-/// encode. Numbers that only say how much, as those of rates and quantizers, are left out.
+/// The properties of a configuration that decide whether a device can encode it. One test encode proves all
+/// configurations of a class. Values of rates and quantizers are not part of it.
 struct ConfigurationClass: Sendable, Hashable, CustomStringConvertible {
     /// For example `h264 1920x1080 8bit vbr b=auto slices=1`.
     let description: String
@@ -58,8 +58,8 @@ struct ConfigurationClass: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension EncoderConfiguration {
-    /// The configuration of a test encode: the same, with as many bits as its pictures need for being recognized, all of which
-    /// change from one to the next. A rate that a level limits stays as it is.
+    /// The configuration of a test encode: the same configuration with enough bits for recognizable pictures that all
+    /// differ from each other. A rate that a level limits is unchanged.
     var forProof: EncoderConfiguration {
         var result = self
         if let quantizerRange {
@@ -75,7 +75,7 @@ extension EncoderConfiguration {
         return h264Level == nil && hevcLevel == nil ? result.withRateForProof : result
     }
 
-    /// A quantizer with which every encoder keeps flat colours apart.
+    /// A quantizer at which every encoder preserves flat colours.
     private static let coarsest = 30
 
     private var withRateForProof: EncoderConfiguration {
@@ -99,7 +99,7 @@ extension EncoderConfiguration {
         return result
     }
 
-    /// How many frames show what there is to see: a key frame and two groups of B-frames.
+    /// The number of frames that a test encode needs: a key frame and two groups of B-frames.
     var proofFrameCount: Int {
         if case .maximum(let count) = bFrames { return max(8, 2 * count + 4) }
         return 8

@@ -3,44 +3,44 @@
 import Glibc
 package import MediaTypes
 
-/// What came of a test encode, as it is remembered.
+/// The stored result of a test encode.
 package struct ProofRecord: Sendable, Hashable {
-    /// Whether it came out.
+    /// Whether the test passed.
     package var isPassed: Bool
-    /// Whether the pictures were decoded and compared, if it came out.
+    /// Whether the pictures were decoded and compared, if the test passed.
     package var isDecoded: Bool
-    /// The stage that was not passed.
+    /// The stage that failed.
     package var stage: TestEncode.Stage?
-    /// Why it was not passed, in words.
+    /// The reason for the failure, as text.
     package var reason: String
-    /// What stands behind that, if it is anything but what came out.
+    /// The cause of the failure, unless only the output was wrong.
     package var cause: MediaError.Cause?
-    /// The driver's name for itself; empty if it did not come so far.
+    /// The driver's vendor string; empty if the test ended before it was known.
     package var driver: String
-    /// The device, by its short name.
+    /// The short name of the device.
     package var device: String
-    /// What was tried.
+    /// The configuration class that was tested.
     package var configuration: String
-    /// When, in seconds since 1970.
+    /// The time of the test, in seconds since 1970.
     package var time: Double
 
-    /// A proof counts for a week: whatever is known to change it makes another key, and what is not, as firmware that nobody
-    /// may read, is asked once a week. A refutation counts for ten minutes: its cause may pass, as that of a GPU which the
-    /// kernel has to reset, and a device that never does costs six test encodes an hour at most.
+    /// The lifetime in seconds. A passed test is valid for a week: known changes lead to another key, and unknown ones,
+    /// such as firmware that cannot be read, are checked once a week. A failed test is valid for ten minutes: its cause
+    /// may be temporary, such as a GPU reset, and a device that never works costs six test encodes an hour at most.
     package var lifetime: Double { isPassed ? 7 * 86400 : 600 }
 
-    /// Until when it counts.
+    /// The time at which it expires.
     package var end: Double { time + lifetime }
 
-    /// Whether it counts; what comes from a future does not.
+    /// Whether it is valid; a record from the future is not.
     package func counts(at now: Double) -> Bool { now >= time - 1 && now < end }
 }
 
-/// The proofs of a ``SelectionState``.
+/// The proofs in a ``SelectionState``.
 struct ProofCache: Sendable {
     let state: SelectionState
 
-    /// What a proof is about: the device with all that decides what it does, and the class of a configuration.
+    /// The subject of a proof: the device fingerprint and the class of a configuration.
     struct Key: Sendable, Hashable {
         var device: DeviceFingerprint
         var configuration: ConfigurationClass
@@ -49,7 +49,7 @@ struct ProofCache: Sendable {
         fileprivate var name: String { "proofs/\(Fingerprint.of(text))" }
     }
 
-    /// The proof that counts now; `nil` if there is none.
+    /// Returns the valid proof; `nil` if there is none.
     func proof(_ key: Key, at now: Double) -> ProofRecord? {
         guard let record = state.record(key.name), record["key"] == key.text, let proof = ProofRecord(record),
             proof.counts(at: now)
@@ -57,13 +57,13 @@ struct ProofCache: Sendable {
         return proof
     }
 
-    /// Remembers a proof, and forgets those that count no more.
+    /// Stores a proof and removes expired ones.
     func keep(_ proof: ProofRecord, _ key: Key) {
         var record = proof.record
         record["key"] = key.text
         state.keep(record, as: key.name)
         for name in state.names("proofs") where name != key.name {
-            // What is being written or locked at present is neither a proof nor old.
+            // A file that is being written or locked is neither a proof nor expired.
             if let old = state.record(name).flatMap({ ProofRecord($0) }) {
                 if !old.counts(at: proof.time) { state.forget(name) }
             } else if let folder = state.folder, let time = StateFile.changeTime("\(folder)/\(name)"),
@@ -76,10 +76,10 @@ struct ProofCache: Sendable {
 
     func forget(_ key: Key) { state.forget(key.name) }
 
-    /// Has the lock under which a proof is made, so that one is made at a time and who waits finds it made.
+    /// Takes the lock under which a test runs, so that only one runs at a time and waiting processes find its result.
     func lock(_ key: Key, within patience: Duration) -> StateLock? { state.lock("\(key.name).lock", within: patience) }
 
-    /// Everything that counts now, the newest first.
+    /// Returns all valid proofs, newest first.
     func all(at now: Double) -> [ProofRecord] {
         state.names("proofs").compactMap { state.record($0).flatMap { ProofRecord($0) } }
             .filter { $0.counts(at: now) }
@@ -117,7 +117,7 @@ extension ProofRecord {
     }
 }
 
-/// The time that processes share.
+/// The clock that all processes share.
 enum WallClock {
     /// Seconds since 1970.
     static var now: Double {

@@ -4,18 +4,18 @@ import EncoderIPC
 import Logging
 import MediaTypes
 
-/// Finds out whether a device encodes what is wanted: looks whether that is known, else tries it.
+/// Determines whether a device supports a configuration: from a stored proof, or else by a test encode.
 struct Prover: Sendable {
     let cache: ProofCache
     let deadline: Duration
     let verifier: (any SampleVerifier)?
-    /// Makes encoders for test encodes, which do no harm to this process.
+    /// Creates encoders for test encodes that cannot harm this process.
     let factory: any EncoderFactory
 
     /// - Parameters:
-    ///   - helpers: Says which helper program is used. Test encodes have helpers of their own, since a helper in which
-    ///     an encoder has failed may harm others.
-    ///   - logger: Takes what these helpers log; `nil` leaves it to `helpers`.
+    ///   - helpers: Defines the helper program. Test encodes have their own helpers, because a helper in which an
+    ///     encoder has failed may affect other encoders.
+    ///   - logger: Receives the logs of these helpers; `nil` leaves them to `helpers`.
     init(
         _ identity: EncoderIdentity,
         _ options: DeviceOptions,
@@ -44,26 +44,26 @@ struct Prover: Sendable {
         self.factory = factory
     }
 
-    /// What is known.
+    /// The result for a device and configuration.
     enum Verdict {
-        /// It was proved before.
+        /// A stored proof exists.
         case proved(ProofRecord)
-        /// It was tried before, and did not come out.
+        /// An earlier test failed.
         case refuted(ProofRecord)
-        /// It was tried now.
+        /// The test was run now.
         case tried(ProofRecord)
-        /// What was asked for cannot be had of this device, or the device has no room just now: nothing to remember.
+        /// The device does not support the request or is busy; the result is not stored.
         case impossible(MediaError)
-        /// There is no helper to try it in.
+        /// No helper process is available for a test.
         case unproved(MediaError)
     }
 
-    /// Finds out. Blocks: until another process has tried the same, or until it is tried, each no longer than a few times
-    /// the deadline.
+    /// Determines the result. Blocks until another process has run the same test or until this test is done, each at
+    /// most a few times the deadline.
     ///
     /// - Parameters:
-    ///   - isTrial: Whether it has to be tried, whatever is known.
-    ///   - refusal: Why it may not be tried; `nil` if it may.
+    ///   - isTrial: Whether a test is required, regardless of stored results.
+    ///   - refusal: The reason why a test is not allowed; `nil` if it is.
     func verdict(
         _ configuration: EncoderConfiguration,
         _ key: ProofCache.Key,
@@ -74,7 +74,7 @@ struct Prover: Sendable {
         if let refusal { return .impossible(refusal) }
         let lock = cache.lock(key, within: deadline * 2)
         defer { lock?.release() }
-        // Whoever had the lock has found it out.
+        // The previous owner of the lock may have stored the result.
         if !isTrial, let known = known(key) { return known }
         return attempt(configuration, key)
     }
@@ -124,7 +124,7 @@ struct Prover: Sendable {
         return .tried(proof)
     }
 
-    /// Why a device that did not prove what is wanted is not used.
+    /// Returns the error for a device that did not pass its test.
     func refusal(_ proof: ProofRecord, isKnown: Bool) -> MediaError {
         let stage = proof.stage.map { " at \($0.rawValue)" } ?? ""
         let now = WallClock.now
@@ -134,7 +134,7 @@ struct Prover: Sendable {
             .proofFailed,
             "a test encode failed\(stage): \(proof.reason)\(isKnown ? known : "")",
             cause: proof.cause ?? .proofFailed,
-            // What can be done about a cause is known to the diagnosis of the error.
+            // The diagnosis of the error adds the remedies for a known cause.
             remedies: proof.cause == nil
                 ? ["see what works with the driver: vatoolbox probe --exhaustive"]
                     + (isKnown ? ["try it again now: vatoolbox probe --reset"] : []) : []
@@ -148,7 +148,7 @@ struct Prover: Sendable {
 }
 
 extension MediaError {
-    /// What stands behind an error of a test encode; `nil` if that is only what came out of it.
+    /// The cause of a test encode error; `nil` if only the output was wrong.
     fileprivate var causeOfDriver: Cause? {
         if let cause { return cause }
         if code == .deadlineExceeded { return .driverHung }

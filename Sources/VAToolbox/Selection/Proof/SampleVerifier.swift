@@ -3,20 +3,22 @@
 public import BitstreamSyntax
 public import MediaTypes
 
-/// Decodes what an encoder gave, so that a session can hold the pictures against those that it had encoded.
+/// Decodes the output of an encoder, so that a session can compare the pictures with the source pictures.
 ///
-/// VAToolbox has no decoder of its own; whoever uses it with one has test encodes of GPUs judged by it
-/// (``DeviceOptions/verifier``). The library `Transcoding` has `DecodingVerifier`, on libavcodec.
+/// VAToolbox has no decoder of its own. A program that provides a verifier (``DeviceOptions/verifier``) has the output
+/// of GPU test encodes decoded and compared. The library `Transcoding` provides `DecodingVerifier`, based on
+/// libavcodec.
 public protocol SampleVerifier: Sendable {
-    /// Decodes a whole stream strictly, by a decoder that shares nothing with the encoder.
+    /// Decodes a whole stream strictly, with a decoder that is independent of the encoder.
     ///
-    /// It is called on a thread that may block.
+    /// This function is called on a thread that may block.
     ///
     /// - Parameters:
-    ///   - samples: The samples in decoding order, from a key frame on.
-    ///   - codec: What they are coded by.
-    ///   - show: Takes the pictures in the order in which they are shown, as luma and chroma of any format, each with its time.
-    /// - Throws: `malformedData` if the stream is damaged; what `show` throws.
+    ///   - samples: The samples in decoding order, starting with a key frame.
+    ///   - codec: The codec of the samples.
+    ///   - show: Receives the pictures in presentation order, as luma and chroma of any format, each with its
+    ///     presentation time.
+    /// - Throws: `malformedData` if the stream is damaged, and any error that `show` throws.
     func decode(
         _ samples: [SampleBuffer],
         codec: VideoCodec,

@@ -5,19 +5,19 @@ import EncoderIPC
 package import MediaTypes
 import Synchronization
 
-/// A short encode to see whether an encoder does what it says: a few pictures go in, and what comes out is read, decoded and
-/// held against them.
+/// A short encode that tests an encoder: a few pictures are encoded, and the output is parsed, decoded and compared
+/// with them.
 package struct TestEncode: Sendable {
-    /// Makes the encoder.
+    /// Creates the encoder.
     package var factory: any EncoderFactory
-    /// How long the creation of the encoder, a call to it and all of its frames may take.
+    /// The deadline for the creation of the encoder, for each call to it, and for all of its frames.
     package var patience: Duration
-    /// How many frames.
+    /// The number of frames.
     package var frameCount: Int
-    /// Decodes; without one the test ends when everything is read.
+    /// Decodes the output; without a verifier, the test ends after parsing.
     package var verifier: (any SampleVerifier)?
 
-    /// Makes a test.
+    /// Creates a test.
     package init(
         factory: any EncoderFactory,
         patience: Duration,
@@ -30,45 +30,46 @@ package struct TestEncode: Sendable {
         self.verifier = verifier
     }
 
-    /// What the stream has to be like, beside being a stream of all frames; `nil` where that is not known before.
+    /// The expected properties of the stream, in addition to containing all frames; `nil` for those that are not known
+    /// in advance.
     package struct Expectation: Sendable, Hashable {
-        /// Slices of each picture.
+        /// The number of slices per picture.
         package var slices: Int?
-        /// Whether there are B-frames.
+        /// Whether the stream contains B-frames.
         package var hasBFrames: Bool?
 
-        /// Makes an expectation.
+        /// Creates an expectation.
         package init(slices: Int? = nil, hasBFrames: Bool? = nil) {
             self.slices = slices
             self.hasBFrames = hasBFrames
         }
     }
 
-    /// What came of it.
+    /// The result of a test.
     package struct Result: Sendable, Hashable {
-        /// How it ended.
+        /// How the test ended.
         package var ending: Ending
-        /// What the encoder does otherwise than it was asked to.
+        /// The settings of the encoder that differ from the request.
         package var adjustments: [Adjustment]
-        /// The encoder's name for itself; `nil` if there was none.
+        /// The encoder's name; `nil` if no encoder was created.
         package var encoderName: String?
-        /// How long it took.
+        /// The duration of the test.
         package var duration: Duration
     }
 
     /// How a test ends.
     package enum Ending: Sendable, Hashable {
-        /// Every stage was passed; whether the last one was ``Stage/decodes`` or, for want of a verifier, the one before.
+        /// All stages passed. The last one was ``Stage/decodes`` or, without a verifier, the stage before it.
         case passed(isDecoded: Bool)
-        /// A stage was not passed; those before it were.
+        /// A stage failed; the stages before it passed.
         case failed(Stage, MediaError)
-        /// The encoder said before anything was created that it cannot do it.
+        /// The encoder refused the configuration before anything was created.
         case refused(MediaError)
     }
 
-    /// Encodes, and looks at what came out. Blocks.
+    /// Runs the test and checks the output. Blocks.
     ///
-    /// - Parameter expectation: Holds only for an encoder that does what it was asked for.
+    /// - Parameter expectation: Applies only to an encoder without adjustments.
     package func result(
         of configuration: EncoderConfiguration,
         expecting expectation: Expectation = .init()
@@ -144,7 +145,7 @@ extension EncoderFrame {
     }
 }
 
-/// What an encoder gives out, on whichever thread.
+/// The output of an encoder, from any thread.
 private final class TestOutput: Sendable {
     private struct State {
         var given = 0

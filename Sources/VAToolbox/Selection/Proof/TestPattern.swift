@@ -3,19 +3,19 @@
 import BitstreamSyntax
 import MediaTypes
 
-/// Pictures that are known to the sample: squares of one colour each, all of which change from picture to picture.
+/// Generated pictures whose samples are all known: squares of a single colour that change from picture to picture.
 ///
-/// Any encoder codes them well at usual rates, since squares are whole macroblocks without texture. A picture that is
-/// another one of the sequence, is sheared by a wrong pitch, or has bars differs from the right one by far.
+/// Any encoder encodes them well at usual bitrates, because the squares consist of whole macroblocks without texture. A
+/// picture that belongs to another position in the sequence, is sheared by a wrong pitch, or has bars differs clearly.
 struct TestPattern: Sendable {
-    /// Width and height of a square in luma samples.
+    /// The width and height of a square in luma samples.
     static let square = 64
-    /// How far the samples of a row of squares may be off in the mean, of 255. A wrong picture is off by 24 and more, mostly by
-    /// 50; quantizers of up to 30, which test encodes have, leave less than 5, a simple coder at a constant rate up to
-    /// 19.
+    /// The tolerated mean deviation of the samples in a row of squares, out of 255. A wrong picture deviates by 24 or
+    /// more, usually by 50. Quantizers up to 30, the limit in test encodes, cause less than 5; a simple encoder at a
+    /// constant bitrate causes up to 19.
     static let tolerance = 22.0
 
-    /// The value of a plane (luma, then the two of chroma) in a square of a picture.
+    /// Returns the value of a component (luma, then the two of chroma) in a square of a picture.
     static func value(_ plane: Int, column: Int, row: Int, number: Int) -> UInt8 {
         plane == 0
             ? UInt8(40 + 11 * ((7 * column + 3 * row + 5 * number) % 17))
@@ -24,8 +24,8 @@ struct TestPattern: Sendable {
 
     /// Draws a picture.
     ///
-    /// - Parameter buffer: Luma and chroma of any format; samples of more than 8 bits have zeros behind those of 8.
-    /// - Throws: `unsupported` for red, green and blue.
+    /// - Parameter buffer: Luma and chroma of any format. Samples of more than 8 bits have zeros below the upper eight.
+    /// - Throws: `unsupported` for RGB formats.
     static func draw(_ number: Int, into buffer: PixelBuffer) throws(MediaError) {
         try withComponents(of: buffer) { component, plane, bitDepth, side in
             for y in stride(from: 0, to: plane.height, by: side.rows) {
@@ -39,11 +39,11 @@ struct TestPattern: Sendable {
         }
     }
 
-    /// How far a picture is off, in the row of squares and the component where it is worst: the mean of the differences of
-    /// samples, 0 to 255.
+    /// Returns the deviation of a picture in its worst row of squares and component: the mean absolute difference of
+    /// the samples, 0 to 255.
     ///
     /// - Parameter buffer: Luma and chroma of any format.
-    /// - Throws: `unsupported` for red, green and blue.
+    /// - Throws: `unsupported` for RGB formats.
     static func deviation(of buffer: PixelBuffer, from number: Int) throws(MediaError) -> Double {
         var worst = 0.0
         try withComponents(of: buffer) { component, plane, bitDepth, side in
@@ -59,8 +59,8 @@ struct TestPattern: Sendable {
         return worst
     }
 
-    /// Calls `body` with each component (luma, then the two of chroma), the bits of its samples, and the samples of a square
-    /// in either direction.
+    /// Calls `body` with each component (luma, then the two of chroma), its plane, its bit depth, and the number of
+    /// samples of a square in each direction.
     private static func withComponents(
         of buffer: PixelBuffer,
         _ body: (Int, ComponentPlane, Int, (columns: Int, rows: Int)) -> Void
@@ -89,12 +89,12 @@ struct TestPattern: Sendable {
     private struct ComponentView {
         let plane: ComponentPlane
         let component: Int
-        /// Bits of a word below the upper eight of a sample.
+        /// The number of bits in a word below the upper eight of a sample.
         let excess: Int
         let columns: Int
         let rows: Int
 
-        /// Looks at one in fifteen samples, of all rows and columns alike.
+        /// Compares one in fifteen samples, spread evenly over all rows and columns.
         func worstDeviation(from number: Int) -> Double {
             var worst = 0.0
             for band in 0..<((plane.height + rows - 1) / rows) {
@@ -112,7 +112,7 @@ struct TestPattern: Sendable {
             return worst
         }
 
-        /// The upper eight bits of a sample.
+        /// Returns the upper eight bits of a sample.
         private func sample(_ column: Int, _ row: Int) -> Int {
             let place = plane.base + row * plane.bytesPerRow + column * plane.step
             return plane.wordSize == 1

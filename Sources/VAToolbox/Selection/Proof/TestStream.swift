@@ -3,18 +3,18 @@
 package import BitstreamSyntax
 package import MediaTypes
 
-/// The samples of a test encode, and whether they are what was asked for.
+/// The samples of a test encode, and the check whether they match the request.
 package struct TestStream {
-    /// In decoding order.
+    /// The samples in decoding order.
     package private(set) var samples: [SampleBuffer] = []
-    /// What they have to be like.
+    /// The expected properties of the stream.
     package var expectation = TestEncode.Expectation()
     private let codec: VideoCodec
     private let width: Int
     private let height: Int
     private let frameCount: Int
 
-    /// A stream of so many frames of that size.
+    /// Creates a stream with a number of frames of a given size.
     package init(_ codec: VideoCodec, width: Int, height: Int, frameCount: Int) {
         self.codec = codec
         self.width = width
@@ -22,7 +22,7 @@ package struct TestStream {
         self.frameCount = frameCount
     }
 
-    /// Adds a frame as it came out of the encoder.
+    /// Adds a frame that the encoder returned.
     package mutating func add(_ frame: CodedFrame, _ format: FormatDescription) {
         let time = MediaTime(value: frame.number, timescale: 30)
         samples.append(
@@ -40,9 +40,9 @@ package struct TestStream {
         )
     }
 
-    /// The first stage that the samples do not pass; `nil` if they pass all.
+    /// Returns the first stage that the samples fail; `nil` if they pass all stages.
     ///
-    /// - Parameter verifier: Decodes; without one the last stage is not looked at.
+    /// - Parameter verifier: Decodes the samples; without a verifier, the last stage is not checked.
     package func failure(_ verifier: (any SampleVerifier)?) -> (stage: TestEncode.Stage, error: MediaError)? {
         if let reason = emptiness { return (.bytes, MediaError(.frameFailed, reason)) }
         do throws(MediaError) { try parse() } catch { return (.parses, error) }
@@ -93,10 +93,10 @@ package struct TestStream {
         }
     }
 
-    /// What is asked of a slice whose header can be read in full.
+    /// The checked properties of a slice whose header can be parsed completely.
     private struct Slice {
-        /// Whether it refers to pictures that are shown later, as those of B-frames do. B slices alone do not tell: where
-        /// drivers have no P slices those of P-frames are B slices.
+        /// Whether it refers to pictures that are shown later, as slices of B-frames do. The slice type is not
+        /// sufficient: drivers without P slices encode P-frames with B slices.
         var isOfBFrame: Bool
     }
 

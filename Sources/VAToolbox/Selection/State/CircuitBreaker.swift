@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Whether a device is used for a codec after it has failed: a value, with time coming in.
+/// Decides whether a device is used for a codec after failures. It is a value that receives the time from its caller.
 ///
-/// *Closed* it is used. When it has failed often enough within a while it *opens*: nobody uses it until a pause is over.
-/// Then it is *half open*: one user tries it, and all others wait for what comes of that. A success closes it, a failure
-/// opens it for twice as long. Time is that of the wall clock, since processes that come and go share the value.
+/// While it is *closed*, the device is used. After too many failures within a window, it *opens*: the device is
+/// suspended until a pause is over. Then it is *half open*: one session tries the device, and all others wait for the
+/// result. A success closes it; a failure opens it for twice as long. It uses wall-clock time, because processes share
+/// the value.
 struct CircuitBreaker: Sendable, Hashable {
     /// Seconds since 1970.
     typealias Time = Double
 
-    /// Whether somebody may use the device.
+    /// The answer to a request to use the device.
     enum Admission: Sendable, Hashable {
-        /// As any other.
+        /// Normal use.
         case allowed
         /// For a trial. Only one user at a time may run it; the caller ensures this.
         case trial
-        /// Not before that time.
+        /// Not before this time.
         case refused(until: Time)
     }
 
-    /// What it looks like from outside.
+    /// The state as reported to others.
     enum State: Sendable, Hashable {
-        /// It is used; so many failures count at present.
+        /// The device is in use; this number of failures counts.
         case closed(failures: Int)
-        /// It is not used before that time.
+        /// The device is suspended until this time.
         case open(until: Time)
-        /// It may be tried.
+        /// The device may be tried.
         case halfOpen
     }
 
-    /// When the failures came that count, the oldest first; none while it is not closed.
+    /// The times of the failures that count, oldest first; empty unless closed.
     private(set) var failures: [Time] = []
-    /// How often it has opened since it last worked well.
+    /// The number of times that it has opened since the device last worked well.
     private(set) var openings = 0
-    /// The pause: when it began and when it ends; `nil` while closed.
+    /// The start and end of the pause; `nil` while closed.
     private(set) var pause: ClosedRange<Time>?
-    /// What the last failure was, in words.
+    /// The description of the last failure.
     private(set) var reason = ""
 
-    /// A device that has not failed.
+    /// Creates the breaker of a device that has not failed.
     init() {}
 
-    /// A breaker as it was kept.
+    /// Restores a stored breaker.
     init(failures: [Time], openings: Int, pause: ClosedRange<Time>?, reason: String) {
         self.failures = failures
         self.openings = openings
@@ -49,7 +50,7 @@ struct CircuitBreaker: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Whether there is nothing to remember.
+    /// Whether there is nothing to store.
     var isBlank: Bool { failures.isEmpty && openings == 0 && pause == nil }
 
     func state(at now: Time, _ times: BreakerTimes) -> State {
@@ -65,10 +66,10 @@ struct CircuitBreaker: Sendable, Hashable {
         }
     }
 
-    /// The device failed.
+    /// Records a failure of the device.
     ///
-    /// - Parameter isTrial: Whether that was the one who tried it. While it is not closed nobody else's failure counts: it
-    ///   is of a user who began before.
+    /// - Parameter isTrial: Whether the failure occurred in a trial. Unless closed, other failures do not count,
+    ///   because they belong to users that began earlier.
     mutating func fail(at now: Time, isTrial: Bool, reason: String, _ times: BreakerTimes) {
         if pause != nil {
             guard isTrial else { return }
@@ -80,12 +81,12 @@ struct CircuitBreaker: Sendable, Hashable {
         if failures.count >= times.failures { open(at: now, times) }
     }
 
-    /// The device works. That of one who began before it opened says nothing.
+    /// Records a success of the device. The success of a user that began before the breaker opened does not count.
     mutating func succeed(isTrial: Bool) {
         if isTrial { pause = nil }
     }
 
-    /// The device has done all that somebody wanted of it, without a failure.
+    /// Records that a user has finished its work on the device without a failure.
     mutating func complete(isTrial: Bool) {
         succeed(isTrial: isTrial)
         if pause == nil { self = CircuitBreaker() }
@@ -100,7 +101,7 @@ struct CircuitBreaker: Sendable, Hashable {
         pause = now...max(now, now + min(length, longest))
     }
 
-    /// A clock that was set back must not make a pause endless.
+    /// Whether the pause is over. A clock that was set back does not extend it indefinitely.
     private func isOver(_ pause: ClosedRange<Time>, at now: Time, _ times: BreakerTimes) -> Bool {
         now >= pause.upperBound || now < pause.lowerBound
     }
@@ -123,13 +124,13 @@ public struct BreakerTimes: Sendable, Hashable {
     /// The longest pause. The pause doubles each time that the following trial fails.
     public var longestPause = Duration.seconds(3600)
 
-    /// Times that are accepted.
+    /// The accepted times.
     static let allowedTimes = Duration.milliseconds(1)...Duration.seconds(365 * 86400)
 
     /// Creates the defaults: 3 failures in 10 minutes, pauses of 30 seconds up to an hour.
     public init() {}
 
-    /// Makes times.
+    /// Creates times.
     public init(failures: Int, window: Duration, pause: Duration, longestPause: Duration) {
         self.failures = failures
         self.window = window

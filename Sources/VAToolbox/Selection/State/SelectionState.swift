@@ -4,37 +4,38 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// What is known of devices beyond a session, and who uses them: proofs of what they encode, failures, sessions in use.
+/// Device information that outlives a session, and the active sessions: results of test encodes, failures, sessions.
 ///
-/// It lies in a folder that all processes of a user share. Where none can be written, as on a read-only root, or locked,
-/// as on some network file systems, it lies in the memory of this process; that is never an error. Files are replaced as a whole, and one that is damaged or belongs to
-/// somebody else is as if it were not there. Locks end with the process that holds them, however it ends.
+/// It is stored in a folder that all processes of a user share. If the folder cannot be written to, as on a read-only
+/// root, or files cannot be locked, as on some network file systems, it is kept in the memory of this process. This is
+/// never an error. Files are replaced atomically. A file that is damaged or belongs to another user is treated as
+/// missing. Locks end with the process that holds them, even if it crashes.
 public final class SelectionState: Sendable {
-    /// The variable that names the folder. It should be on a local file system.
+    /// The environment variable that names the folder. The folder should be on a local file system.
     public static let environmentVariable = "VATOOLBOX_STATE"
 
-    /// The state of this process's user: in the folder that ``environmentVariable`` names, else in `vatoolbox` in
-    /// `XDG_CACHE_HOME`, else in `~/.cache`.
+    /// The state of the user of this process, in the folder that ``environmentVariable`` names, otherwise in
+    /// `vatoolbox` in `XDG_CACHE_HOME`, otherwise in `vatoolbox` in `~/.cache`.
     public static let standard = SelectionState(folder: standardFolder)
 
     /// The folder; `nil` if everything is kept in memory.
     public let folder: String?
 
     private struct Memory {
-        /// Records that could not be written, or are not to be.
+        /// Records that could not be written to files, or must not be.
         var records: [String: StateRecord] = [:]
         var locked: Set<String> = []
         var leases: [String: [Int: String]] = [:]
-        /// Whether files can be made in the folder, and locked; `nil` until somebody wants to.
+        /// Whether files can be created and locked in the folder; `nil` until this is first needed.
         var isWritable: Bool?
     }
 
     private let memory = Mutex(Memory())
 
-    /// Keeps the state in a folder, which is made when it is first needed; `nil` for memory.
+    /// Creates a state in a folder, which is created when it is first needed; `nil` keeps the state in memory.
     public init(folder: String?) { self.folder = folder }
 
-    /// Whether it is shared with other processes.
+    /// Whether the state is shared with other processes.
     public var isShared: Bool { isWritable }
 
     private var isWritable: Bool {
@@ -48,10 +49,10 @@ public final class SelectionState: Sendable {
         return isWritable
     }
 
-    /// The folders in the folder.
+    /// The names of the subfolders.
     private static let kinds = ["proofs", "breakers", "sessions"]
 
-    /// Where ``standard`` is; `nil` if nothing says where the user's files are.
+    /// The folder of ``standard``; `nil` if the environment names no home or cache folder.
     static var standardFolder: String? {
         folder { name in linux_environment(name).map { String(cString: $0) } }
     }
@@ -64,7 +65,7 @@ public final class SelectionState: Sendable {
         return path("XDG_CACHE_HOME", "/vatoolbox") ?? path("HOME", "/.cache/vatoolbox")
     }
 
-    /// Forgets all proofs and failures. Sessions in use stay known.
+    /// Removes all results of test encodes and all failures. Active sessions stay registered.
     public func reset() {
         memory.withLock { $0.records = [:] }
         guard let folder else { return }
@@ -75,25 +76,25 @@ public final class SelectionState: Sendable {
 
     // MARK: - Records
 
-    /// The record of that name, a path within the folder; `nil` if there is none.
+    /// Returns the record of a name, which is a path within the folder; `nil` if there is none.
     func record(_ name: String) -> StateRecord? {
         if let kept = memory.withLock({ $0.records[name] }) { return kept }
         return folder.flatMap { StateFile.text("\($0)/\(name)") }.flatMap { StateRecord(text: $0) }
     }
 
-    /// Keeps a record.
+    /// Stores a record.
     func keep(_ record: StateRecord, as name: String) {
         let isKept = isWritable && folder.map { StateFile.replace("\($0)/\(name)", with: record.text) } == true
         memory.withLock { $0.records[name] = isKept ? nil : record }
     }
 
-    /// Forgets a record.
+    /// Removes a record.
     func forget(_ name: String) {
         memory.withLock { $0.records[name] = nil }
         if let folder { unlink("\(folder)/\(name)") }
     }
 
-    /// The names of the records of a kind, which is a folder.
+    /// Returns the names of the records of a kind, which is a subfolder.
     func names(_ kind: String) -> [String] {
         let inMemory = memory.withLock { $0.records.keys.filter { $0.hasPrefix(kind + "/") } }
         let files = folder.map { StateFile.names("\($0)/\(kind)").map { "\(kind)/\($0)" } } ?? []
@@ -102,7 +103,7 @@ public final class SelectionState: Sendable {
 
     // MARK: - Locks
 
-    /// Tries to take the lock of that name, which nobody else in any process has then.
+    /// Tries to take the lock of a name, which has one owner at a time in all processes.
     func tryLock(_ name: String) -> StateLock? {
         if isWritable, let folder, let descriptor = StateFile.openForLocks("\(folder)/\(name)") {
             if StateFile.lock(descriptor, byte: 0) { return StateLock { close(descriptor) } }
@@ -113,7 +114,7 @@ public final class SelectionState: Sendable {
         return StateLock { [self] in memory.withLock { _ = $0.locked.remove(name) } }
     }
 
-    /// Whether somebody has the lock of that name.
+    /// Whether the lock of a name is taken.
     func isLocked(_ name: String) -> Bool {
         guard isWritable, let folder else { return memory.withLock { $0.locked.contains(name) } }
         guard let descriptor = StateFile.openForLocks("\(folder)/\(name)", creates: false) else { return false }
@@ -121,7 +122,7 @@ public final class SelectionState: Sendable {
         return StateFile.isLocked(descriptor, byte: 0)
     }
 
-    /// Takes the lock of that name as soon as it is free. Blocks, at most so long; `nil` then.
+    /// Takes the lock of a name as soon as it is free. Blocks for at most `patience` and then returns `nil`.
     func lock(_ name: String, within patience: Duration) -> StateLock? {
         let end = ContinuousClock.now + patience
         while true {
@@ -131,11 +132,12 @@ public final class SelectionState: Sendable {
         }
     }
 
-    /// Changes a record that others may change as well, one after the other.
+    /// Changes a record that others may also change, one at a time.
     ///
-    /// - Parameter change: Makes the new record of the old one; `nil` for none.
+    /// - Parameter change: Returns the new record from the old one; `nil` means no record.
     func update(_ name: String, _ change: (StateRecord?) -> StateRecord?) {
-        // Whoever holds the lock for as long as this is stopped: a lost update is better than a session that waits.
+        // A process that holds the lock for this long is stopped. Losing its update is better than making a session
+        // wait.
         let lock = lock(name + ".lock", within: .seconds(2))
         defer { lock?.release() }
         let old = record(name)
@@ -146,14 +148,14 @@ public final class SelectionState: Sendable {
 
     // MARK: - Places in use
 
-    /// How many places a device has at most.
+    /// The maximum number of places on a device.
     static let places = 1024
-    /// The bytes that a place has in the file for what it is used for.
+    /// The size in bytes of a place's entry in the file, which describes its use.
     private static let placeSize = 128
-    /// The byte whose lock lets somebody look for a place.
+    /// The byte whose lock serializes the search for a place.
     private static let turnstile = 1 << 30
 
-    /// The places that are in use, with what was said of each.
+    /// Returns the places in use with their descriptions.
     func places(_ name: String) -> [(number: Int, text: String)] {
         guard isWritable, let folder else {
             return memory.withLock { ($0.leases[name] ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
@@ -163,12 +165,12 @@ public final class SelectionState: Sendable {
         return Self.placesInUse(descriptor)
     }
 
-    /// Takes a place. It is given back by releasing the lock, and with the end of this process.
+    /// Takes a place. It is released with the lock, or when this process ends.
     ///
     /// - Parameters:
-    ///   - limit: How many there are.
-    ///   - text: What to say of it, at most 127 bytes.
-    /// - Returns: `nil` if all are in use.
+    ///   - limit: The number of places.
+    ///   - text: The description of the use, at most 127 bytes.
+    /// - Returns: `nil` if all places are in use.
     func takePlace(_ name: String, of limit: Int, _ text: String) -> StateLock? {
         if isWritable, let folder, let descriptor = StateFile.openForLocks("\(folder)/\(name)") {
             if Self.takePlace(descriptor, of: limit, text) { return StateLock { close(descriptor) } }
@@ -200,7 +202,7 @@ public final class SelectionState: Sendable {
 
     private static func takePlace(_ descriptor: Int32, of limit: Int, _ text: String) -> Bool {
         let end = ContinuousClock.now + .seconds(2)
-        // Without its turn it may take one place too many, never one that is taken.
+        // Without the turnstile, one place too many may be taken, but never one that is in use.
         while !StateFile.lock(descriptor, byte: turnstile), ContinuousClock.now < end { usleep(2_000) }
         defer { StateFile.unlock(descriptor, byte: turnstile) }
         let used = placesInUse(descriptor)
@@ -217,7 +219,7 @@ public final class SelectionState: Sendable {
     }
 }
 
-/// Something that is held until it is released, or until nobody keeps it any more.
+/// A lock that is held until it is released or its last reference is gone.
 final class StateLock: Sendable {
     private let end: Mutex<(@Sendable () -> Void)?>
 
@@ -225,7 +227,7 @@ final class StateLock: Sendable {
 
     deinit { release() }
 
-    /// Gives it back. Once is enough.
+    /// Releases the lock. Further calls do nothing.
     func release() {
         let end = end.withLock { end in
             defer { end = nil }

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// The system calls behind a ``SelectionState``. Nothing here throws: a file that cannot be used is as if it were not there.
+/// The system calls of a ``SelectionState``. No function throws: an unusable file is treated as missing.
 enum StateFile {
-    /// Makes a folder and those above it, open to its owner only.
+    /// Creates a folder and its parents, accessible to the owner only.
     ///
-    /// - Returns: Whether files can be made in it.
+    /// - Returns: Whether files can be created in it.
     static func makeFolder(_ path: String) -> Bool {
         var partial = ""
         for part in path.split(separator: "/", omittingEmptySubsequences: true) {
@@ -16,7 +16,7 @@ enum StateFile {
         return access(path, W_OK | X_OK) == 0
     }
 
-    /// What a file of ours holds; `nil` if there is none, it belongs to somebody else, or is no text of a record's size.
+    /// Returns the text of a file; `nil` if it is missing, belongs to another user, or is not text of a record's size.
     static func text(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -36,7 +36,7 @@ enum StateFile {
         return count <= StateRecord.largest ? String(validating: bytes[..<count], as: UTF8.self) : nil
     }
 
-    /// Puts a text in the place of a file, as a whole or not at all.
+    /// Replaces the contents of a file atomically.
     static func replace(_ path: String, with text: String) -> Bool {
         let temporary = "\(path).\(getpid()).\(UInt64.random(in: 0 ... .max))"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -62,7 +62,7 @@ enum StateFile {
         return true
     }
 
-    /// The names in a folder, sorted.
+    /// Returns the names in a folder, sorted.
     static func names(_ folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
@@ -76,13 +76,13 @@ enum StateFile {
         return names.sorted()
     }
 
-    /// When a file was last changed, in seconds since 1970; `nil` if it is not there.
+    /// Returns the modification time of a file in seconds since 1970; `nil` if the file is missing.
     static func changeTime(_ path: String) -> Double? {
         var status = stat()
         return stat(path, &status) == 0 ? Double(status.st_mtim.tv_sec) : nil
     }
 
-    /// Opens a file for locks, making it if it is not there; `nil` if that cannot be.
+    /// Opens a file for locking and creates it if it is missing. Returns `nil` on failure.
     static func openForLocks(_ path: String, creates: Bool = true) -> Int32? {
         let descriptor = open(path, O_RDWR | (creates ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else { return nil }
@@ -98,28 +98,29 @@ enum StateFile {
 
     // MARK: - Locks
 
-    /// Tries to lock a byte of an open file. The lock belongs to the open file: it goes when that is closed, also by the
-    /// end of the process.
+    /// Tries to lock a byte of an open file. The lock belongs to the open file description: it ends when that is
+    /// closed, or when the process ends.
     static func lock(_ descriptor: Int32, byte: Int) -> Bool { errorOfLocking(descriptor, byte) == 0 }
 
     private static func errorOfLocking(_ descriptor: Int32, _ byte: Int) -> Int32 {
         var lock = request(byte)
         while true {
-            // F_OFD_SETLK of fcntl(2), which Swift's C library module does not show.
+            // F_OFD_SETLK of fcntl(2), which Swift's C library module does not export.
             if fcntl(descriptor, 37, &lock) == 0 { return 0 }
             if errno != EINTR { return errno }
         }
     }
 
-    /// Whether a file can be locked at all: those of some network file systems cannot.
+    /// Whether a file can be locked; on some network file systems, it cannot.
     static func canBeLocked(_ path: String) -> Bool {
         guard let descriptor = openForLocks(path) else { return false }
         defer { close(descriptor) }
-        // Behind the byte that ``SelectionState/tryLock(_:)`` takes. Who finds it taken has found that it can be.
+        // The byte after the one that ``SelectionState/tryLock(_:)`` locks. A byte that is already locked proves that
+        // locking works.
         return [0, EAGAIN, EACCES].contains(errorOfLocking(descriptor, 1))
     }
 
-    /// Gives a byte back.
+    /// Unlocks a byte.
     static func unlock(_ descriptor: Int32, byte: Int) {
         var lock = request(byte)
         lock.l_type = Int16(F_UNLCK)

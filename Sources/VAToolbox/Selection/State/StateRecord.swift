@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A few texts by name, as they are kept in a file of a ``SelectionState``: lines, the first of which names the format and
-/// the last of which is a checksum, so that what another program wrote or what was cut short is known for that.
+/// Named texts in a file of a ``SelectionState``. The first line identifies the format and the last line is a checksum,
+/// so that files of other programs and truncated files are detected.
 struct StateRecord: Sendable, Hashable {
     /// The texts, in any order.
     var values: [String: String]
@@ -13,19 +13,19 @@ struct StateRecord: Sendable, Hashable {
         set { values[name] = newValue }
     }
 
-    /// Names the format; another version of it has another number.
+    /// Identifies the format and its version.
     private static let heading = "vatoolbox-state 1"
-    /// More bytes than any record has.
+    /// An upper bound for the size of a record in bytes.
     static let largest = 1 << 16
 
-    /// The record as it stands in a file.
+    /// The contents of the record's file.
     var text: String {
         var text = Self.heading + "\n"
         for (name, value) in values.sorted(by: { $0.key < $1.key }) { text += "\(name) \(Self.escaped(value))\n" }
         return text + "sum \(Self.sum(text))\n"
     }
 
-    /// Reads what a file holds; `nil` if that is no record, or a damaged one.
+    /// Parses the contents of a file. Returns `nil` if they are not a record, or are damaged.
     init?(text: String) {
         guard text.hasSuffix("\n"), text.hasPrefix(Self.heading + "\n") else { return nil }
         var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
@@ -71,7 +71,7 @@ struct StateRecord: Sendable, Hashable {
     private static func sum(_ text: String) -> String { Fingerprint.of(text) }
 }
 
-/// A short name for a long text, the same in every process and version: FNV-1a of 64 bits. Not against attackers.
+/// A short name for a long text, the same in every process and version: 64-bit FNV-1a. It does not resist attacks.
 enum Fingerprint {
     /// 16 hexadecimal digits.
     static func of(_ text: String) -> String {

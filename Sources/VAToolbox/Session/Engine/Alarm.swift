@@ -2,17 +2,17 @@
 
 import Dispatch
 
-/// Calls a function after a time, unless it is cancelled or let go of before.
+/// Calls a function after a time, unless it is cancelled or released before.
 ///
-/// Nothing of a cancelled one stays. What a cancelled `Task.sleep` has set up stays until its time has come, a kilobyte or
-/// so: deadlines are a minute long, and a program may have many sessions in that.
+/// A cancelled alarm leaves nothing behind. A cancelled `Task.sleep` keeps its timer, about a kilobyte, until its time
+/// has come: deadlines are a minute long, and a program may run many sessions in that time.
 final class Alarm: @unchecked Sendable {  // A timer may be used by any thread.
     private let timer: any DispatchSourceTimer
 
     /// - Parameters:
-    ///   - limit: From now; less than nothing is at once.
-    ///   - repeats: Whether it goes off again after as long.
-    ///   - work: Is called on any thread, and does not block. It is let go of with the alarm.
+    ///   - limit: The time from now; a negative time means immediately.
+    ///   - repeats: Whether the alarm repeats with the same interval.
+    ///   - work: Called on any thread; must not block. It is released with the alarm.
     init(after limit: Duration, repeats: Bool = false, _ work: @escaping @Sendable () -> Void) {
         timer = DispatchSource.makeTimerSource(queue: .global())
         timer.setEventHandler(handler: work)
@@ -25,7 +25,7 @@ final class Alarm: @unchecked Sendable {  // A timer may be used by any thread.
 
     func cancel() { timer.cancel() }
 
-    /// At most some centuries; what is left of a nanosecond counts as one.
+    /// The interval, limited to some centuries and rounded up to whole nanoseconds.
     private static func interval(_ duration: Duration) -> DispatchTimeInterval {
         let (seconds, attoseconds) = duration.components
         let whole = min(max(seconds, 0), 1 << 33) * 1_000_000_000

@@ -4,10 +4,10 @@ import Dispatch
 import MediaTypes
 import Synchronization
 
-/// One encoder on a thread of its own: commands go in and are carried out in order, events come out.
+/// One encoder on its own thread, which executes commands in order and posts events.
 ///
-/// The thread holds the only reference to the encoder. When a call into the encoder does not return, the instance is
-/// closed as hung: the thread stays where it is, and what it holds is never used or freed again.
+/// The thread holds the only reference to the encoder. If a call into the encoder does not return, the instance is
+/// closed as hung: the thread stays blocked, and its objects are never used or freed again.
 final class EncoderInstance: Sendable {
     enum Command {
         case encode(EncoderFrame)
@@ -17,15 +17,15 @@ final class EncoderInstance: Sendable {
 
     private struct State {
         var commands: [Command] = []
-        /// Whether the thread sleeps until there is something to do.
+        /// Whether the thread waits for a command.
         var isAsleep = false
         var isClosed = false
         var isHung = false
-        /// Whether the thread is through and the encoder is released, or never was.
+        /// Whether the thread has finished and the encoder is released, or was never created.
         var isReleased = false
         var waiters: [CheckedContinuation<Void, Never>] = []
 
-        /// - Returns: Whether the thread slept and is to be woken.
+        /// - Returns: Whether the thread waited and must be woken.
         mutating func wake() -> Bool {
             defer { isAsleep = false }
             return isAsleep
@@ -37,13 +37,13 @@ final class EncoderInstance: Sendable {
     private let conversions: ConversionTrial
     private let isPrompt: Bool
     private let post: @Sendable (SessionMachine.InstanceEvent) -> Void
-    /// Whether the encoder has been given a picture to convert.
+    /// Whether the encoder was given a picture to convert.
     private let hasConverted = Atomic(false)
 
     /// - Parameters:
-    ///   - conversions: What the instances of a session know of encoders that convert pictures.
-    ///   - isPrompt: Whether the encoder is to give every frame out as soon as it can, although others follow.
-    ///   - post: Takes events on the instance's thread and on threads of the encoder; must not block.
+    ///   - conversions: The shared knowledge of a session's instances about encoders that convert pictures.
+    ///   - isPrompt: Whether the encoder returns every frame as soon as possible, although others follow.
+    ///   - post: Receives events on the instance's thread and on threads of the encoder; must not block.
     init(
         conversions: ConversionTrial,
         isPrompt: Bool,
@@ -54,7 +54,7 @@ final class EncoderInstance: Sendable {
         self.post = post
     }
 
-    /// Starts the thread, which makes the encoder after a pause and then waits for commands.
+    /// Starts the thread, which creates the encoder after a pause and then waits for commands.
     func start(
         factory: any EncoderFactory,
         configuration: EncoderConfiguration,
@@ -86,8 +86,8 @@ final class EncoderInstance: Sendable {
     /// Whether the encoder is released.
     var isReleased: Bool { state.withLock { $0.isReleased } }
 
-    /// Waits until the encoder is released: from then on it uses neither its device nor a picture. It is for an instance
-    /// that is closed; one that is stuck in a call is not waited for any longer than that.
+    /// Waits until the encoder is released and no longer uses its device or any picture. Only for a closed instance;
+    /// the wait ends after `limit` if the encoder is stuck in a call.
     func waitForRelease(atMost limit: Duration) async {
         let alarm = Alarm(after: limit, repeats: true) { self.wakeWaiters() }
         await withCheckedContinuation { continuation in
@@ -100,7 +100,7 @@ final class EncoderInstance: Sendable {
         alarm.cancel()
     }
 
-    /// Notes that the encoder has failed, with pictures that it was to convert if it was given any.
+    /// Notes that the encoder has failed, and whether it was given pictures to convert.
     private func noteFailure() {
         if hasConverted.load(ordering: .relaxed) { conversions.noteFailure() }
     }
@@ -128,10 +128,10 @@ final class EncoderInstance: Sendable {
         if wasAsleep { wake.signal() }
     }
 
-    /// Ends the thread after the call that it is in, forgetting commands that it has not begun.
+    /// Ends the thread after its current call and discards commands that have not started.
     ///
-    /// - Parameter isHung: Whether that call is taken for lost. Then an encoder in this process is leaked, even if the
-    ///   call returns.
+    /// - Parameter isHung: Whether the current call is considered hung. An encoder in this process is then leaked, even
+    ///   if the call returns later.
     func close(isHung: Bool) {
         if isHung { noteFailure() }
         let (forgotten, wasAsleep) = state.withLock { state in
@@ -144,9 +144,9 @@ final class EncoderInstance: Sendable {
         withExtendedLifetime(forgotten) {}
     }
 
-    /// Waits.
+    /// Waits for a pause before the creation.
     ///
-    /// - Returns: Whether the instance has not been closed meanwhile; if it has, at once.
+    /// - Returns: Whether the instance is still open; returns immediately when it is closed.
     private func isOpen(after pause: Duration) -> Bool {
         let end = ContinuousClock.now + pause
         while true {
@@ -183,7 +183,7 @@ final class EncoderInstance: Sendable {
             while let command = nextCommand(for: encoder) { try carryOut(command, encoder, adapter) }
         } catch {
             noteFailure()
-            // Told before the encoder is let go of, which may take as long as its device.
+            // Reported before the encoder is released, because the release can take as long as its device.
             post(.failed(error))
         }
     }
@@ -203,7 +203,7 @@ final class EncoderInstance: Sendable {
                 reportCopies(since: copies, encoder)
                 throw error
             }
-            // Before the frame is told of, which may take longer.
+            // Called before the frame is reported, because the report may take longer.
             if isPrompt || !isFollowed { encoder.pause() }
             if encoder.takesLater { return }
             let more = max(0, encoder.copiedPictures - copies)
@@ -220,9 +220,9 @@ final class EncoderInstance: Sendable {
         }
     }
 
-    /// Has a frame encoded, whose picture is converted by the encoder if it can do that, else here.
+    /// Encodes a frame. The encoder converts its picture if it can, otherwise this thread does.
     ///
-    /// - Returns: whether the encoder has converted it.
+    /// - Returns: Whether the encoder has converted the picture.
     private func encode(
         _ frame: EncoderFrame,
         _ encoder: any EncoderBackend,
@@ -246,7 +246,7 @@ final class EncoderInstance: Sendable {
         if count > 0 { post(.picturesCopied(count)) }
     }
 
-    /// Whether the encoder has something to do after this.
+    /// Whether more commands are queued for the encoder.
     private var isFollowed: Bool { state.withLock { !$0.commands.isEmpty } }
 
     private func nextCommand(for encoder: any EncoderBackend) -> Command? {
@@ -258,7 +258,7 @@ final class EncoderInstance: Sendable {
             }
             if isClosed { return nil }
             if let command { return command }
-            // What was submitted by an update, or by a frame that another one was to follow, comes out meanwhile.
+            // Lets the encoder return frames that an update submitted, or that expected another frame to follow.
             encoder.pause()
             wake.wait()
         }

@@ -4,16 +4,16 @@ public import MediaTypes
 import Synchronization
 
 extension CompressionSession {
-    /// Takes what a session produces, for those who prefer a function to iterating ``CompressionSession/samples``.
+    /// Receives the output of a session, as an alternative to iterating ``CompressionSession/samples``.
     ///
-    /// It is called once for each sample in decoding order, never twice at the same time, on a thread of Swift's
-    /// concurrency pool; if the session fails or is cancelled, with that error as the last call. While it runs, no other
-    /// sample is taken, so a slow handler slows `encode` down. It must not wait for a call of the session. If it refers
-    /// to the session, it keeps it alive until the session is over.
+    /// It is called once for each sample in decoding order, never concurrently, on a thread of Swift's concurrency
+    /// pool. If the session fails or is cancelled, the last call reports that error. While the handler runs, no other
+    /// sample is taken, so a slow handler slows `encode` down. It must not wait for a call of the session. A handler
+    /// that refers to the session keeps it alive until the session is over.
     public typealias OutputHandler = @Sendable (Result<SampleBuffer, MediaError>) -> Void
 }
 
-/// The one consumer of a session's samples when there is an output handler.
+/// The only consumer of a session's samples if there is an output handler.
 final class SampleDelivery: Sendable {
     private struct State {
         var delivered = 0
@@ -24,14 +24,14 @@ final class SampleDelivery: Sendable {
     private let queue: SampleQueue
     private let state = Mutex(State())
 
-    /// Starts to call the handler; it goes on until the samples end.
+    /// Starts to call the handler, until the samples end.
     init(_ queue: SampleQueue, handler: @escaping CompressionSession.OutputHandler) {
         self.queue = queue
         guard queue.claim() else { return }
         Task.detached { await self.run(handler) }
     }
 
-    /// Waits until the handler was called for all that is in the queue now, its end included.
+    /// Waits until the handler was called for everything that is in the queue now, including its end.
     func catchUp() async {
         let (appended, hasEnded) = queue.position
         let count = hasEnded ? .max : appended

@@ -18,17 +18,17 @@ public struct SampleSequence: AsyncSequence, Sendable {
 
     let queue: SampleQueue
 
-    /// Starts the one iteration that is allowed.
+    /// Starts the only iteration.
     public func makeAsyncIterator() -> Iterator {
         Iterator(consumer: queue.claim() ? Consumer(queue: queue) : nil)
     }
 
     /// Returns the samples one after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Shared by all copies of the iterator; `nil` for one that is not the first.
+        /// The consumer, shared by all copies of the iterator; `nil` for any but the first iterator.
         fileprivate let consumer: Consumer?
 
-        /// The next sample; `nil` after the last one. Waits for it if there is none yet.
+        /// Returns the next sample; `nil` after the last one. Waits if none is queued.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(MediaError) -> SampleBuffer? {
@@ -36,13 +36,13 @@ public struct SampleSequence: AsyncSequence, Sendable {
             return try await consumer.queue.next(isolation: actor)
         }
 
-        /// The next sample; `nil` after the last one. Waits for it if there is none yet.
+        /// Returns the next sample; `nil` after the last one. Waits if none is queued.
         public mutating func next() async throws(MediaError) -> SampleBuffer? {
             try await next(isolation: nil)
         }
     }
 
-    /// The one who takes the samples, for as long as there is a way to ask for them.
+    /// The consumer of the samples, which exists as long as an iterator does.
     fileprivate final class Consumer: Sendable {
         let queue: SampleQueue
 
@@ -52,7 +52,7 @@ public struct SampleSequence: AsyncSequence, Sendable {
     }
 }
 
-/// Samples between a session and its consumer, counted in bytes.
+/// The samples between a session and its consumer, limited by their size in bytes.
 final class SampleQueue: Sendable {
     fileprivate typealias Outcome = Result<SampleBuffer?, MediaError>
 
@@ -62,7 +62,7 @@ final class SampleQueue: Sendable {
     }
 
     fileprivate struct State {
-        /// Those before `head` have been taken.
+        /// The queued samples; those before `head` were already taken.
         var samples: [SampleBuffer?] = []
         var head = 0
         var bytes = 0
@@ -83,8 +83,8 @@ final class SampleQueue: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - onCaughtUp: Called when ``isSlow`` became false.
-    ///   - onAbandoned: Called when there are samples that nobody can take any more; maybe several times.
+    ///   - onCaughtUp: Called when ``isSlow`` becomes false.
+    ///   - onAbandoned: Called when samples are queued that nobody can consume any more; may be called several times.
     init(
         marks: WaterMarks,
         onCaughtUp: @escaping @Sendable () -> Void,
@@ -95,10 +95,10 @@ final class SampleQueue: Sendable {
         self.onAbandoned = onAbandoned
     }
 
-    /// Whether the queue rose above the high mark and has not fallen below the low one since.
+    /// Whether the queue has exceeded the high water mark and has not fallen below the low one since.
     var isSlow: Bool { state.withLock { $0.isSlow } }
 
-    /// How many samples have been queued in all, and whether no more will come.
+    /// The total number of queued samples, and whether the samples have ended.
     var position: (appended: Int, hasEnded: Bool) { state.withLock { ($0.appended, $0.end != nil) } }
 
     func claim() -> Bool {
@@ -123,7 +123,7 @@ final class SampleQueue: Sendable {
         if let (waiting, first) = served { waiting.continuation.resume(returning: .success(first)) }
     }
 
-    /// Nobody will ask for samples any more.
+    /// Ends the consumption: nobody will ask for samples any more.
     fileprivate func abandon() {
         let isLoss = state.withLock { state in
             state.isAbandoned = true
@@ -132,7 +132,7 @@ final class SampleQueue: Sendable {
         if isLoss { onAbandoned() }
     }
 
-    /// Ends the samples; what is queued or ended later is ignored.
+    /// Ends the samples. Samples and ends that are queued later are ignored.
     func end(_ end: SamplesEnd) {
         let (discarded, waiting) = state.withLock { state -> ([SampleBuffer?], Waiting?) in
             guard state.end == nil else { return ([], nil) }
@@ -146,7 +146,7 @@ final class SampleQueue: Sendable {
         waiting?.continuation.resume(returning: end.outcome)
     }
 
-    /// The next sample; `nil` after the last one. Nothing changes to another thread on the way to the caller.
+    /// Returns the next sample; `nil` after the last one. The caller stays on its actor.
     func next(isolation actor: isolated (any Actor)? = #isolation) async throws(MediaError) -> SampleBuffer? {
         let id = state.withLock { state in
             defer { state.nextWaiting += 1 }
@@ -172,7 +172,7 @@ final class SampleQueue: Sendable {
 
     private func wait(_ waiting: Waiting) {
         let (outcome, hasCaughtUp) = state.withLock { state -> (Outcome?, Bool) in
-            // Asked under the lock: a cancellation that is not seen here finds `waiting` set.
+            // Checked under the lock: a later cancellation finds `waiting` set.
             if Task.isCancelled { return (Self.cancelled, false) }
             if state.waiting != nil { return (.failure(Self.secondConsumer), false) }
             if let sample = state.pop() { return (.success(sample), state.catchUp(low: marks.low)) }
@@ -197,7 +197,7 @@ extension SampleQueue.State {
         return sample
     }
 
-    /// Whether the queue fell below the low mark just now.
+    /// Returns whether the queue has just fallen below the low water mark.
     fileprivate mutating func catchUp(low: Int) -> Bool {
         guard isSlow, bytes < low else { return false }
         isSlow = false

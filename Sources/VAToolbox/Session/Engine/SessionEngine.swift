@@ -3,25 +3,25 @@
 import MediaTypes
 import Synchronization
 
-/// Brings inputs from any thread to the engine, in order, without making the thread wait.
+/// Delivers inputs from any thread to the engine, in order, without blocking the sender.
 ///
-/// Whoever posts to an engine that is idle does its work at once, and what others post meanwhile; to wake another thread
-/// for it would take longer than the work, which blocks nowhere.
+/// The thread that posts to an idle engine runs the engine immediately, including what others post meanwhile. Waking
+/// another thread would take longer than this work, which never blocks.
 final class SessionMailbox: Sendable {
-    /// What the engine gets.
+    /// A message to the engine.
     enum Letter {
         case input(SessionMachine.Input)
-        /// An input that a caller waits for.
+        /// An input with a caller that waits for the answer.
         case call(SessionMachine.WaiterID, SessionMachine.Input, CheckedContinuation<SessionEngine.Outcome, Never>)
-        /// The watchdog's time has come.
+        /// The deadline of the watchdog has passed.
         case alarm
-        /// A question about the engine.
+        /// A query of the engine's state.
         case question(@Sendable (SessionEngine) -> Void)
     }
 
     private struct State {
         var letters: [Letter] = []
-        /// Whether a thread works for the engine.
+        /// Whether a thread is running the engine.
         var isBusy = false
         weak var engine: SessionEngine?
     }
@@ -30,10 +30,11 @@ final class SessionMailbox: Sendable {
 
     func connect(_ engine: SessionEngine) { state.withLock { $0.engine = engine } }
 
-    /// Posts an input. It is dropped when the engine is gone, as may be when a lost call into an encoder returns.
+    /// Posts an input. It is dropped if the engine no longer exists, for example when a hung call into an encoder
+    /// returns.
     func post(_ input: SessionMachine.Input) { post(.input(input)) }
 
-    /// Posts anything, and perhaps works for the engine.
+    /// Posts a letter, and runs the engine if it is idle.
     func post(_ letter: sending Letter) {
         let engine = state.withLock { state -> SessionEngine? in
             guard let engine = state.engine else { return nil }
@@ -45,7 +46,7 @@ final class SessionMailbox: Sendable {
         engine?.handleMail()
     }
 
-    /// What was posted; `nil` if there is nothing, and then the work is over.
+    /// Returns the posted letters; `nil` if there are none, which ends the run.
     fileprivate func take() -> [Letter]? {
         state.withLock { state in
             if state.letters.isEmpty {
@@ -58,35 +59,35 @@ final class SessionMailbox: Sendable {
     }
 }
 
-/// Runs a session's machine and carries out its actions. None of them blocks.
+/// Runs a session's machine and executes its actions. No action blocks.
 ///
-/// What is in here is used by one thread at a time: the one that the mailbox lets work.
+/// One thread at a time uses this state: the one that runs the mailbox.
 final class SessionEngine: @unchecked Sendable {
     private var current: SessionMachine
-    /// Wait until what the candidates were told is noted.
+    /// Functions that wait until all outcomes are recorded with the candidates.
     private let settlers: [@Sendable () async -> Void]
     private let mailbox: SessionMailbox
     private let queue: SampleQueue
     private let report: @Sendable (SessionEvent?) -> Void
     private let nextWaiter = Atomic<SessionMachine.WaiterID>(0)
     private let releaseLimit: Duration
-    /// How long an alarm is set to at most.
+    /// The longest time of an alarm.
     private let longestWatch: Duration
     /// `nil` in a program without a metrics system.
     private var metrics: SessionMetrics?
 
     private let conversions = ConversionTrial()
     private var instances: [SessionMachine.InstanceID: EncoderInstance] = [:]
-    /// Closed, and perhaps not released yet; without those that hang.
+    /// Closed encoders that may not be released yet, without those that hang.
     private var closing: [EncoderInstance] = []
     private var suspended: [SessionMachine.WaiterID: CheckedContinuation<Outcome, Never>] = [:]
     private var watchdog: (alarm: Alarm, due: SessionMachine.Instant)?
-    /// How long this process stood still, as far as alarms that came too late can tell.
+    /// The total time for which this process was stopped, as far as late alarms indicate it.
     private var stoodStill = Duration.zero
 
     typealias Outcome = Result<FrameDisposition, MediaError>
 
-    /// - Parameter report: Takes the session's events; `nil` after the last one, perhaps more than once.
+    /// - Parameter report: Receives the session's events; `nil` after the last one, possibly more than once.
     init(
         machine: SessionMachine,
         mailbox: SessionMailbox,
@@ -108,7 +109,7 @@ final class SessionEngine: @unchecked Sendable {
         for instance in instances.values { instance.close(isHung: false) }
     }
 
-    /// The machine as it is when all is handled that was posted before.
+    /// The machine after all earlier letters are handled.
     var machine: SessionMachine {
         get async { await ask { $0.current } }
     }
@@ -123,7 +124,7 @@ final class SessionEngine: @unchecked Sendable {
         }
     }
 
-    /// Gives the machine an input that a caller waits for, and waits until the machine answers.
+    /// Passes the machine an input with a caller, and waits until the machine answers.
     func call(
         _ input: sending (SessionMachine.WaiterID) -> SessionMachine.Input
     ) async throws(MediaError) -> FrameDisposition {
@@ -132,7 +133,7 @@ final class SessionEngine: @unchecked Sendable {
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 mailbox.post(.call(id, input, continuation))
-                // A cancellation before that found no call.
+                // A cancellation before this point found no call to cancel.
                 if Task.isCancelled { mailbox.post(.cancelWaiter(id)) }
             }
         } onCancel: {
@@ -141,7 +142,7 @@ final class SessionEngine: @unchecked Sendable {
         return try outcome.get()
     }
 
-    /// Handles what was posted until there is nothing more.
+    /// Handles letters until none is left.
     fileprivate func handleMail() {
         while let letters = mailbox.take() {
             for letter in letters { handle(letter) }
@@ -164,7 +165,7 @@ final class SessionEngine: @unchecked Sendable {
 
     private func handle(_ input: SessionMachine.Input) {
         step(input)
-        // Asked each time: that the consumer has caught up may be old news when it is handled.
+        // Checked each time: the report that the consumer has caught up may be outdated when it is handled.
         if !current.isConsumerSlow, queue.isSlow { step(.consumer(isSlow: true)) }
         if current.isOver { report(nil) }
         armWatchdog()
@@ -201,7 +202,7 @@ final class SessionEngine: @unchecked Sendable {
         if !isHung { closing.append(instance) }
     }
 
-    /// Waits until the encoders that were closed are released, each as long as a frame may take.
+    /// Waits until all closed encoders are released, for each at most as long as a frame may take.
     func waitForRelease() async {
         for instance in await ask({ $0.closing }) { await instance.waitForRelease(atMost: releaseLimit) }
         for settle in settlers { await settle() }
@@ -221,10 +222,10 @@ final class SessionEngine: @unchecked Sendable {
         )
     }
 
-    /// The time as the machine has it: without that in which this process stood still.
+    /// The time of the machine: without the time for which this process was stopped.
     private var now: SessionMachine.Instant { .now - stoodStill }
 
-    /// Keeps one alarm set to the machine's deadline, or to before it; until it goes off the deadline may have moved on.
+    /// Keeps one alarm set at or before the machine's deadline, which may have moved on when the alarm goes off.
     private func armWatchdog() {
         if current.isOver { watchdog = nil }
         guard let deadline = current.deadline else { return }
@@ -234,8 +235,9 @@ final class SessionEngine: @unchecked Sendable {
         watchdog = (Alarm(after: due - now) { [mailbox] in mailbox.post(.alarm) }, due)
     }
 
-    /// Clocks run on while a process is stopped (SIGSTOP, a container that is paused), but its encoders do not: a deadline
-    /// that passes meanwhile says nothing of them. An alarm that is late by as long as alarms are set to tells of it.
+    /// Clocks continue while a process is stopped (SIGSTOP, a paused container), but its encoders do not, so a deadline
+    /// that passes meanwhile is not their fault. A process was stopped if an alarm is later than the longest time of an
+    /// alarm.
     private func noteStandstill() {
         guard let watchdog else { return }
         let late = now - watchdog.due

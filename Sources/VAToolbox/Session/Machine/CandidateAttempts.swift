@@ -2,15 +2,15 @@
 
 import MediaTypes
 
-/// Which candidate is tried, how often it has failed, and when it is given up for the next one.
+/// The current candidate, its failures, and the decision when to give it up for the next one.
 struct CandidateAttempts {
-    /// The index of the candidate that is tried; beyond the last one when all are given up.
+    /// The index of the current candidate; the number of candidates when all are given up.
     private(set) var candidate = 0
     private(set) var failedCreations = 0
     private(set) var failedFrames = 0
     private(set) var missedDeadlines = 0
     private(set) var framesSinceMissedDeadline = 0
-    /// Whether it has put out a frame.
+    /// Whether it has returned a frame.
     private(set) var hasWorked = false
     private let limits: SessionLimits
 
@@ -18,22 +18,24 @@ struct CandidateAttempts {
 
     mutating func created() { failedCreations = 0 }
 
-    /// How long to wait before the next creation: a device that has worked, and now cannot be opened, may be in a reset.
+    /// The pause before the next creation: a device that has worked and now cannot be opened may be in a reset.
     var pauseBeforeCreation: Duration {
         guard hasWorked, failedCreations > 0 else { return .zero }
         return min(limits.creationPause * (1 << min(failedCreations - 1, 16)), .seconds(3600))
     }
 
-    /// Goes to the next candidate, as the present one may not be used.
+    /// Continues with the next candidate, because the current one may not be used.
     mutating func skip() {
         let next = candidate + 1
         self = CandidateAttempts(limits: limits)
         candidate = next
     }
 
-    /// So many frames have come out: earlier failures are forgotten, missed deadlines when it were enough frames.
+    /// Records frames that the encoder returned. They clear earlier failures; enough of them also clear missed
+    /// deadlines.
     ///
-    /// - Parameter isLast: Whether no candidate comes after this one. Then any frame is enough, for slow is better than over.
+    /// - Parameter isLast: Whether this is the last candidate. A single frame then clears missed deadlines, because a
+    ///   slow encoder is better than none.
     mutating func coded(_ frames: Int, isLast: Bool) {
         failedFrames = 0
         hasWorked = true
@@ -41,20 +43,20 @@ struct CandidateAttempts {
         if isLast || framesSinceMissedDeadline >= Self.framesThatForgetAMissedDeadline { missedDeadlines = 0 }
     }
 
-    /// What has to come out until a missed deadline counts no more. Less would let an encoder that hangs after every few
-    /// frames cost a deadline each time, for ever.
+    /// The number of frames after which a missed deadline no longer counts. With fewer, an encoder that hangs after
+    /// every few frames would cost a deadline each time, forever.
     private static let framesThatForgetAMissedDeadline = 250
 
-    /// Counts a failure, and goes to the next candidate if it was permanent or one too many.
+    /// Counts a failure, and continues with the next candidate if it was permanent or exceeded a limit.
     ///
-    /// - Returns: Why the candidate is given up; `nil` if it is tried again.
+    /// - Returns: The reason why the candidate is given up; `nil` if it is tried again.
     mutating func failed(_ error: MediaError, whileCreating: Bool, _ identity: EncoderIdentity) -> MediaError? {
         if whileCreating { failedCreations += 1 } else { failedFrames += 1 }
         if error.code == .deadlineExceeded {
             missedDeadlines += 1
             framesSinceMissedDeadline = 0
         }
-        // A device that has worked may be gone for a moment, as while it is reset, whatever its driver says of it.
+        // A device that has worked may be temporarily absent, as during a reset, regardless of its driver's error.
         let isPermanent = error.isPermanent && !(whileCreating && hasWorked && error.code == .unavailable)
         let isStuck = missedDeadlines >= limits.missedDeadlines
         let isExhausted =

@@ -2,25 +2,25 @@
 
 import MediaTypes
 
-/// The accepted frames whose samples have not left yet, and the rule by which they leave: in *reorder groups*.
+/// The accepted frames whose samples were not delivered yet, and the rule for their delivery: in *reorder groups*.
 ///
-/// A group is complete when every frame that is shown before its last one is coded. Only then it leaves, in decoding
-/// order; so a new encoder can start with an IDR picture right after it, and the frames that are left here are exactly
-/// those that it must encode again.
+/// A group is complete when every frame that is shown before its last one is coded. Only then is it delivered, in
+/// decoding order. A new encoder can therefore start with an IDR picture right after it, and the frames that remain
+/// here are exactly those that it must encode again.
 struct FrameWindow {
-    /// What the session knows of an accepted frame.
+    /// The session's record of an accepted frame.
     struct Entry {
         let number: Int64
         let presentationTime: MediaTime
         let duration: MediaTime
         let token: (any Sendable)?
         let options: FrameOptions
-        /// `nil` once nobody will encode it again.
+        /// The picture; `nil` once it will not be encoded again.
         fileprivate(set) var picture: PixelBuffer?
         fileprivate(set) var isCoded = false
     }
 
-    /// A group that leaves, in decoding order, with its frames.
+    /// A group to deliver, in decoding order, with its frames.
     typealias Group = [(entry: Entry, coded: CodedFrame)]
 
     private(set) var entries: [Entry] = []
@@ -29,16 +29,16 @@ struct FrameWindow {
     /// The number of the first entry.
     private(set) var firstNumber: Int64 = 0
 
-    /// The number that the next frame gets.
+    /// The number of the next frame.
     var nextNumber: Int64 { firstNumber + Int64(entries.count) }
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
-    /// Frames whose coded data are still awaited.
+    /// The number of frames that are not coded yet.
     var uncodedCount: Int { entries.count - coded.count }
 
-    /// Whether a new encoder can take over: the pictures of all frames that are left are there.
+    /// Whether a new encoder can take over: the pictures of all remaining frames are available.
     var isRepeatable: Bool { entries.allSatisfy { $0.picture != nil } }
-    /// The frames that are left and whose pictures are there, in presentation order: what a new encoder must be given.
+    /// The remaining frames with available pictures, in presentation order: the input of a new encoder.
     var frames: [EncoderFrame] {
         entries.compactMap { entry in
             entry.picture.map { picture in
@@ -66,25 +66,25 @@ struct FrameWindow {
         )
     }
 
-    /// Lets go of a picture that nobody will encode again. Ignored for a frame that has left.
+    /// Releases a picture that will not be encoded again. Ignored for a frame that was already delivered.
     mutating func releasePicture(of number: Int64) {
         guard (firstNumber..<nextNumber).contains(number) else { return }
         entries[index(of: number)].picture = nil
     }
 
-    /// Forgets all coded data that have not left: their encoder failed.
+    /// Discards all coded data that was not delivered, because the encoder failed.
     mutating func discardCoded() {
         coded.removeAll(keepingCapacity: true)
         highestCoded = firstNumber - 1
         for index in entries.indices { entries[index].isCoded = false }
     }
 
-    /// Takes a coded frame.
+    /// Adds a coded frame.
     ///
-    /// - Parameter reorderDepth: How many frames may be decoded before a frame and shown after it.
-    /// - Throws: `frameFailed` if the encoder returned a frame that it does not have, or one twice, or an IDR picture
-    ///   before a frame that is shown before it: what is decoded after an IDR picture must be shown after it; or if it passed
-    ///   over a frame, which would keep those behind it for ever.
+    /// - Parameter reorderDepth: The maximum number of frames that are decoded before a frame and shown after it.
+    /// - Throws: `frameFailed` if the encoder returned an unknown frame, a frame twice, or an IDR picture before a
+    ///   frame with an earlier presentation time (everything decoded after an IDR picture must be shown after it), or
+    ///   if it skipped a frame, which would hold back all later frames.
     mutating func take(_ frame: CodedFrame, reorderDepth: Int) throws(MediaError) {
         guard (firstNumber..<nextNumber).contains(frame.number), !entries[index(of: frame.number)].isCoded else {
             throw MediaError(
@@ -108,7 +108,7 @@ struct FrameWindow {
         if coded.count > reorderDepth { try checkOrder(reorderDepth) }
     }
 
-    /// Whatever is coded and shown after the first frame that is not is decoded before it.
+    /// Checks that every coded frame shown after the first uncoded one may be decoded before it.
     private func checkOrder(_ reorderDepth: Int) throws(MediaError) {
         let inOrder = entries.prefix { $0.isCoded }.count
         let ahead = coded.count - inOrder
@@ -121,13 +121,13 @@ struct FrameWindow {
         )
     }
 
-    /// The group that is complete, in decoding order; `nil` if none is.
+    /// The complete group, in decoding order; `nil` if there is none.
     var completeGroup: Group? {
         guard !coded.isEmpty, highestCoded - firstNumber + 1 == Int64(coded.count) else { return nil }
         return coded.map { (entries[index(of: $0.number)], $0) }
     }
 
-    /// Removes the group that was complete.
+    /// Removes the complete group.
     mutating func removeCompleteGroup() {
         entries.removeFirst(coded.count)
         firstNumber += Int64(coded.count)

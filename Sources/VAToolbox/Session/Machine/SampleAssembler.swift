@@ -2,9 +2,9 @@
 
 import MediaTypes
 
-/// Makes samples of coded frames: gives them their decode times and notes where the format description changes.
+/// Creates samples from coded frames: assigns decode times and marks changes of the format description.
 struct SampleAssembler {
-    /// How many frames may be decoded before a frame and shown after it.
+    /// The maximum number of frames that are decoded before a frame and shown after it.
     let reorderDepth: Int
 
     private(set) var decodeTimes: DecodeTimes
@@ -15,13 +15,13 @@ struct SampleAssembler {
         decodeTimes = DecodeTimes(depth: reorderDepth, frameRate: frameRate)
     }
 
-    /// Whether decode times before that presentation time can be written down, should the first frame have it.
+    /// Whether the decode times before that presentation time can be represented if it is that of the first frame.
     func canBegin(at time: MediaTime) -> Bool { decodeTimes.canBegin(at: time) }
 
-    /// The samples of a group.
+    /// Returns the samples of a group.
     ///
-    /// - Parameter format: What applies to the encoder's frames; becomes what applies after the group.
-    /// - Throws: `frameFailed` if the encoder reordered more frames than it said; then nothing has changed.
+    /// - Parameter format: The format description before the group, which becomes the one after the group.
+    /// - Throws: `frameFailed` if the encoder reordered more frames than declared; the state is then unchanged.
     mutating func samples(
         of group: FrameWindow.Group,
         format: inout FormatDescription
@@ -70,26 +70,26 @@ struct SampleAssembler {
     }
 }
 
-/// Gives samples their decode times: strictly increasing and never above the presentation time.
+/// Assigns decode times to samples: strictly increasing and never later than the presentation time.
 ///
-/// Sample n is decoded when frame n - depth is shown; the first `depth` samples are decoded one nominal frame duration
-/// apart before the first frame is shown. As groups leave in presentation order, frame n - depth has always left or is
-/// in the same group.
+/// Sample n is decoded when frame n - depth is shown. The first `depth` samples are decoded before the first frame is
+/// shown, one nominal frame duration apart. Because groups leave in presentation order, frame n - depth has always been
+/// delivered before or is in the same group.
 struct DecodeTimes {
     private let depth: Int
     private let frameDuration: MediaTime
-    /// Decode times that are not given yet: after the first group, always `depth` of them.
+    /// The decode times that are not assigned yet: after the first group, always `depth` of them.
     private(set) var next: [MediaTime]?
 
     /// - Parameters:
-    ///   - depth: How many frames may be decoded before a frame and shown after it.
+    ///   - depth: The maximum number of frames that are decoded before a frame and shown after it.
     ///   - frameRate: The nominal frame rate.
     init(depth: Int, frameRate: Rational) {
         self.depth = max(depth, 0)
         frameDuration = MediaTime(value: Int64(frameRate.denominator), timescale: frameRate.numerator)
     }
 
-    /// The decode times of the next group, whose presentation times are given in presentation order.
+    /// Returns the decode times of the next group from its presentation times in presentation order.
     mutating func assign(presentationTimes: [MediaTime]) -> [MediaTime] {
         guard let first = presentationTimes.first else { return [] }
         let times = (next ?? timesBefore(first)) + presentationTimes
@@ -97,7 +97,7 @@ struct DecodeTimes {
         return Array(times.prefix(presentationTimes.count))
     }
 
-    /// Whether the times before the first frame, if it is shown then, fit a ``MediaTime``.
+    /// Whether the decode times before a first frame with that presentation time fit a ``MediaTime``.
     func canBegin(at first: MediaTime) -> Bool {
         next != nil || timesBefore(first).allSatisfy(\.isValid)
     }

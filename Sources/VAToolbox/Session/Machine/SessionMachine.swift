@@ -3,17 +3,17 @@
 import BitstreamSyntax
 import MediaTypes
 
-/// The state of a session as a pure value: inputs go in, actions come out, nothing happens here.
+/// The state of a session as a pure value that maps inputs to actions and has no side effects.
 ///
-/// Everything that the contract of a session promises is decided in this type: what is accepted and when, in which
-/// groups samples leave, what is encoded again when an encoder fails, and when the session gives up. Time comes in with
-/// every input, so tests need no clock.
+/// This type decides everything that a session guarantees: which frames are accepted and when, in which groups samples
+/// are delivered, what is encoded again when an encoder fails, and when the session gives up. Every input carries its
+/// time, so tests need no clock.
 struct SessionMachine {
-    /// Of a clock that stands still while the system is suspended: an encoder is not late because its machine slept.
+    /// A clock that stops while the system is suspended, so that a suspend does not make an encoder late.
     typealias Instant = SuspendingClock.Instant
-    /// Names a suspended call of the session's user.
+    /// Identifies a suspended call of the session's user.
     typealias WaiterID = UInt64
-    /// Names one created encoder; rises with each creation.
+    /// Identifies a created encoder; increases with each creation.
     typealias InstanceID = Int
 
     var selection: EncoderSelection
@@ -21,7 +21,7 @@ struct SessionMachine {
 
     var configuration: EncoderConfiguration
     var phase = Phase.idle
-    /// The encoder in use, or the last one.
+    /// The encoder in use, or the last one used.
     var encoder: EncoderDescription?
     var statistics = SessionStatistics()
     var window = FrameWindow()
@@ -29,11 +29,11 @@ struct SessionMachine {
 
     var attempts: CandidateAttempts
     var nextInstance = 0
-    /// Why the candidate before this one was given up.
+    /// The reason why the previous candidate was given up.
     var lastVerdict: MediaError?
-    /// Every candidate that was given up, in order.
+    /// All candidates that were given up, in order.
     var givenUp: [EncoderDescription.Rejection] = []
-    /// What the samples that have left are coded with; `nil` until some have.
+    /// The codec of the delivered samples; `nil` before the first one.
     var streamCodec: VideoCodec?
     var work = InstanceWork()
     var assembler: SampleAssembler?
@@ -43,25 +43,25 @@ struct SessionMachine {
     var startWaiter: WaiterID?
     var flushes: [Flush] = []
     var finishWaiters: [WaiterID] = []
-    /// Why the encoder is to be replaced at the next group boundary; `nil` if it is not.
+    /// The reason for replacing the encoder at the next group boundary; `nil` if it is not replaced.
     var refreshReason: RefreshReason?
-    /// The switch of encoders that is under way until the next one has its first frame.
+    /// The encoder switch in progress, until the next encoder has its first frame.
     var pendingSwitch: PendingSwitch?
     var finishRequested = false
 
     var isConsumerSlow = false
     var lastAcceptedTime: MediaTime?
     var lastForcedKeyFrame: MediaTime?
-    /// What the last accepted picture said of its colour, and which attachments were reported as lost.
+    /// The colour of the last accepted picture, and the attachments that were reported as lost.
     var lastColorimetry: Colorimetry?
     var reportedLosses: Set<EncoderOption> = []
-    /// What candidates of one codec do differently from what was asked for, as far as it was reported.
+    /// The reported adjustments of candidates for one codec.
     var reportedAdjustments: Set<Adjustment> = []
-    /// What encoders changed while they worked, without the reasons.
+    /// The adjustments that encoders made at work, without their reasons.
     var adjustmentsAtWork: Set<Adjustment> = []
 
     private var now: Instant
-    /// When the encoder last returned anything, or was given work after it had none.
+    /// The time at which the encoder last returned something, or received work after being idle.
     var lastProgress: Instant
     var actions: [Action] = []
 
@@ -80,7 +80,7 @@ struct SessionMachine {
         attempts = CandidateAttempts(limits: options.limits)
     }
 
-    /// Takes an input and says what to do.
+    /// Handles an input and returns the actions to perform.
     mutating func handle(_ input: Input, at time: Instant) -> [Action] {
         now = max(now, time)
         actions = []
@@ -103,7 +103,7 @@ struct SessionMachine {
         return actions
     }
 
-    /// When the encoder must have made progress; `nil` if it has nothing to do.
+    /// The deadline for progress of the encoder; `nil` if it is idle.
     var deadline: Instant? {
         guard hasWork else { return nil }
         if case .creating = phase {
@@ -113,10 +113,10 @@ struct SessionMachine {
         return lastProgress + options.limits.frameDeadline
     }
 
-    /// How long the creation that is next, or under way, is put off.
+    /// The pause before the creation that is next or in progress.
     var creationPause: Duration { options.realTime == nil ? attempts.pauseBeforeCreation : .zero }
 
-    /// Whether the session has ended, well or not.
+    /// Whether the session has ended, successfully or not.
     var isOver: Bool {
         switch phase {
         case .finished, .failed: true
@@ -131,7 +131,7 @@ struct SessionMachine {
         }
     }
 
-    /// Notes that the encoder is about to be given work: the time in which it had none does not count.
+    /// Notes that the encoder is about to receive work: idle time does not count.
     mutating func noteWork() {
         if !hasWork { lastProgress = now }
     }
@@ -151,7 +151,7 @@ struct SessionMachine {
         actions.append(.close(id, isHung: isHung))
     }
 
-    /// Tells whoever selected the present candidate; nobody if all are given up.
+    /// Reports an outcome to the current candidate; does nothing if all are given up.
     mutating func tell(_ outcome: EncoderSelection.EncoderOutcome) {
         guard selection.candidates.indices.contains(attempts.candidate) else { return }
         actions.append(.tell(candidate: attempts.candidate, outcome))
@@ -162,10 +162,10 @@ struct SessionMachine {
     }
 }
 
-// MARK: - Going on
+// MARK: - Progress
 
 extension SessionMachine {
-    /// Does all that the state now allows; nothing is left that another input would be needed for.
+    /// Performs everything that the state allows, so that no further step is possible without another input.
     private mutating func advance() {
         completeFlushes()
         startNextUpdate()
@@ -185,7 +185,7 @@ extension SessionMachine {
 
     private var isDrainForCaller: Bool { finishRequested || !flushes.isEmpty }
     var isDrainWanted: Bool { refreshReason != nil || isDrainForCaller }
-    /// Whether every frame is to go its way as soon as it can, rather than several together for less work.
+    /// Whether every frame is processed as soon as possible, rather than several together for less work.
     var isPrompt: Bool { options.realTime != nil || configuration.isLowLatency }
 
     private mutating func completeFlushes() {
@@ -194,9 +194,9 @@ extension SessionMachine {
         flushes.removeAll { $0.end <= first }
     }
 
-    /// Every accepted frame has left and the encoder is idle.
+    /// Ends a drain: every accepted frame was delivered and the encoder is idle.
     private mutating func completeDrain(_ id: InstanceID) {
-        // An encoder that was given nothing has shown nothing.
+        // An encoder that received no frame has not shown that it works.
         if work.hasProduced, finishRequested || refreshReason != nil { tell(.completed) }
         if finishRequested {
             tell(.left)
@@ -219,14 +219,15 @@ extension SessionMachine {
         guard let deadline, now >= deadline else { return }
         let message =
             if case .creating = phase { "the encoder was not ready in time" } else { "the encoder makes no progress" }
-        // A new process may do what one that is stuck does not; in this process the same would hang again.
+        // A new helper process may succeed where a stuck one did not; in this process, the same encoder would hang
+        // again.
         let isPermanent = !selection.candidates[attempts.candidate].moveToHelper()
         let given =
             "\(work.framesAtInstance) frames submitted, \(work.framesDone - work.framesCoded) held by the encoder"
         fail(MediaError(.deadlineExceeded, message, given: given, isPermanent: isPermanent), isHung: true)
     }
 
-    /// The encoder is given up; the frames that have not left go to a new one of the same kind, or of the next.
+    /// Gives up the encoder. The undelivered frames go to a new encoder of the same kind, or of the next candidate.
     mutating func fail(_ error: MediaError, isHung: Bool = false) {
         guard let id = currentInstance else { return }
         let candidate = selection.candidates[attempts.candidate]

@@ -66,7 +66,7 @@ extension SessionMachine {
         if waiting.count + suspendedCalls.count < before { resume(waiter, .failure(error)) }
     }
 
-    /// All suspended calls other than `encode`.
+    /// All suspended calls except `encode`.
     var suspendedCalls: [WaiterID] {
         [startWaiter, updateInProgress?.waiter].compactMap { $0 } + flushes.map(\.waiter) + finishWaiters
             + waitingUpdates.map(\.waiter)
@@ -92,13 +92,13 @@ extension SessionMachine {
 // MARK: - Accepting frames
 
 extension SessionMachine {
-    /// Pictures that stay in their files take no memory while they wait: so many of them may be ahead.
+    /// The number of pictures that may be ahead if they are still in their files, where they take no memory.
     private static let fileFramesAhead = 15
 
-    /// Whether a frame can be accepted now.
+    /// Returns whether a frame can be accepted now.
     ///
-    /// Where frames wait, those that find none wait until the encoder has worked off half of what it has, so that whoever
-    /// gives them is not woken for each. Where they must be quick they do not wait longer than they have to.
+    /// After a frame has found no room, frames wait until the encoder has processed half of its queue, so that the
+    /// caller is not woken for each frame. In prompt mode, frames do not wait longer than necessary.
     private mutating func hasRoom(for frame: EncoderFrame) -> Bool {
         guard case .running = phase, !isConsumerSlow, !isDrainWanted, updateInProgress == nil else { return false }
         var most = options.limits.framesAhead
@@ -129,8 +129,8 @@ extension SessionMachine {
         actions.append(.submit(id, frame))
     }
 
-    /// With a variable frame rate no number of frames stands for a duration, so the session forces key frames by time;
-    /// not with intra refresh, which has none.
+    /// With a variable frame rate, a duration does not correspond to a number of frames, so the session forces key
+    /// frames by time; not with intra refresh, which has no periodic key frames.
     private func mustBeKeyFrame(_ frame: EncoderFrame) -> Bool {
         guard configuration.isFrameRateVariable, !configuration.usesIntraRefresh,
             let interval = configuration.keyFrameInterval.duration, let last = lastForcedKeyFrame

@@ -6,18 +6,18 @@ import MediaTypes
 // MARK: - A stream keeps its codec
 
 extension SessionMachine {
-    /// Whether a candidate may make the next encoder: once samples have left, one of their codec; before, one that begins
-    /// streams.
+    /// Whether a candidate may create the next encoder: after the first samples, a candidate of the same codec; before,
+    /// a candidate that can begin a stream.
     private func isAllowed(_ candidate: EncoderSelection.Candidate) -> Bool {
         streamCodec.map { $0 == candidate.codec } ?? !candidate.onlyContinues
     }
 
-    /// Whether no candidate could follow the present one.
+    /// Whether no further candidate is allowed.
     var isLastCandidate: Bool {
         !selection.candidates.dropFirst(attempts.candidate + 1).contains(where: isAllowed)
     }
 
-    /// Passes over candidates that are not allowed, and notes why.
+    /// Skips candidates that are not allowed, and records the reasons.
     mutating func passOverOtherCodecs() {
         while selection.candidates.indices.contains(attempts.candidate) {
             let candidate = selection.candidates[attempts.candidate]

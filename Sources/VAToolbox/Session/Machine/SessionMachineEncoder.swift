@@ -35,7 +35,7 @@ extension SessionMachine {
         }
     }
 
-    /// What is told when no candidate is left: the last one's verdict, and why those that were never tried were not.
+    /// The error when no candidate is left: the error of the last one, and the reasons for those that were never tried.
     private var finalError: MediaError {
         guard var error = lastVerdict else { return selection.emptyError }
         guard !selection.rejected.isEmpty else { return error }
@@ -67,7 +67,7 @@ extension SessionMachine {
         }
     }
 
-    /// Whether nobody would encode a frame again if the encoder failed now.
+    /// Whether no frame would be encoded again if the encoder failed now.
     private var isFailureFinal: Bool {
         encoder?.properties.isFailureFinal == true && isLastCandidate
     }
@@ -85,7 +85,7 @@ extension SessionMachine {
             )
         }
         attempts.created()
-        // It is in: what comes before the first creation does not come before others.
+        // The session has entered the device: only the first creation includes the preparation.
         selection.candidates[attempts.candidate].preparation = .zero
         statistics.createdEncoders += 1
         phase = .running(id)
@@ -121,7 +121,7 @@ extension SessionMachine {
         )
         encoder = description
         actions.append(.report(.encoderCreated(description)))
-        // What an encoder had to change at work is no news when its successor begins with it, for whatever reason.
+        // An adjustment that an encoder made at work is not reported again for its successor, regardless of its reason.
         for adjustment in properties.adjustments where !adjustmentsAtWork.contains(adjustment.withoutReason) {
             actions.append(.report(.adjusted(adjustment)))
         }
@@ -180,7 +180,7 @@ extension SessionMachine {
 // MARK: - Updates
 
 extension SessionMachine {
-    /// Starts the first of the waiting updates that is valid, one at a time; the others are answered.
+    /// Starts the first valid update in the queue; the invalid ones before it are answered.
     mutating func startNextUpdate() {
         while let id = runningInstance, updateInProgress == nil, !waitingUpdates.isEmpty {
             let (update, waiter) = waitingUpdates.removeFirst()
@@ -227,7 +227,7 @@ extension SessionMachine {
 }
 
 extension Adjustment {
-    /// What was changed, whatever the reason.
+    /// The adjustment without its reason.
     fileprivate var withoutReason: Adjustment {
         var adjustment = self
         adjustment.reason = ""

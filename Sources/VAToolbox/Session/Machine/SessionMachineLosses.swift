@@ -2,15 +2,15 @@
 
 import MediaTypes
 
-// MARK: - What is lost
+// MARK: - Losses
 
 extension SessionMachine {
-    /// The part of a picture's colour that is never converted.
+    /// The colour properties of a picture that are never converted.
     struct Colorimetry: Equatable, CustomStringConvertible {
         var primaries: ColorDescription.Primaries
         var transfer: ColorDescription.Transfer
 
-        /// What is unspecified is taken from `fallback`.
+        /// Unspecified properties come from `fallback`.
         init(_ color: ColorDescription, else fallback: ColorDescription = .unspecified) {
             primaries = color.primaries == .unspecified ? fallback.primaries : color.primaries
             transfer = color.transfer == .unspecified ? fallback.transfer : color.transfer
@@ -19,7 +19,7 @@ extension SessionMachine {
         var description: String { "primaries \(primaries.rawValue), transfer \(transfer.rawValue)" }
     }
 
-    /// Reports what a picture says and the stream does not.
+    /// Reports picture properties that the stream does not carry.
     mutating func reportLosses(of buffer: PixelBuffer) {
         reportColor(buffer.color)
         let attachments = buffer.attachments
@@ -42,9 +42,9 @@ extension SessionMachine {
         actions.append(.report(.adjusted(adjustment)))
     }
 
-    /// Reports, once, that the encoder does not honour an option.
+    /// Reports once that the encoder does not support an option.
     ///
-    /// - Parameter source: What asked for it.
+    /// - Parameter source: The source of the request.
     mutating func reportMissing(_ option: EncoderOption, _ property: String, of source: String = "pictures") {
         guard let encoder, !encoder.properties.supportedProperties.contains(option),
             reportedLosses.insert(option).inserted

@@ -6,9 +6,10 @@ import MediaTypes
 // MARK: - The first picture
 
 extension SessionMachine {
-    /// The configuration, with what it leaves open taken from the picture if that is the first one.
+    /// Returns the configuration, with its open properties taken from the picture if it is the first one.
     ///
-    /// It is what the picture becomes when it is converted to 4:2:0; what no stream can say counts as not said.
+    /// The properties are those of the picture after conversion to 4:2:0. Values that no stream can signal count as
+    /// unspecified.
     func configuration(adopting buffer: PixelBuffer) -> EncoderConfiguration {
         guard statistics.acceptedFrames == 0, waiting.isEmpty else { return configuration }
         var result = configuration
@@ -31,8 +32,8 @@ extension SessionMachine {
         return result
     }
 
-    /// What the configuration leaves to the first picture is fixed by it; the encoder, which has no frame yet, is made
-    /// anew if that changes anything.
+    /// Fixes the open properties of the configuration with the first picture. The encoder, which has no frame yet, is
+    /// replaced if this changes anything.
     mutating func adoptPictureDescription(of buffer: PixelBuffer) {
         let adopted = configuration(adopting: buffer)
         configuration.color = configuration.color ?? .unspecified

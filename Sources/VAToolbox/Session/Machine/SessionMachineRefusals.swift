@@ -3,7 +3,7 @@
 import MediaTypes
 import PixelConversion
 
-// MARK: - What is wrong with a frame
+// MARK: - Invalid frames
 
 extension SessionMachine {
     func refusal(of frame: EncoderFrame) -> MediaError? {
@@ -72,14 +72,14 @@ extension SessionMachine {
     }
 }
 
-// MARK: - What encoders do not honour
+// MARK: - Unsupported frame options
 
-/// What may be asked of a single frame and is not honoured by every encoder.
+/// An option of a single frame that not every encoder supports.
 private struct FrameWish: Sendable {
     let option: EncoderOption
-    /// As in: the encoder takes no ...
+    /// The name of the option in the message that the encoder does not support it.
     let name: String
-    /// What was asked; `nil` if nothing was.
+    /// Returns the requested value; `nil` if the option is not set.
     let value: @Sendable (FrameOptions) -> String?
     let remove: @Sendable (inout FrameOptions) -> Void
 
@@ -123,8 +123,8 @@ extension SessionMachine {
         return nil
     }
 
-    /// A frame that another encoder was asked to take is not refused any more: what this one does not honour is left
-    /// out, and reported once.
+    /// Removes options that the encoder does not support from a frame that was accepted for another encoder, and
+    /// reports each once.
     mutating func dropWishes(_ options: inout FrameOptions) {
         for wish in FrameWish.all where !isHonoured(wish.option) && wish.value(options) != nil {
             wish.remove(&options)

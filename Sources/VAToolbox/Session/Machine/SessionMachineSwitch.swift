@@ -2,10 +2,10 @@
 
 import MediaTypes
 
-// MARK: - From one encoder to the next
+// MARK: - Encoder switches
 
 extension SessionMachine {
-    /// What is known of a switch before the new encoder has its first frame.
+    /// The known part of a switch before the new encoder has its first frame.
     struct PendingSwitch {
         var from: EncoderIdentity
         var refresh: RefreshReason?
@@ -13,9 +13,9 @@ extension SessionMachine {
         var repeatedFrames = 0
     }
 
-    /// Asks for a new encoder at the next group boundary. The first reason counts until it is there.
+    /// Requests a new encoder at the next group boundary. The first reason is kept until the switch.
     mutating func refresh(because reason: RefreshReason) {
-        // Suspending the system takes nothing from an encoder on the CPU.
+        // A system suspend does not affect an encoder on the CPU.
         if reason == .resume, !isHardwareInUse { return }
         refreshReason = refreshReason ?? reason
     }
@@ -30,23 +30,23 @@ extension SessionMachine {
         pendingSwitch?.failures.append(failure)
     }
 
-    /// Notes that a new encoder is made now, which does what a refresh would do.
+    /// Notes that a new encoder is created now, which also satisfies a pending refresh.
     mutating func beginSwitch() {
         openSwitch()
         if let pending = pendingSwitch { pendingSwitch?.refresh = pending.refresh ?? refreshReason }
         refreshReason = nil
     }
 
-    /// Before the first encoder is there, there is nothing to switch from.
+    /// Starts a switch, unless there is no encoder yet.
     private mutating func openSwitch() {
         guard pendingSwitch == nil, let encoder else { return }
         pendingSwitch = PendingSwitch(from: encoder.identity)
     }
 
-    /// Reports the switch that is under way, now that the new encoder gets its first frame.
+    /// Reports the switch in progress when the new encoder receives its first frame.
     mutating func completeSwitch(at frame: EncoderFrame) {
         guard let pending = pendingSwitch.take(), let encoder else { return }
-        // The encoder that was made before the first picture had told its colour has coded nothing.
+        // The encoder that was created before the first picture specified its colour has encoded nothing.
         if pending.refresh == .firstPicture, pending.failures.isEmpty { return }
         statistics.encoderSwitches += 1
         if pending.refresh != nil { statistics.refreshes += 1 }

@@ -3,7 +3,7 @@
 import MediaTypes
 
 extension SessionMachine {
-    /// What happens to a session.
+    /// An input of the machine.
     enum Input {
         case start(WaiterID)
         case encode(EncoderFrame, token: (any Sendable)?, WaiterID)
@@ -14,21 +14,21 @@ extension SessionMachine {
         case cancel
         case cancelWaiter(WaiterID)
         case consumer(isSlow: Bool)
-        /// There are samples that nobody can take any more.
+        /// Samples are queued that nobody can consume any more.
         case samplesAbandoned
         case instance(InstanceID, InstanceEvent)
         case clock
     }
 
-    /// What happens to an encoder.
+    /// An event of an encoder.
     enum InstanceEvent: Sendable {
         case created(EncoderProperties)
-        /// An encoder has taken the frame, copied its picture so many times, and converted it or had it converted before.
-        /// One event, for each wakes a thread.
+        /// The encoder has accepted the frame. The event includes the number of copies of its picture, and whether the
+        /// encoder converted it. It is a single event because each event wakes a thread.
         case frameDone(Int64, copies: Int = 0, isConverted: Bool = false)
-        /// So many pictures more were copied because of the memory that they lay in.
+        /// The number of additional copies that the memory type of the pictures required.
         case picturesCopied(Int)
-        /// Something is done differently from here on.
+        /// A setting differs from here on.
         case adjusted(Adjustment)
         case output(EncoderOutput)
         case updated(EncoderUpdateOutcome)
@@ -37,7 +37,7 @@ extension SessionMachine {
         case failed(MediaError)
     }
 
-    /// What has to be done, in this order.
+    /// An action to perform, in order.
     enum Action {
         case create(InstanceID, Creation)
         case submit(InstanceID, EncoderFrame)
@@ -47,28 +47,28 @@ extension SessionMachine {
         case emit([SampleBuffer])
         case resume(WaiterID, Result<FrameDisposition, MediaError>)
         case report(SessionEvent)
-        /// Tells whoever selected a candidate what became of it.
+        /// Reports an outcome to the candidate.
         case tell(candidate: Int, EncoderSelection.EncoderOutcome)
         case endSamples(SamplesEnd)
     }
 
-    /// An encoder to be made.
+    /// An encoder to create.
     struct Creation {
         var candidate: Int
         var configuration: EncoderConfiguration
-        /// What the session's decode times allow; `nil` while they allow anything.
+        /// The maximum that the session's decode times allow; `nil` if they allow any.
         var maximumReorderDepth: Int?
-        /// How long to wait before.
+        /// The pause before the creation.
         var pause: Duration
     }
 
     enum Phase {
-        /// There is no encoder: not yet, or for a moment between two.
+        /// No encoder exists, either not yet or briefly between two encoders.
         case idle
-        /// An encoder is being made; frames that were accepted before wait in the window.
+        /// An encoder is being created; accepted frames wait in the window.
         case creating(InstanceID)
         case running(InstanceID)
-        /// The encoder finishes what it has; nothing is accepted meanwhile.
+        /// The encoder is finishing its frames; no frames are accepted meanwhile.
         case draining(InstanceID)
         case finished
         case failed(MediaError)
@@ -77,44 +77,44 @@ extension SessionMachine {
     struct WaitingFrame {
         var frame: EncoderFrame
         var token: (any Sendable)?
-        /// The suspended call; `nil` in real-time mode, where calls return at once.
+        /// The suspended call; `nil` in real-time mode, where calls return immediately.
         var waiter: WaiterID?
     }
 
     struct Flush {
         var waiter: WaiterID
-        /// The number of the first frame that it does not cover.
+        /// The number of the first frame that the flush does not cover.
         var end: Int64
     }
 
-    /// What one encoder has been given and has returned.
+    /// The frames that one encoder has received and returned.
     struct InstanceWork {
-        /// Frames that it has been given and has not taken: a call that has not returned, or for an encoder that takes frames
-        /// later, an answer that is to come.
+        /// The number of frames that were sent to the encoder and not yet accepted by it, because its call has not
+        /// returned or its answer is pending.
         var framesAtInstance = 0
-        /// Whether a frame has found no room since half of them were left.
+        /// Whether a frame has found no room, and the queue has not yet shrunk to half since.
         var isFull = false
-        /// Frames that it has taken, and frames that came out.
+        /// The number of accepted frames, and the number of returned frames.
         var framesDone = 0
         var framesCoded = 0
         var hasKeyFrame = false
-        /// Whether samples of it have left.
+        /// Whether samples of this encoder were delivered.
         var hasProduced = false
-        /// What applies to its frames; `nil` until it is created.
+        /// The format of its frames; `nil` until it is created.
         var format: FormatDescription?
         var maximumDelay = Int.max
 
-        /// Whether it keeps more frames than it said it would.
+        /// Whether it holds back more frames than it declared.
         var isOverdue: Bool { framesDone - framesCoded > maximumDelay }
     }
 }
 
-/// How the samples of a session end.
+/// The end of a session's samples.
 enum SamplesEnd {
-    /// After those that are queued.
+    /// Ends after the queued samples.
     case finished
-    /// With an error, after those that are queued.
+    /// Ends with an error after the queued samples.
     case failed(MediaError)
-    /// With an error, at once: those that are queued are discarded.
+    /// Ends with an error immediately; queued samples are discarded.
     case cancelled(MediaError)
 }

@@ -6,11 +6,11 @@ import MediaTypes
 import RenderNodes
 import Synchronization
 
-/// One run of `vatoolbox probe --exhaustive`, from the looking around to the exit status.
+/// One run of `vatoolbox probe --exhaustive`, from the examination to the exit status.
 final class ExhaustiveProbe: Sendable {
     private struct State {
         var report: ProbeReport?
-        /// Whether somebody prints the report or has printed it.
+        /// Whether the report is being printed or was printed.
         var isTold = false
     }
 
@@ -19,7 +19,7 @@ final class ExhaustiveProbe: Sendable {
     private let console: Console
     private let state = Mutex(State())
 
-    /// - Throws: `invalidArgument` for a wrong option; nothing was done then.
+    /// - Throws: `invalidArgument` for an invalid option; nothing was done in this case.
     init(_ command: ProbeCommand) throws(MediaError) {
         self.command = command
         if command.noEncode { throw contradiction("--no-encode", "--exhaustive") }
@@ -27,7 +27,7 @@ final class ExhaustiveProbe: Sendable {
         console = Console(detail: .notes)
     }
 
-    /// Tries everything on one node after the other, and tells what came of it. Blocks.
+    /// Tries all combinations on one node after another, and reports the results. Blocks.
     func run() -> ExitStatus {
         command.prepare()
         let found = ProbeReport.ofThisMachine(patience: patience, encodes: false)
@@ -43,7 +43,7 @@ final class ExhaustiveProbe: Sendable {
         return tell(wasInterrupted: false) ? (allPassed ? .done : .failed) : .failed
     }
 
-    /// What a signal leads to: what is known is told, and the process ends, as do the helpers that it leaves behind.
+    /// Handles a signal: prints the results so far and ends the process, and with it the remaining helpers.
     func interrupt() -> Never {
         _ = tell(wasInterrupted: true)
         _exit(ExitStatus.interrupted.rawValue)
@@ -74,7 +74,7 @@ final class ExhaustiveProbe: Sendable {
 
     /// Prints the report, once.
     ///
-    /// - Returns: Whether all of it could be written; who comes second never returns.
+    /// - Returns: Whether it was written completely. A second call never returns.
     private func tell(wasInterrupted: Bool) -> Bool {
         let (report, isMine) = state.withLock { state in
             defer { state.isTold = true }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What was tried on a node, as far as it has come.
+/// The trials on a node so far.
 struct NodeTrials: Sendable, Hashable {
-    /// Every combination that the driver lists.
+    /// All combinations that the driver lists.
     var listed: [Trial]
-    /// What it lists beyond that.
+    /// The listed combinations that are not tried.
     var untried: [UntriedCombination]
-    /// What came of the combinations, in their order; fewer while it goes on and after an interruption.
+    /// The results in the order of the combinations; fewer while the probe runs and after an interruption.
     var results: [TrialResult] = []
 
-    /// What there is to try with a driver.
+    /// Creates the list of trials for a driver.
     init(_ driver: ProbedDriver) {
         listed = Trial.listed(by: driver)
         untried = Trial.untried(of: driver)
     }
 
-    /// How many trials ended in a way.
+    /// Returns the number of trials with a status.
     func count(_ status: TrialResult.Status) -> Int { results.count { $0.status == status } }
 
-    /// Whether everything that the driver lists works.
+    /// Whether all combinations that the driver lists work.
     var allPassed: Bool { count(.passed) == listed.count }
 }

@@ -4,29 +4,29 @@ import BitstreamSyntax
 import MediaTypes
 import VAAPI
 
-/// One way to encode that a driver lists: what `probe --exhaustive` tries.
+/// A combination of encoding settings that a driver lists, for `probe --exhaustive`.
 struct Trial: Sendable, Hashable {
-    /// The profile, as the driver calls it.
+    /// The VA-API profile.
     var profile: Profile
     /// The entrypoint.
     var entrypoint: Entrypoint
     /// One mode of rate control.
     var mode: RateControlModes
-    /// How many B-frames are to follow each other, 0 for none.
+    /// The number of consecutive B-frames, 0 for none.
     var bFrames: Int
-    /// How many slices a picture is to have.
+    /// The number of slices per picture.
     var slices: Int
     /// The size of the pictures.
     var width: Int
     var height: Int
 
-    /// How many frames are encoded: one key frame and several groups of B-frames.
+    /// The number of frames to encode: one key frame and several groups of B-frames.
     static let frameCount = 12
-    /// B-frames and slices where there are any.
+    /// The numbers of B-frames and slices in trials that use them.
     static let (someBFrames, someSlices) = (2, 4)
 }
 
-/// What a driver lists and nobody tries, with the reason.
+/// A listed combination that is not tried, with the reason.
 struct UntriedCombination: Sendable, Hashable {
     var profile: Profile
     var entrypoint: Entrypoint
@@ -34,11 +34,11 @@ struct UntriedCombination: Sendable, Hashable {
     var reason: String
 }
 
-// MARK: - What there is to try
+// MARK: - Listed combinations
 
 extension Trial {
-    /// Every combination of profile, entrypoint, rate control, B-frames and slices that a driver lists for H.264 and
-    /// HEVC, in the driver's order.
+    /// Returns every combination of profile, entrypoint, rate control, B-frames and slices that a driver lists for
+    /// H.264 and HEVC, in the driver's order.
     static func listed(by driver: ProbedDriver) -> [Trial] {
         driver.encoders.flatMap { encoder -> [Trial] in
             guard let capabilities = encoder.answer.capabilities, encoder.profile.coded != nil,
@@ -62,7 +62,7 @@ extension Trial {
         }
     }
 
-    /// What it lists for these codecs beyond that.
+    /// Returns the listed combinations for these codecs that are not tried.
     static func untried(of driver: ProbedDriver) -> [UntriedCombination] {
         driver.encoders.flatMap { encoder -> [UntriedCombination] in
             let name = encoder.profile.description
@@ -89,14 +89,14 @@ extension Trial {
         [.cqp, .cbr, .vbr, .icq, .qvbr, .avbr].contains(mode)
     }
 
-    /// A usual size, or the nearest one that the driver takes, in whole macroblocks.
+    /// Returns a usual size, or the nearest one that the driver supports, in whole macroblocks.
     private static func size(_ usual: Int, _ least: Int?, _ most: Int?) -> Int {
         min(max(usual, (least ?? 0) + 15), most ?? usual) / 16 * 16
     }
 }
 
 extension EncodeCapabilities {
-    /// A driver that lists no rate control has constant quantizers.
+    /// The rate control modes to try. A driver that lists none has constant quantizers.
     fileprivate var triedModes: [RateControlModes] {
         exclusiveRateControlModes.isEmpty ? [.cqp] : exclusiveRateControlModes
     }
@@ -105,7 +105,8 @@ extension EncodeCapabilities {
         hasBFrames && profile.coded?.isBaseline == false ? [0, Trial.someBFrames] : [0]
     }
 
-    /// A driver that states no way to divide pictures lists no pictures of several slices, whatever number it states.
+    /// The numbers of slices to try. A driver that lists no slice structures does not support several slices, whatever
+    /// number it reports.
     fileprivate var triedSlices: [Int] {
         guard let maximumSlices, maximumSlices > 1, sliceStructures?.isEmpty == false else { return [1] }
         return [1, min(maximumSlices, Trial.someSlices)]
@@ -113,13 +114,13 @@ extension EncodeCapabilities {
 }
 
 extension Entrypoint {
-    /// Whether it takes pictures slice by slice, as encoders of H.264 and HEVC do.
+    /// Whether it encodes slices, as encoders of H.264 and HEVC do.
     var codesSlices: Bool { description == "EncSlice" || isLowPower }
     fileprivate var isLowPower: Bool { description == "EncSliceLP" }
 }
 
 extension Profile {
-    /// The profile as configurations have it; `nil` if it is one that is not encoded.
+    /// The profile in configurations; `nil` if it is not supported.
     var coded: VideoProfile? {
         switch description {
         case "H264ConstrainedBaseline": .h264Baseline
@@ -138,13 +139,13 @@ extension Profile {
     }
 }
 
-// MARK: - How it is asked for
+// MARK: - Configuration
 
 extension Trial {
     /// The codec of its profile.
     var codec: VideoCodec { profile.coded?.codec ?? .h264 }
 
-    /// The configuration that asks for this combination and for nothing else.
+    /// The configuration that requests this combination and nothing else.
     var configuration: EncoderConfiguration {
         var configuration = EncoderConfiguration(width: width, height: height)
         configuration.codec = codec == .hevc ? .hevc : .h264

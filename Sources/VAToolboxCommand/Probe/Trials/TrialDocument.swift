@@ -3,7 +3,7 @@
 import MediaTypes
 import VAToolbox
 
-/// What came of trials, as `probe --exhaustive --json` has it; docs/command.md describes every key.
+/// The results of trials for `probe --exhaustive --json`; docs/command.md describes every key.
 extension NodeTrials {
     var document: JSON {
         .object([

@@ -6,38 +6,38 @@ import VAToolbox
 /// The steps from a driver to a picture, in order.
 typealias TrialStage = TestEncode.Stage
 
-/// What came of a trial.
+/// The result of a trial.
 struct TrialResult: Sendable, Hashable {
-    /// What was tried.
+    /// The trial.
     var trial: Trial
     /// How it ended.
     var ending: Ending
-    /// What the encoder does otherwise than it was asked to.
+    /// The settings of the encoder that differ from the request.
     var adjustments: [Adjustment]
-    /// How long it took.
+    /// The duration of the trial.
     var duration: Duration
 
     /// How a trial ends.
     enum Ending: Sendable, Hashable {
-        /// Every stage was passed.
+        /// All stages passed.
         case passed
-        /// A stage was not passed; those before it were.
+        /// A stage failed; the stages before it passed.
         case failed(TrialStage, reason: String)
-        /// The encoder said before anything was created that the driver cannot do it.
+        /// The encoder refused the configuration before anything was created.
         case refused(reason: String)
     }
 
-    /// One word for it.
+    /// The status of a trial.
     enum Status: String, Sendable, CaseIterable {
-        /// All that was asked for works.
+        /// The whole request works.
         case passed
-        /// All stages were passed, but with something else than what was asked for.
+        /// All stages passed, but with settings that differ from the request.
         case altered
         case failed
         case refused
     }
 
-    /// One word for it.
+    /// The status.
     var status: Status {
         switch ending {
         case .passed: adjustments.isEmpty ? .passed : .altered
@@ -46,7 +46,7 @@ struct TrialResult: Sendable, Hashable {
         }
     }
 
-    /// What became of a stage: whether it was passed; `nil` if it was not reached.
+    /// Returns whether a stage passed; `nil` if it was not reached.
     func passed(_ stage: TrialStage) -> Bool? {
         switch ending {
         case .passed: return true
@@ -58,7 +58,7 @@ struct TrialResult: Sendable, Hashable {
         }
     }
 
-    /// Why it is not what was asked for; `nil` if it is.
+    /// The reason for a status other than passed; `nil` if it passed.
     var reason: String? {
         switch ending {
         case .passed: adjustments.isEmpty ? nil : adjustments.map(\.description).joined(separator: "; ")

@@ -6,28 +6,28 @@ import MediaTypes
 import Transcoding
 import VAToolbox
 
-/// Tries combinations on one device, each with an encoder and a helper process of its own, so that what a driver does in
-/// one of them cannot be blamed on another.
+/// Tries combinations on one device, each with a separate encoder and helper process, so that the effects of one trial
+/// are not attributed to another.
 struct TrialRun: Sendable {
     private let factory: @Sendable (VideoCodec) -> any EncoderFactory
     private let patience: Duration
 
     /// - Parameters:
-    ///   - factory: Makes the encoders of a codec.
-    ///   - patience: How long the creation of an encoder, a call to it and all of its frames may take.
+    ///   - factory: Creates the encoder factory of a codec.
+    ///   - patience: The deadline for the creation of an encoder, for each call to it, and for all of its frames.
     init(patience: Duration, factory: @escaping @Sendable (VideoCodec) -> any EncoderFactory) {
         self.factory = factory
         self.patience = patience
     }
 
-    /// Encoders of a device in helpers, of which one always waits ready.
+    /// Runs the encoders of a device in helpers, with one spare helper always ready.
     ///
-    /// - Parameter identity: The encoder of a codec.
-    /// - Throws: what a pool of helpers throws.
+    /// - Parameter identity: Returns the encoder of a codec.
+    /// - Throws: Any error of the helper pool.
     init(patience: Duration, _ identity: @escaping @Sendable (VideoCodec) -> EncoderIdentity) throws(MediaError) {
         var options = HelperPool.Options()
         options.keepsSpare = true
-        // What a driver says of a failed trial is in the trial's reason.
+        // The reason of a failed trial already contains the driver's messages.
         options.log = { _ in }
         var deadlines = RemoteEncoderFactory.Deadlines()
         deadlines.start = max(deadlines.start, patience)
@@ -38,7 +38,7 @@ struct TrialRun: Sendable {
         }
     }
 
-    /// Encodes a few frames, and looks at what came out. Blocks.
+    /// Encodes a few frames and checks the output. Blocks.
     func result(of trial: Trial) -> TrialResult {
         let test = TestEncode(
             factory: factory(trial.codec),
@@ -57,7 +57,7 @@ struct TrialRun: Sendable {
 }
 
 extension Trial {
-    /// What its stream has to be like.
+    /// The expected properties of its stream.
     var expectation: TestEncode.Expectation { .init(slices: slices, hasBFrames: bFrames > 0) }
 }
 

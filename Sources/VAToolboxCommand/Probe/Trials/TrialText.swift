@@ -4,7 +4,7 @@ import MediaTypes
 import VAAPI
 import VAToolbox
 
-/// What came of trials, for people: a table for each profile and entrypoint.
+/// The results of trials, for people: a table for each profile and entrypoint.
 extension TextPage {
     mutating func add(_ trials: NodeTrials, indentation: Int) {
         for group in trials.groups {
@@ -23,7 +23,7 @@ extension TextPage {
         paragraph(trials.summary, indentation: indentation)
     }
 
-    /// Cells in columns; blanks at the end of a line are left out.
+    /// Returns cells in columns, without trailing spaces.
     private static func row(_ cells: [String]) -> String {
         let widths = [6, 3, 8] + TrialStage.reported.map { max($0.rawValue.count, 6) + 2 }
         var text = ""
@@ -51,7 +51,7 @@ extension NodeTrials {
         return groups
     }
 
-    /// One sentence for all.
+    /// A summary of all results in one sentence.
     var summary: String {
         if listed.isEmpty { return "The driver lists no H.264 or HEVC combination that can be tried." }
         var parts = ["\(count(.passed)) passed"]
@@ -74,7 +74,7 @@ extension TrialResult {
         return ["\(trial.mode)", "\(trial.bFrames)", "\(trial.slices)"] + stages
     }
 
-    /// The reason, behind what it is a reason for.
+    /// The reason, preceded by what it explains.
     fileprivate var explanation: String? {
         guard let reason else { return nil }
         return switch ending {
@@ -86,7 +86,7 @@ extension TrialResult {
 }
 
 extension [TrialResult] {
-    /// Each reason once, with how many results have it.
+    /// The reasons without duplicates, each with the number of results.
     fileprivate var reasons: [(reason: String, count: Int)] {
         var reasons: [(reason: String, count: Int)] = []
         for explanation in compactMap(\.explanation) {
