@@ -39,7 +39,7 @@ extension MediaError {
                 remedies: refusal?.remedies ?? []
             )
         case .notADRMDevice:
-            self.init(.unavailable, "\(error.path) does not belong to a graphics driver of the kernel", cause: .notAGPU)
+            self.init(.unavailable, "\(error.path) does not belong to a kernel graphics driver", cause: .notAGPU)
         }
     }
 }

@@ -70,7 +70,7 @@ public final class PixelConverter {
         guard output.width % 2 == 0, output.height % 2 == 0 else {
             throw MediaError(
                 .invalidArgument,
-                "converted pictures have even sizes",
+                "converted pictures require an even width and height",
                 given: "\(output.width)x\(output.height)",
                 allowed: "\(max(2, output.width & ~1))x\(max(2, output.height & ~1))"
             )

@@ -27,7 +27,8 @@ extension SoftwareSettings {
     mutating func kilobits(_ bits: Int, _ property: String, isReported: Bool = true) -> Int32 {
         let result = max(1, bits / 1000)
         if isReported, result * 1000 != bits {
-            adjust(property, from: "\(bits) bit/s", to: "\(result * 1000) bit/s", "\(Self.library) counts in thousands")
+            let reason = "\(Self.library) stores rates in units of 1000 bits"
+            adjust(property, from: "\(bits) bit/s", to: "\(result * 1000) bit/s", reason)
         }
         return Int32(clamping: result)
     }
@@ -118,7 +119,7 @@ extension SoftwareSettings {
         guard asked.matrix != .rgb else {
             throw MediaError(
                 .invalidArgument,
-                "\(configuration.chromaFormat.name) video is not encoded with an RGB matrix",
+                "\(configuration.chromaFormat.name) video cannot have an RGB matrix",
                 given: "matrix 0",
                 allowed: "1...\(known.matrices.upperBound)"
             )
@@ -140,7 +141,7 @@ extension SoftwareSettings {
 
     private mutating func reportColor(_ property: String, _ asked: UInt8, _ written: UInt8) {
         guard asked != written else { return }
-        let reason = "\(Self.library) does not know the code point"
+        let reason = "\(Self.library) does not support the code point"
         adjust("colour \(property)", from: "\(asked)", to: "unspecified", reason)
     }
 }

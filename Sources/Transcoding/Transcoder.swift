@@ -145,7 +145,7 @@ public final class Transcoder: Sendable {
         if let failure { throw failure }
 
         guard let summary = try await writer.finish() else {
-            throw MediaError(.invalidState, "a transcoder runs once")
+            throw MediaError(.invalidState, "a transcoder can run only once")
         }
         var problems = await reader.problems
         problems.add(losses.withLock { $0 })

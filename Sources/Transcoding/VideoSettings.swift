@@ -81,7 +81,7 @@ public struct VideoSettings: Sendable {
                     requested: track.pixelFormatName,
                     used: result.chromaFormat.name,
                     reason: codec == .h264
-                        ? "H.264 is encoded in 4:2:0 only" : "HEVC keeps \(name) if it is selected"
+                        ? "H.264 is encoded in 4:2:0 only" : "HEVC can keep \(name) on request"
                 )
             )
         }

@@ -261,7 +261,7 @@ import Testing
         twice[index] = UInt8(ascii: "a")
         var reader = WireReader(twice)
         let error = #expect(throws: WireError.self) { try EncoderProperties(from: &reader) }
-        #expect(error?.description == "set of EncoderOption at byte 34 cannot be a behind a")
+        #expect(error?.description == "set of EncoderOption at byte 34 cannot be a after a")
     }
 
     /// Names are one where Unicode says so: an e with an accent, of one scalar and of two.

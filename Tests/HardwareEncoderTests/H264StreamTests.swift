@@ -75,7 +75,7 @@ import Testing
         let beyond = #expect(throws: MediaError.self) {
             try level(1920, 1080, 5) { ($0.h264Level, $0.rateControl) = (H264Level(name: "4"), .constantQuantizer(20)) }
         }
-        #expect(beyond?.message == "the stream is beyond level 4")
+        #expect(beyond?.message == "the stream exceeds level 4")
     }
 
     @Test func level1bIsToldByProfile() throws {

@@ -189,8 +189,8 @@ import Testing
         }
         #expect(
             adjustments.map(\.description) == [
-                "bitrate 300500 bit/s becomes 300000 bit/s: x264 counts in thousands",
-                "peak bitrate 300500 bit/s becomes 300000 bit/s: x264 counts in thousands",
+                "bitrate 300500 bit/s becomes 300000 bit/s: x264 stores rates in units of 1000 bits",
+                "peak bitrate 300500 bit/s becomes 300000 bit/s: x264 stores rates in units of 1000 bits",
             ]
         )
         #expect(try recording.encoder.update(changed) == .done())

@@ -129,7 +129,7 @@ import Testing
             try adjustments {
                 $0.usesIntraRefresh = true
                 $0.keyFrameInterval = KeyFrameInterval(frames: 12)
-            } == ["intra refresh: waves that make pictures whole -> waves"]
+            } == ["intra refresh: recovery after each wave -> recovery at key frames"]
         )
         #expect(try adjustments { $0.hevcLevel = HEVCLevel(name: "3") } == ["peak bitrate: none -> 6000 kbit/s"])
         #expect(

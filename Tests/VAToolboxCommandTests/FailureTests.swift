@@ -232,7 +232,7 @@ import Testing
     private static let outputs = [
         Case(arguments: ["out.xyz"], given: "out.xyz", allowed: ".mp4"),
         Case(arguments: ["missing/out.mp4"], given: "missing/out.mp4", allowed: "existing folder"),
-        Case(arguments: ["clip.y4m", "--format", "ts"], given: "clip.y4m", allowed: "another file"),
+        Case(arguments: ["clip.y4m", "--format", "ts"], given: "clip.y4m", allowed: "a file other than"),
         Case(arguments: ["there.mp4"], given: "there.mp4", allowed: "overwrite"),
         Case(arguments: ["."], given: ".", allowed: ".mp4"),
         Case(arguments: ["null", "--format", "mp4"], given: "-o null and --format mp4", allowed: "./null"),

@@ -54,7 +54,7 @@ import Testing
         // Rows only: VA_ENC_SLICE_STRUCTURE_ARBITRARY_ROWS.
         ("hevc", "64", "3", "slice-structures=0x10", "64 -> 6, the picture has only that many rows of blocks"),
         ("h264", "64", "3", "slice-structures=0x10", "64 -> 23, the picture has only that many rows of blocks"),
-        ("h264", "4", "", "slices=1", "4 -> 1, the driver does not divide pictures"),
+        ("h264", "4", "", "slices=1", "4 -> 1, the driver does not support multiple slices"),
     ])
     func slicesAreAsManyAsThereMayBe(codec: String, asked: String, level: String, limits: String, told: String) throws {
         let options = ["--slices", asked] + (level.isEmpty ? [] : ["--level", level])

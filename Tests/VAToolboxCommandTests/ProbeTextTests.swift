@@ -181,16 +181,16 @@ import VAToolbox
             ),
             (
                 .exited(status: 1), .askingEntrypoints(profile: 7), "iHD exited",
-                "it was asked about H264High (vaQueryConfigEntrypoints)",
+                "H264High was queried (vaQueryConfigEntrypoints)",
                 ["exit", "asking-entrypoints", "1", "H264High"]
             ),
             (
                 .deadline(.milliseconds(2500)), .askingProfiles, "iHD did not answer",
-                "it was asked for its profiles (vaQueryConfigProfiles)", ["deadline", "asking-profiles", "2.5"]
+                "its profiles were queried (vaQueryConfigProfiles)", ["deadline", "asking-profiles", "2.5"]
             ),
             (
                 .killed(signal: 8, name: "SIGFPE"), .askingAttributes(profile: 7, entrypoint: 8), "iHD crashed",
-                "it was asked about H264High by EncSliceLP (vaGetConfigAttributes)",
+                "H264High by EncSliceLP was queried (vaGetConfigAttributes)",
                 ["signal", "asking-attributes", "SIGFPE", "H264High", "EncSliceLP"]
             ),
             (

@@ -27,7 +27,7 @@ struct CodedRing: Sendable {
         guard (0...mapping.byteCount).contains(offset), (0...mapping.byteCount - offset).contains(byteCount) else {
             throw MediaError(
                 .malformedData,
-                "\(HelperLink.peer) returned a frame outside of the memory for coded frames",
+                "\(HelperLink.peer) returned a frame outside the memory for coded frames",
                 given: "\(byteCount) bytes at \(offset)",
                 allowed: "\(mapping.byteCount) bytes"
             )

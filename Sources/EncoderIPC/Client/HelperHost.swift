@@ -264,7 +264,7 @@ final class HelperHost: Sendable {
                     defer { state.greeting = greeting }
                     return state.greeting == nil
                 }
-                guard isFirst else { throw MediaError(.malformedData, "\(Self.peer) greeted twice") }
+                guard isFirst else { throw MediaError(.malformedData, "\(Self.peer) sent its greeting twice") }
                 greeted.open()
             }
         }

@@ -27,7 +27,7 @@ struct PictureMemory {
         guard slots[slot] == nil, slots.count < Self.maximumSlots else {
             throw MediaError(
                 .malformedData,
-                "the slot for picture memory is in use, or all slots are",
+                "the picture memory slot is in use, or no slot is free",
                 given: "slot \(slot)"
             )
         }
@@ -40,7 +40,7 @@ struct PictureMemory {
     }
 
     private static func emptySlot(_ slot: UInt32) -> MediaError {
-        MediaError(.malformedData, "the slot holds no such memory", given: "slot \(slot)")
+        MediaError(.malformedData, "the slot does not contain such memory", given: "slot \(slot)")
     }
 
     /// Returns the picture of a frame without copying.
@@ -84,8 +84,8 @@ struct PictureMemory {
             else {
                 throw MediaError(
                     .malformedData,
-                    "a plane lies outside of its memory",
-                    given: "offset \(plane.offset), \(plane.bytesPerRow) bytes a row",
+                    "a plane exceeds its memory",
+                    given: "offset \(plane.offset), \(plane.bytesPerRow) bytes per row",
                     allowed: "\(memory.byteCount) bytes"
                 )
             }

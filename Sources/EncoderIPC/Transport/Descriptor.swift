@@ -28,7 +28,7 @@ struct Descriptor: ~Copyable, Sendable {
     /// Opens the same file again, read-only and close-on-exec. Unlike a duplicate, it has a separate offset and flags.
     static func reopening(_ number: Int32) throws(MediaError) -> Descriptor {
         let opened = linux_open_again(number)
-        guard opened >= 0 else { throw systemError("open", "the file of a picture cannot be opened again") }
+        guard opened >= 0 else { throw systemError("open", "the file of a picture cannot be reopened") }
         return Descriptor(owning: opened)
     }
 }

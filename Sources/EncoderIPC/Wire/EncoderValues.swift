@@ -114,7 +114,7 @@ extension EncoderProperties: WireValue {
         let start = reader.position
         let options = try reader.list(of: EncoderOption.self, atMost: WireLimits.encoderOptions)
         for (first, second) in zip(options, options.dropFirst()) where !first.precedes(second) {
-            let given = "\(second.rawValue) behind \(first.rawValue)"
+            let given = "\(second.rawValue) after \(first.rawValue)"
             throw reader.error("set of EncoderOption", at: start, .noSuchValue(given: given))
         }
         let set = Set(options)
@@ -148,7 +148,7 @@ extension ConversionSupport: WireValue {
             zip(formats, formats.dropFirst()).allSatisfy { $0.rawValue < $1.rawValue }
             && zip(matrices, matrices.dropFirst()).allSatisfy { $0.rawValue < $1.rawValue }
         guard isSorted else {
-            throw reader.error("ConversionSupport", at: start, .noSuchValue(given: "sets that are not sorted"))
+            throw reader.error("ConversionSupport", at: start, .noSuchValue(given: "unsorted formats or matrices"))
         }
         self.init(
             formats: Set(formats),

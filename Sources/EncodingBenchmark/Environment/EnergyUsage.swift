@@ -74,7 +74,7 @@ struct EnergyUsage: Sendable, Hashable {
                 break
             }
         }
-        if !hasCard { reasons.append("\(root) has no graphics card with a counter of energy") }
+        if !hasCard { reasons.append("\(root) has no graphics card with an energy counter") }
     }
 
     /// Returns the energy between two readings, in joules.

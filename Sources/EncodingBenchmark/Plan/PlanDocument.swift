@@ -24,7 +24,7 @@ public struct PlanDocument: Sendable {
         }
         try reader.read(mapping, key: nil, Self.keys, into: &self)
         guard !encoders.isEmpty else {
-            throw MediaError(.invalidArgument, "\(name) names no encoders", allowed: EncoderWord.allowedText)
+            throw MediaError(.invalidArgument, "\(name) contains no encoders", allowed: EncoderWord.allowedText)
         }
     }
 

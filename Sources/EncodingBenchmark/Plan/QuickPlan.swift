@@ -35,7 +35,7 @@ extension BenchmarkPlan {
             ("encoders", encoders.count, Set(encoders).count), ("points", points.count, Set(points).count),
             ("modes", modes.count, Set(modes).count),
         ] where count != distinct {
-            found.append("\(name) are named twice")
+            found.append("\(name) are listed twice")
         }
         // Reports identify clips by this name, and encoders by the last component of their node.
         let clipNames = Dictionary(grouping: Set(clips), by: \.name).filter { $0.value.count > 1 }.keys

@@ -86,6 +86,6 @@ package struct QualityProgram: Sendable, Hashable {
     /// Returns the third word of `ffmpeg version 5.1.9 Copyright ...`.
     static func version(_ text: String) -> String {
         let words = text.split(separator: "\n").first { $0.hasPrefix("ffmpeg version ") }?.split(separator: " ") ?? []
-        return words.count > 2 ? String(words[2]) : "of unknown version"
+        return words.count > 2 ? String(words[2]) : "unknown version"
     }
 }

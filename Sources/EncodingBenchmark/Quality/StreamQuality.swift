@@ -107,7 +107,7 @@ struct FramePairing {
         guard place.isFinite, abs(place - place.rounded()) / rate.doubleValue <= Self.tolerance else {
             throw MediaError(
                 .malformedData,
-                "a decoded frame has a presentation time that no source frame has",
+                "the presentation time of a decoded frame does not match any source frame",
                 given: "\(time.seconds) s",
                 allowed: "multiples of \(rate.denominator)/\(rate.numerator) s"
             )

@@ -20,7 +20,7 @@ enum TemporaryFolder {
     static func make() throws(MediaError) -> String {
         var name = Array((temporaryFolder + "/vatoolbox-bench-XXXXXX").utf8CString)
         guard mkdtemp(&name) != nil else {
-            throw systemFailure("mkdtemp", "no temporary folder can be made", temporaryFolder)
+            throw systemFailure("mkdtemp", "a temporary folder cannot be created", temporaryFolder)
         }
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

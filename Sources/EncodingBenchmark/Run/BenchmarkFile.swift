@@ -36,7 +36,7 @@ package enum BenchmarkFile {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw MediaError(.inputOutput, "a folder of the benchmark cannot be made", given: path)
+            throw MediaError(.inputOutput, "a folder of the benchmark cannot be created", given: path)
         }
     }
 

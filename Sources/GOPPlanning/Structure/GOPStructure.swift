@@ -101,7 +101,7 @@ public struct GOPStructure: Sendable, Hashable {
         if temporalLayers > 1 {
             throw MediaError(
                 .invalidArgument,
-                "intra refresh needs every picture",
+                "intra refresh does not support temporal layers",
                 given: "\(temporalLayers) temporal layers",
                 allowed: "1"
             )

@@ -44,7 +44,7 @@ struct CodedAccessUnit {
             }
             self.units = units
         } catch {
-            throw MediaError(.malformedData, "the driver's NAL units cannot be separated: \(error)")
+            throw MediaError(.malformedData, "the driver's NAL units cannot be parsed: \(error)")
         }
         guard units.contains(where: { $0.header.isVideoCodingLayer }) else {
             throw MediaError(.malformedData, "the driver's coded picture has no slice")

@@ -88,7 +88,7 @@ extension H264Stream {
         guard configuration.profile == nil, configuration.bitDepth == 8, let chosen else {
             throw MediaError(
                 .unsupported,
-                "the encoder does not have the profile",
+                "the encoder does not support the profile",
                 given: configuration.profile?.rawValue ?? "\(configuration.bitDepth) bits",
                 allowed: available.map(\.rawValue).joined(separator: ", "),
                 cause: .profileMissing
@@ -163,8 +163,8 @@ extension H264Stream {
         if let level { return level }
         throw MediaError(
             .invalidArgument,
-            "the stream is beyond level \(configuration.h264Level?.name ?? "6.2")",
-            given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept, "
+            "the stream exceeds level \(configuration.h264Level?.name ?? "6.2")",
+            given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) reference pictures, "
                 + "\(slices) slices",
             allowed: "the limits of tables A-1 and A-4 for profile \(profile.rawValue)"
         )

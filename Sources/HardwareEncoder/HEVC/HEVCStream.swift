@@ -38,13 +38,13 @@ struct HEVCStream: CodedStream {
         var adjustments: [Adjustment] = []
         let (asked, used) = (configuration.bitDepth, Self.pixelFormat(profile, configuration).bitDepth)
         if asked != used {
-            let reason = "profile \(profile.rawValue) is coded with \(used) bits"
+            let reason = "profile \(profile.rawValue) requires a bit depth of \(used)"
             adjustments.append(
                 Adjustment(property: "bit depth", requested: "\(asked)", used: "\(used)", reason: reason)
             )
         }
         if configuration.entropyMode == .cavlc {
-            let reason = "HEVC has no other"
+            let reason = "HEVC supports CABAC only"
             adjustments.append(Adjustment(property: "entropy", requested: "cavlc", used: "cabac", reason: reason))
         }
         rateLimit = Self.codableRate(configuration, &adjustments)
@@ -104,7 +104,7 @@ extension HEVCStream {
         let available = Self.profiles.filter { profiles.contains($0) }
         throw MediaError(
             .unsupported,
-            "the encoder does not have the profile",
+            "the encoder does not support the profile",
             given: wanted.rawValue,
             allowed: available.map(\.rawValue).joined(separator: ", "),
             cause: .profileMissing
@@ -165,8 +165,8 @@ extension HEVCStream {
         if let level { return level }
         throw MediaError(
             .invalidArgument,
-            "the stream is beyond level \(configuration.hevcLevel?.name ?? "6.2-high")",
-            given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) pictures kept, "
+            "the stream exceeds level \(configuration.hevcLevel?.name ?? "6.2-high")",
+            given: "\(rate.bitsPerSecond) bit/s, a buffer of \(rate.bufferSize) bits, \(pictures) reference pictures, "
                 + "\(slices) slices",
             allowed: "the limits of tables A.8 to A.10"
         )

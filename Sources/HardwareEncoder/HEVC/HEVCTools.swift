@@ -84,7 +84,7 @@ struct HEVCTools: CodingTools, Hashable {
         else {
             throw MediaError(
                 .unsupported,
-                "the driver lists sizes of blocks that HEVC has not",
+                "the driver lists block sizes that HEVC does not support",
                 given: "VAConfigAttribEncHEVCBlockSizes 0x\(String(value, radix: 16))"
             )
         }
@@ -104,7 +104,11 @@ struct HEVCTools: CodingTools, Hashable {
             ("unfiltered pictures", bits.deblocking_filter_disable),
         ].filter { $0.1 == required }
         if let (name, _) = missing.first {
-            throw MediaError(.unsupported, "the driver demands a tool of HEVC that is not used here", given: name)
+            throw MediaError(
+                .unsupported,
+                "the driver requires an HEVC tool that this encoder does not support",
+                given: name
+            )
         }
         hasAsymmetricPartitions = bits.amp != 0
         hasAdaptiveOffset = bits.sao != 0

@@ -39,7 +39,7 @@ struct CodedPictureStatus {
         guard !isOverflown, isBad || pieces.isEmpty else { return }
         throw MediaError(
             .frameFailed,
-            isBad ? "the driver reports that the coded picture is bad" : "the driver returned an empty coded picture",
+            isBad ? "the driver reports an invalid coded picture" : "the driver returned an empty coded picture",
             given: "status 0x\(String(status, radix: 16)), \(count) bytes"
         )
     }

@@ -135,7 +135,7 @@ struct ImportedSurfaces: ~Copyable {
             throw MediaError(
                 .unsupported,
                 "the driver cannot import this layout of planes",
-                given: memory.planes.map { "\($0.layout.bytesPerRow) bytes a row from \($0.layout.offset) on" }
+                given: memory.planes.map { "\($0.layout.bytesPerRow) bytes per row from \($0.layout.offset) on" }
                     .joined(separator: ", "),
                 allowed: "one object, one row length for all planes, planes that begin at a whole row"
             )

@@ -81,7 +81,7 @@ final class PictureConverter {
             guard conversion.source.isInside(width: picture.width, height: picture.height),
                 conversion.target.isInside(width: targets.width, height: targets.height)
             else {
-                throw MediaError(.invalidArgument, "a part of the picture lies outside of it")
+                throw MediaError(.invalidArgument, "the source or target region exceeds the picture")
             }
             let processor = try preparedProcessor(picture, conversion)
             let order = try processor.capabilities.order(picture, conversion)
@@ -225,8 +225,8 @@ extension ProcessingCapabilities {
         guard knows(standard) else {
             throw MediaError(
                 .unsupported,
-                "the driver does not convert colours of this matrix",
-                given: "matrix coefficients \(matrix.rawValue)"
+                "the driver does not convert colours with these matrix coefficients",
+                given: "\(matrix.rawValue)"
             )
         }
         return standard

@@ -72,7 +72,7 @@ final class PictureInput {
         case .refused(let error):
             guard buffer.isMapped else { throw error }
             if !hasToldOfRefusal {
-                logger.notice("a DMA-BUF cannot be imported and is copied; others may be, too: \(error)")
+                logger.notice("a DMA-BUF cannot be imported and is copied; others may be copied, too: \(error)")
             }
             hasToldOfRefusal = true
             return try copy(buffer)
@@ -141,7 +141,7 @@ extension WritablePlanes {
             return try buffer.copySamples(to: pixelPlanes, isForDevice: isForDevice)
         }
         guard planes.count >= arrangement.planeCount, hasRoom(for: arrangement, buffer.width, buffer.height) else {
-            throw MediaError(.frameFailed, "a surface has no room for the picture", given: "\(bytes.count) bytes")
+            throw MediaError(.frameFailed, "a surface is too small for the picture", given: "\(bytes.count) bytes")
         }
         let target = PictureComponents(arrangement, width: buffer.width, height: buffer.height, planes: pixelPlanes)
         try buffer.withPlanes { planes throws(MediaError) in

@@ -72,7 +72,7 @@ extension DeviceSettlement {
             return 1
         }
         if refresh != nil {
-            report("temporal layers", "\(asked)", "1", "intra refresh needs every frame")
+            report("temporal layers", "\(asked)", "1", "intra refresh does not support temporal layers")
             return 1
         }
         if quirks.lacksTemporalLayers {
@@ -119,7 +119,7 @@ extension DeviceSettlement {
     private mutating func randomAccess(_ refresh: IntraRefreshWave?, hasBFrames: Bool) -> GOPStructure.RandomAccess {
         if references.list0 == 0 {
             let asked = keyFrameDistance.map { "\($0) frames" } ?? "none"
-            report("key-frame interval", asked, "1 frames", "the driver codes only intra pictures as \(encoder)")
+            report("key-frame interval", asked, "1 frames", "the driver supports only intra pictures for \(encoder)")
             return .closed(interval: 1)
         }
         if let refresh { return .intraRefresh(period: refresh.period) }
@@ -138,7 +138,7 @@ extension DeviceSettlement {
         if case .maximum(let count) = configuration.bFrames {
             let reason =
                 if !hasBFrames(codec) {
-                    "the driver has no B-frames as \(encoder)"
+                    "the driver does not support B-frames for \(encoder)"
                 } else if wanted.temporalLayers > 1, limited.consecutiveBFrames == wanted.consecutiveBFrames {
                     "\(wanted.temporalLayers) temporal layers, each of which doubles the rate, have "
                         + "\(GOPStructure.bFrames(fillingLayers: wanted.temporalLayers)) in a row or none"

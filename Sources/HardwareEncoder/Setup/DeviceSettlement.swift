@@ -45,7 +45,7 @@ extension DeviceSettlement {
             let end = most == (.max, .max) ? "no limit" : "\(most.0)x\(most.1)"
             throw MediaError(
                 .unsupported,
-                "the driver does not encode pictures of this size as \(encoder)",
+                "the driver does not support pictures of this size for \(encoder)",
                 given: "\(width)x\(height)",
                 allowed: "\(least.0)x\(least.1) to \(end)",
                 cause: .sizeOutOfRange
@@ -58,7 +58,7 @@ extension DeviceSettlement {
         guard formats.isEmpty || format.fourCCs.contains(where: formats.contains), isTarget else {
             throw MediaError(
                 .unsupported,
-                "the driver does not encode \(format.chromaFormat.name) of \(format.bitDepth) bits as \(encoder)",
+                "the driver does not support \(format.chromaFormat.name) with \(format.bitDepth) bits for \(encoder)",
                 allowed: "\(capabilities.renderTargetFormats), \(formats.map(\.description).joined(separator: " "))",
                 cause: .formatMissing
             )
@@ -149,7 +149,7 @@ extension DeviceSettlement {
         let reason: String
         switch layout.slices.count {
         case _ where ofDriver < 2 || sliceStructures?.isEmpty != false:
-            reason = "the driver does not divide pictures"
+            reason = "the driver does not support multiple slices"
         case codec.slices:
             reason = "level \(codec.level ?? "") allows no more for this size and frame rate"
         case ofDriver: reason = "the driver divides pictures into at most \(ofDriver) slices"
@@ -176,7 +176,7 @@ extension DeviceSettlement {
         }
         let levels = quirks.qualityValues?.count ?? capabilities.qualityLevels
         let used = min(max(asked, 1), levels)
-        report("quality level", "\(asked)", "\(used)", "the driver has levels 1 to \(levels)")
+        report("quality level", "\(asked)", "\(used)", "the driver supports levels 1 to \(levels)")
         return quirks.qualityValues.map { $0[used - 1] } ?? used
     }
 
@@ -234,7 +234,7 @@ extension DeviceSettlement {
         guard configuration.usesIntraRefresh else { return nil }
         let kinds = capabilities.intraRefresh
         guard kinds.contains(.rollingColumn) || kinds.contains(.rollingRow), references.list0 > 0 else {
-            report("intra refresh", "on", "off", "the driver has no rolling intra refresh as \(encoder)")
+            report("intra refresh", "on", "off", "the driver does not support rolling intra refresh for \(encoder)")
             return nil
         }
         // Columns, so that every slice of a picture is partly refreshed and no single slice takes all bits.

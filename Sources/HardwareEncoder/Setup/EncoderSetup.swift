@@ -106,7 +106,7 @@ extension EncoderSetup {
         guard let capabilities = candidates.first(where: { $0.videoProfile(Stream.self) == profile }) else {
             throw MediaError(
                 .unsupported,
-                "the driver does not have the profile",
+                "the driver does not support the profile",
                 given: profile.rawValue,
                 cause: .profileMissing
             )

@@ -147,7 +147,11 @@ public final class SampleDecoder {
                     )
                 }
                 guard let index = Int(exactly: frame.pts), samples.indices.contains(index) else {
-                    throw MediaError(.malformedData, "a decoded picture belongs to no sample", given: "\(frame.pts)")
+                    throw MediaError(
+                        .malformedData,
+                        "a decoded picture does not match any sample",
+                        given: "\(frame.pts)"
+                    )
                 }
                 try take(reference, samples[index].presentationTime)
             }

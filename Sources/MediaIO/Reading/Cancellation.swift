@@ -26,7 +26,7 @@ public final class Cancellation: Sendable {
         if isCancelled { throw Self.error }
     }
 
-    static var error: MediaError { MediaError(.cancelled, "the reading was cancelled") }
+    static var error: MediaError { MediaError(.cancelled, "reading was cancelled") }
 
     /// The callback that libavformat's network protocols call while they wait. This object must outlive the context
     /// that uses it.

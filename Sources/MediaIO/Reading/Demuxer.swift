@@ -88,7 +88,7 @@ final class Demuxer {
             .invalidArgument,
             "raw video needs its pixel format, size and frame rate",
             given: given,
-            allowed: "all three of them"
+            allowed: "all three values"
         )
     }
 

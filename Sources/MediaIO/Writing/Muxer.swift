@@ -38,9 +38,10 @@ final class Muxer {
         var allocated: UnsafeMutablePointer<AVFormatContext>?
         let status = avformat_alloc_output_context2(&allocated, nil, name, nil)
         guard let allocated else {
+            let isOutOfMemory = status == ffmpeg_error_no_memory
             throw MediaError(
-                status == ffmpeg_error_no_memory ? .outOfMemory : .unavailable,
-                "this build of libavformat cannot write the format",
+                isOutOfMemory ? .outOfMemory : .unavailable,
+                isOutOfMemory ? "no memory for a muxer" : "libavformat was built without a muxer for this format",
                 given: name,
                 call: "avformat_alloc_output_context2",
                 status: Int(status)

@@ -278,7 +278,7 @@ extension OutputFile {
         guard error == EEXIST else { throw fail("renameat2", error) }
         throw MediaError(
             .invalidArgument,
-            "the output was created by someone else in the meantime",
+            "another process created the output file meanwhile",
             given: destination.givenPath,
             allowed: "a new name, or the option overwrite"
         )

@@ -56,7 +56,8 @@ enum OutputTarget: Equatable {
             return
         }
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw MediaError(.invalidArgument, "no output path", given: path, allowed: "the path of a file")
+            let reason = "the output path is empty or contains a zero byte"
+            throw MediaError(.invalidArgument, reason, given: path, allowed: "the path of a file")
         }
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -168,7 +169,7 @@ enum OutputTarget: Equatable {
                 .invalidArgument,
                 "the output is the same file as the input",
                 given: path,
-                allowed: "another file than \(inputPath)"
+                allowed: "a file other than \(inputPath)"
             )
         }
     }

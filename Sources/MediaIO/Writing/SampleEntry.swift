@@ -31,7 +31,7 @@ enum SampleEntry {
     /// - Throws: `inputOutput` if the file cannot be read or written; `malformedData` if it has no sample entry.
     static func allowInBandParameterSets(in file: OutputFile) throws(MediaError) {
         guard let movie = try firstBox("moov", in: file) else {
-            throw MediaError(.malformedData, "the written file has no index", given: file.path)
+            throw MediaError(.malformedData, "the output file has no index", given: file.path)
         }
         let bytes = try file.read(Int(clamping: movie.upperBound - movie.lowerBound), at: movie.lowerBound)
         for (offset, bytes) in replacements(in: bytes[...]) {

@@ -65,7 +65,9 @@ extension EncoderConfiguration {
                     property: "size",
                     requested: "\(width)x\(height)",
                     used: "\(result.width)x\(result.height)",
-                    reason: chromaFormat == .yuv420 ? "4:2:0 video has even sizes" : "video is coded with even sizes"
+                    reason: chromaFormat == .yuv420
+                        ? "4:2:0 video requires an even width and height"
+                        : "coded video requires an even width and height"
                 )
             )
         }
@@ -159,7 +161,7 @@ extension EncoderConfiguration {
         guard formats.contains(chromaFormat) else {
             throw MediaError(
                 .invalidArgument,
-                "chroma format is not one that \(name) is encoded with",
+                "chroma format is not supported for \(name)",
                 given: chromaFormat.name,
                 allowed: formats.map(\.name).joined(separator: ", ")
                     + (codec == .h264 && chromaFormat != .monochrome ? "; HEVC has it" : "")
@@ -181,7 +183,7 @@ extension EncoderConfiguration {
         guard bitDepth <= profile.maximumBitDepth else {
             throw MediaError(
                 .invalidArgument,
-                "profile \(profile.rawValue) has fewer bits",
+                "profile \(profile.rawValue) does not support this bit depth",
                 given: "\(bitDepth) bits",
                 allowed: "\(profile.maximumBitDepth) bits"
             )
@@ -192,7 +194,7 @@ extension EncoderConfiguration {
             }
             throw MediaError(
                 .invalidArgument,
-                "profile \(profile.rawValue) has less chroma than \(chromaFormat.name)",
+                "profile \(profile.rawValue) does not support \(chromaFormat.name)",
                 given: "profile \(profile.rawValue)",
                 allowed: suitable.map(\.rawValue).joined(separator: ", ")
             )
@@ -216,7 +218,7 @@ extension EncoderConfiguration {
         if let reason = level.reasonAgainst(width: width, height: height, frameRate: frameRate) {
             throw MediaError(
                 .invalidArgument,
-                "\(width)x\(height) at \(frameRate) frames per second is beyond level \(level)",
+                "\(width)x\(height) at \(frameRate) frames per second exceeds level \(level)",
                 given: reason,
                 allowed: "level \(lowest) or higher"
             )
@@ -241,7 +243,7 @@ extension EncoderConfiguration {
         }
         throw MediaError(
             .invalidArgument,
-            "the rate is beyond level \(level) in profile \(profile.rawValue)",
+            "the rate exceeds level \(level) in profile \(profile.rawValue)",
             given: reason,
             allowed: sufficient.map { "level \($0) or higher" } ?? "a rate and buffer within level 6.2"
         )
@@ -267,7 +269,7 @@ extension EncoderConfiguration {
         if let reason = hevcLevel.reasonAgainst(width: width, height: height, frameRate: frameRate) {
             throw MediaError(
                 .invalidArgument,
-                "\(width)x\(height) at \(frameRate) frames per second is beyond level \(hevcLevel)",
+                "\(width)x\(height) at \(frameRate) frames per second exceeds level \(hevcLevel)",
                 given: reason,
                 allowed: "level \(lowest) or higher"
             )
@@ -285,7 +287,7 @@ extension EncoderConfiguration {
         }
         throw MediaError(
             .invalidArgument,
-            "the rate is beyond level \(hevcLevel)",
+            "the rate exceeds level \(hevcLevel)",
             given: reason,
             allowed: sufficient.map { "level \($0) or higher" } ?? "a rate and buffer within level 6.2-high"
         )

@@ -49,8 +49,8 @@ public struct H264Level: Sendable, Hashable, CustomStringConvertible {
             return "\(columns * rows) macroblocks, more than \(maximumFrameSize)"
         }
         if columns * columns > 8 * maximumFrameSize || rows * rows > 8 * maximumFrameSize {
-            return
-                "\(columns)x\(rows) macroblocks, a side longer than \(Int(Double(8 * maximumFrameSize).squareRoot()))"
+            let longest = Int(Double(8 * maximumFrameSize).squareRoot())
+            return "\(columns)x\(rows) macroblocks, width or height above \(longest)"
         }
         guard frameRate.isPositive else { return "a frame rate of \(frameRate)" }
         let perSecond = columns * rows * Int128(frameRate.numerator)
@@ -124,7 +124,7 @@ extension RateLimit {
             return "\(bitsPerSecond) bit/s, more than \(maximum.bitsPerSecond)"
         }
         if bufferSize > maximum.bufferSize {
-            return "a rate buffer of \(bufferSize) bits, more than \(maximum.bufferSize)"
+            return "a decoder buffer of \(bufferSize) bits, more than \(maximum.bufferSize)"
         }
         return nil
     }

@@ -64,7 +64,7 @@ public struct HEVCLevel: Sendable, Hashable, CustomStringConvertible {
         let (width, height) = (Int128(width), Int128(height))
         if width * width > 8 * maximumPictureSize || height * height > 8 * maximumPictureSize {
             let longest = Int(Double(8 * maximumPictureSize).squareRoot())
-            return "\(width)x\(height) luma samples, a side longer than \(longest)"
+            return "\(width)x\(height) luma samples, width or height above \(longest)"
         }
         guard frameRate.isPositive else { return "a frame rate of \(frameRate)" }
         let perSecond = samples * Int128(frameRate.numerator)

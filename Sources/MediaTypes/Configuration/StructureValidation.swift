@@ -51,7 +51,7 @@ extension EncoderConfiguration {
         guard temporalLayers == 1 else {
             throw MediaError(
                 .invalidArgument,
-                "intra refresh needs every frame",
+                "intra refresh does not support temporal layers",
                 given: "\(temporalLayers) temporal layers",
                 allowed: "1"
             )

@@ -34,7 +34,7 @@ final class FetchedSamples: @unchecked Sendable {
                 }
             }
         case .owned, .external, .sharedMemory, .deviceSurface:
-            throw MediaError(.unsupported, "these samples cannot be fetched", given: buffer.storage.name)
+            throw MediaError(.unsupported, "the samples of this picture cannot be read", given: buffer.storage.name)
         }
     }
 
@@ -65,7 +65,7 @@ final class FetchedSamples: @unchecked Sendable {
         guard size >= byteCount else {
             throw MediaError(
                 .invalidArgument,
-                "a plane of a DMA-BUF lies outside of it",
+                "a plane exceeds its DMA-BUF",
                 given: "\(byteCount) bytes",
                 allowed: "at most \(max(size, 0))"
             )

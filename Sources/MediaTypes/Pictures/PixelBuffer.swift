@@ -135,7 +135,7 @@ extension PixelBuffer {
         if let odd = planes.first(where: { Int(bitPattern: $0.baseAddress) % bytesPerSample != 0 }) {
             throw MediaError(
                 .invalidArgument,
-                "a plane of \(description.format.rawValue) does not begin at a sample",
+                "a plane of \(description.format.rawValue) is not aligned to its sample size",
                 given: "\(odd.baseAddress)",
                 allowed: "a multiple of \(bytesPerSample)"
             )
@@ -160,7 +160,7 @@ extension PixelBuffer {
         if let plane = file.planes.first(where: { !(0...Self.lastOffset).contains($0.offset) }) {
             throw MediaError(
                 .invalidArgument,
-                "a plane lies outside of any file",
+                "the offset of a plane is out of range",
                 given: "offset \(plane.offset)",
                 allowed: "0...\(Self.lastOffset)"
             )
@@ -189,7 +189,7 @@ extension PixelBuffer {
         {
             throw MediaError(
                 .invalidArgument,
-                "a plane of a DMA-BUF lies outside of it",
+                "the DMA-BUF or the offset of a plane is out of range",
                 given: "object \(plane.object), offset \(plane.layout.offset)",
                 allowed: "\(dmaBuf.fileDescriptors.count) objects, offsets from 0"
             )

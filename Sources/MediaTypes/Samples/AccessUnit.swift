@@ -30,7 +30,7 @@ extension SampleBuffer {
                 return AccessUnitLayout(units: units, parameterSetIndex: header.isAccessUnitDelimiter ? 1 : 0)
             }
         } catch {
-            throw MediaError(.malformedData, "the sample's NAL units cannot be separated: \(error)")
+            throw MediaError(.malformedData, "the sample's NAL units cannot be parsed: \(error)")
         }
     }
 

@@ -44,7 +44,8 @@ extension X264Settings {
         guard let fullness = configuration.initialBufferFullness else { return }
         parameters.rc.f_vbv_buffer_init = Float(fullness)
         if parameters.rc.i_vbv_buffer_size == 0 {
-            adjust("initial buffer fullness", from: "\(fullness)", to: "none", "the rate has no limit and no buffer")
+            let reason = "rate control has no peak limit and no buffer"
+            adjust("initial buffer fullness", from: "\(fullness)", to: "none", reason)
         }
     }
 }

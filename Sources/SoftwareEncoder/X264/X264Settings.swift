@@ -22,7 +22,7 @@ struct X264Settings: SoftwareSettings {
     /// - Throws: `invalidArgument` or `unsupported`, with the given value and the allowed values.
     init(_ configuration: EncoderConfiguration, maximumReorderDepth: Int?) throws(MediaError) {
         guard configuration.codec != .hevc else {
-            throw MediaError(.invalidArgument, "x264 does not encode HEVC", given: "hevc", allowed: "auto, h264")
+            throw MediaError(.invalidArgument, "x264 does not support HEVC", given: "hevc", allowed: "auto, h264")
         }
         (self.configuration, adjustments) = try configuration.validated(for: .h264)
         try checkLibraryLimits()
@@ -87,7 +87,7 @@ extension X264Settings {
         guard status >= 0 else {
             throw MediaError(
                 .unsupported,
-                "\(X264EncoderFactory.libraryName) does not know the preset or tuning",
+                "\(X264EncoderFactory.libraryName) does not support the preset or tuning",
                 given: preset + (tuning.map { ", \($0)" } ?? ""),
                 call: "x264_param_default_preset",
                 status: Int(status)
@@ -139,7 +139,8 @@ extension X264Settings {
         parameters.i_timebase_den =
             usesPresentationTimes ? UInt32(PresentationClock.variableTimescale) : parameters.i_fps_num
         if configuration.isFrameRateVariable, !usesPresentationTimes {
-            adjust("frame rate", from: "variable", to: "nominal", "x264 would delay each frame to learn its duration")
+            let reason = "x264 would delay each frame by one to determine its duration"
+            adjust("frame rate", from: "variable", to: "nominal", reason)
         }
     }
 }

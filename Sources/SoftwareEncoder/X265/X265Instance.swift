@@ -21,7 +21,7 @@ final class X265Instance {
         guard let opened else {
             throw MediaError(
                 .unsupported,
-                "x265 refuses these settings, and gives no reason to programs",
+                "x265 rejects these settings without reporting a reason",
                 call: "x265_encoder_open"
             )
         }

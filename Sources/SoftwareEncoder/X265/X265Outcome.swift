@@ -19,13 +19,13 @@ struct X265Outcome {
     init(_ settings: X265Settings, _ instance: X265Instance) throws(MediaError) {
         let parameterSets = try instance.parameterSets()
         guard parameterSets.count == 3 else {
-            throw MediaError(.creationFailed, "x265 made \(parameterSets.count) parameter sets", allowed: "3")
+            throw MediaError(.creationFailed, "x265 returned \(parameterSets.count) parameter sets", allowed: "3")
         }
         let sequence: HEVCSequenceParameterSet
         do {
             sequence = try HEVCSequenceParameterSet(nalUnit: parameterSets[1])
         } catch {
-            throw MediaError(.creationFailed, "x265 made a sequence parameter set that is none: \(error)")
+            throw MediaError(.creationFailed, "x265 returned an invalid sequence parameter set: \(error)")
         }
         profile = sequence.profileTierLevel.general.name
         level = sequence.profileTierLevel.level
@@ -60,7 +60,7 @@ struct X265Outcome {
             )
         }
         if case .maximum = configuration.bFrames {
-            report("b-frames", asked.bframes, actual.bframes, "a stream of key frames has none")
+            report("b-frames", asked.bframes, actual.bframes, "a stream of key frames only has no B-frames")
         }
         if !settings.isZeroLatency, asked.maxSlices > 1 {
             let reason = "x265 codes at most one slice for each row of blocks"

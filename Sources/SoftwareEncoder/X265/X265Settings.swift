@@ -26,7 +26,7 @@ struct X265Settings: SoftwareSettings {
     /// - Throws: `invalidArgument` or `unsupported`, with the given value and the allowed values.
     init(_ configuration: EncoderConfiguration, maximumReorderDepth: Int?) throws(MediaError) {
         guard configuration.codec != .h264 else {
-            throw MediaError(.invalidArgument, "x265 encodes no H.264", given: "h264", allowed: "auto, hevc")
+            throw MediaError(.invalidArgument, "x265 does not support H.264", given: "h264", allowed: "auto, hevc")
         }
         (self.configuration, adjustments) = try configuration.validated(for: .hevc)
         guard let library = X265Library(bitDepth: self.configuration.bitDepth) else {
@@ -90,7 +90,7 @@ extension X265Settings {
         let preset = configuration.software.preset.rawValue
         var tuning = configuration.software.tuning
         if let asked = tuning, !Self.tunings.contains(asked) {
-            adjust("tuning", from: asked.rawValue, to: "none", "x265 has none for that")
+            adjust("tuning", from: asked.rawValue, to: "none", "x265 does not have this tuning")
             tuning = nil
         }
         if tuning == nil, configuration.isLowLatency { tuning = .zerolatency }
@@ -98,7 +98,7 @@ extension X265Settings {
         guard status >= 0 else {
             throw MediaError(
                 .unsupported,
-                "\(X265EncoderFactory.libraryName) does not know the preset or tuning",
+                "\(X265EncoderFactory.libraryName) does not support the preset or tuning",
                 given: preset + (tuning.map { ", \($0.rawValue)" } ?? ""),
                 call: "x265_param_default_preset",
                 status: Int(status)
@@ -127,7 +127,7 @@ extension X265Settings {
         guard status == 0 else {
             throw MediaError(
                 .unsupported,
-                "x265 does not know these instructions on this processor",
+                "x265 does not support these instructions on this processor",
                 given: limit.rawValue,
                 allowed: SoftwareEncoderOptions.InstructionSet.automatic.rawValue,
                 call: "x265_param_parse",
@@ -162,7 +162,7 @@ extension X265Settings {
         guard let smallest = possible.last else {
             throw MediaError(
                 .unsupported,
-                "x265 encodes no picture that is smaller than a block",
+                "the picture is smaller than the smallest coding tree block of x265",
                 given: "\(configuration.width)x\(configuration.height)",
                 allowed: "16x16 or larger"
             )
@@ -175,7 +175,8 @@ extension X265Settings {
         parameters.fpsNum = UInt32(clamping: rate.numerator)
         parameters.fpsDenom = UInt32(clamping: rate.denominator)
         if configuration.isFrameRateVariable {
-            adjust("frame rate", from: "variable", to: "nominal", "x265 counts frames, not time")
+            let reason = "x265 rate control counts frames and ignores timestamps"
+            adjust("frame rate", from: "variable", to: "nominal", reason)
         }
     }
 }
@@ -217,7 +218,8 @@ extension X265Settings {
         guard let fullness = configuration.initialBufferFullness else { return }
         parameters.rc.vbvBufferInit = fullness
         if parameters.rc.vbvBufferSize == 0 {
-            adjust("initial buffer fullness", from: "\(fullness)", to: "none", "the rate has no limit and no buffer")
+            let reason = "rate control has no peak limit and no buffer"
+            adjust("initial buffer fullness", from: "\(fullness)", to: "none", reason)
         }
     }
 }
@@ -252,7 +254,7 @@ extension X265Settings {
 
     private mutating func setStructure() {
         if configuration.entropyMode == .cavlc {
-            adjust("entropy mode", from: "cavlc", to: "cabac", "HEVC has no other")
+            adjust("entropy mode", from: "cavlc", to: "cabac", "HEVC supports CABAC only")
         }
         parameters.keyframeMax = keyFrameDistance ?? -1
         parameters.bOpenGOP = configuration.allowsOpenGOP ? 1 : 0
@@ -269,7 +271,8 @@ extension X265Settings {
         let isOneBlock = max(configuration.width, configuration.height) <= Int(parameters.maxCUSize)
         guard isOneBlock, parameters.keyframeMax != 1 else { return }
         let distance = parameters.keyframeMax < 0 ? "unlimited" : "\(parameters.keyframeMax)"
-        adjust("key frame interval", from: distance, to: "1", "x265 predicts wrongly in pictures of one block")
+        let reason = "x265 uses incorrect predictions for pictures of one coding tree block"
+        adjust("key frame interval", from: distance, to: "1", reason)
         parameters.keyframeMax = 1
         parameters.bframes = 0
         parameters.bIntraRefresh = 0
@@ -287,9 +290,9 @@ extension X265Settings {
         let block = Int(parameters.maxCUSize)
         let (columns, rows) = ((configuration.width + block - 1) / block, (configuration.height + block - 1) / block)
         if isZeroLatency {
-            adjust("slices", from: "\(configuration.slices)", to: "1", "x265 delays pictures of several slices")
+            adjust("slices", from: "\(configuration.slices)", to: "1", "several slices delay pictures in x265")
         } else if rows < 2 || columns < 3 {
-            let reason = "x265 divides pictures of 2 rows and 3 columns of \(block)x\(block) blocks or more"
+            let reason = "x265 requires at least 2 rows and 3 columns of \(block)x\(block) blocks for several slices"
             adjust("slices", from: "\(configuration.slices)", to: "1", reason)
         } else {
             parameters.maxSlices = UInt32(clamping: min(configuration.slices, rows))
@@ -311,9 +314,10 @@ extension X265Settings {
         parameters.bBPyramid = 0
         adjust(
             "intra refresh",
-            from: "waves that make pictures whole",
-            to: "waves",
-            "x265 refers to what its waves have not reached: after a loss pictures are right from a key frame on"
+            from: "recovery after each wave",
+            to: "recovery at key frames",
+            "x265 predicts from areas that the wave has not refreshed: after a loss, pictures are correct only from the "
+                + "next key frame on"
         )
     }
 
@@ -324,7 +328,7 @@ extension X265Settings {
         guard status >= 0 else {
             throw MediaError(
                 .unsupported,
-                "x265 refuses the profile",
+                "x265 rejects the profile",
                 given: profile.rawValue,
                 call: "x265_param_apply_profile",
                 status: Int(status)

@@ -118,7 +118,7 @@ public final class CompressionSession: Sendable {
         mailbox.connect(engine)
         _ = try await engine.call { .start($0) }
         guard let encoder = current.description.withLock({ $0 }) else {
-            throw MediaError(.creationFailed, "the encoder was not created")
+            throw MediaError(.creationFailed, "no encoder was created")
         }
 
         pixelBufferPool = try PixelBufferPool(

@@ -93,7 +93,7 @@ struct SystemBus: ~Copyable {
 
     /// Connects to the bus in `DBUS_SYSTEM_BUS_ADDRESS`, or to the system bus.
     init() throws(Failure) {
-        guard let library = Library.shared else { throw Failure("libsystemd is not there") }
+        guard let library = Library.shared else { throw Failure("libsystemd is not installed") }
         var bus: OpaquePointer?
         let status = library.open(&bus)
         guard status >= 0, let bus else { throw Failure("sd_bus_open_system", status) }

@@ -126,7 +126,7 @@ struct BenchPlanArguments: ParsableArguments, Sendable {
 struct BenchRunCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "bench-run",
-        abstract: "Carry out one encode of a benchmark.",
+        abstract: "Run one encode of a benchmark.",
         shouldDisplay: false
     )
 

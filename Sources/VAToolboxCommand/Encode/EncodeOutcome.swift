@@ -49,7 +49,9 @@ extension EncodeOutcome {
             "speed",
             "\(factor)x, \(Readable.number(rate, places: 1)) fps, \(Readable.number(elapsed, places: 2)) s"
         )
-        if wasInterrupted { page.entry("stopped", "by a signal; the output holds everything that was read until then") }
+        if wasInterrupted {
+            page.entry("stopped", "by a signal; the output contains everything that was read until then")
+        }
         return page.text
     }
 

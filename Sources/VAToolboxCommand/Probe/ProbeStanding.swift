@@ -18,7 +18,7 @@ extension TextPage {
         let failed = standing.proofs.count { !$0.isPassed }
         let others = standing.proofs.count - failed
         if !standing.proofs.isEmpty {
-            entry("known", "\(others) proved, \(failed) failed, of all that was tried", indentation: 4)
+            entry("known", "\(others) passed, \(failed) failed, of all tests", indentation: 4)
         }
     }
 }

@@ -132,7 +132,7 @@ import Testing
     @Test func refusesFramesAtOtherTimes() throws {
         let coded = try CodedClip()
         let text = try refusal(coded, coded.encode(rate: "24"))
-        #expect(text.contains("no source frame has") && text.contains("multiples of 1/25 s"))
+        #expect(text.contains("does not match any source frame") && text.contains("multiples of 1/25 s"))
     }
 
     @Test func timesOfCoarseContainersArePaired() throws {

@@ -10,7 +10,7 @@ extension ReportComparison {
     ///   - all: Whether unchanged figures are listed as well.
     public func text(width: Int, all: Bool = false) -> String {
         var text = differences.map { Readable.oneLine($0) + "\n" }.joined()
-        text += obstacles.map { Readable.oneLine("not the same \($0.obstacle.rawValue): \($0.difference)") + "\n" }
+        text += obstacles.map { Readable.oneLine("different \($0.obstacle.rawValue): \($0.difference)") + "\n" }
             .joined()
         text += unmatched.map { Readable.oneLine($0) + "\n" }.joined()
         if !text.isEmpty { text += "\n" }

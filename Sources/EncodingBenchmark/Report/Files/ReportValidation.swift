@@ -20,18 +20,18 @@ extension BenchmarkReport {
             throw refuse("there is no such encoder", subject)
         }
         for clip in clips {
-            guard clip.framesPerSecond > 0 else { throw refuse("no frame rate of a clip", clip.frameRate) }
+            guard clip.framesPerSecond > 0 else { throw refuse("the frame rate of a clip is invalid", clip.frameRate) }
             guard Self.counts.contains(clip.frameCount), Self.counts.contains(clip.width),
                 Self.counts.contains(clip.height), Self.counts.contains(clip.bitDepth),
                 Self.counts.contains(clip.pictureCount ?? 0)
-            else { throw refuse("a clip has no such size", "\(clip)") }
+            else { throw refuse("the size, bit depth or frame count of a clip is invalid", "\(clip)") }
         }
         for (index, run) in runs.enumerated() {
             guard let measurement = run.result.value else { continue }
-            if let problem = measurement.problem { throw refuse("run \(index) cannot be", problem) }
+            if let problem = measurement.problem { throw refuse("run \(index) is invalid", problem) }
         }
         for density in density {
-            if let problem = density.problem { throw refuse("density of \(density.encoder) cannot be", problem) }
+            if let problem = density.problem { throw refuse("the density of \(density.encoder) is invalid", problem) }
         }
     }
 

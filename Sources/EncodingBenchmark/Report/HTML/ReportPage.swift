@@ -96,7 +96,7 @@ struct ReportPage: Sendable {
                 let subjects = banners.filter { $0.message == message }.compactMap(\.subject)
                 return """
                     <section class="banner" role="alert"><p class="big">\(message)</p>\
-                    <p>It is about: \(subjects.joined(separator: ", "))</p></section>
+                    <p>It concerns: \(subjects.joined(separator: ", "))</p></section>
                     """
             }
         )

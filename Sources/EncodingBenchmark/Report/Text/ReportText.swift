@@ -32,7 +32,7 @@ extension BenchmarkReport {
         let messages = banners.reduce(into: [String]()) { if !$0.contains($1.message) { $0.append($1.message) } }
             .map { message in
                 let subjects = banners.filter { $0.message == message }.compactMap(\.subject)
-                return "\(message.uppercased()) It is about: \(subjects.joined(separator: ", "))"
+                return "\(message.uppercased()) It concerns: \(subjects.joined(separator: ", "))"
             }
         guard !messages.isEmpty else { return "" }
         let rule = String(repeating: "!", count: min(width, 80)) + "\n"
@@ -130,7 +130,7 @@ extension BenchmarkReport {
 
     private static func note(of tables: [TextTable]) -> String {
         let omitted = tables.flatMap(\.omitted)
-        return omitted.isEmpty ? "" : "  no room for: \(omitted.joined(separator: ", "))\n"
+        return omitted.isEmpty ? "" : "  omitted columns: \(omitted.joined(separator: ", "))\n"
     }
 
     private static func number(_ value: Double, _ metric: Metric) -> String {

@@ -83,7 +83,7 @@ extension Diagnosis {
         {
             self.init(
                 .noVAAPIEncoder,
-                "\(sentence). No VA-API driver can encode with the kernel driver \(search.kernelDriver): \(reason)",
+                "\(sentence). No VA-API driver supports encoding with the kernel driver \(search.kernelDriver): \(reason)",
                 remedies: Self.anotherEncoder
             )
         } else if start == .refused {
@@ -117,7 +117,7 @@ extension Diagnosis {
         if let reason = KernelDriversWithoutEncoder.reason(search.kernelDriver), search.forcedName == nil {
             self.init(
                 .noVAAPIEncoder,
-                "\(found). No VA-API driver can encode with the kernel driver \(search.kernelDriver): \(reason)",
+                "\(found). No VA-API driver supports encoding with the kernel driver \(search.kernelDriver): \(reason)",
                 remedies: Self.anotherEncoder
             )
         } else if let name = search.forcedName, !search.fitting.contains(name) {

@@ -35,15 +35,15 @@ extension DriverFailure {
         case .choosingDriver: "libva looked for the driver (vaInitialize)"
         case .loading: "libva loaded the file (dlopen)"
         case .initializing: "it was initialized (vaInitialize)"
-        case .askingVendor: "it was asked for its name (vaQueryVendorString)"
-        case .askingProfiles: "it was asked for its profiles (vaQueryConfigProfiles)"
+        case .askingVendor: "its vendor string was queried (vaQueryVendorString)"
+        case .askingProfiles: "its profiles were queried (vaQueryConfigProfiles)"
         case .askingEntrypoints(let profile):
-            "it was asked about \(Profile(rawValue: profile)) (vaQueryConfigEntrypoints)"
+            "\(Profile(rawValue: profile)) was queried (vaQueryConfigEntrypoints)"
         case .askingAttributes(let profile, let entrypoint):
-            "it was asked about \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
+            "\(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) was queried "
                 + "(vaGetConfigAttributes)"
         case .askingSurfaces(let profile, let entrypoint):
-            "it was asked about surfaces for \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) "
+            "surfaces for \(Profile(rawValue: profile)) by \(Entrypoint(rawValue: entrypoint)) were queried "
                 + "(vaCreateConfig, vaQuerySurfaceAttributes)"
         case .closing: "it was closed (vaTerminate)"
         case nil: nil

@@ -66,7 +66,7 @@ struct TestPattern: Sendable {
         _ body: (Int, ComponentPlane, Int, (columns: Int, rows: Int)) -> Void
     ) throws(MediaError) {
         guard buffer.format.isYCbCr else {
-            throw MediaError(.unsupported, "the pattern is one of luma and chroma", given: buffer.format.rawValue)
+            throw MediaError(.unsupported, "the test pattern requires a YCbCr format", given: buffer.format.rawValue)
         }
         let chroma = buffer.format.chromaFormat
         try buffer.withPlanes { planes throws(MediaError) in

@@ -156,7 +156,7 @@ package struct TestStream {
         guard count == samples.count else {
             throw MediaError(
                 .malformedData,
-                "a wrong number of pictures was decoded",
+                "the number of decoded pictures is wrong",
                 given: "\(count)",
                 allowed: "\(samples.count)"
             )
@@ -167,7 +167,7 @@ package struct TestStream {
         guard (picture.width, picture.height) == (width, height) else {
             throw MediaError(
                 .malformedData,
-                "the decoded pictures have a wrong size",
+                "the size of the decoded pictures is wrong",
                 given: "\(picture.width)x\(picture.height)",
                 allowed: "\(width)x\(height)"
             )

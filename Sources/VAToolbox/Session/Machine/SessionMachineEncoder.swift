@@ -148,7 +148,7 @@ extension SessionMachine {
             throw MediaError(.frameFailed, "the encoder returned no data", given: given)
         }
         if !work.hasKeyFrame, !frame.isKeyFrame, !frame.isDropped {
-            throw MediaError(.frameFailed, "the first frame of an encoder is no key frame", given: given)
+            throw MediaError(.frameFailed, "the first frame of an encoder is not a key frame", given: given)
         }
     }
 

@@ -62,7 +62,7 @@ extension SessionMachine {
                 .unsupported,
                 "the encoder needs pictures in memory that the CPU can access",
                 given: buffer.storage.name,
-                allowed: "owned, caller's or shared memory, a file, or a linear DMA-BUF"
+                allowed: "owned, caller-owned or shared memory, a file, or a linear DMA-BUF"
             )
         }
         let formats = encoder?.properties.pixelFormats ?? []
