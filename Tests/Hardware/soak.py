@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions that go on for long, meet faults all the time, are many, or are many at once: that no frame is lost, and that
+"""Long sessions, sessions with continuous faults, and many consecutive or simultaneous sessions: no frame is lost, and
 nothing grows."""
 
 import tempfile
@@ -12,16 +12,17 @@ import endurance
 import failover
 import torture
 
-# How often an action of the reference driver comes, in so many calls of its target on the average, and from which call of
-# a display on. Hangs cost a deadline each, and two in 250 frames would be the GPU's end; everything else may come at once.
-# Together they end an encoder every 250 frames or so, more often while it is made.
+# Faults of the reference driver: the target, the first call of a display that may fail, the average number of calls
+# between faults, and the action. Each hang takes a deadline, and the GPU is given up after two hangs within 250 frames,
+# so hangs begin late; all other faults may begin with the first call. Together, they end an encoder about every
+# 250 frames, and more often during its creation.
 FAULTS = (
     ("coded", 1, 3000, "status:0x8000"), ("coded", 1, 3000, "size:0"), ("coded", 1, 3000, "overflow"),
     ("vaEndPicture", 1, 3000, "status:0x18"), ("vaEndPicture", 1, 3000, "device-lost"),
     ("vaSyncBuffer", 1, 3000, "status:0x1"), ("vaCreateBuffer", 1, 20000, "status:0x2"),
     ("vaMapBuffer", 1, 20000, "device-lost"), ("vaCreateContext", 1, 12, "status:0x2"),
 )
-# What a process does not survive, or a thread.
+# Faults that a process or a thread does not survive.
 FATAL_FAULTS = (
     ("vaRenderPicture", 1, 8000, "segv"), ("coded", 1, 3000, "abort"), ("vaCreateContext", 1, 25, "segv"),
     ("coded", 300, 5000, "hang"), ("vaEndPicture", 300, 5000, "hang"),
@@ -32,19 +33,19 @@ SMALL = (f"width={failover.SIZE}", f"height={failover.SIZE}", "pictures=numbered
 
 @dataclass
 class Outcome:
-    """What came of a trial."""
+    """The outcome of a trial."""
 
     name: str
     amount: str
     states: list
     complaints: list
-    failed: int | None = None  # encoders; None where none could
+    failed: int | None = None  # encoders; None if no encoder can fail
     seconds: float = 0.0
     notes: list = field(default_factory=list)
 
 
 def long_session(name, program, frames, words, driver, device, faults=()):
-    """One session of many numbered frames, which `device` has to finish."""
+    """One session with many numbered frames. `device` must finish it."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "stream.h264"
@@ -57,7 +58,7 @@ def long_session(name, program, frames, words, driver, device, faults=()):
                       time.monotonic() - start)
     fired = Counter((entry["target"], entry["action"]) for entry in trial.journal.faults)
     complaints += [f"no {target}={action} came" for target, first, chance, action in faults
-                   # Encoders of short trials do not live so long.
+                   # Encoders of short trials end before that.
                    if frames > 10 * chance and (first == 1 or frames >= 100_000)
                    and not fired[target, action.split(":")[0]]]
     if faults:
@@ -75,7 +76,7 @@ def software(program, codec, frames):
 
 
 def faulty(program, isolation, frames, seed):
-    """The chances are those of 100,000 frames; fewer meet as many faults."""
+    """The probabilities apply to 100,000 frames. Shorter trials use higher ones, so that as many faults occur."""
     chosen = FAULTS + (FATAL_FAULTS if isolation == "process" else ())
     scaled = [(target, first, max(2, chance * frames // 100_000) if chance > 100 else chance, action)
               for target, first, chance, action in chosen]
@@ -91,7 +92,7 @@ def place(isolation):
 
 
 def many(program, encoder, isolation, sessions):
-    """Sessions one after the other, finished, cancelled and dropped in turn."""
+    """Consecutive sessions, which are finished, cancelled and released in turn."""
     start = time.monotonic()
     words = ("policy=software", "preset=ultrafast") if encoder == "x264" else ()
     trial, complaints, _ = endurance.many_sessions(program, isolation, sessions, "codec=h264", *words)
@@ -100,7 +101,7 @@ def many(program, encoder, isolation, sessions):
 
 
 def crowd(program, encoder, isolation, together, rounds):
-    """Sessions that are there at once, and then are not; two outcomes."""
+    """Simultaneous sessions. Returns two outcomes: while they exist, and after they have ended."""
     start = time.monotonic()
     words = ("policy=software", "preset=ultrafast") if encoder == "x264" else ()
     sessions = together * rounds
@@ -108,7 +109,7 @@ def crowd(program, encoder, isolation, together, rounds):
         program, isolation, sessions, "codec=h264", *words, f"together={together}", f"pause={together}", "meet=on",
         "width=320", "height=180")
     name, seconds = f"{encoder}, {place(isolation)}", time.monotonic() - start
-    # Each may hold a buffer or two that others do not need at the moment.
+    # Each session may hold one or two buffers that the others do not need at the moment.
     growth = endurance.growth_of(trial.peaks, 2 * together)
     helpers = together if isolation == "process" else 0
     growth += [f"{state.processes} processes" for _, state in trial.peaks if state.processes < 1 + helpers][:1]
@@ -119,7 +120,7 @@ def crowd(program, encoder, isolation, together, rounds):
 
 
 def table(outcomes):
-    """As Markdown; of each figure the first that later ones are held against, and the last."""
+    """A Markdown table. Each cell has the first value, with which later ones are compared, and the last value."""
     lines = ["| trial | amount | encoders failed | processes | threads | descriptors | memory, MiB | time, s |",
              "|---|---|---|---|---|---|---|---|"]
     for outcome in outcomes:
@@ -136,18 +137,22 @@ def document(outcomes, seed):
     """The part of docs/reliability.md."""
     return f"""## Long runs and many sessions
 
-`scripts/verify soak` measures whether anything grows. The trials of one session are long: on x264 and x265, and on the
-reference driver with random faults (seed {seed}): calls that return an error, a lost device, empty or oversized pictures
-and, in a helper process, crashes and pictures that never come. Encoders are therefore replaced again and again. Every
-frame shows its number and must come out once and in order, in a stream that decodes without errors, and the GPU must
-finish the session. Consecutive sessions have 8 frames of 96x64 and are finished, cancelled and released in turn;
-simultaneous sessions do the same with 320x180.
+`scripts/verify soak` measures whether memory, descriptors, threads or processes grow.
 
-Each figure covers the program and its helpers, and gives the state after a quarter of the trial and at its end. A
-larger value at the end is a failure, with an allowance of {endurance.ALLOWED_KIB // 1024} MiB of memory, {endurance.ALLOWED_THREADS} threads of
-the Swift runtime's pools, and descriptors of buffers of active sessions. Memory means memory not backed by files, after
-`malloc_trim` has returned free memory, which the C library otherwise keeps: without it, a program that repeatedly had
-64 simultaneous sessions in its own process retains about 350 MiB.
+In the trials with one session, the session is long. It runs on x264, on x265, or on the reference driver with random
+faults (seed {seed}): calls that return an error, a lost device, empty or oversized pictures and, in a helper process,
+crashes and pictures that are never completed. The session therefore replaces its encoder many times. Every frame shows
+its number and must come out exactly once and in order, in a stream that decodes without errors. In the trials with
+faults, the GPU must finish the session.
+
+In the trials with consecutive sessions, each session encodes 8 frames of 96x64. The sessions are finished, cancelled
+and released in turn. Simultaneous sessions do the same with 320x180.
+
+Each figure covers the program and its helpers, and shows the state after a quarter of the trial and at its end. Growth
+is a failure, except for {endurance.ALLOWED_KIB // 1024} MiB of memory, {endurance.ALLOWED_THREADS} threads of the Swift
+runtime's pools, and descriptors of buffers of active sessions. Memory is memory that is not backed by files, measured
+after `malloc_trim`. Without `malloc_trim`, the C library keeps freed memory, and a program that repeatedly had 64
+simultaneous sessions in its own process retains about 350 MiB.
 
 {table(outcomes)}
 """

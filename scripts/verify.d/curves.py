@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Curves of rate and quality, and what PyPI's `bjontegaard` says of their distance.
+"""Rate-quality curves, and their distances according to PyPI's `bjontegaard`.
 
-    curves.py SEED SETS    a table in JSON, for Tests/EncodingBenchmarkTests/Statistics; needs that package
+    curves.py SEED SETS    prints a JSON table for Tests/EncodingBenchmarkTests/Statistics; needs that package
 """
 
 import json
@@ -12,12 +12,12 @@ import sys
 import bjontegaard as reference
 
 METHODS = ["akima", "pchip", "cubic"]
-# Scales of quality: lowest and highest value that a curve begins with, and its gain per doubling of the rate.
+# Quality scales: the lowest and highest first value of a curve, and the gain per doubling of the rate.
 SCALES = {"PSNR": (28, 34, 2.5), "VMAF": (35, 60, 9), "SSIM": (0.82, 0.9, 0.02)}
 
 
 def curve(generator, scale, count, rate):
-    """Points from a rate upward, with steps and gains as uneven as those of encoders."""
+    """The points of a curve from a rate upward, with steps and gains as uneven as those of encoders."""
     low, high, gain = SCALES[scale]
     quality = generator.uniform(low, high)
     points = []
@@ -25,7 +25,7 @@ def curve(generator, scale, count, rate):
         points.append((round(rate, 3), round(quality, 6)))
         step = generator.uniform(0.5, 1.3)
         rate *= 2**step
-        # Gains become smaller with each point, as quality saturates.
+        # Gains decrease with each point, because quality saturates.
         quality += gain * step * generator.uniform(0.6, 1.4) * 0.85 ** len(points)
     return points
 
@@ -35,7 +35,7 @@ def columns(points):
 
 
 def answers(anchor, test):
-    """BD-rate in per cent and BD-quality by each method."""
+    """BD-rate in per cent and BD-quality, by each method."""
     given = [*columns(anchor), *columns(test)]
     wanted = {"require_matching_points": False, "min_overlap": 0}
     return {
@@ -48,7 +48,7 @@ def answers(anchor, test):
 
 
 def overlaps(anchor, test):
-    """Whether both curves share some of either axis."""
+    """Whether the curves overlap on each axis."""
     return all(
         max(anchor[0][axis], test[0][axis]) < min(anchor[-1][axis], test[-1][axis]) for axis in (0, 1)
     )
@@ -71,7 +71,7 @@ def sets(seed, count):
 
 
 def text(row):
-    """An object with a line for each member."""
+    """A JSON object with one line per member."""
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in row.items()) + "\n}"
 
 

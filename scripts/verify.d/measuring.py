@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the areas that measure have in common: statistics of interleaved pairs, and builds."""
+"""Functions that the measuring areas share: statistics of alternating pairs, and builds."""
 
 import math
 import os
@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def interval(values):
-    """The median and a 95 % confidence interval of it, by the binomial distribution of order statistics."""
+    """The median and its 95 % confidence interval, from the binomial distribution of order statistics."""
     values = sorted(values)
     count = len(values)
     low = 0
@@ -22,7 +22,7 @@ def interval(values):
 
 
 def build(product, configuration="release", options=()):
-    """Builds a product, for speed unless said otherwise; returns its path."""
+    """Builds a product, by default in the release configuration. Returns its path."""
     command = ["swift", "build", "-c", configuration, *options, "--product", product]
     subprocess.run(command, cwd=ROOT, check=True)
     folder = subprocess.run(command + ["--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)

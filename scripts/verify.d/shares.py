@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much of each area fits into a given time: for `scripts/verify all --budget`.
+"""Calculates how much of each area fits into a given time, for `scripts/verify all --budget`.
 
-A share is a way to run an area: its arguments, and the minutes that it takes on two cores of a quiet machine. Shares of an
-area are listed from the smallest to the whole; an area that is not listed has only itself. `{seed}` stands for the seed
-of the run, so that runs with other seeds see other parts."""
+A share is a way to run an area: the arguments, and the minutes on two cores of an idle machine. The shares of an area
+are listed from the smallest to the whole. An area that is not listed has only one share, the whole. `{seed}` is
+replaced by the seed of the run, so that runs with different seeds test different parts."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Share:
     name: str = "whole"
 
 
-# What has not been measured takes as long as this.
+# The assumption for areas that have not been measured.
 UNKNOWN = Share(10, "")
 
 SHARES = {
@@ -55,10 +55,10 @@ SHARES = {
 
 
 def plan(areas, minutes, pace=1.0, shares=None):
-    """The share of each area, so that all of them take at most `minutes`: first the smallest of each, then larger ones as
-    long as there is time, those that cost least first. Areas that are left out for want of time have no entry.
+    """The share of each area, so that all of them take at most `minutes`: first the smallest of each, then larger ones
+    while there is time, with the smallest step first. Areas that are left out for lack of time have no entry.
 
-    `pace` is how much longer this machine takes than the figures say."""
+    `pace` is the time on this machine relative to the listed times."""
     known = SHARES if shares is None else shares
     rungs = {area: known.get(area, [UNKNOWN]) for area in areas}
     chosen, left = {}, minutes / pace
@@ -84,7 +84,7 @@ def self_test():
     shares = {"a": [Share(1, "-s", "part"), Share(4, "")], "b": [Share(2, "-s", "part"), Share(20, "")]}
     cases = [
         (0.5, {}), (1, {"a": 1}), (3, {"a": 1, "b": 2}), (6, {"a": 4, "b": 2}), (24, {"a": 4, "b": 20}),
-        # The cheaper step comes first, and leaves too little for the other one.
+        # The cheaper step comes first and leaves too little time for the other one.
         (23, {"a": 4, "b": 2}),
     ]
     for minutes, expected in cases:
