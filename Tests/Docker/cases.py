@@ -220,7 +220,7 @@ def wrong_group(containers):
     hold(f" run --device /dev/dri --group-add {GROUP} ..." in ended.errors, ended.errors)
     hold(f'group_add: ["{GROUP}"]' in ended.errors, ended.errors)
     ended = containers.run(*ENCODE, service="intel", variables={"RENDER_GROUP": str(GROUP)})
-    encoded(containers, ended, f"not usable: {NODE} is there, but {DRM_FREE}")
+    encoded(containers, ended, f"not usable: {NODE} exists, but {DRM_FREE}")
 
 
 def mounted_node(containers):
