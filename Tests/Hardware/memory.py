@@ -15,6 +15,7 @@ SLOW = f"{COUNT_SURFACES};coded:*=delay:10ms"
 # Surfaces are made for the first picture, for its reconstruction, and for the second picture.
 REFUSE_SECOND = "vaCreateSurfaces:3=status:0x2"
 TEN_BITS = "codec=hevc", "bits=10", "format=p010"
+YUV422 = "codec=hevc", "chroma=4:2:2", "format=i422"
 
 
 def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
@@ -24,7 +25,7 @@ def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
     scenario.check_whole(frames)
     if scenario.complaints:
         return scenario
-    made = made_pictures(scenario, size, 2 if "bits=10" in options else 1)
+    made = made_pictures(scenario, size, (2 if "bits=10" in options else 1) * (4 if "chroma=4:2:2" in options else 3))
     scenario.expect("different pictures", len(set(made)), frames)
     got = {sample["frame"]: entry["source_md5"] for sample, entry in zip(scenario.samples, scenario.pictures)}
     scenario.expect("frames that the driver got otherwise than they were made",
@@ -34,10 +35,10 @@ def run(program, folder, frames, *options, size=SIZE, copied=0, **driver):
     return scenario
 
 
-def made_pictures(scenario, size, bytes_per_sample=1):
-    """What the driver would call each picture that was made."""
+def made_pictures(scenario, size, halves=3):
+    """The MD5s that the driver would report for the pictures. `halves`: half bytes per luma sample, with its chroma."""
     samples = Path(f"{scenario.output}.nv12").read_bytes()
-    length = size[0] * size[1] * bytes_per_sample * 3 // 2
+    length = size[0] * size[1] * halves // 2
     return [hashlib.md5(samples[start:start + length]).hexdigest() for start in range(0, len(samples), length)]
 
 
@@ -196,6 +197,16 @@ def copy_between_rows(program, folder, *options):
     return other.complaints + scenario.complaints
 
 
+def copy_rearranged(program, folder, *options):
+    """DMA-BUFs with a plane for each component of 4:2:2 are copied into the packed surfaces of the driver."""
+    frames = 30
+    scenario = run(program, folder, frames, "memory=dma-buf", *YUV422, *options, copied=frames, limits="hevc=all")
+    if not scenario.complaints:
+        check_releases(scenario, frames)
+        scenario.expect("times that it was told", scenario.ended.output.count(TOLD), 1)
+    return scenario.complaints
+
+
 def copy_once(program, folder, memory, *options, copies=1, **driver):
     """Pictures in the processor's memory are copied: as often as is told, into surfaces that are used again."""
     frames = 30
@@ -214,6 +225,7 @@ def all_memories(full):
         found[f"a DMA-BUF that is refused, {isolation}"] = (refuse_one, words)
         found[f"DMA-BUFs without room for macroblocks, {isolation}"] = (copy_without_room, words)
         found[f"DMA-BUFs whose planes begin within rows, {isolation}"] = (copy_between_rows, words)
+        found[f"DMA-BUFs of 4:2:2 in planes, {isolation}"] = (copy_rearranged, words)
         found[f"DMA-BUFs of 10 bits, {isolation}"] = (import_once, *TEN_BITS, words)
         if full:
             found[f"DMA-BUFs of 642x358, {isolation}"] = (import_once, words, dict(size=(642, 358)))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import EncoderIPC
 import Foundation
 import MediaTypes
@@ -152,6 +153,7 @@ struct ScenarioOptions: Sendable {
             pictureSize = (numbers[0], numbers[1])
         case ("pictures", "numbered"): isNumbered = true
         case ("memory", _) where PictureMemory(rawValue: value) != nil: memory = PictureMemory(rawValue: value)
+        case ("chroma", "4:2:2"): configuration.chromaFormat = .yuv422
         case ("end", "cancel"): isCancelled = true
         case ("room", "no"): hasRoom = false
         case ("low-latency", "on"): configuration.isLowLatency = true
