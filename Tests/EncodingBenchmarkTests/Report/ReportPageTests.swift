@@ -105,6 +105,14 @@ import Testing
         #expect(!report.text(width: 80).isEmpty)
     }
 
+    /// A terminal shows something even if there is nothing to tell or to warn of.
+    @Test func aReportWithoutResultsSaysSo() {
+        var report = SampleReport.make()
+        (report.runs, report.clips, report.encoders, report.remarks) = ([], [], [], [])
+        report.environment.gaps = []
+        #expect(report.text(width: 80) == "The report contains no results.\n")
+    }
+
     // MARK: - Axes
 
     @Test(arguments: [

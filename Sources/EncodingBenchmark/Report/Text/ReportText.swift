@@ -24,7 +24,7 @@ extension BenchmarkReport {
             let subject = warning.subject.map { "\($0): " } ?? ""
             text += Self.flow("caution: \(subject)\(warning.message)", width: width)
         }
-        return text
+        return text.isEmpty ? "The report contains no results.\n" : text
     }
 
     private static func banner(_ warnings: [Warning], width: Int) -> String {
