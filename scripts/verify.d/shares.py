@@ -19,7 +19,7 @@ class Share:
 UNKNOWN = Share(10, "")
 
 SHARES = {
-    "bench": [Share(1, "{seed}")],
+    "bench": [Share(3, "{seed}")],
     "bench-cost": [Share(1, "--only quick", "quick"), Share(6, "")],
     "benchmarks": [Share(8, "--rounds 6", "6 rounds"), Share(10, "")],
     "concurrency": [Share(1, "--sample", "sample"), Share(2, "")],
@@ -31,7 +31,7 @@ SHARES = {
     "failover": [Share(2, "--sample --seed {seed}", "sample"), Share(10, "--seed {seed}")],
     "fuzz": [Share(8, "--minutes 1", "1 minute each"), Share(25, "--minutes 4", "4 minutes each"),
              Share(55, "--minutes 10", "10 minutes each"), Share(104, "")],
-    "hardware": [Share(2, "--sample --seed {seed}", "sample"), Share(6, "--seed {seed}")],
+    "hardware": [Share(2, "--sample --seed {seed}", "sample"), Share(12, "--seed {seed}")],
     "hardware-cost": [Share(3, "")],
     "hardware-endurance": [Share(1, "--sample", "sample"), Share(2, "")],
     "instructions": [Share(1, "")],
@@ -41,8 +41,8 @@ SHARES = {
     "limits": [Share(5, "")],
     "odd-files": [Share(1, "--sample", "sample"), Share(2, "")],
     "probe-exhaustive": [Share(5, "")],
-    "release": [Share(13, "--step demo", "demo on Debian 13"), Share(50, "--step demo --step test", "README's commands"),
-                Share(75, "")],
+    "release": [Share(5, "--step demo", "demo on Debian 13"), Share(18, "--step demo --step test", "README's commands"),
+                Share(35, "")],
     "sanitizers": [Share(8, "address --part leaks", "leaks"), Share(18, "--part hardware --part leaks", "without suites"),
                    Share(31, "")],
     "session": [Share(3, "--length 5", "5 inputs"), Share(24, "")],
