@@ -125,7 +125,7 @@ def table(outcomes):
              "|---|---|---|---|---|---|---|---|"]
     for outcome in outcomes:
         cells = [outcome.name, outcome.amount, "–" if outcome.failed is None else str(outcome.failed)]
-        ends = (endurance.first_of(outcome.states), outcome.states[-1][1]) if outcome.states else ()
+        ends = (endurance.first_states(outcome.states)[-1], outcome.states[-1][1]) if outcome.states else ()
         for name, unit in (("processes", 1), ("threads", 1), ("descriptors", 1), ("kibibytes", 1024)):
             values = [getattr(state, name) / unit for state in ends]
             cells.append(" to ".join(f"{value:.1f}" if unit > 1 else f"{value:.0f}" for value in values) or "–")
