@@ -24,8 +24,7 @@ struct SystemCall: Sendable, Hashable {
 }
 
 extension SystemCallFilter {
-    /// The newest known call. Newer calls appear as not implemented to a confined process, so that the C library does
-    /// not use them.
+    /// The newest known call. Newer calls fail with `ENOSYS` in a confined process, so the C library does not use them.
     static let newestKnownCall: UInt32 = 466
 
     /// The calls that are allowed with any arguments. A call in none of the lists is refused.

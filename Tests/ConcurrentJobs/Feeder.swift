@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
 import Glibc
 import MediaTypes
 import Synchronization
@@ -7,8 +8,21 @@ import Synchronization
 /// What holds back the ends of inputs until all jobs have begun.
 final class Gate: Sendable {
     private let flag = Atomic(false)
+    private let event = DispatchSemaphore(value: 0)
+
     var isOpen: Bool { flag.load(ordering: .acquiring) }
-    func open() { flag.store(true, ordering: .releasing) }
+
+    func open() { if !flag.exchange(true, ordering: .acquiringAndReleasing) { event.signal() } }
+
+    /// Blocks the thread until the gate is open, or until then.
+    ///
+    /// - Returns: Whether it is open.
+    @discardableResult func wait(until end: DispatchTime = .distantFuture) -> Bool {
+        guard event.wait(timeout: end) == .success else { return false }
+        // For others that wait.
+        event.signal()
+        return true
+    }
 }
 
 /// Writes into the pipe of a job, on a thread of its own.
@@ -68,7 +82,8 @@ final class Feeder: Sendable {
         } else {
             let held = bytes.count * 9 / 10
             guard write(0..<held, to: pipe) else { return }
-            while !gate.isOpen, !isOver.isOpen { usleep(5_000) }
+            // It opens before all is over.
+            gate.wait()
             _ = write(held..<bytes.count, to: pipe)
         }
     }

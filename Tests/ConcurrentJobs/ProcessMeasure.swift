@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
 import Glibc
 import MediaTypes
 import Synchronization
@@ -110,15 +111,14 @@ final class PeakSampler: Sendable {
                     peak.descriptors = max(peak.descriptors, now.descriptors)
                     peak.kilobytes = max(peak.kilobytes, now.kilobytes)
                 }
-                usleep(50_000)
-            } while !isOver.isOpen
+            } while !isOver.wait(until: .now() + .milliseconds(50))
             isDone.open()
         }
     }
 
     func end() -> ProcessMeasure.Peak {
         isOver.open()
-        _ = Patience.block { isDone.isOpen }
+        isDone.wait()
         return peak.withLock { $0 }
     }
 }

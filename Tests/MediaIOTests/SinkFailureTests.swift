@@ -69,7 +69,10 @@ import Testing
         let isDone = DispatchSemaphore(value: 0)
         try PlainThread.start(name: "trickle") {
             var page = [UInt8](repeating: 0, count: 4096)
-            while !isOver.load(ordering: .relaxed) { if read(reader, &page, page.count) <= 0 { usleep(1000) } }
+            while !isOver.load(ordering: .relaxed) {
+                var entry = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+                if poll(&entry, 1, 10) > 0 { _ = read(reader, &page, page.count) }
+            }
             isDone.signal()
         }
         defer {
