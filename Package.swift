@@ -21,7 +21,10 @@ let package = Package(
     name: "vatoolbox",
     products: [
         .library(name: "VAToolbox", targets: ["VAToolbox", "EncoderIPC", "MediaTypes", "BitstreamSyntax"]),
-        .library(name: "Transcoding", targets: ["Transcoding", "MediaIO"]),
+        .library(
+            name: "Transcoding",
+            targets: ["Transcoding", "MediaIO", "AudioCoding", "MediaTimeline", "FFmpegSupport"]
+        ),
         .library(name: "EncodingBenchmark", targets: ["EncodingBenchmark"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
         .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
@@ -83,22 +86,39 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // Files, by FFmpeg's libraries, and the way from file to file.
+        // Times of tracks, as pure values.
+        .target(name: "MediaTimeline", dependencies: ["MediaTypes"], swiftSettings: strict),
+
+        // Sound and files, by FFmpeg's libraries, and the way from file to file.
+        .target(
+            name: "FFmpegSupport",
+            dependencies: ["CFFmpeg", "CLinux", "MediaTypes", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "AudioCoding",
+            dependencies: ["BitstreamSyntax", "CFFmpeg", "FFmpegSupport", "MediaTimeline", "MediaTypes", logging],
+            swiftSettings: strict
+        ),
         .target(
             name: "MediaIO",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "CFFmpeg", "CLinux", logging],
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "MediaTypes", "CFFmpeg", "CLinux", "FFmpegSupport", logging,
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "Transcoding",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "MediaIO", "VAToolbox", logging],
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox", logging,
+            ],
             swiftSettings: strict
         ),
         // What encoders cost and what they give for it, measured through the session API.
         .target(
             name: "EncodingBenchmark",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "PixelConversion", "RenderNodes",
+                "BitstreamSyntax", "CLinux", "FFmpegSupport", "MediaIO", "MediaTypes", "PixelConversion", "RenderNodes",
                 "SoftwareEncoder", "VAToolbox",
             ],
             swiftSettings: strict
@@ -106,9 +126,9 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "EncodingBenchmark", "HardwareEncoder", "MediaIO",
-                "MediaTypes",
-                "RenderNodes", "SoftwareEncoder", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
+                "AudioCoding", "BitstreamSyntax", "CLinux", "EncoderIPC", "EncodingBenchmark", "FFmpegSupport",
+                "HardwareEncoder", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding", "VAAPI",
+                "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -131,6 +151,11 @@ let package = Package(
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
         .systemLibrary(name: "CX265", providers: [.apt(["libx265-dev"])]),
 
+        .testTarget(
+            name: "AudioCodingTests",
+            dependencies: ["AudioCoding", "BitstreamSyntax", "MediaTimeline", "MediaTypes"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
         // A helper for tests, whose encoders crash, abort and hang.
         .executableTarget(
@@ -205,7 +230,15 @@ let package = Package(
         ),
         .testTarget(
             name: "MediaIOTests",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "CFFmpeg", "TestSupport", logging],
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "CFFmpeg", "FFmpegSupport", "MediaIO", "MediaTypes", "TestSupport",
+                logging,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MediaTimelineTests",
+            dependencies: ["MediaTimeline", "MediaTypes"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -258,7 +291,9 @@ let package = Package(
         // Many transcodes at once in one process, for scripts/verify and the tests.
         .executableTarget(
             name: "ConcurrentJobs",
-            dependencies: ["MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox", logging],
+            dependencies: [
+                "FFmpegSupport", "MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox", logging,
+            ],
             path: "Tests/ConcurrentJobs",
             swiftSettings: strict
         ),

@@ -3,7 +3,7 @@
 internal import CFFmpeg
 public import MediaTypes
 
-/// A track that is copied from input to output without decoding: audio, subtitles, or timed data.
+/// A track beside the video: audio, subtitles, or timed data. It is copied from an input, or encoded audio.
 public final class MediaTrack: @unchecked Sendable {
     /// The content of a track.
     public enum Kind: String, Sendable, Hashable {
@@ -62,13 +62,29 @@ public final class MediaTrack: @unchecked Sendable {
         disposition = source.disposition
     }
 
+    /// Takes ownership of the parameters of an audio stream, which may be modified until the track is used.
+    init(
+        taking parameters: UnsafeMutablePointer<AVCodecParameters>,
+        codecName: String,
+        timeBase: AVRational,
+        replacing track: MediaTrack?
+    ) {
+        self.parameters = parameters
+        self.codecName = codecName
+        self.timeBase = timeBase
+        kind = .audio
+        index = track?.index ?? 0
+        (language, title) = (track?.language, track?.title)
+        disposition = track?.disposition ?? 0
+    }
+
     deinit {
         var parameters: UnsafeMutablePointer<AVCodecParameters>? = parameters
         avcodec_parameters_free(&parameters)
     }
 }
 
-/// One coded packet of a copied track. It owns its data; a writer takes a reference instead of copying it.
+/// One coded packet of a track beside the video. It owns its data; a writer takes a reference instead of copying it.
 public final class MediaPacket: @unchecked Sendable {
     /// The track of the packet.
     public let track: MediaTrack

@@ -3,6 +3,7 @@
 import ArgumentParser
 import CLinux
 import EncodingBenchmark
+import FFmpegSupport
 import Glibc
 import Logging
 import MediaIO

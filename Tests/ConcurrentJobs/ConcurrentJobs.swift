@@ -2,6 +2,7 @@
 
 import Glibc
 import Logging
+import FFmpegSupport
 import MediaIO
 import MediaTypes
 import TestSupport

@@ -3,6 +3,7 @@
 import Dispatch
 import Foundation
 import Logging
+import FFmpegSupport
 import MediaIO
 import MediaTypes
 import Synchronization

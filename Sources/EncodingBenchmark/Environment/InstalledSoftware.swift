@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import MediaIO
+internal import FFmpegSupport
 internal import SoftwareEncoder
 internal import VAToolbox
 

@@ -2,6 +2,7 @@
 
 public import BitstreamSyntax
 internal import CFFmpeg
+internal import FFmpegSupport
 public import Logging
 public import MediaTypes
 
@@ -25,7 +26,7 @@ public final class SampleDecoder {
     ///
     /// - Parameters:
     ///   - codec: The codec to decode.
-    ///   - logger: Receives FFmpeg's messages, like ``MediaLog/logger``; `nil` leaves them to that logger.
+    ///   - logger: Receives FFmpeg's messages, like `MediaLog.logger`; `nil` leaves them to that logger.
     /// - Throws: `unsupported` if FFmpeg has no decoder for the codec; `outOfMemory`.
     public init(_ codec: VideoCodec, logger: Logger? = nil) throws(MediaError) {
         MediaLog.install()

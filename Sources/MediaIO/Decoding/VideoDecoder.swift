@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import FFmpegSupport
 internal import MediaTypes
 
 /// Decodes one stream with libavcodec's frame threads. Used from one thread at a time.

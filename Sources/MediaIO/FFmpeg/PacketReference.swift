@@ -4,7 +4,7 @@ internal import CFFmpeg
 internal import MediaTypes
 
 /// Owns one `AVPacket` until it is taken.
-final class PacketReference {
+final class PacketReference: @unchecked Sendable {
     private(set) var packet: UnsafeMutablePointer<AVPacket>?
 
     /// Moves the contents of a packet, which is blank afterwards.
@@ -15,6 +15,9 @@ final class PacketReference {
         }
         av_packet_move_ref(packet, other)
     }
+
+    /// Takes ownership of a packet.
+    init(taking packet: UnsafeMutablePointer<AVPacket>) { self.packet = packet }
 
     deinit { av_packet_free(&packet) }
 

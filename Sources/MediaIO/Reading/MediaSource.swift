@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import FFmpegSupport
 public import Logging
 public import MediaTypes
 
@@ -61,7 +62,7 @@ public final class MediaSource: @unchecked Sendable {
     ///   - path: A local path, `-` for standard input, or a URL with `://` for a protocol that FFmpeg supports. A path
     ///     may contain any character.
     ///   - options: The options for reading it.
-    ///   - logger: Receives FFmpeg's messages about this input, like ``MediaLog/logger``; `nil` leaves them to that
+    ///   - logger: Receives FFmpeg's messages about this input, like `MediaLog.logger`; `nil` leaves them to that
     ///     logger.
     ///   - cancellation: Ends opening and reading, from another thread.
     /// - Throws: `invalidArgument` for options that are out of range or contradict the input, and for a directory;

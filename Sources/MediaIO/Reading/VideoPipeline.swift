@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import FFmpegSupport
 internal import MediaTypes
 
 /// Converts packets of one video stream to pixel buffers with times: decoding, ordering of times, trimming, filtering.

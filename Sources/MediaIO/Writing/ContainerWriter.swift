@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import AudioCoding
 internal import BitstreamSyntax
 internal import CFFmpeg
+internal import FFmpegSupport
 internal import MediaTypes
 
 /// The contents of a container besides the video samples.
@@ -121,13 +123,19 @@ extension ContainerWriter {
     private var options: [String: String] {
         switch format {
         case .mp4, .mov:
-            isFragmented
+            var options =
+                isFragmented
                 ? [
                     "movflags": "frag_keyframe+delay_moov+default_base_moof",
                     "frag_duration": "10000000",
                 ]
                 : ["movflags": "faststart"]
-        case .mkv, .ts, .h264, .hevc, .null: [:]
+            // The unit of the durations in edit lists, which end the sound at an exact sample.
+            if let rate = tracks.lazy.compactMap({ $0.audio?.sampleRate }).first(where: { $0 > 0 }) {
+                options["movie_timescale"] = String(rate)
+            }
+            return options
+        case .mkv, .ts, .h264, .hevc, .null: return [:]
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import BitstreamSyntax
+internal import FFmpegSupport
 public import Logging
 public import MediaTypes
 
@@ -104,7 +105,7 @@ public final class MediaSink {
     /// - Parameters:
     ///   - path: The path of the output, `-` for standard output, or `null` for no output.
     ///   - options: The options for writing.
-    ///   - logger: Receives FFmpeg's messages about this output, like ``MediaLog/logger``; `nil` leaves them to that
+    ///   - logger: Receives FFmpeg's messages about this output, like `MediaLog.logger`; `nil` leaves them to that
     ///     logger.
     ///   - cancellation: Ends only the wait until a FIFO is opened for reading.
     ///   - abandonment: Ends that wait, and the wait for a stalled reader of a FIFO or device: the call that writes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import FFmpegSupport
 internal import Glibc
 internal import MediaTypes
 

@@ -2,6 +2,7 @@
 
 internal import BitstreamSyntax
 internal import CFFmpeg
+internal import FFmpegSupport
 internal import Glibc
 internal import MediaTypes
 
@@ -163,7 +164,7 @@ extension UnsafeMutablePointer<AVCodecParameters> {
         [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
     }
 
-    fileprivate func setExtradata(_ bytes: [UInt8]) throws(MediaError) {
+    func setExtradata(_ bytes: [UInt8]) throws(MediaError) {
         guard let memory = av_mallocz(bytes.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) else {
             throw MediaError(.outOfMemory, "no memory for the decoder configuration", call: "av_mallocz")
         }

@@ -2,6 +2,7 @@
 
 import BitstreamSyntax
 import EncoderIPC
+import FFmpegSupport
 import MediaIO
 import MediaTypes
 import RenderNodes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
-internal import MediaTypes
+package import MediaTypes
 
 /// Converts the status of an FFmpeg call to an error.
 ///
@@ -12,7 +12,7 @@ internal import MediaTypes
 ///   - given: The value that caused it, such as a path.
 /// - Returns: The status, zero or positive.
 @discardableResult
-func check(
+package func check(
     _ status: Int32,
     _ call: String,
     _ message: @autoclosure () -> String,
@@ -30,7 +30,7 @@ func check(
 }
 
 /// Returns FFmpeg's description of a status, for example "No such file or folder".
-func describe(_ status: Int32) -> String {
+package func describe(_ status: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
         guard let base = text.baseAddress, av_strerror(status, base, text.count) >= 0 else { return "error \(status)" }
         return String(cString: base)

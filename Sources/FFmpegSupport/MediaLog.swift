@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// The logger for messages of FFmpeg's libraries that belong to no source or sink with its own logger.
 ///
-/// FFmpeg has one log callback for the whole process. A ``MediaSource``, ``MediaSink`` or ``SampleDecoder`` with a
+/// FFmpeg has one log callback for the whole process. A source, sink, encoder or decoder with a
 /// logger receives its own messages, including those of its decoder's threads; all others go to ``logger``. After this
 /// package has opened its first source or sink, FFmpeg no longer writes to standard error.
 public enum MediaLog {
@@ -24,7 +24,7 @@ public enum MediaLog {
     }
 
     /// Installs FFmpeg's log callback; called before every first use of its libraries.
-    static func install() { _ = installed }
+    package static func install() { _ = installed }
 
     private static let installed: Void = av_log_set_callback { object, level, format, arguments in
         guard level <= AV_LOG_WARNING, let format, let arguments else { return }

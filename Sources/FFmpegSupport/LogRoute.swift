@@ -2,7 +2,7 @@
 
 internal import CFFmpeg
 internal import CLinux
-internal import Logging
+package import Logging
 internal import Synchronization
 
 /// Routes the messages of one source or sink to its logger, as long as the route exists.
@@ -10,7 +10,7 @@ internal import Synchronization
 /// FFmpeg's log callback receives the object that logs, but most objects do not refer to their source or sink. They log
 /// on the thread that calls FFmpeg, so the thread is marked during the call. FFmpeg's own threads have no mark; the
 /// objects that log there, decoders and filters, carry the route's number in their `opaque` field.
-final class LogRoute: Sendable {
+package final class LogRoute: Sendable {
     private struct Routes {
         var loggers: [UInt: Logger] = [:]
         /// The number of the next route; 0 means no route.
@@ -23,7 +23,7 @@ final class LogRoute: Sendable {
     private let number: UInt
 
     /// Makes a route; `nil` without a logger.
-    init?(_ logger: Logger?) {
+    package init?(_ logger: Logger?) {
         guard let logger else { return nil }
         number = Self.routes.withLock { routes in
             defer { routes.next += 1 }
@@ -35,12 +35,12 @@ final class LogRoute: Sendable {
     deinit { Self.routes.withLock { _ = $0.loggers.removeValue(forKey: number) } }
 
     /// The value for the `opaque` field of an `AVCodecContext` or `AVFilterGraph`.
-    var mark: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: number) }
+    package var mark: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: number) }
 
     /// Marks this thread until ``leave(_:)`` is called with the returned value.
-    static func enter(_ route: LogRoute?) -> UInt { UInt(linux_mark_thread(route?.number ?? 0)) }
+    package static func enter(_ route: LogRoute?) -> UInt { UInt(linux_mark_thread(route?.number ?? 0)) }
 
-    static func leave(_ previous: UInt) { _ = linux_mark_thread(previous) }
+    package static func leave(_ previous: UInt) { _ = linux_mark_thread(previous) }
 
     /// Returns the logger for a message of an object; `nil` if it belongs to no route.
     static func logger(for object: UnsafeMutableRawPointer?) -> Logger? {

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import MediaTypes
+
+/// A codec that an ``AudioEncoder`` produces.
+public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
+    /// AAC-LC (ISO/IEC 14496-3). HE-AAC needs an encoder with another license.
+    case aac
+    /// Opus (RFC 6716), by libopus.
+    case opus
+    /// FLAC (RFC 9639).
+    case flac
+    /// Uncompressed, little-endian.
+    case pcm
+
+    /// The sample rates that the codec has, in Hz, from the lowest; `nil` if it has every rate.
+    public var sampleRates: [Int]? {
+        switch self {
+        case .aac: AudioSpecificConfig.sampleRates.sorted()
+        // Opus decodes to 48 kHz whatever the input was (RFC 7845 5.1).
+        case .opus: [48000]
+        case .flac, .pcm: nil
+        }
+    }
+
+    /// The layouts that the codec has, from the fewest channels; `nil` if it has every layout of up to eight channels.
+    ///
+    /// AAC: the channel configurations 1 to 7 (ISO/IEC 14496-3 table 1.19), of which 7 is used as 7.1 by practically
+    /// all encoders. Opus and FLAC: RFC 7845 5.1.1.2 and RFC 9639 9.1.3.
+    public var layouts: [ChannelLayout]? {
+        switch self {
+        case .aac: [.mono, .stereo, .front3, .surround4, .surround5, .surround5Point1, .surround7Point1]
+        case .opus, .flac:
+            [.mono, .stereo, .front3, .quad, .surround5, .surround5Point1, .surround6Point1, .surround7Point1]
+        case .pcm: nil
+        }
+    }
+
+    /// Whether the codec has a bitrate.
+    public var hasBitRate: Bool { self == .aac || self == .opus }
+
+    /// The types of samples that it stores.
+    var sampleTypes: [AudioFormat.SampleType] {
+        switch self {
+        case .aac, .opus: [.float32]
+        case .flac: [.int16, .int24]
+        case .pcm: AudioFormat.SampleType.allCases
+        }
+    }
+
+    /// Returns the default bitrate in bit/s; `nil` if the codec has none.
+    func defaultBitRate(sampleRate: Int, channelCount: Int) -> Int? {
+        switch self {
+        // Lower rates have a lower bandwidth.
+        case .aac: min(64000, 3 * sampleRate) * channelCount
+        case .opus: 64000 * channelCount
+        case .flac, .pcm: nil
+        }
+    }
+
+    /// Returns the possible bitrates in bit/s; `nil` if the codec has none.
+    func bitRates(sampleRate: Int, channelCount: Int) -> ClosedRange<Int>? {
+        switch self {
+        // A channel has at most 6144 bits per frame of 1024 samples: ISO/IEC 14496-3 4.5.3.
+        case .aac: min(8000, 6 * sampleRate) * channelCount...6 * sampleRate * channelCount
+        // OPUS_SET_BITRATE.
+        case .opus: 6000 * channelCount...256_000 * channelCount
+        case .flac, .pcm: nil
+        }
+    }
+}
+
+/// The settings of an ``AudioEncoder``.
+public struct AudioEncoderSettings: Sendable, Hashable {
+    /// The codec.
+    public var codec: AudioCodec
+    /// The average bitrate in bit/s; `nil` means 64 kbit/s per channel, or less for AAC below 22 kHz. FLAC and PCM have
+    /// none.
+    public var bitRate: Int?
+    /// The sample rate in Hz; `nil` means that of the input. If the codec does not have this rate, the nearest one is
+    /// used, and ``AudioEncoder/adjustments`` tells.
+    public var sampleRate: Int?
+    /// The channels; `nil` means those of the input. If the codec does not have them, the smallest layout that contains
+    /// them is used, and ``AudioEncoder/adjustments`` tells.
+    public var layout: ChannelLayout?
+
+    /// Makes settings with the default bitrate and the rate and channels of the input.
+    public init(_ codec: AudioCodec, bitRate: Int? = nil, sampleRate: Int? = nil, layout: ChannelLayout? = nil) {
+        self.codec = codec
+        self.bitRate = bitRate
+        self.sampleRate = sampleRate
+        self.layout = layout
+    }
+
+    /// A voice: AAC of one channel with 48 kHz and 64 kbit/s.
+    public static let voice = AudioEncoderSettings(.aac, bitRate: 64000, sampleRate: 48000, layout: .mono)
+}
+
+/// The values that an encoder uses, derived from settings and input.
+struct EncoderSetup: Equatable {
+    var sampleRate: Int
+    var layout: ChannelLayout
+    var sampleType: AudioFormat.SampleType
+    var bitRate: Int?
+    var adjustments: [Adjustment] = []
+
+    /// - Throws: `invalidArgument` if a value is out of range, with the allowed values.
+    init(_ settings: AudioEncoderSettings, input: AudioFormat) throws(MediaError) {
+        let codec = settings.codec
+        let wantedRate = settings.sampleRate ?? input.sampleRate
+        for rate in [wantedRate, input.sampleRate] where !AudioFormat.allowedSampleRates.contains(rate) {
+            throw .outOfRange("sample rate", rate, AudioFormat.allowedSampleRates, unit: "Hz")
+        }
+        sampleRate = codec.sampleRates?.min { Self.isNearer($0, $1, to: wantedRate) } ?? wantedRate
+        let wantedLayout = settings.layout ?? input.layout
+        layout = Self.layout(containing: wantedLayout, of: codec.layouts)
+        sampleType =
+            codec.sampleTypes.contains(input.sampleType) ? input.sampleType : codec.sampleTypes.last ?? .float32
+        bitRate = try Self.bitRate(settings, sampleRate, layout.channelCount)
+        if sampleRate != wantedRate {
+            note("audio sample rate", "\(wantedRate) Hz", "\(sampleRate) Hz", codec)
+        }
+        if layout != wantedLayout { note("audio channels", "\(wantedLayout)", "\(layout)", codec) }
+    }
+
+    private mutating func note(_ property: String, _ requested: String, _ used: String, _ codec: AudioCodec) {
+        adjustments.append(
+            Adjustment(
+                property: property,
+                requested: requested,
+                used: used,
+                reason: "\(codec.rawValue) does not have it"
+            )
+        )
+    }
+
+    /// Of two rates with the same distance, the higher one loses nothing.
+    private static func isNearer(_ one: Int, _ other: Int, to rate: Int) -> Bool {
+        (abs(one - rate), -one) < (abs(other - rate), -other)
+    }
+
+    /// Returns the smallest layout with all loudspeakers, or the largest one if none has all. Side and back
+    /// loudspeakers replace each other.
+    private static func layout(containing wanted: ChannelLayout, of layouts: [ChannelLayout]?) -> ChannelLayout {
+        guard let layouts, !layouts.contains(wanted) else { return wanted }
+        let enough = layouts.first { layout in
+            var speakers = wanted.speakers
+            let sides: ChannelLayout.Speakers = [.sideLeft, .sideRight]
+            let backs: ChannelLayout.Speakers = [.backLeft, .backRight]
+            if speakers.isSuperset(of: sides), speakers.isDisjoint(with: backs), layout.speakers.isDisjoint(with: sides)
+            {
+                speakers = speakers.subtracting(sides).union(backs)
+            }
+            // The back center is divided between the back loudspeakers.
+            if speakers.contains(.backCenter), layout.speakers.isSuperset(of: backs.union(sides)) {
+                speakers.remove(.backCenter)
+            }
+            return layout.speakers.isSuperset(of: speakers)
+        }
+        return enough ?? layouts.last ?? wanted
+    }
+
+    private static func bitRate(
+        _ settings: AudioEncoderSettings,
+        _ sampleRate: Int,
+        _ channelCount: Int
+    ) throws(MediaError) -> Int? {
+        let codec = settings.codec
+        guard let allowed = codec.bitRates(sampleRate: sampleRate, channelCount: channelCount) else {
+            guard let given = settings.bitRate else { return nil }
+            throw MediaError(
+                .invalidArgument,
+                "\(codec.rawValue) has no audio bitrate",
+                given: "\(given) bit/s",
+                allowed: "none"
+            )
+        }
+        let bitRate = settings.bitRate ?? codec.defaultBitRate(sampleRate: sampleRate, channelCount: channelCount) ?? 0
+        guard allowed.contains(bitRate) else {
+            throw .outOfRange(
+                "bitrate of \(codec.rawValue) with \(sampleRate) Hz and \(channelCount) channels",
+                bitRate,
+                allowed,
+                unit: "bit/s"
+            )
+        }
+        return bitRate
+    }
+}
+
+extension MediaError {
+    fileprivate static func outOfRange(
+        _ name: String,
+        _ value: Int,
+        _ range: ClosedRange<Int>,
+        unit: String
+    ) -> MediaError {
+        MediaError(
+            .invalidArgument,
+            "the \(name) is out of range",
+            given: "\(value) \(unit)",
+            allowed: "\(range.lowerBound) to \(range.upperBound) \(unit)"
+        )
+    }
+}
