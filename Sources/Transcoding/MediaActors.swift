@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import AudioCoding
 import Logging
 import MediaIO
 import MediaTypes
@@ -79,40 +80,115 @@ actor MediaWriter {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Opens the output and adds the copied tracks and metadata.
-    ///
-    /// - Returns: The tracks that the container accepts, and a line for each item that it does not.
+    /// The tracks of an output beside the video.
+    struct Tracks: Sendable {
+        /// The indices of the tracks that are copied.
+        var copied: Set<Int> = []
+        /// The tracks that are encoded again, by the index of the input's track.
+        var converted: [Int: SoundConverter] = [:]
+        /// The audio tracks.
+        var audio: [AudioOutcome] = []
+        /// A line for each item that the output lacks.
+        var refusals: [String] = []
+        var adjustments: [Adjustment] = []
+    }
+
+    /// What is to be written besides the video.
+    struct Plan: Sendable {
+        var contents: MediaReader.Contents
+        var audio: AudioSettings
+        /// The time at which encoded sound is cut.
+        var end: MediaTime?
+        var logger: Logger?
+    }
+
+    /// Opens the output and adds tracks and metadata.
     func open(
         _ path: String,
         _ options: MediaSink.Options,
-        _ logger: Logger?,
+        _ plan: Plan,
         _ cancellation: Cancellation,
-        _ abandonment: Cancellation,
-        copying contents: MediaReader.Contents
-    ) throws(MediaError) -> (tracks: Set<Int>, refusals: [String]) {
+        _ abandonment: Cancellation
+    ) throws(MediaError) -> Tracks {
+        let selected = try plan.audio.selection(of: plan.contents.tracks)
         let sink = try MediaSink(
             path: path,
             options: options,
-            logger: logger,
+            logger: plan.logger,
             cancellation: cancellation,
             abandonment: abandonment
         )
-        var tracks: Set<Int> = []
-        var refusals: [String] = []
-        for track in contents.tracks {
-            switch try sink.addTrack(track) {
-            case .accepted: tracks.insert(track.index)
-            case .refused(let reason): refusals.append("\(track.kind.rawValue) track \(track.index): \(reason)")
+        var tracks = Tracks()
+        for track in selected {
+            if track.kind == .audio, case .encode(let settings) = plan.audio.rule {
+                try add(track, settings, to: sink, &tracks, plan)
+            } else {
+                try copy(track, to: sink, &tracks, plan)
             }
         }
+        let contents = plan.contents
         if !contents.chapters.isEmpty, case .refused(let reason) = try sink.setChapters(contents.chapters) {
-            refusals.append("chapters: \(reason)")
+            tracks.refusals.append("chapters: \(reason)")
         }
         if !contents.metadata.isEmpty, case .refused(let reason) = try sink.setMetadata(contents.metadata) {
-            refusals.append("metadata: \(reason)")
+            tracks.refusals.append("metadata: \(reason)")
         }
         self.sink = sink
-        return (tracks, refusals)
+        return tracks
+    }
+
+    /// Adds a track that is copied or, if the container does not support it, encoded or omitted.
+    private func copy(_ track: MediaTrack, to sink: MediaSink, _ tracks: inout Tracks, _ plan: Plan) throws(MediaError)
+    {
+        guard case .refused(let reason) = try sink.addTrack(track) else {
+            tracks.copied.insert(track.index)
+            if let audio = track.audio {
+                tracks.audio.append(
+                    AudioOutcome(index: track.index, inputCodec: track.codecName, output: audio, isEncoded: false)
+                )
+            }
+            return
+        }
+        let refusal = "\(track.kind.rawValue) track \(track.index): \(reason)"
+        guard track.kind == .audio, plan.audio.rule == .automatic, sink.format.takesAudio else {
+            tracks.refusals.append(refusal)
+            return
+        }
+        do {
+            try add(track, AudioEncoderSettings(.aac), to: sink, &tracks, plan)
+            tracks.adjustments.append(
+                Adjustment(
+                    property: "audio track \(track.index)",
+                    requested: track.codecName,
+                    used: AudioCodec.aac.rawValue,
+                    reason: reason
+                )
+            )
+        } catch {
+            tracks.refusals.append("\(refusal), and it cannot be encoded: \(error.readable)")
+        }
+    }
+
+    /// Adds a track that is encoded.
+    private func add(
+        _ track: MediaTrack,
+        _ settings: AudioEncoderSettings,
+        to sink: MediaSink,
+        _ tracks: inout Tracks,
+        _ plan: Plan
+    ) throws(MediaError) {
+        let converter = try SoundConverter(track, settings, end: plan.end, logger: plan.logger)
+        if case .refused(let reason) = try sink.addTrack(converter.output) {
+            throw MediaError(
+                .invalidArgument,
+                reason,
+                given: settings.codec.rawValue,
+                allowed: "a codec that the container supports, or no audio"
+            )
+        }
+        tracks.converted[track.index] = converter
+        tracks.audio.append(converter.outcome)
+        tracks.adjustments += converter.settingAdjustments
     }
 
     /// Writes samples as they arrive, until the sequence ends.

@@ -45,6 +45,8 @@ public struct TranscodeReport: Sendable {
     public var adjustments: [Adjustment]
     /// Tracks and other things that the output lacks.
     public var omissions: [String]
+    /// The audio tracks of the output.
+    public var audio: [AudioOutcome]
     /// Whether ``Transcoder/stop()`` ended the transcode before the end of the input.
     public var wasStopped: Bool
 

@@ -18,6 +18,8 @@ public struct TranscodeRequest: Sendable {
     public var sink: MediaSink.Options
     /// The settings for encoding the video.
     public var video: VideoSettings
+    /// What happens to the audio tracks.
+    public var audio = AudioSettings()
     /// The options of the session.
     public var session: SessionOptions
     /// Whether frames are read in real time, no faster than they are shown, as from a live source.
@@ -45,7 +47,7 @@ public struct TranscodeRequest: Sendable {
     }
 }
 
-/// Reads an input, encodes its video, copies its other tracks and writes an output. Each instance can run once.
+/// Reads an input, encodes its video, copies or encodes its audio, copies its other tracks and writes an output. Each instance can run once.
 public final class Transcoder: Sendable {
     /// An event during a transcode, for display.
     public enum Notice: Sendable {
@@ -123,22 +125,22 @@ public final class Transcoder: Sendable {
         let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
         let (regions, cut) = try request.video.regions(in: contents.video)
         let lost = lostByVideo + cut
-        let (copied, refusals) = try await openOutput(contents, configuration)
+        let tracks = try await openOutput(contents, configuration)
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
-        let omissions = refusals + ignored + lostContents
+        let omissions = tracks.refusals + ignored + lostContents
         let session = try await makeSession(configuration)
         // x264 is only ever replaced by itself, and on purpose.
         if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
         notify(.started(contents.video, session.encoder))
         omissions.forEach { notify(.omission($0)) }
-        lost.forEach { notify(.session(.adjusted($0))) }
+        (lost + tracks.adjustments).forEach { notify(.session(.adjusted($0))) }
         let events = follow(session)
         state.withLock {
             $0.expectedDuration = contents.video.duration
             $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
         }
         if copiesPictures(session.encoder, contents.video, configuration) { await reader.leavePicturesInFile() }
-        let failure = await work(session, copied: copied, regions)
+        let failure = await work(session, tracks, regions)
         session.cancel()  // ends the events also where the work failed
         if failure != nil { try? await session.finish() }  // what is known of devices is noted
         let (reported, switches) = await events.value
@@ -150,6 +152,14 @@ public final class Transcoder: Sendable {
         var problems = await reader.problems
         problems.add(losses.withLock { $0 })
         summary.packetErrors.forEach { problems.noteLostPacket($0) }
+        var ofSound = tracks.adjustments
+        for (_, converter) in tracks.converted.sorted(by: { $0.key < $1.key }) {
+            let times = await converter.timeAdjustments
+            times.forEach { notify(.session(.adjusted($0))) }
+            ofSound += times
+            let failures = await converter.failures
+            for _ in 0..<failures.count { failures.first.map { problems.noteLostPacket($0) } }
+        }
         return TranscodeReport(
             video: contents.video,
             configuration: configuration,
@@ -159,9 +169,10 @@ public final class Transcoder: Sendable {
             statistics: await session.statistics,
             switches: switches,
             problems: problems,
-            adjustments: (lost + session.adjustments + session.encoder.properties.adjustments + reported
+            adjustments: (lost + ofSound + session.adjustments + session.encoder.properties.adjustments + reported
                 + [lostByRate.withLock { $0 }].compactMap(\.self)).unique,
             omissions: omissions,
+            audio: tracks.audio,
             wasStopped: isStopped.load(ordering: .sequentiallyConsistent)
         )
     }
@@ -189,19 +200,18 @@ public final class Transcoder: Sendable {
     private func openOutput(
         _ contents: MediaReader.Contents,
         _ configuration: EncoderConfiguration
-    ) async throws(MediaError) -> (Set<Int>, [String]) {
+    ) async throws(MediaError) -> MediaWriter.Tracks {
         var options = request.sink
         options.inputPaths.append(request.input)
         options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
         (options.language, options.title) = (contents.video.language, contents.video.title)
-        return try await writer.open(
-            request.output,
-            options,
-            request.logger,
-            cancellation,
-            abandonment,
-            copying: contents
+        let plan = MediaWriter.Plan(
+            contents: contents,
+            audio: request.audio,
+            end: request.source.duration,
+            logger: request.logger
         )
+        return try await writer.open(request.output, options, plan, cancellation, abandonment)
     }
 
     /// Returns whether an encoder copies pictures into memory of its device without any other processing before.
@@ -220,12 +230,12 @@ public final class Transcoder: Sendable {
     /// Feeds the session and writes its samples concurrently, until the input ends or either side fails.
     private func work(
         _ session: CompressionSession,
-        copied: Set<Int>,
+        _ tracks: MediaWriter.Tracks,
         _ regions: [RegionOfInterest]
     ) async -> MediaError? {
         await withTaskGroup(of: MediaError?.self) { group in
             group.addTask {
-                await Self.errorOf { () async throws(MediaError) in try await self.feed(session, copied, regions) }
+                await Self.errorOf { () async throws(MediaError) in try await self.feed(session, tracks, regions) }
             }
             group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.drain(session) } }
             var first: MediaError?
@@ -266,7 +276,7 @@ public final class Transcoder: Sendable {
 
     private func feed(
         _ session: CompressionSession,
-        _ copied: Set<Int>,
+        _ tracks: MediaWriter.Tracks,
         _ regions: [RegionOfInterest]
     ) async throws(MediaError) {
         var converter = request.video.frameRate.map { FrameRateConverter(frameRate: $0) }
@@ -276,7 +286,11 @@ public final class Transcoder: Sendable {
             for event in events {
                 switch event {
                 case .packet(let packet):
-                    if copied.contains(packet.track.index) { try await copy(packet) }
+                    if tracks.copied.contains(packet.track.index) {
+                        try await write(packet)
+                    } else if let converter = tracks.converted[packet.track.index] {
+                        for packet in try await converter.convert(packet) { try await write(packet) }
+                    }
                 case .frame(let frame):
                     if !regions.isEmpty { frame.buffer.attachments.regionsOfInterest = regions }
                     if converter == nil {
@@ -293,11 +307,14 @@ public final class Transcoder: Sendable {
             lostByRate.withLock { $0 = adjustment }
             notify(.session(.adjusted(adjustment)))
         }
+        for converter in tracks.converted.values {
+            for packet in try await converter.finish() { try await write(packet) }
+        }
         try await session.finish()
     }
 
     /// If a packet is too damaged for the container, only this packet is lost.
-    private func copy(_ packet: MediaPacket) async throws(MediaError) {
+    private func write(_ packet: MediaPacket) async throws(MediaError) {
         do {
             try await writer.write(packet)
         } catch  where error.code == .malformedData {

@@ -65,12 +65,13 @@ import Testing
         try scratch.makeClip()
         let result = try scratch.encode("clip.mkv", "-o", "out.mp4", "--bitrate", "400k", "--device", "software")
         let lines = result.errorLines
-        #expect(lines.count == 5, "\(lines)")
+        #expect(lines.count == 6, "\(lines)")
         #expect(lines[0].hasPrefix("output    out.mp4, ") && lines[0].hasSuffix(" 1.00 s, 25 frames, 160x90"))
         #expect(lines[1].hasPrefix("encoder   x264 core ") && lines[1].contains("H.264 High"))
         #expect(lines[2] == "why       a software encoder was requested")
         #expect(lines[3].hasPrefix("bitrate   400 kbit/s requested, ") && lines[3].hasSuffix(" delivered"))
-        #expect(lines[4].hasPrefix("speed     "))
+        #expect(lines[4] == "audio     aac, copied")
+        #expect(lines[5].hasPrefix("speed     "))
         #expect(result.output.isEmpty)
         #expect(!result.errors.contains("\u{1B}"), "no control sequences into a file")
     }

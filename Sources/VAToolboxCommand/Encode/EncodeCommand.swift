@@ -6,7 +6,7 @@ import ArgumentParser
 struct EncodeCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "encode",
-        abstract: "Encode a video; copy its audio, subtitles and chapters.",
+        abstract: "Encode a video; copy or encode its audio, copy its subtitles and chapters.",
         usage: "vatoolbox encode <input> -o <output> [options]",
         discussion: """
             Exit status: 0 success; 1 failure; 2 invalid command line; 3 success, but part of the input could not be decoded; \
@@ -25,6 +25,7 @@ struct EncodeCommand: ParsableCommand, Sendable {
     @OptionGroup(title: "Rate control options") var rate: RateControlArguments
     @OptionGroup(title: "Picture options") var picture: PictureArguments
     @OptionGroup(title: "Stream options") var stream: StreamArguments
+    @OptionGroup(title: "Audio options") var audio: AudioArguments
     @OptionGroup(title: "Encoder options") var encoder: EncoderArguments
     @OptionGroup(title: "Report options") var report: ReportArguments
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import AudioCoding
 import BitstreamSyntax
 import MediaIO
 import MediaTypes
@@ -16,6 +17,7 @@ extension EncodeOutcome {
             "output": output,
             "encoder": encoder,
             "bitRate": bitRate,
+            "audio": .array(report.audio.map(\.document)),
             "frames": frames,
             "duration": JSON(report.output.duration.seconds),
             "wallTime": .number(elapsed),
@@ -227,5 +229,20 @@ extension EncoderFailure {
 extension EncoderIdentity {
     fileprivate var document: JSON {
         .object(["name": .string(name), "codec": .string(codec.rawValue), "device": JSON(device)])
+    }
+}
+
+extension AudioOutcome {
+    fileprivate var document: JSON {
+        .object([
+            "stream": .integer(index),
+            "inputCodec": .string(inputCodec),
+            "codec": .string(output.codecName),
+            "copied": .bool(!isEncoded),
+            "bitRate": output.bitRate > 0 ? .integer(output.bitRate) : .null,
+            "sampleRate": .integer(output.sampleRate),
+            "channels": .integer(output.channelCount),
+            "layout": JSON(output.layout?.description),
+        ])
     }
 }

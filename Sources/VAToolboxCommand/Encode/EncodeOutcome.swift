@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import AudioCoding
 import BitstreamSyntax
 import MediaIO
 import MediaTypes
@@ -43,6 +44,7 @@ extension EncodeOutcome {
         for remedy in remedies { page.entry("try", remedy) }
         if let switches { page.entry("switches", switches) }
         page.entry("bitrate", bitRates)
+        for audio in report.audio { page.entry("audio", audio.summary) }
         let rate = elapsed > 0 ? Double(output.sampleCount) / elapsed : 0
         let factor = Readable.number(speed ?? 0, places: 2)
         page.entry(
@@ -119,5 +121,15 @@ extension EncodeOutcome {
         let peak = isConstant ? nil : peakBitRate.map { "peak \(Readable.bitRate(Double($0)))" }
         let delivered = report.deliveredBitRate.map { "\(Readable.bitRate($0)) delivered" }
         return [asked, peak, delivered].compactMap(\.self).joined(separator: ", ")
+    }
+}
+
+extension AudioOutcome {
+    /// One line for people.
+    fileprivate var summary: String {
+        guard isEncoded else { return "\(inputCodec), copied" }
+        let rate = output.bitRate > 0 ? " \(Readable.bitRate(Double(output.bitRate)))" : ""
+        let layout = output.layout.map { ", \($0)" } ?? ""
+        return "\(output.codecName)\(rate), \(output.sampleRate) Hz\(layout), encoded from \(inputCodec)"
     }
 }

@@ -18,6 +18,7 @@ extension EncodeCommand {
         request.sink = try output.options()
         request.sink.inputPaths = [input == "-" ? "/dev/stdin" : input]
         request.video = try videoSettings()
+        request.audio = try audio.settings()
         if let codec = request.sink.format?.requiredCodec {
             // An output container that supports only one codec determines the meaning of `auto`.
             let asked = request.video.base.codec

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import AudioCoding
+import MediaTypes
+import Transcoding
+
+/// What happens to audio.
+struct AudioArguments: ParsableArguments, Sendable {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "auto copies each track, or encodes it as AAC if the container does not support its codec; copy, none; aac, "
+                + "opus, flac or pcm encode (default: auto).",
+            valueName: "codec"
+        )
+    )
+    var audio: ArgumentText<AudioChoice>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Bitrate of AAC or Opus for all channels, such as 128k (default: 64k per channel).",
+            valueName: "rate"
+        )
+    )
+    var audioBitrate: ArgumentText<BitRate>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Sample rate in Hz; the codec's nearest one is used (default: the input's).",
+            valueName: "rate"
+        )
+    )
+    var audioRate: ArgumentText<WholeNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Channels: \(ChannelLayout.completions.joined(separator: ", ")) (default: the input's).",
+            valueName: "layout"
+        )
+    )
+    var audioChannels: ArgumentText<ChannelLayout>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Audio tracks of the output in their order, counted from 1, such as 2,1 (default: all).",
+            valueName: "numbers"
+        )
+    )
+    var audioTracks: ArgumentText<TrackNumbers>?
+
+    /// Returns the settings.
+    ///
+    /// - Throws: `invalidArgument` for invalid values and contradictory options.
+    func settings() throws(MediaError) -> AudioSettings {
+        let choice = try audio?.value(of: "--audio") ?? .automatic
+        var settings = AudioSettings(rule: choice.rule)
+        settings.tracks = try audioTracks?.value(of: "--audio-tracks").numbers
+        if choice == .none, audioTracks != nil { throw contradiction("--audio none", "--audio-tracks") }
+        guard case .encode(var encoder) = settings.rule else {
+            let needy = [
+                ("--audio-bitrate", audioBitrate?.text), ("--audio-rate", audioRate?.text),
+                ("--audio-channels", audioChannels?.text),
+            ].first { $0.1 != nil }
+            guard let needy, let text = needy.1 else { return settings }
+            throw MediaError(
+                .invalidArgument,
+                "\(needy.0) needs a codec to encode with",
+                given: "\(needy.0) \(text)",
+                allowed: "with --audio \(AudioCodec.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
+        }
+        encoder.bitRate = try audioBitrate?.value(of: "--audio-bitrate").bitsPerSecond
+        encoder.sampleRate = try audioRate?.value(of: "--audio-rate").value
+        encoder.layout = try audioChannels?.value(of: "--audio-channels")
+        settings.rule = .encode(encoder)
+        return settings
+    }
+}
+
+/// The values of `--audio`.
+enum AudioChoice: ArgumentValue, Hashable {
+    case automatic, copy, none
+    case codec(AudioCodec)
+
+    init?(argument text: String) {
+        switch text {
+        case "auto": self = .automatic
+        case "copy": self = .copy
+        case "none": self = .none
+        default:
+            guard let codec = AudioCodec(rawValue: text) else { return nil }
+            self = .codec(codec)
+        }
+    }
+
+    static let completions = ["auto", "copy", "none"] + AudioCodec.allCases.map(\.rawValue)
+    static var allowedText: String { completions.joined(separator: ", ") }
+
+    fileprivate var rule: AudioSettings.Rule {
+        switch self {
+        case .automatic: .automatic
+        case .copy: .copy
+        case .none: .omit
+        case .codec(let codec): .encode(AudioEncoderSettings(codec))
+        }
+    }
+}
+
+extension ChannelLayout: ArgumentValue {
+    init?(argument text: String) { self.init(name: text) }
+
+    static var completions: [String] { named.map(\.name) }
+    static var allowedText: String { completions.joined(separator: ", ") }
+}
+
+/// Numbers of tracks.
+struct TrackNumbers: ArgumentValue {
+    let numbers: [Int]
+
+    init?(argument text: String) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { DecimalNumber($0)?.wholeValue }
+        guard numbers.count == parts.count else { return nil }
+        self.numbers = numbers
+    }
+
+    static let allowedText = "numbers separated by commas, such as 1 or 2,1"
+}
