@@ -11,6 +11,11 @@ public struct AudioBuffer: Sendable {
     public let frameCount: Int
     /// The time of the first frame; an invalid time means directly after the previous buffer.
     public var presentationTime: MediaTime
+    /// Whether frames before this buffer are known to be missing, as after a lost packet.
+    public var followsLoss = false
+
+    /// The maximum number of frames of a buffer: six minutes at 48 kHz.
+    public static let mostFrames = 1 << 24
 
     /// The planes, one after the other.
     private let samples: CodedData
@@ -19,7 +24,7 @@ public struct AudioBuffer: Sendable {
     ///
     /// - Parameters:
     ///   - format: The format.
-    ///   - frameCount: The number of frames; negative numbers count as zero.
+    ///   - frameCount: The number of frames, at most ``mostFrames``; negative numbers count as zero.
     ///   - presentationTime: The time of the first frame.
     ///   - fill: Called for each plane with its index and its memory, which is zero, that is silence.
     public init(
@@ -29,7 +34,7 @@ public struct AudioBuffer: Sendable {
         filledBy fill: (Int, UnsafeMutableRawBufferPointer) -> Void = { _, _ in }
     ) {
         self.format = format
-        self.frameCount = max(frameCount, 0)
+        self.frameCount = min(max(frameCount, 0), Self.mostFrames)
         self.presentationTime = presentationTime
         let byteCount = self.frameCount * format.bytesPerPlaneFrame
         samples = CodedData(capacity: byteCount * format.planeCount) { memory in
@@ -58,13 +63,14 @@ public struct AudioBuffer: Sendable {
     ) throws(MediaError) {
         let size = planes.first?.count ?? 0
         guard planes.count == format.planeCount, planes.allSatisfy({ $0.count == size }),
-            size % format.bytesPerPlaneFrame == 0
+            size % format.bytesPerPlaneFrame == 0, size / format.bytesPerPlaneFrame <= Self.mostFrames
         else {
             throw MediaError(
                 .invalidArgument,
                 "the bytes do not match the audio format",
                 given: "planes of \(planes.map { "\($0.count)" }.joined(separator: ", ")) bytes",
-                allowed: "\(format.planeCount) of the same size, a multiple of \(format.bytesPerPlaneFrame) bytes"
+                allowed:
+                    "\(format.planeCount) of the same size, a multiple of \(format.bytesPerPlaneFrame) bytes, at most \(Self.mostFrames) frames"
             )
         }
         self.init(

@@ -14,7 +14,7 @@ public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
     /// Uncompressed, little-endian.
     case pcm
 
-    /// The sample rates that the codec has, in Hz, from the lowest; `nil` if it has every rate.
+    /// The sample rates that the codec has, in Hz, from the lowest; `nil` if it has practically every rate.
     public var sampleRates: [Int]? {
         switch self {
         case .aac: AudioSpecificConfig.sampleRates.sorted()
@@ -24,7 +24,18 @@ public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The layouts that the codec has, from the fewest channels; `nil` if it has every layout of up to eight channels.
+    /// Returns the sample rate of the codec that is nearest to a rate in ``AudioFormat/allowedSampleRates``; of two, the
+    /// higher one, which loses nothing.
+    public func nearestSampleRate(to rate: Int) -> Int {
+        if let sampleRates {
+            return sampleRates.min { (abs($0 - rate), -$0) < (abs($1 - rate), -$1) } ?? rate
+        }
+        // A frame header states rates below 65535 Hz exactly, others in units of 10 Hz: RFC 9639 9.1.2.
+        guard self == .flac, rate > 65534 else { return rate }
+        return min((rate + 5) / 10 * 10, 655_340)
+    }
+
+    /// The layouts that the codec has, from the fewest channels; `nil` if it has every layout.
     ///
     /// AAC: the channel configurations 1 to 7 (ISO/IEC 14496-3 table 1.19), of which 7 is used as 7.1 by practically
     /// all encoders. Opus and FLAC: RFC 7845 5.1.1.2 and RFC 9639 9.1.3.
@@ -112,7 +123,7 @@ struct EncoderSetup: Equatable {
         for rate in [wantedRate, input.sampleRate] where !AudioFormat.allowedSampleRates.contains(rate) {
             throw .outOfRange("sample rate", rate, AudioFormat.allowedSampleRates, unit: "Hz")
         }
-        sampleRate = codec.sampleRates?.min { Self.isNearer($0, $1, to: wantedRate) } ?? wantedRate
+        sampleRate = codec.nearestSampleRate(to: wantedRate)
         let wantedLayout = settings.layout ?? input.layout
         layout = Self.layout(containing: wantedLayout, of: codec.layouts)
         sampleType =
@@ -133,11 +144,6 @@ struct EncoderSetup: Equatable {
                 reason: "\(codec.rawValue) does not have it"
             )
         )
-    }
-
-    /// Of two rates with the same distance, the higher one loses nothing.
-    private static func isNearer(_ one: Int, _ other: Int, to rate: Int) -> Bool {
-        (abs(one - rate), -one) < (abs(other - rate), -other)
     }
 
     /// Returns the smallest layout with all loudspeakers, or the largest one if none has all. Side and back
@@ -190,7 +196,7 @@ struct EncoderSetup: Equatable {
 }
 
 extension MediaError {
-    fileprivate static func outOfRange(
+    static func outOfRange(
         _ name: String,
         _ value: Int,
         _ range: ClosedRange<Int>,

@@ -7,9 +7,9 @@ public import MediaTypes
 
 /// Decodes coded audio with libavcodec.
 ///
-/// It removes the frames that samples are to be trimmed by, and the priming. If rate or channels change in mid-stream,
-/// the buffers after the change have another format. Samples that cannot be decoded are counted and skipped; the times
-/// of the next buffers show the hole. Calls block; a decoder is used by one thread at a time.
+/// It removes the frames by which samples are to be trimmed. If rate or channels change in mid-stream,
+/// the buffers after the change have another format. Samples that cannot be decoded are counted and skipped; the
+/// next buffer has ``AudioBuffer/followsLoss``. Calls block; a decoder is used by one thread at a time.
 public final class AudioDecoder {
     /// The number of samples that could not be decoded.
     public private(set) var failureCount = 0
@@ -23,6 +23,17 @@ public final class AudioDecoder {
     private var packet: UnsafeMutablePointer<AVPacket>?
     private var frame: UnsafeMutablePointer<AVFrame>?
     private var isFinished = false
+    /// Whether a sample was lost since the latest buffer.
+    private var hasLost = false
+    /// The converter of frames in formats that ``AudioFormat`` does not have, and what it was made for.
+    private var converter: OpaquePointer?
+    private var converted: ConvertedFormat?
+
+    private struct ConvertedFormat: Equatable {
+        var library: Int32
+        var sampleRate: Int32
+        var layout: ChannelLayout
+    }
 
     /// Makes a decoder.
     ///
@@ -59,6 +70,7 @@ public final class AudioDecoder {
         avcodec_free_context(&context)
         av_packet_free(&packet)
         av_frame_free(&frame)
+        swr_free(&converter)
     }
 
     private func open(_ decoder: UnsafePointer<AVCodec>) throws(MediaError) {
@@ -139,11 +151,23 @@ public final class AudioDecoder {
         packet.pointee.pts = ticks(sample.presentationTime) ?? ffmpeg_no_pts
         packet.pointee.dts = packet.pointee.pts
         packet.pointee.duration = ticks(sample.duration) ?? 0
+        if sample.isDiscarded { packet.pointee.flags |= AV_PKT_FLAG_DISCARD }
+        if let configuration = sample.newConfiguration {
+            try add(AV_PKT_DATA_NEW_EXTRADATA, configuration, to: packet)
+        }
         guard let trim = SampleTrim(start: sample.trimAtStart, end: sample.trimAtEnd) else { return }
-        guard let memory = av_packet_new_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, SampleTrim.byteCount) else {
+        try add(AV_PKT_DATA_SKIP_SAMPLES, trim.bytes, to: packet)
+    }
+
+    private func add(
+        _ type: AVPacketSideDataType,
+        _ bytes: [UInt8],
+        to packet: UnsafeMutablePointer<AVPacket>
+    ) throws(MediaError) {
+        guard let memory = av_packet_new_side_data(packet, type, bytes.count) else {
             throw MediaError(.outOfMemory, "no memory for a packet", call: "av_packet_new_side_data")
         }
-        UnsafeMutableRawBufferPointer(start: memory, count: SampleTrim.byteCount).copyBytes(from: trim.bytes)
+        UnsafeMutableRawBufferPointer(start: memory, count: bytes.count).copyBytes(from: bytes)
     }
 
     private func ticks(_ time: MediaTime) -> Int64? {
@@ -162,7 +186,10 @@ public final class AudioDecoder {
                 try note(status, "avcodec_receive_frame")
                 return buffers
             }
-            if let buffer = try buffer(frame.pointee) { buffers.append(buffer) }
+            guard var buffer = try buffer(frame.pointee) else { continue }
+            buffer.followsLoss = hasLost
+            hasLost = false
+            buffers.append(buffer)
         }
     }
 
@@ -170,6 +197,7 @@ public final class AudioDecoder {
     private func note(_ status: Int32, _ call: String) throws(MediaError) {
         if status == ffmpeg_error_no_memory { try check(status, call, "no memory to decode audio") }
         failureCount += 1
+        hasLost = true
         guard firstFailure == nil else { return }
         do throws(MediaError) {
             try check(status, call, "audio cannot be decoded", code: .malformedData, given: description.codecName)
@@ -181,7 +209,22 @@ public final class AudioDecoder {
     /// Copies a frame.
     private func buffer(_ frame: AVFrame) throws(MediaError) -> AudioBuffer? {
         let count = Int(frame.nb_samples)
-        guard count > 0, frame.sample_rate > 0, let layout = ChannelLayout(frame.ch_layout) else { return nil }
+        guard count > 0 else { return nil }
+        guard AudioFormat.allowedSampleRates.contains(Int(frame.sample_rate)), count <= AudioBuffer.mostFrames,
+            let layout = ChannelLayout(frame.ch_layout)
+        else {
+            failureCount += 1
+            hasLost = true
+            firstFailure =
+                firstFailure
+                ?? MediaError(
+                    .unsupported,
+                    "decoded audio has a format that is not supported",
+                    given: "\(frame.ch_layout.nb_channels) channels, \(frame.sample_rate) Hz",
+                    allowed: "at most 8 channels or known loudspeakers, 1000 to 768000 Hz"
+                )
+            return nil
+        }
         let library = AVSampleFormat(frame.format)
         let time: MediaTime =
             frame.pts == ffmpeg_no_pts
@@ -202,33 +245,42 @@ public final class AudioDecoder {
         _ time: MediaTime
     ) throws(MediaError) -> AudioBuffer {
         let format = AudioFormat(sampleType: .float32, sampleRate: Int(frame.sample_rate), layout: layout)
+        let wanted = ConvertedFormat(library: frame.format, sampleRate: frame.sample_rate, layout: layout)
+        if converted != wanted { try makeConverter(to: format, wanted) }
         let memory = try SampleMemory(format, frameCount: Int(frame.nb_samples))
-        var context: OpaquePointer?
-        defer { swr_free(&context) }
-        var (from, to) = (layout.libraryLayout, layout.libraryLayout)
-        var status = swr_alloc_set_opts2(
-            &context,
-            &to,
-            format.libraryFormat,
-            frame.sample_rate,
-            &from,
-            AVSampleFormat(frame.format),
-            frame.sample_rate,
-            0,
-            nil
-        )
-        if status >= 0 { status = swr_init(context) }
-        if status >= 0 {
-            let isPlanar = av_sample_fmt_is_planar(AVSampleFormat(frame.format)) != 0
-            var planes = (0..<(isPlanar ? layout.channelCount : 1)).map { index in
-                UnsafePointer(frame.extended_data?[index])
-            }
-            status = swr_convert(context, memory.planes, frame.nb_samples, &planes, frame.nb_samples)
+        let isPlanar = av_sample_fmt_is_planar(AVSampleFormat(frame.format)) != 0
+        var planes = (0..<(isPlanar ? layout.channelCount : 1)).map { index in
+            UnsafePointer(frame.extended_data?[index])
         }
-        try check(status, "swr_convert", "decoded audio cannot be converted", code: .unsupported)
-        return AudioBuffer(format: format, frameCount: Int(status), presentationTime: time) { _, bytes in
+        let count = try check(
+            swr_convert(converter, memory.planes, frame.nb_samples, &planes, frame.nb_samples),
+            "swr_convert",
+            "decoded audio cannot be converted",
+            code: .unsupported
+        )
+        return AudioBuffer(format: format, frameCount: Int(count), presentationTime: time) { _, bytes in
             guard let plane = memory.planes[0] else { return }
             bytes.copyMemory(from: UnsafeRawBufferPointer(start: plane, count: bytes.count))
         }
+    }
+
+    private func makeConverter(to format: AudioFormat, _ wanted: ConvertedFormat) throws(MediaError) {
+        swr_free(&converter)
+        converted = nil
+        var (from, to) = (wanted.layout.libraryLayout, wanted.layout.libraryLayout)
+        let status = swr_alloc_set_opts2(
+            &converter,
+            &to,
+            format.libraryFormat,
+            wanted.sampleRate,
+            &from,
+            AVSampleFormat(wanted.library),
+            wanted.sampleRate,
+            0,
+            nil
+        )
+        try check(status, "swr_alloc_set_opts2", "no memory to convert audio", code: .outOfMemory)
+        try check(swr_init(converter), "swr_init", "decoded audio cannot be converted", code: .unsupported)
+        converted = wanted
     }
 }

@@ -15,11 +15,11 @@ public import MediaTypes
 /// times fit together is encoded sample by sample: the frame N of the input is the frame N of the decoded output.
 ///
 /// **Priming.** AAC and Opus encoders put ``AudioStreamDescription/priming`` frames in front of the sound. The first
-/// sample therefore has a time before zero, and the last one may have ``AudioSample/trimAtEnd``. A container stores
+/// sample therefore has a time before zero and ``AudioSample/trimAtStart``; the last may have ``AudioSample/trimAtEnd``. A container stores
 /// both, and a player discards these frames.
 ///
-/// Every accepted buffer is encoded. Buffers may have any format, also different ones. Calls block; an encoder is used
-/// by one thread at a time.
+/// Every accepted buffer is encoded. Buffers may have any format, also different ones. Samples that are not finite numbers
+/// count as silence. Calls block; an encoder is used by one thread at a time.
 public final class AudioEncoder {
     /// The description of the output.
     public let description: AudioStreamDescription
@@ -32,13 +32,26 @@ public final class AudioEncoder {
     private let format: AudioFormat
     private let log: LogRoute?
     private let queue: SampleFIFO
-    private var resampler: Resampler?
-    private var isFinished = false
+    private var resampler: Resampler
+    private var pending: Pending?
+    private var stretch: Int?
+    private var isFinishing = false
+    /// Whether the codec was told that there is no more input.
+    private var isFlushed = false
     /// The number of frames that were passed to the encoder.
     private var submitted: Int64 = 0
     private var packets: PacketTimes
     /// The latest sample; only its successor, or the end, shows how much of it is trimmed.
     private var held: AudioSample?
+
+    /// What is still to be converted of the buffer that was sent last.
+    private struct Pending {
+        var silence: Int
+        var buffer: AudioBuffer
+        var range: Range<Int>
+
+        var isDone: Bool { silence == 0 && range.isEmpty }
+    }
 
     /// Makes an encoder.
     ///
@@ -46,13 +59,15 @@ public final class AudioEncoder {
     ///   - settings: The codec, bitrate, rate and channels.
     ///   - input: The format of the first buffer, which determines what the settings leave open.
     ///   - end: The time at which the sound is cut; `nil` for none.
+    ///   - policy: What counts as a hole or as drift.
     ///   - logger: Receives FFmpeg's messages, like `MediaLog.logger`; `nil` leaves them to that logger.
     /// - Throws: `invalidArgument` if a setting is out of range; `unavailable` if FFmpeg was built without the encoder;
-    ///   `unsupported`; `outOfMemory`.
+    ///   `unsupported` if the encoder or the conversion does not support a value; `outOfMemory`.
     public init(
         _ settings: AudioEncoderSettings,
         input: AudioFormat,
         end: MediaTime? = nil,
+        policy: SoundPlacement.Policy = .device,
         logger: Logger? = nil
     ) throws(MediaError) {
         MediaLog.install()
@@ -63,129 +78,183 @@ public final class AudioEncoder {
         codec = try EncoderContext(settings.codec, setup, log: log)
         format = codec.format
         queue = try SampleFIFO(format)
+        resampler = try Resampler(from: input, to: format, into: queue)
         adjustments = setup.adjustments
         description = codec.description
-        placement = SoundPlacement(sampleRate: setup.sampleRate, end: end)
-        packets = PacketTimes(description)
+        placement = SoundPlacement(sampleRate: setup.sampleRate, end: end, policy: policy)
+        packets = PacketTimes(codec)
     }
 
-    /// Encodes a buffer.
+    /// Encodes a buffer: ``send(_:)``, and ``receive()`` until it needs input.
     ///
-    /// - Returns: The samples that are complete.
-    /// - Throws: `invalidState` after ``finish()``; `unsupported` if the format cannot be converted; `frameFailed` if
-    ///   the encoder fails; `outOfMemory`.
+    /// - Returns: The samples that are complete. After a hole of hours these are many; to work on them one by one, use
+    ///   the other two functions.
+    /// - Throws: As ``send(_:)`` and ``receive()``.
     public func encode(_ buffer: AudioBuffer) throws(MediaError) -> [AudioSample] {
+        try send(buffer)
+        return try all()
+    }
+
+    /// Encodes what is left: ``sendEnd()``, and ``receive()`` until the end. Nothing can be encoded afterwards.
+    ///
+    /// - Throws: As ``receive()``.
+    public func finish() throws(MediaError) -> [AudioSample] {
+        sendEnd()
+        return try all()
+    }
+
+    private func all() throws(MediaError) -> [AudioSample] {
+        var samples: [AudioSample] = []
+        while let sample = try receive() { samples.append(sample) }
+        return samples
+    }
+
+    /// Cuts the sound of later buffers at a time.
+    public func end(at time: MediaTime) { placement.end(at: time) }
+
+    /// Accepts a buffer, after ``receive()`` has returned `nil`.
+    ///
+    /// - Throws: `invalidState` before that, and after ``sendEnd()``; `invalidArgument` for a sample rate out of range;
+    ///   `unsupported` if the format cannot be converted; `outOfMemory`.
+    public func send(_ buffer: AudioBuffer) throws(MediaError) {
+        guard !isFinishing else { throw MediaError(.invalidState, "the audio encoder is finished") }
+        guard pending == nil else {
+            throw MediaError(.invalidState, "the audio encoder has not converted the previous buffer yet")
+        }
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
-        guard !isFinished else { throw MediaError(.invalidState, "the audio encoder is finished") }
-        let resampler = try resampler(for: buffer.format)
-        var range = 0..<buffer.frameCount
+        try adapt(to: buffer.format)
+        var pending = Pending(silence: 0, buffer: buffer, range: 0..<buffer.frameCount)
         let steps = placement.place(
             at: buffer.presentationTime,
             count: resampler.outputCount(buffer.frameCount),
-            position: queue.total + Int64(resampler.delay)
+            position: queue.total + Int64(resampler.delay),
+            followsLoss: buffer.followsLoss
         )
-        var samples: [AudioSample] = []
         for step in steps {
+            let range = pending.range
             switch step {
-            case .insertSilence(let count): samples += try encodeSilence(resampler.inputCount(count), resampler)
-            case .skip(let count): range = min(resampler.inputCount(count), range.upperBound)..<range.upperBound
+            case .insertSilence(let count): pending.silence = resampler.inputCount(count)
+            case .skip(let count):
+                pending.range = min(resampler.inputCount(count), range.upperBound)..<range.upperBound
             case .limit(let count):
-                range = range.lowerBound..<min(range.lowerBound + resampler.inputCount(count), range.upperBound)
-            case .stretch(let frames): try resampler.stretch(frames)
+                pending.range = range.lowerBound..<range.lowerBound + min(resampler.inputCount(count), range.count)
+            case .stretch(let frames):
+                stretch = frames
+                try resampler.stretch(frames)
             }
         }
-        try resampler.convert(buffer, range)
-        return try samples + encodeQueue(all: false)
+        self.pending = pending
     }
 
-    /// Encodes silence, of which the queue never holds more than a second.
-    private func encodeSilence(_ count: Int, _ resampler: Resampler) throws(MediaError) -> [AudioSample] {
-        var samples: [AudioSample] = []
-        var left = count
-        while left > 0 {
-            let part = min(left, resampler.input.sampleRate)
-            try resampler.convert(AudioBuffer(format: resampler.input, frameCount: part), 0..<part)
-            samples += try encodeQueue(all: false)
-            left -= part
-        }
-        return samples
-    }
+    /// Ends the input. ``receive()`` returns what is left.
+    public func sendEnd() { isFinishing = true }
 
-    /// Encodes what is left. Nothing can be encoded afterwards.
+    /// Returns the next sample; `nil` if the encoder needs a buffer or, after ``sendEnd()``, at the end.
     ///
-    /// - Returns: The last samples.
-    /// - Throws: As ``encode(_:)``.
-    public func finish() throws(MediaError) -> [AudioSample] {
+    /// - Throws: `frameFailed` if the encoder fails; `outOfMemory`.
+    public func receive() throws(MediaError) -> AudioSample? {
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
-        guard !isFinished else { return [] }
-        isFinished = true
-        try resampler?.drain()
-        var samples = try encodeQueue(all: true)
-        guard submitted > 0 else { return [] }
-        try codec.send(nil)
-        samples += try receive()
-        if var last = held.take() {
-            last.trimAtEnd = Int(clamping: max(packets.end - submitted, 0))
-            samples.append(last)
+        while true {
+            if let data = try codec.receive() {
+                let previous = held
+                held = packets.next(data, submitted: submitted)
+                if let previous { return previous }
+            } else if queue.count >= codec.framesPerPacket {
+                try submit(codec.framesPerPacket)
+            } else if pending != nil {
+                try convertPending()
+            } else if isFinishing {
+                if isFlushed { return takeLast() }
+                try flush()
+            } else {
+                return nil
+            }
         }
-        return samples
     }
 
-    private func resampler(for input: AudioFormat) throws(MediaError) -> Resampler {
-        if let resampler, resampler.input == input { return resampler }
-        try resampler?.drain()
-        let resampler = try Resampler(from: input, to: format, into: queue)
-        self.resampler = resampler
-        return resampler
+    /// Converts at most a second of what is pending.
+    private func convertPending() throws(MediaError) {
+        guard var pending else { return }
+        let second = max(resampler.input.sampleRate, 1)
+        if pending.silence > 0 {
+            let count = min(pending.silence, second)
+            try resampler.convert(AudioBuffer(format: resampler.input, frameCount: count), 0..<count)
+            pending.silence -= count
+        } else {
+            let end = min(pending.range.lowerBound + second, pending.range.upperBound)
+            try resampler.convert(pending.buffer, pending.range.lowerBound..<end)
+            pending.range = end..<pending.range.upperBound
+        }
+        self.pending = pending.isDone ? nil : pending
     }
 
-    private func encodeQueue(all: Bool) throws(MediaError) -> [AudioSample] {
-        var samples: [AudioSample] = []
-        while queue.count >= (all ? 1 : codec.framesPerPacket) {
-            let count = min(queue.count, codec.framesPerPacket)
-            let frame = try codec.frame(count)
-            try queue.remove(count, into: frame.pointer)
-            frame.pointer.pointee.pts = submitted
-            submitted += Int64(count)
-            try codec.send(frame.pointer)
-            samples += try receive()
-        }
-        return samples
+    private func submit(_ count: Int) throws(MediaError) {
+        let frame = try codec.frame(count)
+        try queue.remove(count, into: frame.pointer)
+        frame.pointer.pointee.pts = submitted
+        submitted += Int64(count)
+        try codec.send(frame.pointer)
     }
 
-    private func receive() throws(MediaError) -> [AudioSample] {
-        var samples: [AudioSample] = []
-        while let data = try codec.receive() {
-            if let held { samples.append(held) }
-            held = packets.next(data, submitted: submitted)
+    /// Passes the rest to the encoder, and the end after it.
+    private func flush() throws(MediaError) {
+        try resampler.drain()
+        while queue.count >= codec.framesPerPacket {
+            try submit(codec.framesPerPacket)
+            return
         }
-        return samples
+        if queue.count > 0 { try submit(queue.count) }
+        isFlushed = true
+        if submitted > 0 { try codec.send(nil) }
+    }
+
+    private func takeLast() -> AudioSample? {
+        guard var last = held.take() else { return nil }
+        last.trimAtEnd = Int(clamping: max(packets.end - submitted, 0))
+        return last
+    }
+
+    /// Prepares for buffers of a format.
+    private func adapt(to input: AudioFormat) throws(MediaError) {
+        guard resampler.input != input else { return }
+        guard AudioFormat.allowedSampleRates.contains(input.sampleRate) else {
+            throw .outOfRange("sample rate", input.sampleRate, AudioFormat.allowedSampleRates, unit: "Hz")
+        }
+        let next = try Resampler(from: input, to: format, into: queue)
+        try next.stretch(stretch)
+        try resampler.drain()
+        resampler = next
     }
 }
 
 /// Assigns times to the packets of an encoder: all have the same number of frames, except for the last one of a codec
 /// without priming.
 private struct PacketTimes {
-    let description: AudioStreamDescription
+    private let sampleRate: Int
+    private let framesPerPacket: Int64
+    private let priming: Int
     /// The end of the latest packet in frames, from zero of the timeline.
     private(set) var end: Int64
 
-    init(_ description: AudioStreamDescription) {
-        self.description = description
-        end = -Int64(description.priming)
+    init(_ codec: EncoderContext) {
+        sampleRate = codec.description.sampleRate
+        framesPerPacket = Int64(codec.framesPerPacket)
+        priming = codec.description.priming
+        end = -Int64(priming)
     }
 
     mutating func next(_ data: CodedData, submitted: Int64) -> AudioSample {
-        let timescale = Int32(clamping: description.sampleRate)
-        let whole = Int64(description.framesPerPacket)
-        let count = description.priming == 0 ? min(whole, submitted - end) : whole
+        let timescale = Int32(clamping: sampleRate)
+        let count = priming == 0 ? min(framesPerPacket, submitted - end) : framesPerPacket
         defer { end += count }
+        let isFirst = end < 0 && end == -Int64(priming)
         return AudioSample(
             data: data,
             presentationTime: MediaTime(value: end, timescale: timescale),
-            duration: MediaTime(value: count, timescale: timescale)
+            duration: MediaTime(value: count, timescale: timescale),
+            trimAtStart: isFirst ? priming : 0
         )
     }
 }

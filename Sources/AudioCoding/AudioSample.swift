@@ -67,6 +67,11 @@ public struct AudioSample: Sendable {
     public var trimAtStart: Int
     /// The number of decoded frames to discard at the end.
     public var trimAtEnd: Int
+    /// Whether all decoded frames are to be discarded: the sample only prepares the decoder for the next one, as before
+    /// the start of an edit list.
+    public var isDiscarded = false
+    /// The decoder configuration from this sample on, if it changes here.
+    public var newConfiguration: [UInt8]?
 
     /// Makes a sample.
     public init(

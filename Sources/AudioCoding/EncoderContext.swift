@@ -31,7 +31,10 @@ final class EncoderContext {
                 call: "avcodec_find_encoder_by_name"
             )
         }
-        guard let context = avcodec_alloc_context3(encoder), let packet = av_packet_alloc() else {
+        var (context, packet) = (avcodec_alloc_context3(encoder), av_packet_alloc())
+        guard let allocated = context, packet != nil else {
+            avcodec_free_context(&context)
+            av_packet_free(&packet)
             throw MediaError(.outOfMemory, "no memory for an audio encoder", call: "avcodec_alloc_context3")
         }
         (self.context, self.packet) = (context, packet)
@@ -41,20 +44,20 @@ final class EncoderContext {
             layout: setup.layout,
             isInterleaved: codec != .aac
         )
-        context.pointee.opaque = log?.mark
-        context.pointee.sample_fmt = format.libraryFormat
-        context.pointee.sample_rate = Int32(clamping: setup.sampleRate)
-        context.pointee.ch_layout = setup.layout.libraryLayout
-        context.pointee.time_base = AVRational(num: 1, den: Int32(clamping: setup.sampleRate))
-        context.pointee.bit_rate = Int64(setup.bitRate ?? 0)
-        if setup.sampleType == .int24 { context.pointee.bits_per_raw_sample = 24 }
-        context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
+        allocated.pointee.opaque = log?.mark
+        allocated.pointee.sample_fmt = format.libraryFormat
+        allocated.pointee.sample_rate = Int32(clamping: setup.sampleRate)
+        allocated.pointee.ch_layout = setup.layout.libraryLayout
+        allocated.pointee.time_base = AVRational(num: 1, den: Int32(clamping: setup.sampleRate))
+        allocated.pointee.bit_rate = Int64(setup.bitRate ?? 0)
+        if setup.sampleType == .int24 { allocated.pointee.bits_per_raw_sample = 24 }
+        allocated.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
         // One thread: audio is encoded beside the video, which has the others.
-        context.pointee.thread_count = 1
-        let status = avcodec_open2(context, encoder, nil)
+        allocated.pointee.thread_count = 1
+        let status = avcodec_open2(allocated, encoder, nil)
         framesPerPacket =
-            context.pointee.frame_size > 0 ? Int(context.pointee.frame_size) : Self.packetOfAnySize
-        description = AudioStreamDescription(codec, setup, context.pointee, framesPerPacket: framesPerPacket)
+            allocated.pointee.frame_size > 0 ? Int(allocated.pointee.frame_size) : Self.packetOfAnySize
+        description = AudioStreamDescription(codec, setup, allocated.pointee)
         guard status >= 0 else {
             avcodec_free_context(&self.context)
             av_packet_free(&self.packet)
@@ -143,7 +146,7 @@ extension AudioCodec {
 }
 
 extension AudioStreamDescription {
-    fileprivate init(_ codec: AudioCodec, _ setup: EncoderSetup, _ context: AVCodecContext, framesPerPacket: Int) {
+    fileprivate init(_ codec: AudioCodec, _ setup: EncoderSetup, _ context: AVCodecContext) {
         let configuration = UnsafeBufferPointer(start: context.extradata, count: Int(context.extradata_size))
         self.init(
             codecName: avcodec_get_name(context.codec_id).map { String(cString: $0) } ?? codec.rawValue,
@@ -152,9 +155,9 @@ extension AudioStreamDescription {
             configuration: Array(configuration)
         )
         bitRate = setup.bitRate ?? 0
-        self.framesPerPacket = framesPerPacket
+        framesPerPacket = Int(max(context.frame_size, 0))
         priming = Int(max(context.initial_padding, 0))
-        bitsPerSample = Int(av_get_bits_per_sample(context.codec_id))
+        if codec == .flac || codec == .pcm { bitsPerSample = setup.sampleType.byteCount * 8 }
         if codec == .pcm { blockByteCount = setup.layout.channelCount * setup.sampleType.byteCount }
         if codec == .aac { profile = FF_PROFILE_AAC_LOW }
     }

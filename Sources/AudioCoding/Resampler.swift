@@ -49,9 +49,10 @@ final class Resampler {
             0,
             nil
         )
-        if status >= 0, isFiltered {
-            status = av_opt_set(UnsafeMutableRawPointer(context), "flags", "+res", 0)
-        }
+        let settings = UnsafeMutableRawPointer(context)
+        // Mixing to fewer channels must not exceed full scale in floating-point formats either.
+        if status >= 0 { status = av_opt_set_double(settings, "rematrix_maxval", 1, 0) }
+        if status >= 0, isFiltered { status = av_opt_set(settings, "flags", "+res", 0) }
         if status >= 0 { status = swr_init(context) }
         if status < 0 { swr_free(&context) }
         try check(
@@ -142,6 +143,7 @@ final class Resampler {
             "swr_convert",
             "audio cannot be converted"
         )
+        if output.sampleType == .float32 { memory.replaceNonNumbers(output, frameCount: Int(converted)) }
         try queue.append(memory, count: min(Int(converted), most))
     }
 }
@@ -201,6 +203,16 @@ final class SampleMemory {
     deinit {
         av_freep(planes)
         planes.deallocate()
+    }
+
+    /// Replaces samples that are not finite numbers, which encoders refuse, with silence.
+    func replaceNonNumbers(_ format: AudioFormat, frameCount: Int) {
+        let count = frameCount * format.bytesPerPlaneFrame / MemoryLayout<Float>.size
+        for index in 0..<planeCount {
+            planes[index]?.withMemoryRebound(to: Float.self, capacity: count) { samples in
+                for sample in 0..<count where !samples[sample].isFinite { samples[sample] = 0 }
+            }
+        }
     }
 
     /// Calls `body` with the planes as libavutil's queue takes them.

@@ -17,10 +17,12 @@ package struct SampleTrim {
     }
 
     /// Parses side data; `nil` if it is too short.
-    package init?(bytes: UnsafeRawBufferPointer) {
+    package init?(bytes: [UInt8]) {
         guard bytes.count >= 8 else { return nil }
-        start = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
-        end = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
+        func number(_ position: Int) -> Int {
+            bytes[position..<position + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+        }
+        (start, end) = (number(0), number(4))
     }
 
     /// The side data.

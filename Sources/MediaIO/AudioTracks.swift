@@ -68,6 +68,7 @@ extension MediaTrack {
         parameters.pointee.frame_size = Int32(clamping: audio.framesPerPacket)
         parameters.pointee.initial_padding = Int32(clamping: audio.priming)
         parameters.pointee.bits_per_coded_sample = Int32(clamping: audio.bitsPerSample)
+        parameters.pointee.bits_per_raw_sample = Int32(clamping: audio.bitsPerSample)
         parameters.pointee.block_align = Int32(clamping: audio.blockByteCount)
         if let profile = audio.profile { parameters.pointee.profile = profile }
         if let layout = audio.layout {
@@ -84,13 +85,14 @@ extension MediaPacket {
     ///
     /// - Throws: `outOfMemory`.
     public func audioSample() throws(MediaError) -> AudioSample {
+        // The copy has a reference to the bytes, or its own bytes if the packet has none.
         guard let copy = av_packet_clone(packet) else {
             throw MediaError(.outOfMemory, "no memory for a packet", call: "av_packet_clone")
         }
         let reference = PacketReference(taking: copy)
         let data =
-            packet.pointee.data.map { bytes in
-                CodedData(noCopy: bytes, count: Int(packet.pointee.size)) { _ in withExtendedLifetime(reference) {} }
+            copy.pointee.data.map { bytes in
+                CodedData(noCopy: bytes, count: Int(copy.pointee.size)) { _ in withExtendedLifetime(reference) {} }
             } ?? CodedData([])
         var sample = AudioSample(data: data, presentationTime: presentationTime)
         if packet.pointee.duration > 0 {
@@ -100,13 +102,18 @@ extension MediaPacket {
                 denominator: Int64(track.timeBase.den)
             )
         }
-        var size = 0
-        if let bytes = av_packet_get_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, &size),
-            let trim = SampleTrim(bytes: UnsafeRawBufferPointer(start: bytes, count: size))
-        {
+        sample.isDiscarded = packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0
+        sample.newConfiguration = sideData(AV_PKT_DATA_NEW_EXTRADATA)
+        if let bytes = sideData(AV_PKT_DATA_SKIP_SAMPLES), let trim = SampleTrim(bytes: bytes) {
             (sample.trimAtStart, sample.trimAtEnd) = (trim.start, trim.end)
         }
         return sample
+    }
+
+    private func sideData(_ type: AVPacketSideDataType) -> [UInt8]? {
+        var size = 0
+        guard let bytes = av_packet_get_side_data(packet, type, &size) else { return nil }
+        return Array(UnsafeBufferPointer(start: bytes, count: size))
     }
 
     /// Makes a packet of encoded audio.
@@ -132,8 +139,10 @@ extension MediaPacket {
         packet.pointee.dts = ticks
         packet.pointee.flags |= AV_PKT_FLAG_KEY
         let whole = sample.duration.ticks(in: track.timeBase, AV_ROUND_NEAR_INF) ?? 0
-        packet.pointee.duration = max(whole - Int64(sample.trimAtEnd), 0)
-        guard let trim = SampleTrim(start: sample.trimAtStart, end: sample.trimAtEnd) else { return }
+        let trimmed = max(Int64(sample.trimAtEnd), 0)
+        packet.pointee.duration = max(whole - trimmed, 0)
+        // Containers get the priming from the parameters of the track.
+        guard let trim = SampleTrim(start: 0, end: sample.trimAtEnd) else { return }
         guard let memory = av_packet_new_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, SampleTrim.byteCount) else {
             throw MediaError(.outOfMemory, "no memory for a packet", call: "av_packet_new_side_data")
         }

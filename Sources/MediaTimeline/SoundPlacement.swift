@@ -11,21 +11,38 @@ public import MediaTypes
 ///
 /// All positions count samples of the output from zero of the timeline.
 public struct SoundPlacement: Sendable, Hashable {
-    /// The limits of a placement.
+    /// The limits of a placement. Negative values and values that are not finite count as the default.
     public struct Policy: Sendable, Hashable {
-        /// The difference from one buffer to the next from which on it is a hole or an overlap, in seconds.
-        public var jump = 0.05
+        /// The difference from the mean difference from which on a buffer comes after a hole or overlaps the previous
+        /// one, in seconds.
+        public var jump: Double
+        /// The mean difference from which on it is closed like a hole or an overlap, in seconds, because a change of the
+        /// rate does not suffice.
+        public var largestDifference = 0.1
         /// The mean difference from which on the rate is changed, in seconds.
         public var tolerance = 0.002
         /// The time over which differences are averaged, in seconds.
         public var averaging = 2.0
         /// The time in which a difference is corrected, in seconds.
         public var correction = 10.0
-        /// The maximum change of the rate; 0.002 is a thirtieth of a semitone.
+        /// The maximum change of the rate; 0.002 is a thirtieth of a semitone, and 0 disables changes.
         public var largestChange = 0.002
+        /// The longest hole, in seconds. Times that are farther away are not meaningful: the buffer follows the previous
+        /// one.
+        public var longestHole = 86400.0
 
-        /// Makes the default limits.
-        public init() {}
+        /// Makes limits for buffers of a device, whose times may vary by some milliseconds.
+        public init() { jump = 0.05 }
+
+        /// The limits for buffers of a device.
+        public static let device = Policy()
+
+        /// The limits for files, whose times are exact except for rounding.
+        public static let file: Policy = {
+            var policy = Policy()
+            policy.jump = 0.015
+            return policy
+        }()
     }
 
     /// What to do before the samples of a buffer are used.
@@ -34,7 +51,7 @@ public struct SoundPlacement: Sendable, Hashable {
         case insertSilence(Int)
         /// Do not use this number of samples at the beginning of the buffer.
         case skip(Int)
-        /// Use only this number of samples of the buffer, counted after those that are skipped: the rest is after the
+        /// Use at most this number of samples of the buffer, counted after those that are skipped: the rest is after the
         /// end.
         case limit(Int)
         /// From now on, produce one sample more (less, if negative) per this number of samples; `nil` ends that.
@@ -46,8 +63,9 @@ public struct SoundPlacement: Sendable, Hashable {
     /// The limits.
     public let policy: Policy
     /// The end of the timeline; `nil` if it is open.
-    public let end: Int64?
-    /// The mean difference between the times of buffers and the position, in samples; positive if the sound is late.
+    public private(set) var end: Int64?
+    /// The mean difference of the times of buffers from their positions, in samples: positive if samples would be heard
+    /// before their time.
     public private(set) var meanDifference = 0.0
     /// The number of inserted silent samples, other than at the start.
     public private(set) var inserted: Int64 = 0
@@ -61,7 +79,12 @@ public struct SoundPlacement: Sendable, Hashable {
     private var hasStarted = false
     /// Whether the position matches the times: not before the first sample that is used, and not within an overlap.
     private var isInStep = false
+    /// The end of the latest buffer by its own time, which the next one has if it has no time.
+    private var inputEnd: Int64 = 0
     private var stretch: Int?
+
+    /// The largest position, at which no calculation can overflow; a thousand years.
+    private static let farthest: Int64 = 1 << 50
 
     /// Makes a placement that starts at zero.
     ///
@@ -69,13 +92,15 @@ public struct SoundPlacement: Sendable, Hashable {
     ///   - sampleRate: The sample rate of the output in Hz, at least 1.
     ///   - end: The end of the timeline, at which the sound is cut.
     ///   - policy: The limits.
-    public init(sampleRate: Int, end: MediaTime? = nil, policy: Policy = Policy()) {
-        self.sampleRate = max(sampleRate, 1)
-        self.policy = policy
-        self.end = end.flatMap { end in
-            let ticks = end.converted(to: Int32(clamping: sampleRate))
-            return ticks.isValid ? ticks.value : nil
-        }
+    public init(sampleRate: Int, end: MediaTime? = nil, policy: Policy = .device) {
+        self.sampleRate = min(max(sampleRate, 1), Int(Int32.max))
+        self.policy = policy.usable
+        if let end { self.end(at: end) }
+    }
+
+    /// Ends the timeline, for buffers that are not placed yet; an invalid time has no effect.
+    public mutating func end(at time: MediaTime) {
+        if let ticks = ticks(time) { end = max(ticks, 0) }
     }
 
     /// Decides about the next buffer.
@@ -84,27 +109,45 @@ public struct SoundPlacement: Sendable, Hashable {
     ///   - time: The time of its first sample; a buffer with an invalid time follows the previous one.
     ///   - count: Its number of samples, converted to the rate of the output.
     ///   - position: The number of samples that were produced before, including silence.
+    ///   - followsLoss: Whether samples before it are known to be missing, so that its time counts exactly.
     /// - Returns: What to do, in order.
-    public mutating func place(at time: MediaTime, count: Int, position: Int64) -> [Step] {
+    public mutating func place(
+        at time: MediaTime,
+        count: Int,
+        position: Int64,
+        followsLoss: Bool = false
+    ) -> [Step] {
+        let (position, count) = (min(max(position, 0), Self.farthest), min(max(Int64(count), 0), Self.farthest))
+        if let end, position >= end { return [.limit(0)] }
         var steps: [Step] = []
-        var count = Int64(count)
-        let ticks = time.converted(to: Int32(clamping: sampleRate))
-        var next = position
-        if ticks.isValid {
-            let difference = ticks.value - position
-            if isInStep, abs(Double(difference) - meanDifference) < policy.jump * Double(sampleRate) {
+        var (next, left) = (position, count)
+        // Before the first time, samples follow each other from zero.
+        if let ticks = meaningful(time) ?? (hasStarted ? inputEnd : nil) {
+            inputEnd = ticks + count
+            let difference = ticks - position
+            let isNear = abs(Double(difference) - meanDifference) < policy.jump * Double(sampleRate)
+            if isInStep, isNear, !followsLoss, abs(meanDifference) < policy.largestDifference * Double(sampleRate) {
                 follow(difference, count)
                 steps += adjustRate()
             } else {
-                if isInStep { jumps += 1 }
-                next += jump(difference, &count, &steps, at: position)
+                if isInStep, difference != 0 { jumps += 1 }
+                next += jump(difference, &left, &steps, at: position)
             }
+            hasStarted = true
         }
-        hasStarted = true
-        if let end, next + count > end {
-            steps.append(.limit(Int(max(end - next, 0))))
-        }
+        if let end, next + left > end { steps.append(.limit(Int(clamping: max(end - next, 0)))) }
         return steps
+    }
+
+    private func ticks(_ time: MediaTime) -> Int64? {
+        let ticks = time.converted(to: Int32(sampleRate))
+        return ticks.isValid && ticks.value.magnitude < Self.farthest.magnitude ? ticks.value : nil
+    }
+
+    /// Returns a time in samples, unless it is missing or absurd.
+    private func meaningful(_ time: MediaTime) -> Int64? {
+        guard let ticks = ticks(time) else { return nil }
+        return abs(Double(ticks - inputEnd)) <= policy.longestHole * Double(sampleRate) ? ticks : nil
     }
 
     /// Closes a hole or an overlap.
@@ -123,12 +166,12 @@ public struct SoundPlacement: Sendable, Hashable {
         if difference > 0 {
             let silence = end.map { min(difference, max($0 - position, 0)) } ?? difference
             if hasStarted { inserted += silence }
-            if silence > 0 { steps.append(.insertSilence(Int(silence))) }
+            if silence > 0 { steps.append(.insertSilence(Int(clamping: silence))) }
             return silence
         }
         let surplus = min(-difference, count)
         if hasStarted { skipped += surplus }
-        if surplus > 0 { steps.append(.skip(Int(surplus))) }
+        if surplus > 0 { steps.append(.skip(Int(clamping: surplus))) }
         count -= surplus
         isInStep = count > 0
         return 0
@@ -144,19 +187,39 @@ public struct SoundPlacement: Sendable, Hashable {
     /// that it does not begin and end all the time.
     private mutating func adjustRate() -> [Step] {
         let tolerance = policy.tolerance * Double(sampleRate)
-        let isNeeded = abs(meanDifference) > (stretch == nil ? tolerance : tolerance / 4)
-        guard isNeeded else {
+        let change = meanDifference / (policy.correction * Double(sampleRate))
+        let limited = max(-policy.largestChange, min(change, policy.largestChange))
+        guard abs(meanDifference) > (stretch == nil ? tolerance : tolerance / 4),
+            let wanted = Int(exactly: (1 / limited).rounded())
+        else {
             guard stretch != nil else { return [] }
             stretch = nil
             return [.stretch(samplesPerExtraSample: nil)]
         }
-        let change = meanDifference / (policy.correction * Double(sampleRate))
-        let limited = max(-policy.largestChange, min(change, policy.largestChange))
-        let wanted = Int((1 / limited).rounded())
         // A change by less than a tenth is not worth a new filter.
-        if let stretch, (stretch > 0) == (wanted > 0), abs(wanted - stretch) * 10 < abs(stretch) { return [] }
+        if let stretch, (stretch > 0) == (wanted > 0), abs(wanted - stretch) < abs(stretch) / 10 { return [] }
         stretch = wanted
         hasStretched = true
         return [.stretch(samplesPerExtraSample: wanted)]
+    }
+}
+
+extension SoundPlacement.Policy {
+    /// The policy with defaults in place of values that are not usable.
+    fileprivate var usable: Self {
+        let standard = Self()
+        func checked(_ path: KeyPath<Self, Double>, atLeast least: Double) -> Double {
+            let value = self[keyPath: path]
+            return value.isFinite && value >= least ? min(value, 1e9) : standard[keyPath: path]
+        }
+        var policy = self
+        policy.jump = checked(\.jump, atLeast: 0)
+        policy.largestDifference = checked(\.largestDifference, atLeast: 0)
+        policy.tolerance = checked(\.tolerance, atLeast: 0)
+        policy.averaging = checked(\.averaging, atLeast: 1e-3)
+        policy.correction = checked(\.correction, atLeast: 1e-3)
+        policy.largestChange = min(checked(\.largestChange, atLeast: 0), 0.1)
+        policy.longestHole = checked(\.longestHole, atLeast: 0)
+        return policy
     }
 }

@@ -38,7 +38,7 @@ public struct AudioSettings: Sendable, Hashable {
         if rule == .omit { return others }
         guard let tracks else { return all }
         for (position, number) in tracks.enumerated()
-        where !audio.indices.contains(number - 1) || tracks[..<position].contains(number) {
+        where !(1...max(audio.count, 1)).contains(number) || audio.isEmpty || tracks[..<position].contains(number) {
             throw MediaError(
                 .invalidArgument,
                 "the selection of audio tracks is not possible",

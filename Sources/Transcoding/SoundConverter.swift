@@ -19,6 +19,10 @@ actor SoundConverter {
     private let input: MediaTrack
     private let decoder: AudioDecoder
     private let encoder: AudioEncoder
+    /// The decoded buffers that the encoder has not taken yet.
+    private var buffers: [AudioBuffer] = []
+    private var isAtEnd = false
+    private var isFlushing = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -40,7 +44,7 @@ actor SoundConverter {
         }
         self.input = input
         decoder = try AudioDecoder(description, logger: logger)
-        encoder = try AudioEncoder(settings, input: format, end: end, logger: logger)
+        encoder = try AudioEncoder(settings, input: format, end: end, policy: .file, logger: logger)
         output = try MediaTrack(audio: encoder.description, replacing: input)
         settingAdjustments = encoder.adjustments
         outcome = AudioOutcome(
@@ -51,26 +55,36 @@ actor SoundConverter {
         )
     }
 
-    /// Converts a packet of the input.
-    func convert(_ packet: MediaPacket) throws(MediaError) -> [MediaPacket] {
-        try encode(decoder.decode(packet.audioSample()))
+    /// How much of the input before the start the decoder needs: AAC one packet, Opus 80 ms (RFC 7845 4.6).
+    static let preroll = MediaTime(value: 1, timescale: 10)
+    /// The maximum number of packets that are returned at a time.
+    private static let mostPackets = 64
+
+    /// Decodes a packet of the input, after ``next()`` has returned none.
+    func send(_ packet: MediaPacket) throws(MediaError) { buffers += try decoder.decode(packet.audioSample()) }
+
+    /// Ends the input.
+    func sendEnd() throws(MediaError) {
+        buffers += try decoder.finish()
+        isAtEnd = true
     }
 
-    /// Converts what decoder and encoder still hold.
-    func finish() throws(MediaError) -> [MediaPacket] {
-        try encode(decoder.finish()) + packets(encoder.finish())
-    }
-
-    private func encode(_ buffers: [AudioBuffer]) throws(MediaError) -> [MediaPacket] {
-        var result: [MediaPacket] = []
-        for buffer in buffers { result += try packets(encoder.encode(buffer)) }
-        return result
-    }
-
-    private func packets(_ samples: [AudioSample]) throws(MediaError) -> [MediaPacket] {
-        var result: [MediaPacket] = []
-        for sample in samples { result.append(try MediaPacket(sample, track: output)) }
-        return result
+    /// Returns the next packets of the output; none if more input is needed or, after ``sendEnd()``, at the end.
+    func next() throws(MediaError) -> [MediaPacket] {
+        var packets: [MediaPacket] = []
+        while packets.count < Self.mostPackets {
+            if let sample = try encoder.receive() {
+                packets.append(try MediaPacket(sample, track: output))
+            } else if !buffers.isEmpty {
+                try encoder.send(buffers.removeFirst())
+            } else if isAtEnd, !isFlushing {
+                isFlushing = true
+                encoder.sendEnd()
+            } else {
+                break
+            }
+        }
+        return packets
     }
 
     /// The number of packets that could not be decoded, and the first reason.
@@ -81,13 +95,13 @@ actor SoundConverter {
         let placement = encoder.placement
         let rate = Double(placement.sampleRate)
         var adjustments: [Adjustment] = []
-        if placement.jumps > 0 {
-            let parts = [(placement.inserted, "s of silence inserted"), (placement.skipped, "s cut")]
+        let parts = [(placement.inserted, "s of silence inserted"), (placement.skipped, "s cut")].filter { $0.0 > 0 }
+        if !parts.isEmpty {
             adjustments.append(
                 Adjustment(
                     property: "audio track \(input.index)",
-                    requested: "with \(Readable.count(placement.jumps, "hole")) or overlaps",
-                    used: parts.filter { $0.0 > 0 }.map { "\(Readable.number(Double($0.0) / rate, places: 3)) \($0.1)" }
+                    requested: "with \(Readable.count(placement.jumps, "timestamp jump"))",
+                    used: parts.map { "\(Readable.number(Double($0.0) / rate, places: 3)) \($0.1)" }
                         .joined(separator: ", "),
                     reason: "the times of the input are not continuous"
                 )

@@ -47,7 +47,8 @@ public struct TranscodeRequest: Sendable {
     }
 }
 
-/// Reads an input, encodes its video, copies or encodes its audio, copies its other tracks and writes an output. Each instance can run once.
+/// Reads an input, encodes its video, copies or encodes its audio, copies its other tracks and writes an output. Each
+/// instance can run once.
 public final class Transcoder: Sendable {
     /// An event during a transcode, for display.
     public enum Notice: Sendable {
@@ -116,7 +117,8 @@ public final class Transcoder: Sendable {
 
     private func transcode() async throws(MediaError) -> TranscodeReport {
         try request.video.validate()
-        let source = request.video.demand(of: request.source)
+        var source = request.video.demand(of: request.source)
+        if case .encode = request.audio.rule { source.audioPreroll = SoundConverter.preroll }
         var contents = try await reader.open(request.input, source, request.logger, cancellation)
         var lostContents = contents.video.lostMetadata
         if request.source.start ?? .zero > .zero, contents.metadata.removeValue(forKey: "timecode") != nil {
@@ -158,7 +160,7 @@ public final class Transcoder: Sendable {
             times.forEach { notify(.session(.adjusted($0))) }
             ofSound += times
             let failures = await converter.failures
-            for _ in 0..<failures.count { failures.first.map { problems.noteLostPacket($0) } }
+            if let first = failures.first { problems.noteUndecodableAudio(failures.count, first) }
         }
         return TranscodeReport(
             video: contents.video,
@@ -288,8 +290,9 @@ public final class Transcoder: Sendable {
                 case .packet(let packet):
                     if tracks.copied.contains(packet.track.index) {
                         try await write(packet)
-                    } else if let converter = tracks.converted[packet.track.index] {
-                        for packet in try await converter.convert(packet) { try await write(packet) }
+                    } else if let sound = tracks.converted[packet.track.index] {
+                        try await sound.send(packet)
+                        try await writeAll(of: sound)
                     }
                 case .frame(let frame):
                     if !regions.isEmpty { frame.buffer.attachments.regionsOfInterest = regions }
@@ -307,10 +310,21 @@ public final class Transcoder: Sendable {
             lostByRate.withLock { $0 = adjustment }
             notify(.session(.adjusted(adjustment)))
         }
-        for converter in tracks.converted.values {
-            for packet in try await converter.finish() { try await write(packet) }
+        for (_, sound) in tracks.converted.sorted(by: { $0.key < $1.key }) {
+            try await sound.sendEnd()
+            try await writeAll(of: sound)
         }
         try await session.finish()
+    }
+
+    /// Writes what a converter produces until it needs input.
+    private func writeAll(of sound: SoundConverter) async throws(MediaError) {
+        var packets = try await sound.next()
+        while !packets.isEmpty {
+            for packet in packets { try await write(packet) }
+            if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
+            packets = try await sound.next()
+        }
     }
 
     /// If a packet is too damaged for the container, only this packet is lost.

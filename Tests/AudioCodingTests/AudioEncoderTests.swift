@@ -120,7 +120,7 @@ import Testing
                 format: AudioFormat(sampleType: .int16, sampleRate: 8000, layout: .mono)
             )
         }
-        #expect(error?.allowed == "1 of the same size, a multiple of 2 bytes")
+        #expect(error?.allowed == "1 of the same size, a multiple of 2 bytes, at most 16777216 frames")
     }
 
     @Test func theOriginalsVoice() throws {
@@ -177,6 +177,47 @@ import Testing
         // The last click is in the overlap.
         #expect(result.loud() == [36000, 108_000, 120_000])
         #expect(encoder.placement.inserted == 48000 && encoder.placement.skipped == 12000)
+    }
+
+    /// A buffer far in the future is not made in memory at once: the samples come one by one.
+    @Test func longHolesComePieceByPiece() throws {
+        let encoder = try AudioEncoder(.voice, input: mono(48000))
+        try encoder.send(
+            AudioBuffer(format: mono(48000), frameCount: 100, presentationTime: MediaTime(value: 7200, timescale: 1))
+        )
+        var count = 0
+        while count < 1000, let sample = try encoder.receive() {
+            #expect(sample.presentationTime == MediaTime(value: Int64(count - 1) * 1024, timescale: 48000))
+            count += 1
+        }
+        #expect(count == 1000)
+        let error = #expect(throws: MediaError.self) {
+            try encoder.send(AudioBuffer(format: mono(48000), frameCount: 1))
+        }
+        #expect(error?.code == .invalidState)
+    }
+
+    @Test func samplesThatAreNoNumbersAreSilence() throws {
+        var signal = Signal.clicks([5000], count: 20000)
+        for (frame, value) in [(100, Double.nan), (200, .infinity), (300, -.infinity)] {
+            signal.channels[0][frame] = value
+        }
+        let (_, decoded, _) = try roundTrip(
+            signal.buffers(mono(48000), time: exact(48000)),
+            AudioEncoderSettings(.aac, bitRate: 256_000)
+        )
+        #expect(Signal(decoded).loud() == [5000])
+    }
+
+    @Test func theNextRateOfFLAC() throws {
+        for (rate, nearest) in [(37801, 37801), (65534, 65534), (65535, 65540), (96000, 96000), (768_000, 655_340)] {
+            let encoder = try AudioEncoder(AudioEncoderSettings(.flac), input: mono(rate))
+            #expect(encoder.description.sampleRate == nearest)
+        }
+        let error = #expect(throws: MediaError.self) {
+            try AudioEncoder(.voice, input: mono(48000)).encode(AudioBuffer(format: mono(2_000_000_000), frameCount: 1))
+        }
+        #expect(error?.code == .invalidArgument)
     }
 
     /// A device that runs 200 ppm fast: no sample jumps, and the end is where the times say.

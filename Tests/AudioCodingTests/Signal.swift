@@ -98,11 +98,9 @@ func roundTrip(
     return (samples, try decode(samples, encoder.description), encoder)
 }
 
-/// Decodes samples, and discards the priming as a player does.
+/// Decodes samples.
 func decode(_ samples: [AudioSample], _ description: AudioStreamDescription) throws -> [AudioBuffer] {
     let decoder = try AudioDecoder(description)
-    var samples = samples
-    if !samples.isEmpty { samples[0].trimAtStart = description.priming }
     var decoded: [AudioBuffer] = []
     for sample in samples { decoded += try decoder.decode(sample) }
     decoded += try decoder.finish()

@@ -86,10 +86,13 @@ import Testing
         for index in 0..<10 { #expect(encoder.encode(time(Int64(index) * 1024)) == []) }
         #expect(encoder.encode(time(10240 + 48000)) == [.insertSilence(48000)])
         #expect(encoder.encode(time(59264)) == [])
+        // Buffers without a time have that after the previous one, also within an overlap.
         #expect(encoder.encode(time(60288 - 24000)) == [.skip(1024)])
-        for _ in 0..<22 { #expect(encoder.encode(.invalid).isEmpty) }
+        for _ in 0..<22 { #expect(encoder.encode(.invalid) == [.skip(1024)]) }
+        #expect(encoder.encode(.invalid) == [.skip(24000 - 23 * 1024)])
+        #expect(encoder.encode(.invalid) == [])
         #expect(encoder.placement.inserted == 48000)
-        #expect(encoder.placement.skipped == 1024)
+        #expect(encoder.placement.skipped == 24000)
         #expect(encoder.placement.jumps == 2)
     }
 
@@ -97,8 +100,9 @@ import Testing
         var encoder = Encoder(placement: SoundPlacement(sampleRate: rate, end: MediaTime(value: 1, timescale: 10)))
         for index in 0..<4 { #expect(encoder.encode(time(Int64(index) * 1024)) == []) }
         #expect(encoder.encode(time(4096)) == [.limit(704)])
-        #expect(encoder.encode(time(5120)) == [.limit(0)])
+        for index in 5..<50 { #expect(encoder.encode(time(Int64(index) * 1024)) == [.limit(0)]) }
         #expect(encoder.position == 4800)
+        #expect(encoder.placement.jumps == 0 && !encoder.placement.hasStretched)
         // A hole does not reach beyond the end either.
         var other = Encoder(placement: SoundPlacement(sampleRate: rate, end: MediaTime(value: 1, timescale: 10)))
         #expect(other.encode(time(48000)) == [.insertSilence(4800), .limit(0)])
@@ -130,9 +134,73 @@ import Testing
         #expect(encoder.placement.hasStretched && encoder.placement.jumps == 0)
     }
 
-    @Test func timesThatDoNotFitAreIgnored() {
+    /// A known loss counts exactly, however short it is.
+    @Test func lossesAreClosedExactly() {
+        var placement = SoundPlacement(sampleRate: rate)
+        #expect(placement.place(at: .zero, count: 1024, position: 0) == [])
+        let steps = placement.place(at: time(2048), count: 1024, position: 1024, followsLoss: true)
+        #expect(steps == [.insertSilence(1024)])
+        // Files have exact times, so that shorter holes than a device's count.
+        var ofFile = SoundPlacement(sampleRate: rate, policy: .file)
+        #expect(ofFile.place(at: .zero, count: 1024, position: 0) == [])
+        #expect(ofFile.place(at: time(2048), count: 1024, position: 1024) == [.insertSilence(1024)])
+    }
+
+    /// One percent is too much for a change of the rate; it is closed again and again.
+    @Test func sourcesThatAreFarOffStayInStep() {
         var encoder = Encoder(placement: SoundPlacement(sampleRate: rate))
-        #expect(encoder.encode(MediaTime(value: .max, timescale: 1)) == [])
-        #expect(encoder.position == 1024)
+        var worst = 0.0
+        for index in 0..<(600 * 48000 / 1024) {
+            let exact = Double(index) * 1024 * 1.01 / 48000
+            worst = max(worst, abs(exact - Double(encoder.position) / 48000))
+            _ = encoder.encode(MediaTime(seconds: exact, preferredTimescale: 1_000_000))
+        }
+        #expect(worst < 0.15, "\(worst)")
+        #expect(encoder.placement.jumps > 10)
+    }
+
+    @Test(arguments: [
+        MediaTime(value: .max, timescale: 1), .init(value: .max, timescale: 48000),
+        .init(value: .min, timescale: 48000),
+        .init(value: 1 << 49, timescale: 48000), .init(value: -1 << 49, timescale: 48000),
+        .init(value: 86_401, timescale: 1),
+    ])
+    func absurdTimesAreIgnored(time: MediaTime) {
+        var encoder = Encoder(placement: SoundPlacement(sampleRate: rate))
+        #expect(encoder.encode(time) == [])
+        #expect(encoder.encode(.zero) != [.insertSilence(1)])
+        #expect(encoder.encode(time) == [] && encoder.encode(.invalid) == [])
+    }
+
+    @Test func numbersAtTheLimitsDoNotTrap() {
+        for count in [Int.min, -1, 0, .max] {
+            for position in [Int64.min, 0, .max] {
+                for end in [
+                    nil, MediaTime.zero, MediaTime(value: .max, timescale: 1), MediaTime(value: -5, timescale: 1),
+                ] {
+                    var placement = SoundPlacement(sampleRate: .max, end: end)
+                    _ = placement.place(at: .zero, count: count, position: position)
+                    _ = placement.place(at: MediaTime(value: 1, timescale: 1), count: count, position: position)
+                    _ = placement.place(at: .invalid, count: count, position: position)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [0, -1, .infinity, .nan, .greatestFiniteMagnitude, .leastNonzeroMagnitude] as [Double])
+    func limitsAtTheLimitsDoNotTrap(value: Double) {
+        let paths: [WritableKeyPath<SoundPlacement.Policy, Double>] = [
+            \.jump, \.largestDifference, \.tolerance, \.averaging, \.correction, \.largestChange, \.longestHole,
+        ]
+        for path in paths {
+            var policy = SoundPlacement.Policy()
+            policy[keyPath: path] = value
+            var encoder = Encoder(placement: SoundPlacement(sampleRate: rate, policy: policy))
+            for index in 0..<2000 {
+                let exact = Double(index) * 1024 * 1.0005 / 48000
+                _ = encoder.encode(MediaTime(seconds: exact, preferredTimescale: 1_000_000))
+            }
+            #expect(encoder.position > 1_000_000)
+        }
     }
 }

@@ -51,7 +51,7 @@ public struct ADTSHeader: Hashable, Sendable {
         profileObjectType = configuration.audioObjectType &- 1
         samplingFrequencyIndex = configuration.samplingFrequency.index
         channelConfiguration = configuration.channelConfiguration
-        frameLength = UInt32(clamping: byteCount + Self.byteCount)
+        frameLength = UInt32(clamping: min(byteCount, Self.largestFrame) + Self.byteCount)
         _ = try bytes()
     }
 
@@ -79,7 +79,7 @@ public struct ADTSHeader: Hashable, Sendable {
             sampleRate: rate,
             channelConfiguration: Int(channelConfiguration)
         )
-        configuration.audioObjectType = profileObjectType + 1
+        configuration.audioObjectType = profileObjectType &+ 1
         return configuration
     }
 }

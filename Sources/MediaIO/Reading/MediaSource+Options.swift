@@ -16,6 +16,9 @@ extension MediaSource {
         public var start: MediaTime?
         /// The duration of the part to read; must be positive.
         public var duration: MediaTime?
+        /// How much audio before ``start`` is returned as well, with times before zero, for decoders that need some
+        /// packets before their output is exact; zero or positive.
+        public var audioPreroll = MediaTime.zero
         /// The handling of interlaced video.
         public var deinterlacing: Deinterlacing
         /// The number of threads of the decoder and of the filters; 0 for one per processor.

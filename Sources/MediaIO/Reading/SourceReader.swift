@@ -204,7 +204,8 @@ extension SourceReader {
     /// Returns whether a packet, with times on the input's timeline, is before the part to read.
     private func isBeforeStart(_ reference: PacketReference, _ track: MediaTrack) -> Bool {
         guard let start = options.start, start > .zero, let time = reference.packet?.pointee.ownTime,
-            let zero = origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF)
+            let zero = (track.kind == .audio ? origin - options.audioPreroll : origin)
+                .ticks(in: track.timeBase, AV_ROUND_NEAR_INF)
         else { return false }
         return time < zero
     }

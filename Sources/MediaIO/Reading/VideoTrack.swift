@@ -94,8 +94,8 @@ public struct SourceProblems: Sendable, Hashable {
     public internal(set) var repairedTimes = 0
     /// The number of clock jumps of the input that were removed.
     public internal(set) var discontinuities = 0
-    /// The number of packets of copied tracks that were read but are too damaged to be written. The reader does not
-    /// count them.
+    /// The number of packets of other tracks that are too damaged to be written or, if they are encoded again, to be
+    /// decoded. The reader does not count them.
     public private(set) var lostPackets = 0
     /// The first problems, described for users.
     public internal(set) var descriptions: [String] = []
@@ -110,6 +110,15 @@ public struct SourceProblems: Sendable, Hashable {
     public mutating func noteLostPacket(_ error: MediaError) {
         lostPackets += 1
         describe("a packet cannot be copied: \(error)")
+    }
+
+    /// Registers packets of audio that cannot be decoded.
+    ///
+    /// - Parameter error: The reason of the first one.
+    public mutating func noteUndecodableAudio(_ count: Int, _ error: MediaError) {
+        guard count > 0 else { return }
+        lostPackets += count
+        describe("\(count == 1 ? "a packet" : "\(count) packets") of audio cannot be decoded: \(error)")
     }
 
     /// Adds the problems that another component found.

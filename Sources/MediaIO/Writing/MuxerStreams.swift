@@ -147,21 +147,16 @@ extension UnsafeMutablePointer<AVCodecParameters> {
         }
     }
 
-    /// The `AudioSpecificConfig` (ISO/IEC 14496-3 1.6.2.1) of AAC-LC, which streams with ADTS headers lack and a header
-    /// that is written only once requires; `nil` for all other codecs.
+    /// The `AudioSpecificConfig` of AAC-LC, which streams with ADTS headers lack and a header that is written only once
+    /// requires; `nil` for all other codecs.
     fileprivate var lowComplexityAACConfiguration: [UInt8]? {
-        let channels = pointee.ch_layout.nb_channels
-        guard pointee.codec_id == AV_CODEC_ID_AAC, pointee.profile == FF_PROFILE_AAC_LOW, (1...6).contains(channels),
-            let rate = Self.aacSampleRates.firstIndex(of: pointee.sample_rate)
+        let channels = Int(pointee.ch_layout.nb_channels)
+        guard pointee.codec_id == AV_CODEC_ID_AAC, pointee.profile == FF_PROFILE_AAC_LOW,
+            (1...6).contains(channels) || channels == 8
         else { return nil }
-        let lowComplexity = 2
-        let bits = lowComplexity << 11 | rate << 7 | Int(channels) << 3
-        return [UInt8(truncatingIfNeeded: bits >> 8), UInt8(truncatingIfNeeded: bits)]
-    }
-
-    /// `samplingFrequencyIndex`, ISO/IEC 14496-3 table 1.18.
-    private static var aacSampleRates: [Int32] {
-        [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
+        let number = channels == 8 ? 7 : channels
+        let rate = Int(pointee.sample_rate)
+        return try? AudioSpecificConfig(sampleRate: rate, channelConfiguration: number).bytes()
     }
 
     func setExtradata(_ bytes: [UInt8]) throws(MediaError) {
