@@ -23,7 +23,7 @@ let package = Package(
         .library(name: "VAToolbox", targets: ["VAToolbox", "EncoderIPC", "MediaTypes", "BitstreamSyntax"]),
         .library(
             name: "Transcoding",
-            targets: ["Transcoding", "MediaIO", "AudioCoding", "MediaTimeline", "FFmpegSupport"]
+            targets: ["Transcoding", "AssetWriting", "MediaIO", "AudioCoding", "MediaTimeline", "FFmpegSupport"]
         ),
         .library(name: "EncodingBenchmark", targets: ["EncodingBenchmark"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
@@ -107,6 +107,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Recording: encoders of pictures and sound, and one file.
+        .target(
+            name: "AssetWriting",
+            dependencies: ["AudioCoding", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox"],
+            swiftSettings: strict
+        ),
         .target(
             name: "Transcoding",
             dependencies: [
@@ -151,6 +157,15 @@ let package = Package(
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
         .systemLibrary(name: "CX265", providers: [.apt(["libx265-dev"])]),
 
+        .testTarget(
+            name: "AssetWritingTests",
+            dependencies: [
+                "AssetWriting", "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes",
+                "TestSupport",
+                "VAToolbox",
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "AudioCodingTests",
             dependencies: ["AudioCoding", "BitstreamSyntax", "MediaTimeline", "MediaTypes"],

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Dispatch
-import MediaTypes
-import Synchronization
+internal import Dispatch
+internal import Synchronization
 
 /// Runs the jobs of one actor on a dedicated thread, so that calls that block on files do not occupy threads of the
 /// cooperative pool. A dispatch queue would use a pool that the whole process shares: if jobs that wait for pipes
 /// occupy all its threads, every other queue of the program stalls.
 ///
 /// The thread starts with the first job and ends with the executor.
-final class ThreadExecutor: SerialExecutor {
+package final class ThreadExecutor: SerialExecutor {
     private let name: String
     private let work = Work()
 
     /// Makes an executor.
     ///
     /// - Parameter name: The name of the thread, at most 15 bytes.
-    init(name: String) { self.name = name }
+    package init(name: String) { self.name = name }
 
     deinit { work.end() }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         work.add({ job.runSynchronously(on: self.asUnownedSerialExecutor()) }, startingThreadNamed: name)
     }
 
-    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
     /// The work queue of the thread. The thread retains this and not the executor, which may be released on the thread
     /// itself.

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import AssetWriting
+import AudioCoding
+import Foundation
+import MediaIO
+import MediaTimeline
+import MediaTypes
+import TestSupport
+import Testing
+import VAToolbox
+
+/// Records flashes and beeps, and looks at the files with ffmpeg.
+@Suite struct AssetWriterTests {
+    /// Flashes and beeps, at every whole second of the sources' clock, and a bit after so that the first is whole.
+    private struct Scene {
+        static let framesPerSecond = 10
+        /// When the sound's device has counted a second, this much of one has passed.
+        var clock = 1.0
+        var format = AudioFormat(sampleType: .int16, sampleRate: 48000, layout: .mono)
+
+        /// The time at which a sample is taken.
+        func time(ofSample sample: Int) -> MediaTime {
+            MediaTime(seconds: Double(sample) * clock / 48000, preferredTimescale: 1_000_000)
+        }
+
+        func time(ofPicture picture: Int) -> MediaTime {
+            MediaTime(value: Int64(picture), timescale: Int32(Self.framesPerSecond))
+        }
+
+        func sound(from first: Int, count: Int = 1024) -> AudioBuffer {
+            AudioBuffer(format: format, frameCount: count, presentationTime: time(ofSample: first)) { _, memory in
+                for index in 0..<count {
+                    let seconds = Double(first + index) * clock / 48000
+                    let phase = seconds - seconds.rounded(.down)
+                    guard phase < 0.05 else { continue }
+                    let value = Int16(20000 * sin(2 * .pi * 1000 * phase))
+                    memory.storeBytes(of: value, toByteOffset: index * 2, as: Int16.self)
+                }
+            }
+        }
+
+        func picture(_ number: Int, _ pool: PixelBufferPool) throws -> PixelBuffer {
+            let buffer = try pool.make()
+            let isFlash = number % Self.framesPerSecond == 0
+            try buffer.withPlanes { planes throws(MediaError) in
+                for (index, plane) in planes.enumerated() {
+                    let rows = index == 0 ? buffer.height : buffer.height / 2
+                    let level = index == 0 ? (isFlash ? 235 : 16) : 128
+                    memset(plane.baseAddress, Int32(level), rows * plane.bytesPerRow)
+                }
+            }
+            return buffer
+        }
+    }
+
+    private static func configuration() -> EncoderConfiguration {
+        var configuration = EncoderConfiguration(width: 64, height: 64)
+        configuration.codec = .h264
+        configuration.frameRate = Rational(Int32(Scene.framesPerSecond), 1)
+        configuration.software.preset = .ultrafast
+        return configuration
+    }
+
+    private static func software() -> SessionOptions {
+        var options = SessionOptions()
+        options.policy = .requireSoftware
+        return options
+    }
+
+    /// A folder and the tools for what is in it.
+    private final class Folder: Sendable {
+        let url = FileManager.default.temporaryDirectory.appending(path: "asset-\(UUID().uuidString)")
+
+        init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        func path(_ name: String) -> String { url.appending(path: name).path }
+        var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? [] }
+
+        func tool(_ arguments: [String]) throws -> Data {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = arguments
+            process.standardInput = FileHandle.nullDevice
+            let output = path("tool-\(UUID().uuidString)")
+            try Data().write(to: URL(fileURLWithPath: output))
+            process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+            try process.run()
+            process.waitUntilExit()
+            defer { try? FileManager.default.removeItem(atPath: output) }
+            try #require(process.terminationStatus == 0, "\(arguments)")
+            return try Data(contentsOf: URL(fileURLWithPath: output))
+        }
+
+        /// The times of flashes in seconds.
+        func flashes(_ file: String) throws -> [Double] {
+            let levels = try tool([
+                "ffmpeg", "-v", "error", "-i", path(file), "-map", "0:v", "-vf", "scale=1:1,format=gray", "-fps_mode",
+                "passthrough", "-f", "rawvideo", "-",
+            ])
+            let listed = try tool([
+                "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of", "csv=p=0",
+                path(file),
+            ])
+            let times = String(decoding: listed, as: UTF8.self).split(whereSeparator: \.isNewline)
+                .compactMap { Double($0.prefix { $0 != "," }) }
+            try #require(times.count == levels.count)
+            return zip(times, levels).filter { $0.1 > 128 }.map(\.0)
+        }
+
+        /// The samples of the sound, from time zero.
+        func samples(_ file: String) throws -> [Int16] {
+            let data = try tool([
+                "ffmpeg", "-v", "error", "-i", path(file), "-map", "0:a", "-af", "atrim=start=0", "-f", "s16le", "-",
+            ])
+            return data.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+        }
+
+        /// The times at which beeps begin, in seconds.
+        func beeps(_ file: String) throws -> [Double] {
+            var beeps: [Double] = []
+            for (index, sample) in try samples(file).enumerated() where sample.magnitude > 6000 {
+                let time = Double(index) / 48000
+                if time - (beeps.last ?? -1) > 0.5 { beeps.append(time) }
+            }
+            return beeps
+        }
+    }
+
+    /// Two hours by `VATOOLBOX_LONG_RECORDING`, else a minute: the offset of sound to pictures never exceeds 10 ms, nor
+    /// steps by more than a frame.
+    @Test(arguments: [1.0, 1.0002, 0.9998])
+    func soundStaysInStep(clock: Double) async throws {
+        let folder = try Folder()
+        let seconds = ProcessInfo.processInfo.environment["VATOOLBOX_LONG_RECORDING"].flatMap(Int.init) ?? 60
+        let scene = Scene(clock: clock)
+        let writer = try await AssetWriter(path: folder.path("out.mp4"))
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let sound = try await writer.addAudio(.voice, format: scene.format)
+        try await writer.startSession()
+        let pictures = seconds * Scene.framesPerSecond
+        async let filming: Void = {
+            for number in 0..<pictures {
+                try await video.waitUntilReady()
+                let picture = try scene.picture(number, video.session.pixelBufferPool)
+                try await video.append(picture, at: scene.time(ofPicture: number))
+            }
+            await video.markAsFinished()
+        }()
+        async let listening: Void = {
+            var sample = 0
+            while scene.time(ofSample: sample).seconds < Double(seconds) {
+                try await sound.waitUntilReady()
+                let left = Int(Double(seconds) / clock * 48000) - sample
+                try await sound.append(scene.sound(from: sample, count: min(max(left, 1), 1024)))
+                sample += 1024
+            }
+            await sound.markAsFinished()
+        }()
+        _ = try await (filming, listening)
+        let summary = try await writer.finish()
+        #expect(summary.file.sampleCount == pictures)
+        #expect(await writer.status == .completed)
+
+        let (flashes, beeps) = (try folder.flashes("out.mp4"), try folder.beeps("out.mp4"))
+        #expect(flashes.count == seconds)
+        #expect(beeps.count == seconds, "\(beeps.count)")
+        let offsets = zip(beeps, flashes).map { $0 - $1 }
+        #expect(offsets.allSatisfy { abs($0) < 0.01 }, "\(offsets.min() ?? 0)...\(offsets.max() ?? 0)")
+        #expect(summary.sound[0].hasStretched == (clock != 1))
+    }
+
+    /// One task appends everything one after the other: nothing waits for ever, and nothing is lost.
+    @Test(arguments: [true, false], ["out.mp4", "out.mkv", "out.ts"])
+    func inputsInAnyOrder(soundFirst: Bool, name: String) async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        let writer = try await AssetWriter(path: folder.path(name))
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let sound = try await writer.addAudio(.voice, format: scene.format)
+        try await writer.startSession()
+        for isSound in [soundFirst, !soundFirst] {
+            if isSound {
+                for sample in stride(from: 0, to: 15 * 48000, by: 1000) {
+                    try await sound.append(scene.sound(from: sample, count: 1000))
+                }
+            } else {
+                for number in 0..<150 {
+                    let picture = try scene.picture(number, video.session.pixelBufferPool)
+                    try await video.append(picture, at: scene.time(ofPicture: number))
+                }
+            }
+        }
+        let summary = try await writer.finish()
+        #expect(summary.file.sampleCount == 150)
+        #expect(try folder.flashes(name).count == 15)
+        #expect(try folder.beeps(name).count == 15)
+    }
+
+    /// The original's order: pictures wait for the first sound, which is time zero.
+    @Test func startsAtTheFirstSound() async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        let writer = try await AssetWriter(path: folder.path("out.mp4"))
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let sound = try await writer.addAudio(.voice, format: scene.format)
+        try await writer.startSession(.firstSound)
+        for number in 0..<15 {
+            let picture = try scene.picture(number, video.session.pixelBufferPool)
+            #expect(try await video.append(picture, at: scene.time(ofPicture: number)) == nil)
+        }
+        // From 1.5 s on.
+        for sample in stride(from: 72000, to: 5 * 48000, by: 1000) {
+            try await sound.append(scene.sound(from: sample, count: 1000))
+        }
+        for number in 15..<50 {
+            let picture = try scene.picture(number, video.session.pixelBufferPool)
+            #expect(try await video.append(picture, at: scene.time(ofPicture: number)) != nil)
+        }
+        let summary = try await writer.finish()
+        #expect(summary.picturesBeforeStart == 15)
+        #expect(summary.file.sampleCount == 35)
+        let (flashes, beeps) = (try folder.flashes("out.mp4"), try folder.beeps("out.mp4"))
+        #expect(flashes.map { ($0 * 10).rounded() } == [5, 15, 25])
+        #expect(zip(beeps, flashes).allSatisfy { abs($0 - $1) < 0.01 } && beeps.count == 3)
+    }
+
+    @Test func endsAtATime() async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        let writer = try await AssetWriter(path: folder.path("out.mkv"))
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let sound = try await writer.addAudio(AudioEncoderSettings(.flac), format: scene.format)
+        try await writer.startSession(.at(MediaTime(value: 1, timescale: 2)))
+        try await writer.endSession(at: MediaTime(value: 33, timescale: 10))
+        for sample in stride(from: 0, to: 5 * 48000, by: 1024) { try await sound.append(scene.sound(from: sample)) }
+        for number in 0..<50 {
+            let picture = try scene.picture(number, video.session.pixelBufferPool)
+            try await video.append(picture, at: scene.time(ofPicture: number))
+        }
+        let summary = try await writer.finish()
+        #expect(summary.picturesBeforeStart == 5 && summary.picturesAfterEnd == 17)
+        #expect(summary.file.sampleCount == 28)
+        #expect(try folder.samples("out.mkv").count == 134_400)
+    }
+
+    /// An input that delivers nothing holds the others back for a while, and then no more.
+    @Test func aTrackThatNeverDelivers() async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        var options = AssetWriter.Options()
+        options.patience = .milliseconds(20)
+        let writer = try await AssetWriter(path: folder.path("out.mp4"), options: options)
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        _ = try await writer.addAudio(.voice, format: scene.format)
+        try await writer.startSession()
+        for number in 0..<20 {
+            try await video.waitUntilReady()
+            let picture = try scene.picture(number, video.session.pixelBufferPool)
+            try await video.append(picture, at: scene.time(ofPicture: number))
+        }
+        #expect(await !video.isReadyForMoreMediaData)
+        let summary = try await writer.finish()
+        #expect(summary.file.sampleCount == 20)
+        #expect(try folder.flashes("out.mp4").count == 2)
+    }
+
+    @Test func whatIsNotAllowedIsRefused() async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        let writer = try await AssetWriter(path: folder.path("out.ts"))
+        func code(_ body: () async throws(MediaError) -> Void) async -> MediaError.Code? {
+            do { try await body() } catch { return error.code }
+            return nil
+        }
+        #expect(await code { () async throws(MediaError) in try await writer.startSession() } == .invalidArgument)
+        #expect(
+            await code { () async throws(MediaError) in
+                _ = try await writer.addAudio(AudioEncoderSettings(.flac), format: scene.format)
+            } == .invalidArgument
+        )
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        #expect(
+            await code { () async throws(MediaError) in _ = try await writer.addVideo(Self.configuration()) }
+                == .invalidState
+        )
+        let picture = try scene.picture(0, video.session.pixelBufferPool)
+        #expect(
+            await code { () async throws(MediaError) in try await video.append(picture, at: .zero) } == .invalidState
+        )
+        #expect(
+            await code { () async throws(MediaError) in try await writer.startSession(.at(.invalid)) }
+                == .invalidArgument
+        )
+        try await writer.startSession()
+        #expect(await code { () async throws(MediaError) in try await writer.startSession() } == .invalidState)
+        #expect(
+            await code { () async throws(MediaError) in
+                _ = try await writer.addAudio(.voice, format: scene.format)
+            } == .invalidState
+        )
+        #expect(
+            await code { () async throws(MediaError) in try await video.append(picture, at: .invalid) }
+                == .invalidArgument
+        )
+        try await video.append(picture, at: .zero)
+        // A time that goes back concerns only its picture.
+        #expect(
+            await code { () async throws(MediaError) in try await video.append(picture, at: .zero) } == .invalidArgument
+        )
+        try await video.append(picture, at: MediaTime(value: 1, timescale: 10))
+        await video.markAsFinished()
+        #expect(
+            await code { () async throws(MediaError) in try await video.append(picture, at: .zero) } == .invalidState
+        )
+        #expect(try await writer.finish().file.sampleCount == 2)
+        #expect(await code { () async throws(MediaError) in _ = try await writer.finish() } == .invalidState)
+        #expect(folder.names == ["out.ts"])
+    }
+
+    @Test func nothingIsLeftWithoutAnEnd() async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        // Without a picture.
+        let empty = try await AssetWriter(path: folder.path("empty.mp4"))
+        _ = try await empty.addVideo(Self.configuration(), session: Self.software())
+        try await empty.startSession()
+        await #expect(throws: MediaError.self) { try await empty.finish() }
+        guard case .failed = await empty.status else {
+            Issue.record("\(await empty.status)")
+            return
+        }
+        // Cancelled.
+        let cancelled = try await AssetWriter(path: folder.path("cancelled.mp4"))
+        let video = try await cancelled.addVideo(Self.configuration(), session: Self.software())
+        try await cancelled.startSession()
+        try await video.append(scene.picture(0, video.session.pixelBufferPool), at: .zero)
+        await cancelled.cancel()
+        #expect(await cancelled.status == .cancelled)
+        await #expect(throws: MediaError.self) { try await cancelled.finish() }
+        #expect(folder.names.isEmpty)
+        // Released.
+        try await {
+            let dropped = try await AssetWriter(path: folder.path("dropped.mp4"))
+            let video = try await dropped.addVideo(Self.configuration(), session: Self.software())
+            try await dropped.startSession()
+            for number in 0..<30 {
+                let picture = try scene.picture(number, video.session.pixelBufferPool)
+                try await video.append(picture, at: scene.time(ofPicture: number))
+            }
+        }()
+        #expect(await Patience.wait { folder.names.isEmpty })
+    }
+
+    @Test func aFullDiskEndsTheWriter() async throws {
+        let scene = Scene()
+        var options = AssetWriter.Options()
+        options.sink.format = .mp4
+        let writer = try await AssetWriter(path: "/dev/full", options: options)
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let sound = try await writer.addAudio(.voice, format: scene.format)
+        try await writer.startSession()
+        let error = await #expect(throws: MediaError.self) {
+            for number in 0..<3000 {
+                let picture = try scene.picture(number, video.session.pixelBufferPool)
+                try await video.append(picture, at: scene.time(ofPicture: number))
+                try await sound.append(scene.sound(from: number * 4800, count: 4800))
+            }
+            _ = try await writer.finish()
+        }
+        #expect(error?.code == .inputOutput, "\(String(describing: error))")
+        #expect(await writer.status == error.map { .failed($0) })
+    }
+}
