@@ -157,10 +157,17 @@ let package = Package(
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
         .systemLibrary(name: "CX265", providers: [.apt(["libx265-dev"])]),
 
+        // Records until it is killed.
+        .executableTarget(
+            name: "Recorder",
+            dependencies: ["AssetWriting", "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTypes", "VAToolbox"],
+            path: "Tests/Recorder",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "AssetWritingTests",
             dependencies: [
-                "AssetWriting", "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes",
+                "Recorder", "AssetWriting", "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes",
                 "TestSupport",
                 "VAToolbox",
             ],

@@ -9,6 +9,7 @@ internal import VAToolbox
 /// The file and the audio encoders of a writer, on a dedicated thread.
 actor AssetFile {
     nonisolated let format: ContainerFormat
+    nonisolated let temporaryPath: String?
 
     private let executor: ThreadExecutor
     private var sink: MediaSink?
@@ -23,7 +24,7 @@ actor AssetFile {
         let opened = try await PlainThread.result(name: "vt-asset-open") { () throws(MediaError) in
             Opened(sink: try MediaSink(path: path, options: options))
         }
-        format = opened.sink.format
+        (format, temporaryPath) = (opened.sink.format, opened.sink.temporaryPath)
         sink = opened.sink
     }
 

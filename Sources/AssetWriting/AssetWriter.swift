@@ -73,6 +73,10 @@ public actor AssetWriter {
 
     /// The state of the writer.
     public private(set) var status = Status.ready
+    /// The path of the file until ``finish()`` gives it its name; `nil` if it is not a regular file. If the process is
+    /// killed, a fragmented recording plays from there, up to the last fragment: see
+    /// `MediaSink.Options.fragmentInterval`.
+    public nonisolated var temporaryPath: String? { file.temporaryPath }
 
     private let options: Options
     private let file: AssetFile

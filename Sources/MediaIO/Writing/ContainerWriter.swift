@@ -23,6 +23,15 @@ struct ContainerContents {
     var title: String?
 }
 
+/// How MP4 and QuickTime are written in fragments.
+struct Fragments {
+    /// The maximum duration of a fragment, each of which is synced to the disk; `nil` for ten seconds without that.
+    var interval: MediaTime?
+
+    /// The maximum duration in microseconds.
+    var microseconds: Int64 { interval?.converted(to: 1_000_000).value ?? 10_000_000 }
+}
+
 /// Writes video and copied tracks with libavformat.
 ///
 /// libavformat takes references to the samples' memory and interleaves tracks by decode time. It buffers at most ten
@@ -30,7 +39,7 @@ struct ContainerContents {
 final class ContainerWriter: SampleWriter {
     private let muxer: Muxer
     private let format: ContainerFormat
-    private let isFragmented: Bool
+    private let fragments: Fragments?
     private let tracks: [MediaTrack]
     private var clocks: [TickClock] = []
 
@@ -41,21 +50,21 @@ final class ContainerWriter: SampleWriter {
     /// Sets up the streams and writes the header.
     ///
     /// - Parameters:
-    ///   - isFragmented: Whether MP4 and QuickTime are written in fragments.
+    ///   - fragments: How MP4 and QuickTime are written in fragments; `nil` for an index of the whole.
     ///   - firstSample: The first sample to be written, which describes the video track.
     init(
         muxer: Muxer,
         format: ContainerFormat,
-        isFragmented: Bool,
+        fragments: Fragments?,
         contents: ContainerContents,
         firstSample: SampleBuffer
     ) throws(MediaError) {
         self.muxer = muxer
         self.format = format
-        self.isFragmented = isFragmented
+        self.fragments = fragments
         tracks = contents.tracks
         let video = try muxer.addStream()
-        let inBand = isFragmented || muxer.file?.isSeekable == false
+        let inBand = fragments != nil || muxer.file?.isSeekable == false
         try video.describe(firstSample.formatDescription, in: format, inBand: inBand)
         let times = [firstSample.presentationTime, firstSample.decodeTime, firstSample.duration]
         let frameTime = contents.frameRate.map { MediaTime(value: 1, timescale: $0.numerator) }
@@ -70,6 +79,7 @@ final class ContainerWriter: SampleWriter {
         try muxer.setChapters(contents.chapters)
         for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }
         if format == .ts { muxer.context.pointee.max_delay = Self.decoderDelay }
+        if fragments?.interval != nil { muxer.syncsFragments = true }
         try muxer.writeHeader(options)
         clocks = (0...tracks.count).map(makeClock)
     }
@@ -113,7 +123,7 @@ final class ContainerWriter: SampleWriter {
 
     func finish(parameterSetsHaveChanged: Bool) throws(MediaError) {
         try muxer.writeTrailer()
-        if parameterSetsHaveChanged, !isFragmented, format.canBeFragmented, let file = muxer.file {
+        if parameterSetsHaveChanged, fragments == nil, format.canBeFragmented, let file = muxer.file {
             try SampleEntry.allowInBandParameterSets(in: file)
         }
     }
@@ -123,13 +133,11 @@ extension ContainerWriter {
     private var options: [String: String] {
         switch format {
         case .mp4, .mov:
-            var options =
-                isFragmented
-                ? [
-                    "movflags": "frag_keyframe+delay_moov+default_base_moof",
-                    "frag_duration": "10000000",
-                ]
-                : ["movflags": "faststart"]
+            var options = ["movflags": "faststart"]
+            if let fragments {
+                options["movflags"] = "frag_keyframe+delay_moov+default_base_moof"
+                options["frag_duration"] = String(fragments.microseconds)
+            }
             // The unit of the durations in edit lists, which end the sound at an exact sample.
             if let rate = tracks.lazy.compactMap({ $0.audio?.sampleRate }).first(where: { $0 > 0 }) {
                 options["movie_timescale"] = String(rate)

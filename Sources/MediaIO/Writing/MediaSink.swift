@@ -34,6 +34,10 @@ public final class MediaSink {
         /// Whether MP4 and QuickTime are written in fragments, one at each key frame and at least every ten seconds.
         /// Otherwise the index precedes the media data. Outputs that are not seekable are always fragmented.
         public var isFragmented = false
+        /// How much of a fragmented file a crash or a power failure may lose: a fragment is written and synced to the disk
+        /// at least that often, 0.1 s to 10 min. `nil` means fragments of at most ten seconds that are not synced. Until
+        /// ``MediaSink/finish()``, the file has a temporary name, which ``MediaSink/temporaryPath`` tells.
+        public var fragmentInterval: MediaTime?
         /// The paths of the files that are being read. The output must not be one of them.
         public var inputPaths: [String] = []
         /// The frame rate in frames per second, if it is constant: containers store it, and it determines the duration
@@ -76,6 +80,9 @@ public final class MediaSink {
     public let path: String
     /// Whether the output is written in fragments, by request or because it is not seekable.
     public let isFragmented: Bool
+
+    /// The path of the file until it is finished; `nil` if the output is not a regular file.
+    public var temporaryPath: String? { file?.readablePath }
 
     /// Deletes the temporary files of all unfinished sinks of this process, for a process that is about to exit. Can be
     /// called on any thread. Such sinks fail when they finish.
@@ -151,6 +158,17 @@ public final class MediaSink {
     ) throws(MediaError) -> (format: ContainerFormat, target: OutputTarget?) {
         let format = if let format = options.format { format } else { try ContainerFormat(name: nil, path: path) }
         guard format != .null else { return (format, nil) }
+        if let interval = options.fragmentInterval {
+            let allowed = MediaTime(value: 1, timescale: 10)...MediaTime(value: 600, timescale: 1)
+            guard options.isFragmented, interval.isValid, allowed.contains(interval) else {
+                throw MediaError(
+                    .invalidArgument,
+                    "the fragment interval is not valid",
+                    given: options.isFragmented ? "\(interval.seconds) s" : "\(interval.seconds) s without fragments",
+                    allowed: "0.1 to 600 s, for fragmented outputs"
+                )
+            }
+        }
         guard format.canBeFragmented || !options.isFragmented else {
             throw MediaError(
                 .invalidArgument,
@@ -335,7 +353,7 @@ extension MediaSink {
         return try ContainerWriter(
             muxer: Muxer(name: muxerName, file: file),
             format: format,
-            isFragmented: isFragmented,
+            fragments: isFragmented ? Fragments(interval: options.fragmentInterval) : nil,
             contents: contents,
             firstSample: sample
         )

@@ -14,7 +14,13 @@ final class Muxer {
     /// The output file; `nil` if the bytes are discarded.
     let file: OutputFile?
 
+    /// Whether every fragment is written when it is complete, and synced to the disk. Set it before the header.
+    var syncsFragments = false {
+        didSet { if syncsFragments { io?.pointee.min_packet_size = 0 } }
+    }
+
     private var io: UnsafeMutablePointer<AVIOContext>?
+    private var syncedCount: Int64 = 0
     private let scratch: UnsafeMutablePointer<AVPacket>
 
     /// Large enough for one system call per two key frames rather than per packet.
@@ -96,6 +102,9 @@ final class Muxer {
         defer { av_packet_unref(scratch) }
         try fill(scratch)
         try finish(av_interleaved_write_frame(context, scratch), "av_interleaved_write_frame")
+        guard syncsFragments, let file, file.bytesWritten != syncedCount else { return }
+        syncedCount = file.bytesWritten
+        try file.sync()
     }
 
     /// Writes the packets that the muxer still holds, and the trailer.

@@ -208,6 +208,16 @@ final class OutputFile {
         }
     }
 
+    /// Waits until the bytes of a regular file are on the disk.
+    ///
+    /// - Throws: `inputOutput`.
+    func sync() throws(MediaError) {
+        try checkIsUsable()
+        guard destination != nil else { return }
+        let (synced, error) = retryingOnInterrupt { fdatasync(descriptor) }
+        guard synced == 0 else { throw fail("fdatasync", error) }
+    }
+
     /// Closes the descriptor and deletes the temporary file. Has no effect after a commit.
     func discard() {
         if descriptor >= 0, ownsDescriptor { close(descriptor) }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite struct KilledRecordingTests {
+    /// What a killed recording lacks is at most a fragment, and what was on its way through the encoders: half a second.
+    @Test(.timeLimit(.minutes(10)))
+    func killedRecordingsPlay() async throws {
+        let seed = ProcessInfo.processInfo.environment["VATOOLBOX_KILL_SEED"].flatMap(UInt64.init) ?? 25
+        let count = ProcessInfo.processInfo.environment["VATOOLBOX_KILLS"].flatMap(Int.init) ?? 4
+        var random = SplitMix(seed)
+        for number in 0..<count {
+            let interval = [0.5, 1, 2][number % 3]
+            // Later than the first fragment.
+            let wait = 1.5 + interval / 2 + Double(random.below(2000)) / 1000
+            let (appended, recorded) = try await kill(after: wait, interval: interval)
+            let lost = appended - recorded
+            #expect(
+                lost <= interval + 0.5,
+                "\(appended) s appended, \(recorded) s recorded, fragments of \(interval) s"
+            )
+        }
+    }
+
+    /// Returns the seconds that a recording had appended when it was killed, and those in the file.
+    private func kill(after seconds: Double, interval: Double) async throws -> (appended: Double, recorded: Double) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "killed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let log = folder.appending(path: "log")
+        try Data().write(to: log)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try BuiltProgram.path("Recorder"))
+        process.arguments = [folder.appending(path: "out.mp4").path, "\(interval)"]
+        process.standardOutput = try FileHandle(forWritingTo: log)
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        @Sendable func lines() -> [Substring] {
+            ((try? String(contentsOf: log, encoding: .utf8)) ?? "").split(separator: "\n")
+        }
+        try #require(await Patience.wait { lines().count > 1 })
+        try await Task.sleep(for: .seconds(seconds))
+        Glibc.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        let said = lines()
+        let file = try #require(said.first.map(String.init))
+        let appended = try #require(said.dropFirst().compactMap { Double($0) }.last)
+        #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "out.mp4").path))
+
+        // Both tracks play without an error, as far as they go.
+        let played = try output(["ffmpeg", "-v", "error", "-xerror", "-i", file, "-f", "null", "-"], folder)
+        #expect(played.isEmpty, "\(played)")
+        var recorded = Double.infinity
+        for stream in ["v", "a"] {
+            let times = try output(
+                [
+                    "ffprobe", "-v", "error", "-select_streams", stream, "-show_entries", "packet=pts_time", "-of",
+                    "csv=p=0", file,
+                ],
+                folder
+            )
+            let last = times.split(whereSeparator: \.isNewline).compactMap { Double($0.prefix { $0 != "," }) }.max()
+            recorded = min(recorded, try #require(last))
+        }
+        return (appended, recorded)
+    }
+
+    /// Runs a tool, and returns what it says on both outputs.
+    private func output(_ arguments: [String], _ folder: URL) throws -> String {
+        let file = folder.appending(path: "output")
+        try Data().write(to: file)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        let handle = try FileHandle(forWritingTo: file)
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        process.waitUntilExit()
+        return try String(contentsOf: file, encoding: .utf8)
+    }
+}
