@@ -24,6 +24,7 @@ let package = Package(
     targets: [
         .executableTarget(name: "EncodeFrames", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
         .executableTarget(name: "FileToFile", dependencies: [sessions, files], swiftSettings: strict),
+        .executableTarget(name: "Recording", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
         .executableTarget(name: "LiveSource", dependencies: [sessions, "TestCard"], swiftSettings: strict),
         // Pictures for the programs.
         .target(name: "TestCard", dependencies: [sessions], swiftSettings: strict),

@@ -9,14 +9,13 @@ public import VAToolbox
 /// Records pictures, sound and coded packets into one file: the counterpart of `AVAssetWriter`.
 ///
 /// ```swift
-/// let writer = try await AssetWriter(path: "recording.mp4")
-/// let video = try await writer.addVideo(EncoderConfiguration(width: 1280, height: 720))
+/// let writer = try await AssetWriter(path: CommandLine.arguments[1], options: options)
+/// let video = try await writer.addVideo(configuration)
 /// let sound = try await writer.addAudio(.voice, format: format)
 /// try await writer.startSession()
-/// try await video.append(picture, at: time)
-/// try await sound.append(buffer)
-/// let summary = try await writer.finish()
 /// ```
+///
+/// Then pictures and buffers are appended to `video` and `sound`, and ``finish()`` completes the file.
 ///
 /// A writer is used once. Its inputs are added before ``startSession(_:)``. Pictures are encoded by a
 /// `CompressionSession`, with its promises: an accepted picture is in the file exactly once, whichever encoder does the
