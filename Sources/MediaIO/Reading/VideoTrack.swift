@@ -114,7 +114,9 @@ public struct SourceProblems: Sendable, Hashable {
 
     /// Registers packets of audio that cannot be decoded.
     ///
-    /// - Parameter error: The reason of the first one.
+    /// - Parameters:
+    ///   - count: The number of packets.
+    ///   - error: The reason of the first one.
     public mutating func noteUndecodableAudio(_ count: Int, _ error: MediaError) {
         guard count > 0 else { return }
         lostPackets += count
