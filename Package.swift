@@ -110,7 +110,7 @@ let package = Package(
         // Recording: encoders of pictures and sound, and one file.
         .target(
             name: "AssetWriting",
-            dependencies: ["AudioCoding", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox"],
+            dependencies: ["AudioCoding", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox", logging],
             swiftSettings: strict
         ),
         .target(
@@ -160,7 +160,9 @@ let package = Package(
         // Records until it is killed.
         .executableTarget(
             name: "Recorder",
-            dependencies: ["AssetWriting", "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTypes", "VAToolbox"],
+            dependencies: [
+                "AssetWriting", "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox",
+            ],
             path: "Tests/Recorder",
             swiftSettings: strict
         ),

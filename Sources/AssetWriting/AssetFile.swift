@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import AudioCoding
+internal import Logging
 internal import MediaIO
 internal import MediaTimeline
 internal import MediaTypes
@@ -12,21 +13,58 @@ actor AssetFile {
     nonisolated let temporaryPath: String?
 
     private let executor: ThreadExecutor
+    private let logger: Logger?
+    private nonisolated let abandonment: Cancellation
     private var sink: MediaSink?
-    private var sounds: [(encoder: AudioEncoder, track: MediaTrack)] = []
+    private var audios: [(encoder: AudioEncoder, track: MediaTrack)] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    init(path: String, options: MediaSink.Options) async throws(MediaError) {
+    init(path: String, options: MediaSink.Options, logger: Logger?) async throws(MediaError) {
         let executor = ThreadExecutor(name: "vt-asset")
         self.executor = executor
+        let abandonment = Cancellation()
+        self.abandonment = abandonment
         // Opening a FIFO waits for its reader.
-        let opened = try await PlainThread.result(name: "vt-asset-open") { () throws(MediaError) in
-            Opened(sink: try MediaSink(path: path, options: options))
+        let opening = await withTaskCancellationHandler {
+            await Self.open(path, options, logger, abandonment)
+        } onCancel: {
+            abandonment.cancel()
         }
+        let opened = try opening.get()
         (format, temporaryPath) = (opened.sink.format, opened.sink.temporaryPath)
         sink = opened.sink
+        self.logger = logger
     }
+
+    private static func open(
+        _ path: String,
+        _ options: MediaSink.Options,
+        _ logger: Logger?,
+        _ abandonment: Cancellation
+    ) async -> Result<Opened, MediaError> {
+        do throws(MediaError) {
+            let opened = try await PlainThread.result(name: "vt-asset-open") { () throws(MediaError) in
+                Opened(
+                    sink: try MediaSink(
+                        path: path,
+                        options: options,
+                        logger: logger,
+                        cancellation: abandonment,
+                        abandonment: abandonment
+                    )
+                )
+            }
+            return .success(opened)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Ends every wait for the reader of the output, from any thread.
+    nonisolated func abandon() { abandonment.cancel() }
+
+    func repeatParameterSets() { sink?.repeatsParameterSets = true }
 
     /// Passes a sink from the thread that opens it.
     private struct Opened: @unchecked Sendable {
@@ -35,13 +73,14 @@ actor AssetFile {
 
     func addAudio(
         _ settings: AudioEncoderSettings,
-        _ format: AudioFormat
+        _ format: AudioFormat,
+        _ policy: AudioPlacement.Policy
     ) throws(MediaError) -> (track: Int, adjustments: [Adjustment]) {
-        let encoder = try AudioEncoder(settings, input: format)
+        let encoder = try AudioEncoder(settings, input: format, policy: policy, logger: logger)
         let track = try MediaTrack(audio: encoder.description)
         try addTrack(track)
-        sounds.append((encoder, track))
-        return (sounds.count - 1, encoder.adjustments)
+        audios.append((encoder, track))
+        return (audios.count - 1, encoder.adjustments)
     }
 
     func addTrack(_ track: MediaTrack) throws(MediaError) {
@@ -54,6 +93,10 @@ actor AssetFile {
         )
     }
 
+    func setMetadata(_ metadata: [String: String]) throws(MediaError) -> MediaSink.Acceptance {
+        try open().setMetadata(metadata)
+    }
+
     func write(_ samples: SampleSequence) async throws(MediaError) {
         var samples = samples.makeAsyncIterator()
         while let sample = try await samples.next(isolation: self) { try open().write(sample) }
@@ -62,19 +105,27 @@ actor AssetFile {
     func write(_ packet: MediaPacket) throws(MediaError) { try open().write(packet) }
 
     func append(_ buffer: AudioBuffer, track: Int) throws(MediaError) {
-        let sound = sounds[track]
-        try write(sound.encoder.encode(buffer), sound.track)
+        let audio = audios[track]
+        try audio.encoder.send(buffer)
+        try writeAll(of: audio)
     }
 
-    func endSound(at time: MediaTime) { for sound in sounds { sound.encoder.end(at: time) } }
+    func endAudio(at time: MediaTime) { for audio in audios { audio.encoder.end(at: time) } }
 
-    func finishSound() throws(MediaError) -> [SoundPlacement] {
-        for sound in sounds { try write(sound.encoder.finish(), sound.track) }
-        return sounds.map(\.encoder.placement)
+    func finishAudio() throws(MediaError) -> [AudioPlacement] {
+        for audio in audios {
+            audio.encoder.sendEnd()
+            try writeAll(of: audio)
+        }
+        return audios.map(\.encoder.placement)
     }
 
-    private func write(_ samples: [AudioSample], _ track: MediaTrack) throws(MediaError) {
-        for sample in samples { try open().write(MediaPacket(sample, track: track)) }
+    /// Writes samples one by one, because there are many after a long gap.
+    private func writeAll(of audio: (encoder: AudioEncoder, track: MediaTrack)) throws(MediaError) {
+        while let sample = try audio.encoder.receive() {
+            try open().write(MediaPacket(sample, track: audio.track))
+            if abandonment.isCancelled { throw MediaError(.cancelled, "the writer was cancelled") }
+        }
     }
 
     func finish() throws(MediaError) -> MediaSink.Summary {

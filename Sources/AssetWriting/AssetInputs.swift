@@ -18,12 +18,11 @@ public struct VideoInput: Sendable {
     /// - Parameters:
     ///   - picture: The picture. It is retained until it is encoded.
     ///   - time: The presentation time on the sources' clock, after that of the previous picture.
-    ///   - duration: The duration; invalid if the next picture ends it.
+    ///   - duration: The duration; invalid means until the next picture.
     ///   - options: The options of the frame, such as a forced key frame.
-    /// - Returns: Whether the encoder accepted the picture or, in real-time mode, it was dropped; `nil` if it is before
-    ///   the start or after the end of the session.
-    /// - Throws: `invalidArgument` for a picture or a time that is not valid, which is then not used; `invalidState` if
-    ///   no session is running or the input is finished; `cancelled` if the task is cancelled while it waits; the error
+    /// - Returns: What became of the picture: accepted, or dropped in real-time mode; `nil` if it is outside the session.
+    /// - Throws: `invalidArgument` for a picture or a time that is not valid, without which the writer continues;
+    ///   `invalidState` if no session is running or the input is finished; `cancelled` if the task is cancelled while it waits; the error
     ///   with which the writer failed.
     @discardableResult
     public func append(
@@ -35,11 +34,11 @@ public struct VideoInput: Sendable {
         try await writer.append(picture, at: time, duration: duration, options: options, input: index)
     }
 
-    /// Whether the input is not too far ahead of the others.
+    /// Whether the input is at most ``AssetWriter/Options/interleaving`` ahead of the others.
     public var isReadyForMoreMediaData: Bool { get async { await writer.isReady(index) } }
 
-    /// Waits until the input is ready, the other inputs are finished, or ``AssetWriter/Options/patience`` has passed: an
-    /// input that delivers nothing does not stop the others.
+    /// Waits until the input is ready, at most for ``AssetWriter/Options/patience``, so that an input that delivers nothing
+    /// does not block the others.
     ///
     /// - Throws: `cancelled`; `invalidState` if no session is running; the error with which the writer failed.
     public func waitUntilReady() async throws(MediaError) { try await writer.waitUntilReady(index) }
@@ -48,20 +47,21 @@ public struct VideoInput: Sendable {
     public func markAsFinished() async { await writer.markAsFinished(index) }
 }
 
-/// The sound of an ``AssetWriter``, encoded from uncompressed buffers.
+/// The audio of an ``AssetWriter``, encoded from uncompressed buffers.
 public struct AudioInput: Sendable {
     let writer: AssetWriter
     let index: Int
     /// The settings that the encoder could not use as given.
     public let adjustments: [Adjustment]
 
-    /// Appends a buffer of any format. A buffer without a valid time follows the previous one.
+    /// Appends a buffer of any format. A buffer without a valid time follows the previous one. Audio outside the session
+    /// is dropped.
     ///
-    /// - Throws: `invalidState` if no session is running or the input is finished; the error with which the writer
-    ///   failed.
+    /// - Throws: `invalidState` if no session is running or the input is finished; the error with which the writer failed,
+    ///   which may be that of this buffer: `invalidArgument` for its sample rate, `unsupported` for its format.
     public func append(_ buffer: AudioBuffer) async throws(MediaError) { try await writer.append(buffer, input: index) }
 
-    /// Whether the input is not too far ahead of the others.
+    /// Whether the input is at most ``AssetWriter/Options/interleaving`` ahead of the others.
     public var isReadyForMoreMediaData: Bool { get async { await writer.isReady(index) } }
 
     /// Waits until the input is ready; see ``VideoInput/waitUntilReady()``.
@@ -73,7 +73,8 @@ public struct AudioInput: Sendable {
     public func markAsFinished() async { await writer.markAsFinished(index) }
 }
 
-/// A track of an ``AssetWriter`` whose packets are written as they are. Their times count from the start of the session.
+/// A track of an ``AssetWriter`` whose packets are written as they are. Unlike those of other inputs, their times count from
+/// the start of the session.
 public struct PacketInput: Sendable {
     let writer: AssetWriter
     let index: Int
@@ -82,12 +83,14 @@ public struct PacketInput: Sendable {
 
     /// Appends a packet of the track, in decoding order.
     ///
-    /// - Throws: `malformedData` for a packet that is damaged, which is then not used; `invalidArgument` for a packet of
+    /// - Throws: `malformedData` for a damaged packet, without which the writer continues; `invalidArgument` for a packet of
     ///   another track; `invalidState` if no session is running or the input is finished; the error with which the
     ///   writer failed.
-    public func append(_ packet: MediaPacket) async throws(MediaError) { try await writer.append(packet, input: index) }
+    public func append(_ packet: MediaPacket) async throws(MediaError) {
+        try await writer.append(packet, of: track, input: index)
+    }
 
-    /// Whether the input is not too far ahead of the others.
+    /// Whether the input is at most ``AssetWriter/Options/interleaving`` ahead of the others.
     public var isReadyForMoreMediaData: Bool { get async { await writer.isReady(index) } }
 
     /// Waits until the input is ready; see ``VideoInput/waitUntilReady()``.

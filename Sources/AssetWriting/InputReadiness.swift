@@ -8,6 +8,8 @@ struct InputReadiness {
         /// The end of the latest picture, buffer or packet, on the sources' clock.
         var end: MediaTime?
         var isFinished = false
+        /// Whether others do not wait for it until it delivers something.
+        var isExcused = false
     }
 
     /// By how much an input may be ahead.
@@ -26,6 +28,7 @@ struct InputReadiness {
     ///
     /// - Returns: Whether others may be ready because of it.
     mutating func note(_ input: Int, end: MediaTime) -> Bool {
+        inputs[input].isExcused = false
         guard let previous = inputs[input].end else {
             inputs[input].end = end
             return true
@@ -42,12 +45,19 @@ struct InputReadiness {
 
     /// Whether an input is at most ``largestLead`` ahead of the slowest of the others that are not finished. An input
     /// that has delivered nothing is behind all others.
-    func isReady(_ input: Int) -> Bool {
-        guard !inputs[input].isFinished else { return false }
-        guard let own = inputs[input].end else { return true }
-        return inputs.indices.allSatisfy { other in
-            guard other != input, !inputs[other].isFinished else { return true }
-            return inputs[other].end.map { own - $0 <= largestLead } ?? false
+    func isReady(_ input: Int) -> Bool { !inputs[input].isFinished && laggards(of: input).isEmpty }
+
+    /// Does not wait any more for the inputs that hold an input back, until they deliver something.
+    mutating func excuseLaggards(of input: Int) {
+        for other in laggards(of: input) { inputs[other].isExcused = true }
+    }
+
+    /// The inputs that hold an input back.
+    private func laggards(of input: Int) -> [Int] {
+        guard let own = inputs[input].end else { return [] }
+        return inputs.indices.filter { other in
+            guard other != input, !inputs[other].isFinished, !inputs[other].isExcused else { return false }
+            return inputs[other].end.map { own - $0 > largestLead } ?? true
         }
     }
 }

@@ -24,7 +24,8 @@ public struct AudioBuffer: Sendable {
     ///
     /// - Parameters:
     ///   - format: The format.
-    ///   - frameCount: The number of frames, at most ``mostFrames``; negative numbers count as zero.
+    ///   - frameCount: The number of frames, at most ``mostFrames``; larger counts are reduced to it, and
+    ///     negative ones count as zero.
     ///   - presentationTime: The time of the first frame.
     ///   - fill: Called for each plane with its index and its memory, which is zero, that is silence.
     public init(

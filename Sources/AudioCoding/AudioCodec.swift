@@ -5,7 +5,7 @@ internal import MediaTypes
 
 /// A codec that an ``AudioEncoder`` produces.
 public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
-    /// AAC-LC (ISO/IEC 14496-3). HE-AAC needs an encoder with another license.
+    /// AAC-LC (ISO/IEC 14496-3). HE-AAC is not supported: its encoder, libfdk-aac, has an incompatible license.
     case aac
     /// Opus (RFC 6716), by libopus.
     case opus
@@ -14,7 +14,7 @@ public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
     /// Uncompressed, little-endian.
     case pcm
 
-    /// The sample rates that the codec has, in Hz, from the lowest; `nil` if it has practically every rate.
+    /// The sample rates that the codec supports, in Hz, from the lowest; `nil` if practically any rate is supported.
     public var sampleRates: [Int]? {
         switch self {
         case .aac: AudioSpecificConfig.sampleRates.sorted()
@@ -24,8 +24,8 @@ public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Returns the sample rate of the codec that is nearest to a rate in ``AudioFormat/allowedSampleRates``; of two, the
-    /// higher one, which loses nothing.
+    /// Returns the sample rate of the codec that is nearest to a rate in ``AudioFormat/allowedSampleRates``; if two
+    /// are equally near, the higher one.
     public func nearestSampleRate(to rate: Int) -> Int {
         if let sampleRates {
             return sampleRates.min { (abs($0 - rate), -$0) < (abs($1 - rate), -$1) } ?? rate
@@ -35,7 +35,7 @@ public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
         return min((rate + 5) / 10 * 10, 655_340)
     }
 
-    /// The layouts that the codec has, from the fewest channels; `nil` if it has every layout.
+    /// The layouts that the codec supports, from the fewest channels; `nil` if any layout is supported.
     ///
     /// AAC: the channel configurations 1 to 7 (ISO/IEC 14496-3 table 1.19), of which 7 is used as 7.1 by practically
     /// all encoders. Opus and FLAC: RFC 7845 5.1.1.2 and RFC 9639 9.1.3.
@@ -48,7 +48,7 @@ public enum AudioCodec: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the codec has a bitrate.
+    /// Whether a bitrate can be set.
     public var hasBitRate: Bool { self == .aac || self == .opus }
 
     /// The types of samples that it stores.
@@ -89,11 +89,11 @@ public struct AudioEncoderSettings: Sendable, Hashable {
     /// The average bitrate in bit/s; `nil` means 64 kbit/s per channel, or less for AAC below 22 kHz. FLAC and PCM have
     /// none.
     public var bitRate: Int?
-    /// The sample rate in Hz; `nil` means that of the input. If the codec does not have this rate, the nearest one is
-    /// used, and ``AudioEncoder/adjustments`` tells.
+    /// The sample rate in Hz; `nil` means that of the input. If the codec does not support it, the nearest rate is used,
+    /// and ``AudioEncoder/adjustments`` lists the change.
     public var sampleRate: Int?
-    /// The channels; `nil` means those of the input. If the codec does not have them, the smallest layout that contains
-    /// them is used, and ``AudioEncoder/adjustments`` tells.
+    /// The channels; `nil` means those of the input. If the codec does not support the layout, the smallest one that
+    /// contains it is used, otherwise the largest one, and ``AudioEncoder/adjustments`` lists the change.
     public var layout: ChannelLayout?
 
     /// Makes settings with the default bitrate and the rate and channels of the input.
@@ -104,7 +104,7 @@ public struct AudioEncoderSettings: Sendable, Hashable {
         self.layout = layout
     }
 
-    /// A voice: AAC of one channel with 48 kHz and 64 kbit/s.
+    /// Speech: mono AAC at 48 kHz and 64 kbit/s.
     public static let voice = AudioEncoderSettings(.aac, bitRate: 64000, sampleRate: 48000, layout: .mono)
 }
 
@@ -141,7 +141,7 @@ struct EncoderSetup: Equatable {
                 property: property,
                 requested: requested,
                 used: used,
-                reason: "\(codec.rawValue) does not have it"
+                reason: "\(codec.rawValue) does not support it"
             )
         )
     }

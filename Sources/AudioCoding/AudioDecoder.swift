@@ -7,7 +7,7 @@ public import MediaTypes
 
 /// Decodes coded audio with libavcodec.
 ///
-/// It removes the frames by which samples are to be trimmed. If rate or channels change in mid-stream,
+/// It discards the frames that ``AudioSample/trimAtStart`` and ``AudioSample/trimAtEnd`` specify. If rate or channels change in mid-stream,
 /// the buffers after the change have another format. Samples that cannot be decoded are counted and skipped; the
 /// next buffer has ``AudioBuffer/followsLoss``. Calls block; a decoder is used by one thread at a time.
 public final class AudioDecoder {

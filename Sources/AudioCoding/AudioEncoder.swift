@@ -9,24 +9,24 @@ public import MediaTypes
 
 /// Encodes uncompressed audio: the counterpart of `AVAudioConverter` with a compressed output format.
 ///
-/// **Time.** Samples are placed on a timeline by the times of their buffers (``MediaTimeline/SoundPlacement``). The
-/// output begins at zero: sound that starts later begins with silence, sound before zero is cut. Holes become silence,
-/// overlaps are cut, and the drift of a device's clock is corrected by an inaudible change of the rate. Sound whose
-/// times fit together is encoded sample by sample: the frame N of the input is the frame N of the decoded output.
+/// **Time.** Audio is placed on a timeline by the times of its buffers (``MediaTimeline/AudioPlacement``). The output
+/// begins at zero: audio that starts later is preceded by silence, and audio before zero is cut. Gaps are filled with
+/// silence, overlaps are cut, and the drift of a device's clock is corrected by an inaudible change of the rate. If the
+/// times are continuous, start at zero, and the sample rate stays the same, no sample is added, dropped or moved.
 ///
-/// **Priming.** AAC and Opus encoders put ``AudioStreamDescription/priming`` frames in front of the sound. The first
-/// sample therefore has a time before zero and ``AudioSample/trimAtStart``; the last may have ``AudioSample/trimAtEnd``. A container stores
-/// both, and a player discards these frames.
+/// **Priming.** AAC and Opus encoders put ``AudioStreamDescription/priming`` frames in front of the audio. The first
+/// sample therefore has a time before zero and ``AudioSample/trimAtStart``; the last may have ``AudioSample/trimAtEnd``.
+/// A container stores both, and a player discards these frames.
 ///
-/// Every accepted buffer is encoded. Buffers may have any format, also different ones. Samples that are not finite numbers
-/// count as silence. Calls block; an encoder is used by one thread at a time.
+/// The format may change from buffer to buffer. Samples that are not finite numbers are replaced with silence. Calls
+/// block; an encoder is used by one thread at a time.
 public final class AudioEncoder {
     /// The description of the output.
     public let description: AudioStreamDescription
     /// The differences between the settings and the output.
     public let adjustments: [Adjustment]
     /// What was inserted, skipped and corrected.
-    public private(set) var placement: SoundPlacement
+    public private(set) var placement: AudioPlacement
 
     private let codec: EncoderContext
     private let format: AudioFormat
@@ -57,9 +57,9 @@ public final class AudioEncoder {
     ///
     /// - Parameters:
     ///   - settings: The codec, bitrate, rate and channels.
-    ///   - input: The format of the first buffer, which determines what the settings leave open.
-    ///   - end: The time at which the sound is cut; `nil` for none.
-    ///   - policy: What counts as a hole or as drift.
+    ///   - input: The format of the first buffer. It supplies the values that the settings leave `nil`.
+    ///   - end: The time at which the audio is cut; `nil` for none.
+    ///   - policy: The thresholds for gaps and drift.
     ///   - logger: Receives FFmpeg's messages, like `MediaLog.logger`; `nil` leaves them to that logger.
     /// - Throws: `invalidArgument` if a setting is out of range; `unavailable` if FFmpeg was built without the encoder;
     ///   `unsupported` if the encoder or the conversion does not support a value; `outOfMemory`.
@@ -67,7 +67,7 @@ public final class AudioEncoder {
         _ settings: AudioEncoderSettings,
         input: AudioFormat,
         end: MediaTime? = nil,
-        policy: SoundPlacement.Policy = .device,
+        policy: AudioPlacement.Policy = .device,
         logger: Logger? = nil
     ) throws(MediaError) {
         MediaLog.install()
@@ -81,14 +81,14 @@ public final class AudioEncoder {
         resampler = try Resampler(from: input, to: format, into: queue)
         adjustments = setup.adjustments
         description = codec.description
-        placement = SoundPlacement(sampleRate: setup.sampleRate, end: end, policy: policy)
+        placement = AudioPlacement(sampleRate: setup.sampleRate, end: end, policy: policy)
         packets = PacketTimes(codec)
     }
 
     /// Encodes a buffer: ``send(_:)``, and ``receive()`` until it needs input.
     ///
-    /// - Returns: The samples that are complete. After a hole of hours these are many; to work on them one by one, use
-    ///   the other two functions.
+    /// - Returns: The samples that are complete. After a gap of hours the array is large; use ``send(_:)`` and
+    ///   ``receive()`` to get the samples one at a time.
     /// - Throws: As ``send(_:)`` and ``receive()``.
     public func encode(_ buffer: AudioBuffer) throws(MediaError) -> [AudioSample] {
         try send(buffer)
@@ -109,12 +109,12 @@ public final class AudioEncoder {
         return samples
     }
 
-    /// Cuts the sound of later buffers at a time.
+    /// Sets the time at which later buffers are cut.
     public func end(at time: MediaTime) { placement.end(at: time) }
 
-    /// Accepts a buffer, after ``receive()`` has returned `nil`.
+    /// Accepts a buffer. Call ``receive()`` until it returns `nil` before the next call.
     ///
-    /// - Throws: `invalidState` before that, and after ``sendEnd()``; `invalidArgument` for a sample rate out of range;
+    /// - Throws: `invalidState` if the previous buffer is not consumed, and after ``sendEnd()``; `invalidArgument` for a sample rate out of range;
     ///   `unsupported` if the format cannot be converted; `outOfMemory`.
     public func send(_ buffer: AudioBuffer) throws(MediaError) {
         guard !isFinishing else { throw MediaError(.invalidState, "the audio encoder is finished") }

@@ -58,8 +58,8 @@ extension AudioStreamDescription {
 public struct AudioSample: Sendable {
     /// The coded bytes.
     public var data: CodedData
-    /// The time of the first decoded frame, including those that are trimmed: the priming of an encoder has a time
-    /// before that of the sound. Invalid if it is not known.
+    /// The time of the first decoded frame, trimmed frames included; the priming of an encoder therefore has times before
+    /// that of the audio. Invalid if it is not known.
     public var presentationTime: MediaTime
     /// The duration, including the frames that are trimmed; invalid if it is not known.
     public var duration: MediaTime
@@ -67,8 +67,7 @@ public struct AudioSample: Sendable {
     public var trimAtStart: Int
     /// The number of decoded frames to discard at the end.
     public var trimAtEnd: Int
-    /// Whether all decoded frames are to be discarded: the sample only prepares the decoder for the next one, as before
-    /// the start of an edit list.
+    /// Whether the sample is preroll: all its decoded frames are discarded, as before the start of an edit list.
     public var isDiscarded = false
     /// The decoder configuration from this sample on, if it changes here.
     public var newConfiguration: [UInt8]?

@@ -67,11 +67,11 @@ public struct ChannelLayout: Sendable, Hashable {
     public static let surround5Point1Side = ChannelLayout(
         [.frontLeft, .frontRight, .frontCenter, .lowFrequency, .sideLeft, .sideRight]
     )
-    /// 5.1 with side left, side right and back center: 6.1.
+    /// 5.1(side) with back center: 6.1.
     public static let surround6Point1 = ChannelLayout(
         [.frontLeft, .frontRight, .frontCenter, .lowFrequency, .backCenter, .sideLeft, .sideRight]
     )
-    /// 5.1 with side left and side right: 7.1.
+    /// 5.1 with side channels in addition: 7.1.
     public static let surround7Point1 = ChannelLayout(
         [.frontLeft, .frontRight, .frontCenter, .lowFrequency, .backLeft, .backRight, .sideLeft, .sideRight]
     )
@@ -95,7 +95,7 @@ public struct ChannelLayout: Sendable, Hashable {
         ("6.1", surround6Point1), ("7.1", surround7Point1),
     ]
 
-    /// Makes the layout with a name of ``named``, which are FFmpeg's names.
+    /// Makes the layout with one of FFmpeg's names; see ``named``.
     public init?(name: String) {
         guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
         self = found.layout

@@ -143,7 +143,6 @@ final class Resampler {
             "swr_convert",
             "audio cannot be converted"
         )
-        if output.sampleType == .float32 { memory.replaceNonNumbers(output, frameCount: Int(converted)) }
         try queue.append(memory, count: min(Int(converted), most))
     }
 }
@@ -154,7 +153,12 @@ extension AudioBuffer {
         _ range: Range<Int>,
         _ body: (UnsafeMutablePointer<UnsafePointer<UInt8>?>?, Int) throws(MediaError) -> Void
     ) throws(MediaError) {
-        let source = format.sampleType == .int24 ? widened : self
+        let source =
+            switch format.sampleType {
+            case .int24: widened
+            case .float32: hasOnlyNumbers(range) ? self : withoutNonNumbers
+            case .int16, .int32: self
+            }
         let stride = source.format.bytesPerPlaneFrame
         try source.withUnsafePlanes { (planes) throws(MediaError) in
             var pointers = planes.map { plane in
@@ -162,6 +166,31 @@ extension AudioBuffer {
             }
             try pointers.withUnsafeMutableBufferPointer { (buffer) throws(MediaError) in
                 try body(buffer.baseAddress, range.count)
+            }
+        }
+    }
+
+    /// Whether all floating-point samples of a part are finite numbers.
+    private func hasOnlyNumbers(_ range: Range<Int>) -> Bool {
+        let count = format.bytesPerPlaneFrame / MemoryLayout<Float>.size
+        return withUnsafePlanes { planes in
+            planes.allSatisfy { plane in
+                plane.withMemoryRebound(to: Float.self) { samples in
+                    // Zero times a number is zero, except for infinities and NaN.
+                    let sum = samples[range.lowerBound * count..<range.upperBound * count].reduce(0) { $0 + $1 * 0 }
+                    return sum == 0
+                }
+            }
+        }
+    }
+
+    /// The buffer with silence in place of samples that are not finite numbers, which encoders refuse.
+    private var withoutNonNumbers: AudioBuffer {
+        withUnsafePlanes { planes in
+            AudioBuffer(format: format, frameCount: frameCount, presentationTime: presentationTime) { index, memory in
+                let source = planes[index].bindMemory(to: Float.self)
+                let target = memory.bindMemory(to: Float.self)
+                for sample in source.indices { target[sample] = source[sample].isFinite ? source[sample] : 0 }
             }
         }
     }
@@ -203,16 +232,6 @@ final class SampleMemory {
     deinit {
         av_freep(planes)
         planes.deallocate()
-    }
-
-    /// Replaces samples that are not finite numbers, which encoders refuse, with silence.
-    func replaceNonNumbers(_ format: AudioFormat, frameCount: Int) {
-        let count = frameCount * format.bytesPerPlaneFrame / MemoryLayout<Float>.size
-        for index in 0..<planeCount {
-            planes[index]?.withMemoryRebound(to: Float.self, capacity: count) { samples in
-                for sample in 0..<count where !samples[sample].isFinite { samples[sample] = 0 }
-            }
-        }
     }
 
     /// Calls `body` with the planes as libavutil's queue takes them.

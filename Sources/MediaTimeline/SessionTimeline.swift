@@ -10,19 +10,19 @@ public struct SessionTimeline: Sendable, Hashable {
     public enum Start: Sendable, Hashable {
         /// A time of the sources.
         case at(MediaTime)
-        /// The first sound; pictures before it are not used.
-        case firstSound
-        /// The first picture or sound, whichever is appended first.
+        /// The time of the first audio buffer. Pictures that are appended before it are dropped.
+        case firstAudio
+        /// The time of the first picture or audio buffer, whichever is appended first.
         case first
     }
 
-    /// What becomes of a picture or a buffer of sound.
+    /// What becomes of a picture or an audio buffer.
     public enum Place: Sendable, Hashable {
         /// It is before the start, or the start is not known yet.
         case beforeStart
         /// It is at or after the end.
         case afterEnd
-        /// It is used, at this time of the output. The time of sound may be before zero, if only its end is used.
+        /// It is used, at this time of the output. The time of audio may be before zero, if only its end is used.
         case at(MediaTime)
     }
 
@@ -53,8 +53,8 @@ public struct SessionTimeline: Sendable, Hashable {
         return place(time, until: time, includesUntil: true)
     }
 
-    /// Places a buffer of sound by its time and duration.
-    public mutating func placeSound(at time: MediaTime, duration: MediaTime) -> Place {
+    /// Places an audio buffer by its time and duration.
+    public mutating func placeAudio(at time: MediaTime, duration: MediaTime) -> Place {
         if origin == nil { origin = time }
         return place(time, until: time + duration, includesUntil: false)
     }

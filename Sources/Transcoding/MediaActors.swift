@@ -85,12 +85,15 @@ actor MediaWriter {
         /// The indices of the tracks that are copied.
         var copied: Set<Int> = []
         /// The tracks that are encoded again, by the index of the input's track.
-        var converted: [Int: SoundConverter] = [:]
+        var converted: [Int: AudioConverter] = [:]
         /// The audio tracks.
         var audio: [AudioOutcome] = []
         /// A line for each item that the output lacks.
         var refusals: [String] = []
         var adjustments: [Adjustment] = []
+
+        /// The converters, in the order of the input's tracks.
+        var converters: [AudioConverter] { converted.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     /// What is to be written besides the video.
@@ -177,7 +180,7 @@ actor MediaWriter {
         _ tracks: inout Tracks,
         _ plan: Plan
     ) throws(MediaError) {
-        let converter = try SoundConverter(track, settings, end: plan.end, logger: plan.logger)
+        let converter = try AudioConverter(track, settings, end: plan.end, logger: plan.logger)
         if case .refused(let reason) = try sink.addTrack(converter.output) {
             throw MediaError(
                 .invalidArgument,

@@ -23,8 +23,10 @@ public struct TranscodeProgress: Sendable, Hashable {
     public init() {}
 }
 
-/// The results of a transcode.
+/// The results of a transcode for one output.
 public struct TranscodeReport: Sendable {
+    /// The path of the output, as requested.
+    public var path: String
     /// The video track that was read.
     public var video: VideoTrack
     /// The configuration of the encoder, with all defaults resolved.

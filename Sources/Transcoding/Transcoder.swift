@@ -1,54 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import Logging
 public import MediaIO
 public import MediaTypes
 import Synchronization
 public import VAToolbox
 
-/// The input, the output and the settings of a transcode.
-public struct TranscodeRequest: Sendable {
-    /// The input: a path, or `-` for standard input.
-    public var input: String
-    /// The options for reading the input.
-    public var source: MediaSource.Options
-    /// The output: a path, `-` for standard output, or `null`.
-    public var output: String
-    /// The options for writing the output.
-    public var sink: MediaSink.Options
-    /// The settings for encoding the video.
-    public var video: VideoSettings
-    /// What happens to the audio tracks.
-    public var audio = AudioSettings()
-    /// The options of the session.
-    public var session: SessionOptions
-    /// Whether frames are read in real time, no faster than they are shown, as from a live source.
-    public var isPaced = false
-    /// Receives the messages of libraries, drivers and helper processes for this job, so that each job of a process has
-    /// its own log; see `SessionOptions.logger`, which takes precedence for encoders. FFmpeg's errors are warnings
-    /// here, and its warnings are debug messages. `nil` leaves FFmpeg's messages to `MediaLog.logger`.
-    public var logger: Logger?
-
-    /// Makes a request.
-    public init(
-        input: String,
-        source: MediaSource.Options = .init(),
-        output: String,
-        sink: MediaSink.Options = .init(),
-        video: VideoSettings = .init(),
-        session: SessionOptions = .init()
-    ) {
-        self.input = input
-        self.source = source
-        self.output = output
-        self.sink = sink
-        self.video = video
-        self.session = session
-    }
-}
-
-/// Reads an input, encodes its video, copies or encodes its audio, copies its other tracks and writes an output. Each
-/// instance can run once.
+/// Reads an input once and writes any number of outputs: encodes the video, copies or encodes the audio, and copies the
+/// other tracks of each. Each instance can run once.
 public final class Transcoder: Sendable {
     /// An event during a transcode, for display.
     public enum Notice: Sendable {
@@ -61,204 +19,116 @@ public final class Transcoder: Sendable {
     }
 
     private let request: TranscodeRequest
-    private let notify: @Sendable (Notice) -> Void
     private let reader = MediaReader()
-    private let writer = MediaWriter()
-    /// Ends reading, and the wait for a reader of the output.
+    private let pipelines: [OutputPipeline]
+    /// The clean-up of outputs that have failed.
+    private let discards = Mutex<[Task<Void, Never>]>([])
+    /// Ends reading, and the wait for a reader of an output.
     private let cancellation = Cancellation()
-    /// Ends writing.
-    private let abandonment = Cancellation()
-    private let isStopped = Atomic(false)
-    private let state = Mutex(TranscodeProgress())
-    /// The packets that the output refused as damaged.
-    private let losses = Mutex(SourceProblems())
-    /// The captions that were lost by the frame rate conversion.
-    private let lostByRate = Mutex<Adjustment?>(nil)
+    private let signals: Signals
+    private let noteFailure: @Sendable (Int) -> Void
+
+    /// What the outputs and the transcoder tell each other from any thread.
+    private final class Signals: Sendable {
+        private let stopped = Atomic(false)
+        private let started = Atomic(false)
+        private let failed = Mutex<Set<Int>>([])
+        /// Whether the transcode was stopped.
+        var isStopped: Bool { stopped.load(ordering: .sequentiallyConsistent) }
+        func stop() { stopped.store(true, ordering: .sequentiallyConsistent) }
+
+        /// Registers the start; returns whether it is the first.
+        func start() -> Bool { !started.exchange(true, ordering: .sequentiallyConsistent) }
+
+        /// Registers an output that has failed, and returns their number.
+        func noteFailure(of index: Int) -> Int {
+            failed.withLock { failed in
+                failed.insert(index)
+                return failed.count
+            }
+        }
+    }
 
     /// Makes a transcoder.
     ///
     /// - Parameters:
-    ///   - request: The input, the output and the settings.
-    ///   - notify: Receives notices on any thread; must not block.
-    public init(_ request: TranscodeRequest, notify: @escaping @Sendable (Notice) -> Void = { _ in }) {
-        self.request = request
-        self.notify = notify
+    ///   - request: The input, the outputs and the settings.
+    ///   - notify: Receives notices of all outputs on any thread; must not block.
+    public convenience init(_ request: TranscodeRequest, notify: @escaping @Sendable (Notice) -> Void = { _ in }) {
+        self.init(request, notifyOutput: { _, notice in notify(notice) })
     }
 
-    /// The present progress. Safe on any thread.
-    public var progress: TranscodeProgress { state.withLock { $0 } }
+    /// Makes a transcoder.
+    ///
+    /// - Parameters:
+    ///   - request: The input, the outputs and the settings.
+    ///   - notifyOutput: Receives the index of an output and a notice about it, on any thread; must not block.
+    public init(_ request: TranscodeRequest, notifyOutput: @escaping @Sendable (Int, Notice) -> Void) {
+        self.request = request
+        let signals = Signals()
+        self.signals = signals
+        let count = request.outputs.count
+        let noteFailure = { @Sendable [cancellation] (index: Int) in
+            // Without outputs, nothing needs to be read any more.
+            if signals.noteFailure(of: index) == count { cancellation.cancel() }
+        }
+        self.noteFailure = noteFailure
+        let context = OutputPipeline.Context(
+            input: request.input,
+            duration: request.source.duration,
+            startsLater: request.source.start ?? .zero > .zero,
+            isPaced: request.isPaced,
+            logger: request.logger,
+            cancellation: cancellation,
+            isStopped: { signals.isStopped }
+        )
+        pipelines = request.outputs.enumerated().map { index, output in
+            OutputPipeline(output, context, failed: { noteFailure(index) }, notify: { notifyOutput(index, $0) })
+        }
+    }
 
-    /// Ends the transcode as if the input ended here: the frames that were read are encoded, and the output is
+    /// The present progress: that of the output with the most frames, because others may have failed. Safe on any thread.
+    public var progress: TranscodeProgress {
+        progressOfOutputs.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
+    }
+
+    /// The present progress of each output. Safe on any thread.
+    public var progressOfOutputs: [TranscodeProgress] { pipelines.map(\.progress) }
+
+    /// Ends the transcode as if the input ended here: the frames that were read are encoded, and the outputs are
     /// complete. Safe on any thread, at any time.
     public func stop() {
-        isStopped.store(true, ordering: .sequentiallyConsistent)
+        signals.stop()
         cancellation.cancel()
     }
 
     /// Runs the transcode. If the calling task is cancelled, it ends with `cancelled` and leaves no output.
     ///
-    /// - Throws: The first error of input, encoder or output; then there is no file with the output's name.
+    /// - Returns: The report of the first output.
+    /// - Throws: The first error of input, encoder or output; then there is no file with the output's name. With several
+    ///   outputs, the first error among them in the order of the request, after all have ended.
     public func run() async throws(MediaError) -> TranscodeReport {
+        let results = try await runAll()
+        for result in results { _ = try result.get() }
+        return try results[0].get()
+    }
+
+    /// Runs the transcode. An output that fails leaves no file, and the others go on. If the calling task is cancelled,
+    /// all end with `cancelled`.
+    ///
+    /// - Returns: The report or the error of each output, in the order of the request.
+    /// - Throws: The error of the input or of the request, or `cancelled`; then there is no output.
+    public func runAll() async throws(MediaError) -> [Result<TranscodeReport, MediaError>] {
         let result = await withTaskCancellationHandler {
             await Self.result { () async throws(MediaError) in try await transcode() }
         } onCancel: {
-            abandon()
+            cancellation.cancel()
+            for pipeline in pipelines { pipeline.abandon() }
         }
-        if case .failure = result { await writer.abort() }
+        if case .failure = result { for pipeline in pipelines { await pipeline.discard() } }
+        for discard in discards.withLock({ $0 }) { await discard.value }
         await reader.close()
         return try result.get()
-    }
-
-    /// Ends every wait for other processes.
-    private func abandon() {
-        cancellation.cancel()
-        abandonment.cancel()
-    }
-
-    private func transcode() async throws(MediaError) -> TranscodeReport {
-        try request.video.validate()
-        var source = request.video.demand(of: request.source)
-        if case .encode = request.audio.rule { source.audioPreroll = SoundConverter.preroll }
-        var contents = try await reader.open(request.input, source, request.logger, cancellation)
-        var lostContents = contents.video.lostMetadata
-        if request.source.start ?? .zero > .zero, contents.metadata.removeValue(forKey: "timecode") != nil {
-            lostContents.append("the timecode, which is that of the input's first picture")
-        }
-        let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
-        let (regions, cut) = try request.video.regions(in: contents.video)
-        let lost = lostByVideo + cut
-        let tracks = try await openOutput(contents, configuration)
-        let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
-        let omissions = tracks.refusals + ignored + lostContents
-        let session = try await makeSession(configuration)
-        // x264 is only ever replaced by itself, and on purpose.
-        if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
-        notify(.started(contents.video, session.encoder))
-        omissions.forEach { notify(.omission($0)) }
-        (lost + tracks.adjustments).forEach { notify(.session(.adjusted($0))) }
-        let events = follow(session)
-        state.withLock {
-            $0.expectedDuration = contents.video.duration
-            $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
-        }
-        if copiesPictures(session.encoder, contents.video, configuration) { await reader.leavePicturesInFile() }
-        let failure = await work(session, tracks, regions)
-        session.cancel()  // ends the events also where the work failed
-        if failure != nil { try? await session.finish() }  // what is known of devices is noted
-        let (reported, switches) = await events.value
-        if let failure { throw failure }
-
-        guard let summary = try await writer.finish() else {
-            throw MediaError(.invalidState, "a transcoder can run only once")
-        }
-        var problems = await reader.problems
-        problems.add(losses.withLock { $0 })
-        summary.packetErrors.forEach { problems.noteLostPacket($0) }
-        var ofSound = tracks.adjustments
-        for (_, converter) in tracks.converted.sorted(by: { $0.key < $1.key }) {
-            let times = await converter.timeAdjustments
-            times.forEach { notify(.session(.adjusted($0))) }
-            ofSound += times
-            let failures = await converter.failures
-            if let first = failures.first { problems.noteUndecodableAudio(failures.count, first) }
-        }
-        return TranscodeReport(
-            video: contents.video,
-            configuration: configuration,
-            encoder: session.encoder,
-            output: summary,
-            videoByteCount: progress.bytesOut,
-            statistics: await session.statistics,
-            switches: switches,
-            problems: problems,
-            adjustments: (lost + ofSound + session.adjustments + session.encoder.properties.adjustments + reported
-                + [lostByRate.withLock { $0 }].compactMap(\.self)).unique,
-            omissions: omissions,
-            audio: tracks.audio,
-            wasStopped: isStopped.load(ordering: .sequentiallyConsistent)
-        )
-    }
-
-    private func makeSession(_ configuration: EncoderConfiguration) async throws(MediaError) -> CompressionSession {
-        var options = request.session
-        options.logger = options.logger ?? request.logger
-        options.devices.verifier = options.devices.verifier ?? DecodingVerifier(logger: request.logger)
-        return try await CompressionSession(configuration: configuration, options: options)
-    }
-
-    /// Forwards the events of a session until it ends, and collects those for the report.
-    private func follow(_ session: CompressionSession) -> Task<([Adjustment], [EncoderSwitch]), Never> {
-        Task {
-            var (adjustments, switches): ([Adjustment], [EncoderSwitch]) = ([], [])
-            for await event in session.events {
-                if case .adjusted(let adjustment) = event { adjustments.append(adjustment) }
-                if case .encoderSwitched(let change) = event { switches.append(change) }
-                notify(.session(event))
-            }
-            return (adjustments, switches)
-        }
-    }
-
-    private func openOutput(
-        _ contents: MediaReader.Contents,
-        _ configuration: EncoderConfiguration
-    ) async throws(MediaError) -> MediaWriter.Tracks {
-        var options = request.sink
-        options.inputPaths.append(request.input)
-        options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
-        (options.language, options.title) = (contents.video.language, contents.video.title)
-        let plan = MediaWriter.Plan(
-            contents: contents,
-            audio: request.audio,
-            end: request.source.duration,
-            logger: request.logger
-        )
-        return try await writer.open(request.output, options, plan, cancellation, abandonment)
-    }
-
-    /// Returns whether an encoder copies pictures into memory of its device without any other processing before.
-    private func copiesPictures(
-        _ encoder: EncoderDescription,
-        _ video: VideoTrack,
-        _ configuration: EncoderConfiguration
-    ) -> Bool {
-        guard encoder.identity.isHardware, request.video.frameRate == nil else { return false }
-        if encoder.properties.conversions?.formats.contains(video.pixelFormat) == true { return true }
-        // Others are rearranged on their way into the device's memory, and read into memory for that.
-        return [.nv12, .p010].contains(video.pixelFormat) && encoder.properties.pixelFormats.contains(video.pixelFormat)
-            && (video.width, video.height) == (configuration.width, configuration.height)
-    }
-
-    /// Feeds the session and writes its samples concurrently, until the input ends or either side fails.
-    private func work(
-        _ session: CompressionSession,
-        _ tracks: MediaWriter.Tracks,
-        _ regions: [RegionOfInterest]
-    ) async -> MediaError? {
-        await withTaskGroup(of: MediaError?.self) { group in
-            group.addTask {
-                await Self.errorOf { () async throws(MediaError) in try await self.feed(session, tracks, regions) }
-            }
-            group.addTask { await Self.errorOf { () async throws(MediaError) in try await self.drain(session) } }
-            var first: MediaError?
-            for await error in group {
-                guard let error, first == nil || first?.code == .cancelled else { continue }
-                first = error
-                session.cancel()
-                abandon()
-                group.cancelAll()
-            }
-            return first
-        }
-    }
-
-    private static func errorOf(_ body: () async throws(MediaError) -> Void) async -> MediaError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error
-        }
     }
 
     private static func result<Value>(
@@ -267,143 +137,108 @@ public final class Transcoder: Sendable {
         do { return .success(try await body()) } catch { return .failure(error) }
     }
 
-    private func drain(_ session: CompressionSession) async throws(MediaError) {
-        try await writer.write(session.samples) { sample in
-            state.withLock {
-                $0.framesOut += 1
-                $0.bytesOut += sample.data.count
+    private func transcode() async throws(MediaError) -> [Result<TranscodeReport, MediaError>] {
+        guard signals.start() else { throw MediaError(.invalidState, "a transcoder can run only once") }
+        try request.validate()
+        let contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
+        let (regions, _) = try request.video.regions(in: contents.video)
+        var failures: [Int: MediaError] = [:]
+        for (index, pipeline) in pipelines.enumerated() {
+            do throws(MediaError) {
+                try await pipeline.prepare(contents)
+            } catch {
+                try await note(error, of: index, in: &failures)
             }
+        }
+        if pipelines.count == 1, await pipelines[0].copiesPictures { await reader.leavePicturesInFile() }
+
+        while failures.count < pipelines.count {
+            let events = try await nextEvents(&failures)
+            if events.isEmpty { break }
+            if !regions.isEmpty {
+                for case .frame(let frame) in events { frame.buffer.attachments.regionsOfInterest = regions }
+            }
+            try await forEach(&failures) { (pipeline, _) async throws(MediaError) in try await pipeline.take(events) }
+        }
+        try await forEach(&failures) { (pipeline, _) async throws(MediaError) in try await pipeline.encodeRest() }
+        // All outputs are complete now, so a cancellation leaves either all of them or none.
+        if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
+        let problems = await reader.problems
+        let reports = Mutex<[Int: TranscodeReport]>([:])
+        try await forEach(&failures) { (pipeline, index) async throws(MediaError) in
+            let report = try await pipeline.commit(problems)
+            reports.withLock { $0[index] = report }
+        }
+        return pipelines.indices.map { index in
+            let missing = MediaError(.invalidState, "the output has no report", given: pipelines[index].request.path)
+            return reports.withLock { $0[index] }.map { .success($0) } ?? .failure(failures[index] ?? missing)
         }
     }
 
-    private func feed(
-        _ session: CompressionSession,
-        _ tracks: MediaWriter.Tracks,
-        _ regions: [RegionOfInterest]
+    /// Calls `body` with all outputs that have not failed, at the same time.
+    ///
+    /// - Throws: `cancelled`, if the transcode was.
+    private func forEach(
+        _ failures: inout [Int: MediaError],
+        _ body: @escaping @Sendable (OutputPipeline, Int) async throws(MediaError) -> Void
     ) async throws(MediaError) {
-        var converter = request.video.frameRate.map { FrameRateConverter(frameRate: $0) }
-        var pace = request.isPaced ? Pace() : nil
-        var events = try await nextEvents()
-        while !events.isEmpty {
-            for event in events {
-                switch event {
-                case .packet(let packet):
-                    if tracks.copied.contains(packet.track.index) {
-                        try await write(packet)
-                    } else if let sound = tracks.converted[packet.track.index] {
-                        try await sound.send(packet)
-                        try await writeAll(of: sound)
-                    }
-                case .frame(let frame):
-                    if !regions.isEmpty { frame.buffer.attachments.regionsOfInterest = regions }
-                    if converter == nil {
-                        try await encode(frame, session, &pace)
-                    } else {
-                        try await encode(try converter?.convert(frame), session, &pace)
+        let running = pipelines.indices.filter { failures[$0] == nil }
+        if running.isEmpty { return }
+        if running.count == 1 {
+            do throws(MediaError) {
+                try await body(pipelines[running[0]], running[0])
+            } catch {
+                try await note(error, of: running[0], in: &failures)
+            }
+            return
+        }
+        let errors = await withTaskGroup(of: (Int, MediaError?).self) { group in
+            for index in running {
+                group.addTask { [pipelines] in
+                    do throws(MediaError) {
+                        try await body(pipelines[index], index)
+                        return (index, nil)
+                    } catch {
+                        return (index, error)
                     }
                 }
             }
-            events = try await nextEvents()
+            var errors: [(Int, MediaError)] = []
+            for await (index, error) in group { if let error { errors.append((index, error)) } }
+            return errors
         }
-        try await encode(try converter?.finish(), session, &pace)
-        if let adjustment = converter?.adjustment {
-            lostByRate.withLock { $0 = adjustment }
-            notify(.session(.adjusted(adjustment)))
-        }
-        for (_, sound) in tracks.converted.sorted(by: { $0.key < $1.key }) {
-            try await sound.sendEnd()
-            try await writeAll(of: sound)
-        }
-        try await session.finish()
+        for (index, error) in errors { try await note(error, of: index, in: &failures) }
     }
 
-    /// Writes what a converter produces until it needs input.
-    private func writeAll(of sound: SoundConverter) async throws(MediaError) {
-        var packets = try await sound.next()
-        while !packets.isEmpty {
-            for packet in packets { try await write(packet) }
-            if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
-            packets = try await sound.next()
-        }
+    /// Registers the failure of an output, and discards it.
+    ///
+    /// - Throws: The error, if the transcode was cancelled.
+    private func note(_ error: MediaError, of index: Int, in failures: inout [Int: MediaError]) async throws(MediaError)
+    {
+        failures[index] = error
+        noteFailure(index)
+        if Task.isCancelled { throw error }
+        // The others do not wait until a hung encoder is given up.
+        discards.withLock { $0.append(Task { [pipelines] in await pipelines[index].discard() }) }
     }
 
-    /// If a packet is too damaged for the container, only this packet is lost.
-    private func write(_ packet: MediaPacket) async throws(MediaError) {
-        do {
-            try await writer.write(packet)
-        } catch  where error.code == .malformedData {
-            losses.withLock { $0.noteLostPacket(error) }
-        }
-    }
-
-    /// Returns the next events; after a stop, those that the decoder still holds.
-    private func nextEvents() async throws(MediaError) -> [MediaSource.Event] {
-        if !isStopped.load(ordering: .sequentiallyConsistent) {
+    /// Returns the next events; after a stop, those that the decoder still holds. If reading ended because no output can
+    /// be written any more, returns none and registers the errors of the outputs.
+    private func nextEvents(_ failures: inout [Int: MediaError]) async throws(MediaError) -> [MediaSource.Event] {
+        if !signals.isStopped {
             do {
                 return try await reader.next()
             } catch {
-                guard error.code == .cancelled, isStopped.load(ordering: .sequentiallyConsistent) else { throw error }
+                guard error.code == .cancelled, !Task.isCancelled else { throw error }
+                if !signals.isStopped {
+                    for (index, pipeline) in pipelines.enumerated() where failures[index] == nil {
+                        try await note(await pipeline.writingError ?? error, of: index, in: &failures)
+                    }
+                    return []
+                }
             }
         }
         await reader.endInput()
         return try await reader.next()
-    }
-
-    /// Encodes frames of a converter until the transcode is stopped.
-    private func encode(
-        _ frames: FrameRateConverter.Frames?,
-        _ session: CompressionSession,
-        _ pace: inout Pace?
-    ) async throws(MediaError) {
-        guard let frames else { return }
-        for frame in frames {
-            try await encode(frame, session, &pace)
-            if isStopped.load(ordering: .sequentiallyConsistent) { return }
-        }
-    }
-
-    private func encode(
-        _ frame: VideoFrame,
-        _ session: CompressionSession,
-        _ pace: inout Pace?
-    ) async throws(MediaError) {
-        try await pace?.wait(for: frame.presentationTime) { isStopped.load(ordering: .sequentiallyConsistent) }
-        try await session.encode(frame.buffer, presentationTime: frame.presentationTime, duration: frame.duration)
-        state.withLock {
-            $0.framesIn += 1
-            let end = frame.presentationTime + frame.duration
-            $0.time = end.isValid ? end : frame.presentationTime
-        }
-    }
-}
-
-extension [Adjustment] {
-    /// The adjustments without duplicates, each at its first position.
-    fileprivate var unique: [Adjustment] {
-        var seen: Set<Adjustment> = []
-        return filter { seen.insert($0).inserted }
-    }
-}
-
-/// Delays frames until their presentation time.
-struct Pace {
-    /// The maximum time for which a wait continues after it is no longer needed.
-    private static let patience = Duration.milliseconds(100)
-    private var start: (instant: SuspendingClock.Instant, time: MediaTime)?
-
-    /// Waits until a frame is due, or until `isStopped` returns `true`.
-    mutating func wait(for time: MediaTime, unless isStopped: () -> Bool) async throws(MediaError) {
-        guard let start else {
-            start = (.now, time)
-            return
-        }
-        let due = start.instant + .seconds(max((time - start.time).seconds, 0))
-        while SuspendingClock.now < due, !isStopped() {
-            do {
-                try await Task.sleep(until: min(due, .now + Self.patience), clock: .suspending)
-            } catch {
-                throw MediaError(.cancelled, "the call was cancelled")
-            }
-        }
     }
 }

@@ -10,6 +10,8 @@ public struct VideoSettings: Sendable {
     public var base: EncoderConfiguration
     /// The size of the output in pixels; `nil` for the track's size.
     public var size: (width: Int, height: Int)?
+    /// The height of the output in pixels if ``size`` is `nil`: the width keeps the aspect ratio.
+    public var height: Int?
     /// The constant frame rate of the output; `nil` keeps the track's timing.
     public var frameRate: Rational?
     /// Whether HEVC encodes a track of more than 8 bits with 10 bits, or with 12 if ``mostKeptBits`` is 12; otherwise
@@ -51,8 +53,8 @@ public struct VideoSettings: Sendable {
     func configuration(for track: VideoTrack) -> (EncoderConfiguration, [Adjustment]) {
         var result = base
         var adjustments: [Adjustment] = []
-        result.width = size?.width ?? track.width
-        result.height = size?.height ?? track.height
+        result.width = size?.width ?? height.map { track.width(atHeight: $0) } ?? track.width
+        result.height = size?.height ?? height ?? track.height
         result.frameRate = frameRate ?? track.nominalFrameRate ?? base.frameRate
         result.isFrameRateVariable = frameRate == nil && track.isVariableFrameRate
         result.color =
@@ -106,6 +108,15 @@ public struct VideoSettings: Sendable {
             height: track.height,
             pixelAspectRatio: track.pixelAspectRatio
         )
+    }
+}
+
+extension VideoTrack {
+    /// Returns the even width that keeps the shape of the pictures.
+    fileprivate func width(atHeight height: Int) -> Int {
+        guard self.height > 0, height > 0 else { return width }
+        let exact = Double(width) * Double(height) / Double(self.height)
+        return Int(exactly: (exact / 2).rounded() * 2) ?? width
     }
 }
 

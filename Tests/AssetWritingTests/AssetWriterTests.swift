@@ -138,7 +138,7 @@ import VAToolbox
         let writer = try await AssetWriter(path: folder.path("out.mp4"))
         let video = try await writer.addVideo(Self.configuration(), session: Self.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
-        try await writer.startSession()
+        try await writer.startSession(.at(.zero))
         let pictures = seconds * Scene.framesPerSecond
         async let filming: Void = {
             for number in 0..<pictures {
@@ -168,7 +168,7 @@ import VAToolbox
         #expect(beeps.count == seconds, "\(beeps.count)")
         let offsets = zip(beeps, flashes).map { $0 - $1 }
         #expect(offsets.allSatisfy { abs($0) < 0.01 }, "\(offsets.min() ?? 0)...\(offsets.max() ?? 0)")
-        #expect(summary.sound[0].hasStretched == (clock != 1))
+        #expect(summary.audio[0].hasStretched == (clock != 1))
     }
 
     /// One task appends everything one after the other: nothing waits for ever, and nothing is lost.
@@ -179,7 +179,7 @@ import VAToolbox
         let writer = try await AssetWriter(path: folder.path(name))
         let video = try await writer.addVideo(Self.configuration(), session: Self.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
-        try await writer.startSession()
+        try await writer.startSession(.at(.zero))
         for isSound in [soundFirst, !soundFirst] {
             if isSound {
                 for sample in stride(from: 0, to: 15 * 48000, by: 1000) {
@@ -199,13 +199,13 @@ import VAToolbox
     }
 
     /// The original's order: pictures wait for the first sound, which is time zero.
-    @Test func startsAtTheFirstSound() async throws {
+    @Test func startsAtTheFirstAudio() async throws {
         let folder = try Folder()
         let scene = Scene()
         let writer = try await AssetWriter(path: folder.path("out.mp4"))
         let video = try await writer.addVideo(Self.configuration(), session: Self.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
-        try await writer.startSession(.firstSound)
+        try await writer.startSession(.firstAudio)
         for number in 0..<15 {
             let picture = try scene.picture(number, video.session.pixelBufferPool)
             #expect(try await video.append(picture, at: scene.time(ofPicture: number)) == nil)
@@ -254,13 +254,14 @@ import VAToolbox
         let writer = try await AssetWriter(path: folder.path("out.mp4"), options: options)
         let video = try await writer.addVideo(Self.configuration(), session: Self.software())
         _ = try await writer.addAudio(.voice, format: scene.format)
-        try await writer.startSession()
+        try await writer.startSession(.at(.zero))
         for number in 0..<20 {
             try await video.waitUntilReady()
             let picture = try scene.picture(number, video.session.pixelBufferPool)
             try await video.append(picture, at: scene.time(ofPicture: number))
         }
-        #expect(await !video.isReadyForMoreMediaData)
+        // It is not waited for again.
+        #expect(await video.isReadyForMoreMediaData)
         let summary = try await writer.finish()
         #expect(summary.file.sampleCount == 20)
         #expect(try folder.flashes("out.mp4").count == 2)
@@ -274,7 +275,9 @@ import VAToolbox
             do { try await body() } catch { return error.code }
             return nil
         }
-        #expect(await code { () async throws(MediaError) in try await writer.startSession() } == .invalidArgument)
+        #expect(
+            await code { () async throws(MediaError) in try await writer.startSession(.at(.zero)) } == .invalidArgument
+        )
         #expect(
             await code { () async throws(MediaError) in
                 _ = try await writer.addAudio(AudioEncoderSettings(.flac), format: scene.format)
@@ -293,8 +296,10 @@ import VAToolbox
             await code { () async throws(MediaError) in try await writer.startSession(.at(.invalid)) }
                 == .invalidArgument
         )
-        try await writer.startSession()
-        #expect(await code { () async throws(MediaError) in try await writer.startSession() } == .invalidState)
+        try await writer.startSession(.at(.zero))
+        #expect(
+            await code { () async throws(MediaError) in try await writer.startSession(.at(.zero)) } == .invalidState
+        )
         #expect(
             await code { () async throws(MediaError) in
                 _ = try await writer.addAudio(.voice, format: scene.format)
@@ -325,7 +330,7 @@ import VAToolbox
         // Without a picture.
         let empty = try await AssetWriter(path: folder.path("empty.mp4"))
         _ = try await empty.addVideo(Self.configuration(), session: Self.software())
-        try await empty.startSession()
+        try await empty.startSession(.at(.zero))
         await #expect(throws: MediaError.self) { try await empty.finish() }
         guard case .failed = await empty.status else {
             Issue.record("\(await empty.status)")
@@ -334,7 +339,7 @@ import VAToolbox
         // Cancelled.
         let cancelled = try await AssetWriter(path: folder.path("cancelled.mp4"))
         let video = try await cancelled.addVideo(Self.configuration(), session: Self.software())
-        try await cancelled.startSession()
+        try await cancelled.startSession(.at(.zero))
         try await video.append(scene.picture(0, video.session.pixelBufferPool), at: .zero)
         await cancelled.cancel()
         #expect(await cancelled.status == .cancelled)
@@ -344,13 +349,75 @@ import VAToolbox
         try await {
             let dropped = try await AssetWriter(path: folder.path("dropped.mp4"))
             let video = try await dropped.addVideo(Self.configuration(), session: Self.software())
-            try await dropped.startSession()
+            try await dropped.startSession(.at(.zero))
             for number in 0..<30 {
                 let picture = try scene.picture(number, video.session.pixelBufferPool)
                 try await video.append(picture, at: scene.time(ofPicture: number))
             }
         }()
         #expect(await Patience.wait { folder.names.isEmpty })
+    }
+
+    /// What was accepted before the end is in the file; later pictures are refused, and nothing else happens.
+    @Test func picturesThatArriveDuringTheEnd() async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        let writer = try await AssetWriter(path: folder.path("out.mp4"))
+        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        try await writer.startSession(.at(.zero))
+        let filming = Task {
+            var accepted = 0
+            do throws(MediaError) {
+                for number in 0..<100_000 {
+                    let picture = try video.session.pixelBufferPool.make()
+                    try await video.append(picture, at: scene.time(ofPicture: number))
+                    accepted += 1
+                }
+            } catch {
+                #expect(error.code == .invalidState, "\(error)")
+            }
+            return accepted
+        }
+        try #require(await Patience.wait { await video.session.statistics.acceptedFrames > 50 })
+        async let second = writer.finish()
+        let summary = try await writer.finish()
+        #expect(try await second == summary)
+        #expect(await filming.value == summary.file.sampleCount)
+        #expect(await writer.status == .completed)
+        await writer.cancel()
+        #expect(await writer.status == .completed && folder.names == ["out.mp4"])
+    }
+
+    /// A FIFO that nobody reads: opening and ending do not hang.
+    @Test func aReaderThatStalls() async throws {
+        let folder = try Folder()
+        let scene = Scene()
+        let path = folder.path("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        var options = AssetWriter.Options()
+        options.sink.format = .ts
+        let opening = Task { [options] in try await AssetWriter(path: path, options: options) }
+        opening.cancel()
+        let error = await #expect(throws: MediaError.self) { try await opening.value }
+        #expect(error?.code == .cancelled)
+
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let writer = try await AssetWriter(path: path, options: options)
+        var noisy = Self.configuration()
+        noisy.rateControl = .constantQuantizer(1)
+        let video = try await writer.addVideo(noisy, session: Self.software())
+        try await writer.startSession(.at(.zero))
+        // More than a pipe holds.
+        for number in 0..<400 {
+            let picture = try scene.picture(number, video.session.pixelBufferPool)
+            try await video.append(picture, at: scene.time(ofPicture: number))
+        }
+        let ending = Task { try await writer.finish() }
+        await writer.cancel()
+        let outcome = await ending.result
+        if case .success = outcome { Issue.record("finished without a reader") }
+        #expect(await writer.status == .cancelled)
     }
 
     @Test func aFullDiskEndsTheWriter() async throws {
@@ -360,7 +427,7 @@ import VAToolbox
         let writer = try await AssetWriter(path: "/dev/full", options: options)
         let video = try await writer.addVideo(Self.configuration(), session: Self.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
-        try await writer.startSession()
+        try await writer.startSession(.at(.zero))
         let error = await #expect(throws: MediaError.self) {
             for number in 0..<3000 {
                 let picture = try scene.picture(number, video.session.pixelBufferPool)

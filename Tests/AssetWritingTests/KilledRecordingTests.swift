@@ -25,8 +25,19 @@ import Testing
         }
     }
 
+    /// A track that delivers nothing, such as a microphone that is muted, does not hold the file back.
+    @Test(.timeLimit(.minutes(5)))
+    func recordingsWithASilentTrack() async throws {
+        let (appended, recorded) = try await kill(after: 4, interval: 0.5, isSilent: true)
+        #expect(appended - recorded <= 1.5, "\(appended) s appended, \(recorded) s recorded")
+    }
+
     /// Returns the seconds that a recording had appended when it was killed, and those in the file.
-    private func kill(after seconds: Double, interval: Double) async throws -> (appended: Double, recorded: Double) {
+    private func kill(
+        after seconds: Double,
+        interval: Double,
+        isSilent: Bool = false
+    ) async throws -> (appended: Double, recorded: Double) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "killed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -34,7 +45,7 @@ import Testing
         try Data().write(to: log)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try BuiltProgram.path("Recorder"))
-        process.arguments = [folder.appending(path: "out.mp4").path, "\(interval)"]
+        process.arguments = [folder.appending(path: "out.mp4").path, "\(interval)"] + (isSilent ? ["silent"] : [])
         process.standardOutput = try FileHandle(forWritingTo: log)
         process.standardInput = FileHandle.nullDevice
         try process.run()
@@ -54,7 +65,7 @@ import Testing
         let played = try output(["ffmpeg", "-v", "error", "-xerror", "-i", file, "-f", "null", "-"], folder)
         #expect(played.isEmpty, "\(played)")
         var recorded = Double.infinity
-        for stream in ["v", "a"] {
+        for stream in isSilent ? ["v"] : ["v", "a"] {
             let times = try output(
                 [
                     "ffprobe", "-v", "error", "-select_streams", stream, "-show_entries", "packet=pts_time", "-of",

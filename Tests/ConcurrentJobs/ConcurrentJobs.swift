@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import FFmpegSupport
 import Glibc
 import Logging
-import FFmpegSupport
 import MediaIO
 import MediaTypes
 import TestSupport

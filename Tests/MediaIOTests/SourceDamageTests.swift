@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Dispatch
+import FFmpegSupport
 import Foundation
 import Logging
-import FFmpegSupport
 import MediaIO
 import MediaTypes
 import Synchronization

@@ -11,17 +11,17 @@ import Testing
         var timeline = SessionTimeline(.at(time(50)))
         #expect(timeline.placePicture(at: time(49)) == .beforeStart)
         #expect(timeline.placePicture(at: time(50)) == .at(.zero))
-        #expect(timeline.placeSound(at: time(40), duration: time(10)) == .beforeStart)
-        #expect(timeline.placeSound(at: time(40), duration: time(11)) == .at(time(-10)))
-        #expect(timeline.placeSound(at: time(51), duration: time(1)) == .at(time(1)))
+        #expect(timeline.placeAudio(at: time(40), duration: time(10)) == .beforeStart)
+        #expect(timeline.placeAudio(at: time(40), duration: time(11)) == .at(time(-10)))
+        #expect(timeline.placeAudio(at: time(51), duration: time(1)) == .at(time(1)))
         #expect(timeline.duration == nil)
     }
 
-    @Test func waitsForTheFirstSound() {
-        var timeline = SessionTimeline(.firstSound)
+    @Test func waitsForTheFirstAudio() {
+        var timeline = SessionTimeline(.firstAudio)
         #expect(timeline.placePicture(at: time(10)) == .beforeStart)
         #expect(timeline.origin == nil)
-        #expect(timeline.placeSound(at: time(20), duration: time(1)) == .at(.zero))
+        #expect(timeline.placeAudio(at: time(20), duration: time(1)) == .at(.zero))
         #expect(timeline.placePicture(at: time(19)) == .beforeStart)
         #expect(timeline.placePicture(at: time(21)) == .at(time(1)))
     }
@@ -29,9 +29,9 @@ import Testing
     @Test func startsWithWhateverIsFirst() {
         var picture = SessionTimeline(.first)
         #expect(picture.placePicture(at: time(7)) == .at(.zero))
-        #expect(picture.placeSound(at: time(6), duration: time(1)) == .beforeStart)
+        #expect(picture.placeAudio(at: time(6), duration: time(1)) == .beforeStart)
         var sound = SessionTimeline(.first)
-        #expect(sound.placeSound(at: time(7), duration: time(1)) == .at(.zero))
+        #expect(sound.placeAudio(at: time(7), duration: time(1)) == .at(.zero))
         #expect(sound.placePicture(at: time(9)) == .at(time(2)))
     }
 
@@ -41,8 +41,8 @@ import Testing
         #expect(timeline.duration == time(20))
         #expect(timeline.placePicture(at: time(29)) == .at(time(19)))
         #expect(timeline.placePicture(at: time(30)) == .afterEnd)
-        #expect(timeline.placeSound(at: time(29), duration: time(5)) == .at(time(19)))
-        #expect(timeline.placeSound(at: time(30), duration: time(5)) == .afterEnd)
+        #expect(timeline.placeAudio(at: time(29), duration: time(5)) == .at(time(19)))
+        #expect(timeline.placeAudio(at: time(30), duration: time(5)) == .afterEnd)
         timeline.end(at: time(5))
         #expect(timeline.duration == .zero)
     }

@@ -5,12 +5,15 @@ import AudioCoding
 import BitstreamSyntax
 import Glibc
 import MediaIO
+import MediaTimeline
 import MediaTypes
 import VAToolbox
 
 /// Records pictures and sound in fragments until it is killed, at twice the speed of a camera.
 ///
-///     Recorder PATH FRAGMENT_SECONDS
+///     Recorder PATH FRAGMENT_SECONDS [silent]
+///
+/// `silent` has an audio input that delivers nothing.
 ///
 /// It says where the file is until it is complete, and then how many seconds it has appended, in a line each.
 @main
@@ -20,8 +23,8 @@ enum Recorder {
 
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 3, let interval = Double(arguments[2]) else {
-            say("usage: Recorder PATH FRAGMENT_SECONDS", to: STDERR_FILENO)
+        guard [3, 4].contains(arguments.count), let interval = Double(arguments[2]) else {
+            say("usage: Recorder PATH FRAGMENT_SECONDS [silent]", to: STDERR_FILENO)
             exit(2)
         }
         var options = AssetWriter.Options()
@@ -41,7 +44,7 @@ enum Recorder {
         let video = try await writer.addVideo(configuration, session: session)
         let format = AudioFormat(sampleType: .int16, sampleRate: 48000, layout: .mono)
         let sound = try await writer.addAudio(.voice, format: format)
-        try await writer.startSession()
+        try await writer.startSession(.at(.zero))
 
         let samplesPerFrame = format.sampleRate / Int(framesPerSecond)
         let start = ContinuousClock.now
@@ -49,7 +52,9 @@ enum Recorder {
             let time = MediaTime(value: number, timescale: framesPerSecond)
             try await Task.sleep(until: start + .seconds(time.seconds / speed))
             try await video.append(try video.session.pixelBufferPool.make(), at: time)
-            try await sound.append(AudioBuffer(format: format, frameCount: samplesPerFrame, presentationTime: time))
+            if arguments.count == 3 {
+                try await sound.append(AudioBuffer(format: format, frameCount: samplesPerFrame, presentationTime: time))
+            }
             say("\(Double(number + 1) / Double(framesPerSecond))")
         }
     }

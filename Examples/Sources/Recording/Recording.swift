@@ -22,11 +22,11 @@ import TestCard
         var options = AssetWriter.Options()
         options.sink.overwrite = true
         options.sink.isFragmented = true
-        options.sink.fragmentInterval = MediaTime(value: 2, timescale: 1)  // the most that a crash can lose
+        options.sink.fragmentInterval = MediaTime(value: 2, timescale: 1)  // a fragment is synced at least that often
         let writer = try await AssetWriter(path: CommandLine.arguments[1], options: options)
         let video = try await writer.addVideo(configuration)
-        let sound = try await writer.addAudio(.voice, format: format)
-        try await writer.startSession()
+        let audio = try await writer.addAudio(.voice, format: format)
+        try await writer.startSession(.at(.zero))
 
         let filming = Task {
             for number in 0..<seconds * 25 {
@@ -38,10 +38,10 @@ import TestCard
             await video.markAsFinished()
         }
         for number in 0..<seconds * 50 {
-            try await sound.waitUntilReady()
-            try await sound.append(tone(from: number * 960, count: 960, format))
+            try await audio.waitUntilReady()
+            try await audio.append(tone(from: number * 960, count: 960, format))
         }
-        await sound.markAsFinished()
+        await audio.markAsFinished()
         try await filming.value
 
         let summary = try await writer.finish()

@@ -3,7 +3,7 @@
 /// The header of an AAC frame in an ADTS stream, as transport streams and `.aac` files carry it: `adts_fixed_header()`
 /// and `adts_variable_header()` of ISO/IEC 14496-3 1.A.2.2.
 ///
-/// Frames with several raw data blocks are not described: their blocks can be told apart only with checksums.
+/// Frames with several raw data blocks are not supported: their blocks can be told apart only with checksums.
 public struct ADTSHeader: Hashable, Sendable {
     /// The size of a header without a checksum, in bytes.
     public static let byteCount = 7

@@ -3,7 +3,7 @@
 /// `AudioSpecificConfig`, the decoder configuration of an MPEG-4 audio stream, as MP4 files, Matroska files and RTMP
 /// carry it: ISO/IEC 14496-3 1.6.2.1.
 ///
-/// The configurations of AAC object types are parsed; what follows `extensionFlag`, such as a program configuration
+/// The object types 1 to 4 are parsed (AAC Main, LC, SSR and LTP), with or without explicit SBR; what follows `extensionFlag`, such as a program configuration
 /// element or the signalling of SBR at the end, is preserved as ``remainder``.
 public struct AudioSpecificConfig: Hashable, Sendable {
     /// `audioObjectType` of AAC-LC, the only one that an encoder of this package produces.
@@ -20,7 +20,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
         /// `samplingFrequency` in Hz, coded only if ``index`` is 15.
         public var explicit: UInt32
 
-        /// Makes the shortest code of a sample rate in Hz, of which 24 bits are coded.
+        /// Uses the index of a sample rate in Hz if it has one, otherwise 24 explicit bits.
         public init(_ sampleRate: Int) {
             let known = AudioSpecificConfig.sampleRates.firstIndex(of: sampleRate)
             index = known.map { UInt32($0) } ?? Self.escape
@@ -94,8 +94,8 @@ public struct AudioSpecificConfig: Hashable, Sendable {
 
     /// Parses a configuration.
     ///
-    /// - Throws: `BitstreamError` at the first element that is missing, out of range, or of an object type other than
-    ///   AAC's.
+    /// - Throws: `BitstreamError` at the first element that is missing, out of range, or of an object type
+    ///   other than 1 to 4.
     public init(bytes: some Collection<UInt8>) throws(BitstreamError) {
         self.init(sampleRate: Self.sampleRates[0], channelConfiguration: 0)
         try read(box: bytes)
@@ -109,7 +109,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     /// The number of samples per channel that a frame of the core decodes to.
     public var samplesPerFrame: Int { frameLengthFlag ? 960 : 1024 }
 
-    /// The number of channels; `nil` if a program configuration element states it.
+    /// The number of channels; `nil` if a program configuration element states it, or the value is reserved.
     public var channelCount: Int? {
         switch channelConfiguration {
         case 1...6: Int(channelConfiguration)

@@ -79,7 +79,7 @@ final class ContainerWriter: SampleWriter {
         try muxer.setChapters(contents.chapters)
         for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }
         if format == .ts { muxer.context.pointee.max_delay = Self.decoderDelay }
-        if fragments?.interval != nil { muxer.syncsFragments = true }
+        muxer.syncedFragment = fragments?.interval
         try muxer.writeHeader(options)
         clocks = (0...tracks.count).map(makeClock)
     }

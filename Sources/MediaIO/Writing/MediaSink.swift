@@ -5,7 +5,7 @@ internal import FFmpegSupport
 public import Logging
 public import MediaTypes
 
-/// Writes coded video, and tracks copied from an input, into a file: the counterpart of `AVAssetWriter`.
+/// Writes coded video and other coded tracks into a file: the counterpart of an `AVAssetWriter` without encoding.
 ///
 /// A regular file appears under its name only when ``finish()`` succeeds; until then it has a hidden temporary name in
 /// the same folder. After an error, after ``abort()``, or if an unfinished sink is released, no file is left. Devices,
@@ -34,9 +34,10 @@ public final class MediaSink {
         /// Whether MP4 and QuickTime are written in fragments, one at each key frame and at least every ten seconds.
         /// Otherwise the index precedes the media data. Outputs that are not seekable are always fragmented.
         public var isFragmented = false
-        /// How much of a fragmented file a crash or a power failure may lose: a fragment is written and synced to the disk
-        /// at least that often, 0.1 s to 10 min. `nil` means fragments of at most ten seconds that are not synced. Until
-        /// ``MediaSink/finish()``, the file has a temporary name, which ``MediaSink/temporaryPath`` tells.
+        /// The maximum duration of a fragment, 0.1 s to 10 min, after which it is written and synced to the disk. A crash
+        /// or a power failure loses at most the unfinished fragment and what the encoders and the muxer still hold. `nil`
+        /// means fragments of at most ten seconds that are not synced. Until ``MediaSink/finish()``, the file is at
+        /// ``MediaSink/temporaryPath``.
         public var fragmentInterval: MediaTime?
         /// The paths of the files that are being read. The output must not be one of them.
         public var inputPaths: [String] = []
@@ -81,7 +82,7 @@ public final class MediaSink {
     /// Whether the output is written in fragments, by request or because it is not seekable.
     public let isFragmented: Bool
 
-    /// The path of the file until it is finished; `nil` if the output is not a regular file.
+    /// The temporary path of the file until it is finished; `nil` if the output is not a regular file.
     public var temporaryPath: String? { file?.readablePath }
 
     /// Deletes the temporary files of all unfinished sinks of this process, for a process that is about to exit. Can be

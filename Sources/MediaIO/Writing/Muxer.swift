@@ -14,13 +14,21 @@ final class Muxer {
     /// The output file; `nil` if the bytes are discarded.
     let file: OutputFile?
 
-    /// Whether every fragment is written when it is complete, and synced to the disk. Set it before the header.
-    var syncsFragments = false {
-        didSet { if syncsFragments { io?.pointee.min_packet_size = 0 } }
+    /// The maximum duration of fragments that are written when they are complete, and synced to the disk; `nil` for others.
+    /// Set it before the header.
+    var syncedFragment: MediaTime? {
+        didSet {
+            guard let microseconds = syncedFragment?.converted(to: Int32(AV_TIME_BASE)).value else { return }
+            io?.pointee.min_packet_size = 0
+            // Packets do not wait longer for a track that delivers nothing.
+            context.pointee.max_interleave_delta = microseconds
+        }
     }
 
     private var io: UnsafeMutablePointer<AVIOContext>?
     private var syncedCount: Int64 = 0
+    /// The first decode time, while nothing is written.
+    private var firstTime: MediaTime?
     private let scratch: UnsafeMutablePointer<AVPacket>
 
     /// Large enough for one system call per two key frames rather than per packet.
@@ -101,10 +109,29 @@ final class Muxer {
     func write(_ fill: (UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Void) throws(MediaError) {
         defer { av_packet_unref(scratch) }
         try fill(scratch)
+        let time = decodeTime(of: scratch)
         try finish(av_interleaved_write_frame(context, scratch), "av_interleaved_write_frame")
-        guard syncsFragments, let file, file.bytesWritten != syncedCount else { return }
+        guard let syncedFragment, let file else { return }
+        if file.bytesWritten == 0 { try writeLateHeader(time, after: syncedFragment + syncedFragment) }
+        guard file.bytesWritten != syncedCount else { return }
         syncedCount = file.bytesWritten
         try file.sync()
+    }
+
+    private func decodeTime(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime {
+        let stream = context.pointee.streams[Int(packet.pointee.stream_index)]
+        guard let base = stream?.pointee.time_base, packet.pointee.dts != ffmpeg_no_pts else { return .invalid }
+        return MediaTime(packet.pointee.dts, in: base)
+    }
+
+    /// Writes the header of a fragmented file although a track has delivered nothing. The muxer waits for all tracks,
+    /// which describe the edit lists, and without the header nothing can be played.
+    private func writeLateHeader(_ time: MediaTime, after duration: MediaTime) throws(MediaError) {
+        guard time.isValid else { return }
+        let first = firstTime ?? time
+        firstTime = first
+        guard time - first >= duration else { return }
+        try finish(av_write_frame(context, nil), "av_write_frame")
     }
 
     /// Writes the packets that the muxer still holds, and the trailer.

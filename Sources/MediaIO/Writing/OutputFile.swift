@@ -30,6 +30,8 @@ final class OutputFile {
     private let abandonment: Cancellation?
     private let destination: OutputTarget.RegularFile?
     private var temporaryPath: String?
+    /// Whether the temporary name is on the disk.
+    private var hasSyncedFolder = false
 
     /// Opens a device or a FIFO without blocking. A blocking open of a FIFO waits for a reader, and only a signal ends
     /// it.
@@ -216,6 +218,8 @@ final class OutputFile {
         guard destination != nil else { return }
         let (synced, error) = retryingOnInterrupt { fdatasync(descriptor) }
         guard synced == 0 else { throw fail("fdatasync", error) }
+        if !hasSyncedFolder, let folder { Self.syncFolder(folder) }
+        hasSyncedFolder = true
     }
 
     /// Closes the descriptor and deletes the temporary file. Has no effect after a commit.

@@ -10,8 +10,8 @@ struct AudioArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "auto copies each track, or encodes it as AAC if the container does not support its codec; copy, none; aac, "
-                + "opus, flac or pcm encode (default: auto).",
+            "auto: copy, or encode as AAC if the container does not support the codec; copy: copy only; none: no audio; "
+                + "aac, opus, flac, pcm: encode all tracks (default: auto).",
             valueName: "codec"
         )
     )
@@ -29,7 +29,7 @@ struct AudioArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Sample rate in Hz; the codec's nearest one is used (default: the input's).",
+            "Sample rate in Hz, rounded to the nearest rate of the codec (default: the input's).",
             valueName: "rate"
         )
     )

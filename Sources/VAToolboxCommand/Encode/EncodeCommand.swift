@@ -21,6 +21,7 @@ struct EncodeCommand: ParsableCommand, Sendable {
     var input: String
 
     @OptionGroup(title: "Output options") var output: OutputArguments
+    @OptionGroup(title: "Ladder options") var ladder: LadderArguments
     @OptionGroup(title: "Input options") var source: InputArguments
     @OptionGroup(title: "Rate control options") var rate: RateControlArguments
     @OptionGroup(title: "Picture options") var picture: PictureArguments

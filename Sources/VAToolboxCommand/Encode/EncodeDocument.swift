@@ -13,7 +13,7 @@ extension EncodeOutcome {
         .object([
             "status": .string(status.name),
             "exitStatus": .integer(Int(status.rawValue)),
-            "input": input,
+            "input": inputDocument,
             "output": output,
             "encoder": encoder,
             "bitRate": bitRate,
@@ -30,10 +30,10 @@ extension EncodeOutcome {
         ])
     }
 
-    private var input: JSON {
+    private var inputDocument: JSON {
         let video = report.video
         return .object([
-            "path": .string(request.input),
+            "path": .string(input),
             "codec": .string(video.codecName),
             "width": .integer(video.width),
             "height": .integer(video.height),
@@ -50,7 +50,7 @@ extension EncodeOutcome {
     private var output: JSON {
         let description = report.encoder.properties.formatDescription
         return .object([
-            "path": .string(request.output),
+            "path": .string(request.path),
             "format": JSON(request.sink.format?.rawValue),
             "bytes": JSON(report.output.byteCount),
             "width": .integer(description.width),
@@ -141,11 +141,27 @@ extension Adjustment {
 }
 
 extension JSON {
+    /// Returns the document for several outputs: that of each, in their order.
+    static func outputs(_ documents: [JSON], _ status: ExitStatus) -> JSON {
+        .object([
+            "status": .string(status.name),
+            "exitStatus": .integer(Int(status.rawValue)),
+            "outputs": .array(documents),
+        ])
+    }
+
     /// Returns the document for an error that ended the work.
     ///
-    /// - Parameter switches: The earlier encoder switches; `nil` if there were no encoders.
-    static func failure(_ error: MediaError, _ status: ExitStatus, switches: [EncoderSwitch]? = nil) -> JSON {
-        failure(status, error.members, switches)
+    /// - Parameters:
+    ///   - path: The output that has failed, if there are several.
+    ///   - switches: The earlier encoder switches; `nil` if there were no encoders.
+    static func failure(
+        _ error: MediaError,
+        _ status: ExitStatus,
+        path: String? = nil,
+        switches: [EncoderSwitch]? = nil
+    ) -> JSON {
+        failure(status, error.members, path, switches)
     }
 
     /// Returns the document for an invalid command line.
@@ -162,6 +178,7 @@ extension JSON {
     private static func failure(
         _ status: ExitStatus,
         _ error: KeyValuePairs,
+        _ path: String? = nil,
         _ switches: [EncoderSwitch]? = nil
     ) -> JSON {
         var document: KeyValuePairs = [
@@ -169,6 +186,7 @@ extension JSON {
             "exitStatus": .integer(Int(status.rawValue)),
             "error": .object(error),
         ]
+        if let path { document.append("path", .string(path)) }
         if let switches { document.append("switches", .array(switches.map(\.document))) }
         return .object(document)
     }

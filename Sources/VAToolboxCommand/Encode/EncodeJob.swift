@@ -32,23 +32,31 @@ final class EncodeJob: Sendable {
         let start = clock.now
         do throws(MediaError) {
             let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
-            try MediaSink.validate(path: request.output, options: request.sink)
-            let narrator = EncodeNarrator(
-                console: console,
-                policy: request.session.policy,
-                arguments: command.encoder
-            )
-            let transcoder = Transcoder(request) { narrator.tell($0) }
-            begin(transcoder, narrator)
-            let report = try await watching(transcoder) { () async throws(MediaError) in try await transcoder.run() }
-            let outcome = EncodeOutcome(
-                request: request,
-                report: report,
-                elapsed: (clock.now - start).seconds,
-                wasInterrupted: wasInterrupted
-            )
-            narrator.finish(outcome)
-            return deliver(outcome.document) ? outcome.status : .failed
+            for output in request.outputs { try MediaSink.validate(path: output.path, options: output.sink) }
+            let narrators = request.outputs.map { output in
+                EncodeNarrator(
+                    console: console,
+                    name: request.others.isEmpty ? nil : output.path,
+                    policy: output.session.policy,
+                    arguments: command.encoder
+                )
+            }
+            let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
+            begin(transcoder, narrators[0])
+            let results = try await watching(transcoder) { () async throws(MediaError) in
+                try await transcoder.runAll()
+            }
+            if command.ladder.ladder == nil { _ = try results[0].get() }
+            let elapsed = (clock.now - start).seconds
+            var (documents, statuses): ([JSON], [ExitStatus]) = ([], [])
+            for (index, result) in results.enumerated() {
+                let (document, status) = tell(result, of: request, index, narrators[index], elapsed: elapsed)
+                documents.append(document)
+                statuses.append(status)
+            }
+            if command.ladder.ladder == nil { return deliver(documents[0]) ? statuses[0] : .failed }
+            let status = statuses.max { $0.severity < $1.severity } ?? .failed
+            return deliver(JSON.outputs(documents, status)) ? status : .failed
         } catch {
             // If reading ended before the first picture, nothing else has failed.
             let isOfInterruption = error.code == .cancelled || error.code == .malformedData
@@ -60,6 +68,35 @@ final class EncodeJob: Sendable {
                 console.remedies(error.remedies)
             }
             return deliver(.failure(error, status, switches: narrator?.switches ?? [])) ? status : .failed
+        }
+    }
+
+    /// Reports the result of one output.
+    private func tell(
+        _ result: Result<TranscodeReport, MediaError>,
+        of request: TranscodeRequest,
+        _ index: Int,
+        _ narrator: EncodeNarrator,
+        elapsed: Double
+    ) -> (JSON, ExitStatus) {
+        let output = request.outputs[index]
+        switch result {
+        case .success(let report):
+            let outcome = EncodeOutcome(
+                input: request.input,
+                request: output,
+                report: report,
+                elapsed: elapsed,
+                wasInterrupted: wasInterrupted
+            )
+            narrator.finish(outcome)
+            return (outcome.document, outcome.status)
+        case .failure(let error):
+            narrator.tellFailures()
+            console.error("\(output.path): \(error.readable)")
+            console.remedies(error.remedies)
+            let status: ExitStatus = wasInterrupted && error.code == .cancelled ? .interrupted : ExitStatus(error)
+            return (.failure(error, status, path: output.path, switches: narrator.switches), status)
         }
     }
 

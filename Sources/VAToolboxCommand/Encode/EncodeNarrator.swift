@@ -10,6 +10,8 @@ import VAToolbox
 /// Reports the progress and the result of the work on the console.
 final class EncodeNarrator: Sendable {
     private let console: Console
+    /// The output that the messages are about; `nil` if there is only one.
+    private let name: String?
     private let policy: EncoderPolicy
     private let arguments: EncoderArguments
     private let state = Mutex(State())
@@ -24,10 +26,12 @@ final class EncodeNarrator: Sendable {
     }
 
     /// - Parameters:
+    ///   - name: The output that the messages are about; `nil` if there is only one.
     ///   - policy: The requested encoders.
     ///   - arguments: The encoder options, some of which apply only to GPU encoders or only to CPU encoders.
-    init(console: Console, policy: EncoderPolicy, arguments: EncoderArguments) {
+    init(console: Console, name: String? = nil, policy: EncoderPolicy, arguments: EncoderArguments) {
         self.console = console
+        self.name = name
         self.policy = policy
         self.arguments = arguments
     }
@@ -38,14 +42,14 @@ final class EncodeNarrator: Sendable {
         case .started(_, let encoder):
             tellUnusedDevices(encoder)
             tellUnusedOptions(encoder.identity)
-        case .omission(let text): console.warning("omitted: \(text)")
+        case .omission(let text): warn("omitted: \(text)")
         case .session(let event): tell(event)
         }
     }
 
     private func tellUnusedDevices(_ encoder: EncoderDescription) {
         guard case .devices = policy, encoder.identity.device == nil else { return }
-        for rejection in encoder.rejected { console.warning("\(rejection.name) is not used: \(rejection.reason)") }
+        for rejection in encoder.rejected { warn("\(rejection.name) is not used: \(rejection.reason)") }
     }
 
     private func tellUnusedOptions(_ encoder: EncoderIdentity) {
@@ -53,7 +57,7 @@ final class EncodeNarrator: Sendable {
         let names = isOnGPU ? arguments.softwareOptions : arguments.hardwareOptions
         if names.isEmpty { return }
         let (own, other) = isOnGPU ? ("GPU", "software") : ("software", "GPU")
-        console.note("\(names.joined(separator: ", ")): no effect on a \(own) encoder, only on \(other) encoders")
+        note("\(names.joined(separator: ", ")): no effect on a \(own) encoder, only on \(other) encoders")
     }
 
     private func tell(_ event: SessionEvent) {
@@ -73,17 +77,23 @@ final class EncodeNarrator: Sendable {
                 state.failures = []
                 state.switches.append(change)
             }
-            if change.failures.isEmpty { console.note(change.readable) } else { console.warning(change.readable) }
+            if change.failures.isEmpty { note(change.readable) } else { warn(change.readable) }
         case .frameDropped(let time, _):
-            if let text = state.withLock({ $0.drops.add(time, now: .now) }) { console.warning(text) }
+            if let text = state.withLock({ $0.drops.add(time, now: .now) }) { warn(text) }
         case .adjusted(let adjustment): tell(adjustment)
         }
     }
 
     private func tell(_ adjustment: Adjustment) {
         let isNew = state.withLock { $0.toldAdjustments.insert(adjustment).inserted }
-        if isNew { console.note("\(adjustment)") }
+        if isNew { note("\(adjustment)") }
     }
+
+    private func warn(_ text: String) { console.warning(named(text)) }
+
+    private func note(_ text: String) { console.note(named(text)) }
+
+    private func named(_ text: String) -> String { name.map { "\($0): \(text)" } ?? text }
 
     /// The encoder switches so far.
     var switches: [EncoderSwitch] { state.withLock { $0.switches } }
@@ -100,12 +110,12 @@ final class EncodeNarrator: Sendable {
                 let own = failures.filter { $0.encoder == first.encoder }
                 // If the codec is open, a GPU without HEVC is not a problem.
                 if first.encoder.codec == .hevc, own.allSatisfy({ $0.error.isLackOfEncoder }) {
-                    console.note("\(first.encoder) is not used: \(own.readable)")
+                    note("\(first.encoder) is not used: \(own.readable)")
                     rest.removeFirst()
                     continue
                 }
                 let isTried = own.contains { ![.busy, .proofFailed, .suspended].contains($0.error.code) }
-                console.warning("\(first.encoder) \(isTried ? "failed" : "is not used"): \(own.readable)")
+                warn("\(first.encoder) \(isTried ? "failed" : "is not used"): \(own.readable)")
             }
             rest.removeFirst()
         }
@@ -116,8 +126,8 @@ final class EncodeNarrator: Sendable {
         let report = outcome.report
         tellFailures()
         report.adjustments.forEach(tell)
-        if let text = state.withLock({ $0.drops.rest() }) { console.warning(text) }
-        if let text = outcome.damage { console.warning(text) }
+        if let text = state.withLock({ $0.drops.rest() }) { warn(text) }
+        if let text = outcome.damage { warn(text) }
         console.summary(outcome.summary(width: console.width))
     }
 }

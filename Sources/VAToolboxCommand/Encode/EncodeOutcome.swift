@@ -9,7 +9,9 @@ import VAToolbox
 
 /// The result of an encode, for people and for programs.
 struct EncodeOutcome {
-    let request: TranscodeRequest
+    /// The input of the command.
+    let input: String
+    let request: OutputRequest
     let report: TranscodeReport
     /// The seconds from the start of the command to the end of the output.
     let elapsed: Double
@@ -38,7 +40,7 @@ extension EncodeOutcome {
         let output = report.output
         let size = report.encoder.properties.formatDescription
         var page = TextPage(width: width)
-        page.entry("output", "\(request.output), " + outputText(output, "\(size.width)x\(size.height)"))
+        page.entry("output", "\(request.path), " + outputText(output, "\(size.width)x\(size.height)"))
         page.entry("encoder", encoder)
         for reason in reasons { page.entry("why", reason) }
         for remedy in remedies { page.entry("try", remedy) }

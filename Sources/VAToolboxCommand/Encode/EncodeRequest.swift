@@ -41,6 +41,7 @@ extension EncodeCommand {
             request.session.realTime = RealTimeMode()
             request.isPaced = !inputIsLive
         }
+        try ladder.apply(to: &request, size: picture.size?.text, rate: rate)
         return request
     }
 

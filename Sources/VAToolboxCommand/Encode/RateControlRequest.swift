@@ -31,6 +31,15 @@ enum RateControlMode: String, ArgumentValue, CaseIterable {
 }
 
 extension RateControlArguments {
+    /// The given option that selects a mode other than an average bitrate, if there is one.
+    var nameOfOtherMode: String? {
+        let given = [
+            ("--rate-control", rateControl != nil), ("--crf", crf != nil), ("--qp", qp != nil), ("--cbr", cbr),
+            ("--peak-bitrate", peakBitrate != nil),
+        ]
+        return given.first(where: \.1)?.0
+    }
+
     /// The default quantizer and quality of a mode without a value: those of x264.
     private static let standardQuality = 23
 

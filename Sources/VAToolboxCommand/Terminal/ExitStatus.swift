@@ -18,6 +18,17 @@ enum ExitStatus: Int32 {
     /// Returns the status for an error that ended the work.
     init(_ error: MediaError) { self = error.code == .invalidArgument ? .usage : .failed }
 
+    /// The order in which one status takes precedence over others.
+    var severity: Int {
+        switch self {
+        case .done: 0
+        case .damagedInput: 1
+        case .interrupted: 2
+        case .usage: 3
+        case .failed: 4
+        }
+    }
+
     /// The name in JSON documents.
     var name: String {
         switch self {

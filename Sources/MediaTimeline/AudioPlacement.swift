@@ -5,21 +5,21 @@ public import MediaTypes
 /// Keeps a continuous stream of audio samples in step with the times of its buffers.
 ///
 /// An encoder produces sample after sample, without gaps, so the number of samples is its clock. The times of buffers
-/// come from a container or a device and differ from it: a track starts late, has holes, overlaps itself, or its device
+/// come from a container or a device and differ from it: a track starts late, has gaps, overlaps itself, or its device
 /// runs at slightly another rate. For each buffer, this value decides what to do: insert silence, skip samples, or
 /// change the rate for a while, too little to be heard. Differences that come from rounded times have no effect.
 ///
 /// All positions count samples of the output from zero of the timeline.
-public struct SoundPlacement: Sendable, Hashable {
-    /// The limits of a placement. Negative values and values that are not finite count as the default.
+public struct AudioPlacement: Sendable, Hashable {
+    /// The limits of a placement. Values that are negative, not finite or, for ``averaging`` and ``correction``, below 1 ms
+    /// are replaced with the defaults; ``largestChange`` is at most 0.1.
     public struct Policy: Sendable, Hashable {
-        /// The difference from the mean difference from which on a buffer comes after a hole or overlaps the previous
-        /// one, in seconds.
+        /// The deviation from the mean time difference, in seconds, at which a buffer counts as a gap or an overlap.
         public var jump: Double
-        /// The mean difference from which on it is closed like a hole or an overlap, in seconds, because a change of the
-        /// rate does not suffice.
+        /// The mean time difference, in seconds, above which silence is inserted or samples are cut, because a change of
+        /// the rate does not suffice.
         public var largestDifference = 0.1
-        /// The mean difference from which on the rate is changed, in seconds.
+        /// The mean time difference, in seconds, above which the rate is changed.
         public var tolerance = 0.002
         /// The time over which differences are averaged, in seconds.
         public var averaging = 2.0
@@ -27,9 +27,8 @@ public struct SoundPlacement: Sendable, Hashable {
         public var correction = 10.0
         /// The maximum change of the rate; 0.002 is a thirtieth of a semitone, and 0 disables changes.
         public var largestChange = 0.002
-        /// The longest hole, in seconds. Times that are farther away are not meaningful: the buffer follows the previous
-        /// one.
-        public var longestHole = 86400.0
+        /// The longest gap, in seconds. A time farther away is ignored, and the buffer follows the previous one.
+        public var longestGap = 86400.0
 
         /// Makes limits for buffers of a device, whose times may vary by some milliseconds.
         public init() { jump = 0.05 }
@@ -54,7 +53,7 @@ public struct SoundPlacement: Sendable, Hashable {
         /// Use at most this number of samples of the buffer, counted after those that are skipped: the rest is after the
         /// end.
         case limit(Int)
-        /// From now on, produce one sample more (less, if negative) per this number of samples; `nil` ends that.
+        /// From now on, insert one sample per this number of samples, or drop one if it is negative; `nil` stops that.
         case stretch(samplesPerExtraSample: Int?)
     }
 
@@ -71,7 +70,7 @@ public struct SoundPlacement: Sendable, Hashable {
     public private(set) var inserted: Int64 = 0
     /// The number of skipped samples, other than those before zero and after the end.
     public private(set) var skipped: Int64 = 0
-    /// The number of holes and overlaps.
+    /// The number of gaps and overlaps.
     public private(set) var jumps = 0
     /// Whether the rate was ever changed.
     public private(set) var hasStretched = false
@@ -147,10 +146,10 @@ public struct SoundPlacement: Sendable, Hashable {
     /// Returns a time in samples, unless it is missing or absurd.
     private func meaningful(_ time: MediaTime) -> Int64? {
         guard let ticks = ticks(time) else { return nil }
-        return abs(Double(ticks - inputEnd)) <= policy.longestHole * Double(sampleRate) ? ticks : nil
+        return abs(Double(ticks - inputEnd)) <= policy.longestGap * Double(sampleRate) ? ticks : nil
     }
 
-    /// Closes a hole or an overlap.
+    /// Closes a gap or an overlap.
     ///
     /// - Returns: The number of samples that are inserted before the buffer.
     private mutating func jump(
@@ -204,7 +203,7 @@ public struct SoundPlacement: Sendable, Hashable {
     }
 }
 
-extension SoundPlacement.Policy {
+extension AudioPlacement.Policy {
     /// The policy with defaults in place of values that are not usable.
     fileprivate var usable: Self {
         let standard = Self()
@@ -219,7 +218,7 @@ extension SoundPlacement.Policy {
         policy.averaging = checked(\.averaging, atLeast: 1e-3)
         policy.correction = checked(\.correction, atLeast: 1e-3)
         policy.largestChange = min(checked(\.largestChange, atLeast: 0), 0.1)
-        policy.longestHole = checked(\.longestHole, atLeast: 0)
+        policy.longestGap = checked(\.longestGap, atLeast: 0)
         return policy
     }
 }

@@ -7,7 +7,7 @@ import MediaTimeline
 import MediaTypes
 
 /// Decodes the packets of one audio track and encodes them again, on a dedicated thread.
-actor SoundConverter {
+actor AudioConverter {
     /// The track of the output.
     nonisolated let output: MediaTrack
     /// The description of the output, and how it came about.
@@ -15,7 +15,7 @@ actor SoundConverter {
     /// The settings that the encoder could not use as given.
     nonisolated let settingAdjustments: [Adjustment]
 
-    private let executor = ThreadExecutor(name: "vt-sound")
+    private let executor = ThreadExecutor(name: "vt-audio")
     private let input: MediaTrack
     private let decoder: AudioDecoder
     private let encoder: AudioEncoder
@@ -101,7 +101,8 @@ actor SoundConverter {
                 Adjustment(
                     property: "audio track \(input.index)",
                     requested: "with \(Readable.count(placement.jumps, "timestamp jump"))",
-                    used: parts.map { "\(Readable.number(Double($0.0) / rate, places: 3)) \($0.1)" }
+                    used: "continuous, "
+                        + parts.map { "\(Readable.number(Double($0.0) / rate, places: 3)) \($0.1)" }
                         .joined(separator: ", "),
                     reason: "the times of the input are not continuous"
                 )

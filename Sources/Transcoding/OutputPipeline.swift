@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Logging
+import MediaIO
+import MediaTypes
+import Synchronization
+import VAToolbox
+
+/// One output of a transcode: its session, its audio encoders and its file.
+///
+/// Events of the source go in, and a report comes out. After an error, the pipeline only cleans up.
+actor OutputPipeline {
+    /// What the outputs of a transcode have in common.
+    struct Context: Sendable {
+        var input: String
+        /// The duration of the part that is read, where sound is cut.
+        var duration: MediaTime?
+        var startsLater: Bool
+        var isPaced: Bool
+        var logger: Logger?
+        /// Ends reading, and the wait for a reader of the output.
+        var cancellation: Cancellation
+        /// Whether the transcode was stopped as if the input ended.
+        var isStopped: @Sendable () -> Bool
+    }
+
+    /// What is known before the first frame.
+    private struct Setup {
+        var video: VideoTrack
+        var configuration: EncoderConfiguration
+        var tracks: MediaWriter.Tracks
+        var session: CompressionSession
+        var lost: [Adjustment]
+        var omissions: [String]
+        var events: Task<([Adjustment], [EncoderSwitch]), Never>
+        var drain: Task<MediaError?, Never>
+    }
+
+    nonisolated let request: OutputRequest
+    private let context: Context
+    private let notify: @Sendable (Transcoder.Notice) -> Void
+    /// Called when the output cannot be written any more.
+    private let failed: @Sendable () -> Void
+    private let writer = MediaWriter()
+    /// Ends writing.
+    private nonisolated let abandonment = Cancellation()
+    private nonisolated let state = Mutex(TranscodeProgress())
+    private var setup: Setup?
+    private var rateConverter: FrameRateConverter?
+    private var pace: Pace?
+    /// The packets that the output refused as damaged.
+    private var losses = SourceProblems()
+
+    init(
+        _ request: OutputRequest,
+        _ context: Context,
+        failed: @escaping @Sendable () -> Void,
+        notify: @escaping @Sendable (Transcoder.Notice) -> Void
+    ) {
+        self.request = request
+        self.context = context
+        self.failed = failed
+        self.notify = notify
+        rateConverter = request.video.frameRate.map { FrameRateConverter(frameRate: $0) }
+        pace = context.isPaced ? Pace() : nil
+    }
+
+    nonisolated var progress: TranscodeProgress { state.withLock { $0 } }
+
+    /// Ends every wait for other processes, from any thread.
+    nonisolated func abandon() { abandonment.cancel() }
+
+    // MARK: - Start
+
+    /// Opens the output and creates the session.
+    func prepare(_ contents: MediaReader.Contents) async throws(MediaError) {
+        var contents = contents
+        var lostContents = contents.video.lostMetadata
+        if context.startsLater, contents.metadata.removeValue(forKey: "timecode") != nil {
+            lostContents.append("the timecode, which is that of the input's first picture")
+        }
+        let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
+        let (_, cut) = try request.video.regions(in: contents.video)
+        let lost = lostByVideo + cut
+        let tracks = try await openOutput(contents, configuration)
+        let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
+        let omissions = tracks.refusals + ignored + lostContents
+        let session = try await makeSession(configuration)
+        // x264 is only ever replaced by itself, and on purpose.
+        if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
+        notify(.started(contents.video, session.encoder))
+        omissions.forEach { notify(.omission($0)) }
+        (lost + tracks.adjustments).forEach { notify(.session(.adjusted($0))) }
+        state.withLock {
+            $0.expectedDuration = contents.video.duration
+            $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
+        }
+        setup = Setup(
+            video: contents.video,
+            configuration: configuration,
+            tracks: tracks,
+            session: session,
+            lost: lost,
+            omissions: omissions,
+            events: follow(session),
+            drain: Task { await self.drain(session) }
+        )
+    }
+
+    private func makeSession(_ configuration: EncoderConfiguration) async throws(MediaError) -> CompressionSession {
+        var options = request.session
+        options.logger = options.logger ?? context.logger
+        options.devices.verifier = options.devices.verifier ?? DecodingVerifier(logger: context.logger)
+        return try await CompressionSession(configuration: configuration, options: options)
+    }
+
+    /// Forwards the events of a session until it ends, and collects those for the report.
+    private nonisolated func follow(_ session: CompressionSession) -> Task<([Adjustment], [EncoderSwitch]), Never> {
+        Task { [notify, events = session.events] in
+            var (adjustments, switches): ([Adjustment], [EncoderSwitch]) = ([], [])
+            for await event in events {
+                if case .adjusted(let adjustment) = event { adjustments.append(adjustment) }
+                if case .encoderSwitched(let change) = event { switches.append(change) }
+                notify(.session(event))
+            }
+            return (adjustments, switches)
+        }
+    }
+
+    /// Writes samples until there are none, or writing fails.
+    private nonisolated func drain(_ session: CompressionSession) async -> MediaError? {
+        do throws(MediaError) {
+            try await writer.write(session.samples) { sample in
+                state.withLock {
+                    $0.framesOut += 1
+                    $0.bytesOut += sample.data.count
+                }
+            }
+            return nil
+        } catch {
+            session.cancel()
+            abandon()
+            failed()
+            return error
+        }
+    }
+
+    /// The error with which writing has failed, if it has.
+    var writingError: MediaError? {
+        get async {
+            guard let setup else { return nil }
+            setup.session.cancel()
+            let error = await setup.drain.value
+            return error?.code == .cancelled ? nil : error
+        }
+    }
+
+    private func openOutput(
+        _ contents: MediaReader.Contents,
+        _ configuration: EncoderConfiguration
+    ) async throws(MediaError) -> MediaWriter.Tracks {
+        var options = request.sink
+        options.inputPaths.append(context.input)
+        options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
+        (options.language, options.title) = (contents.video.language, contents.video.title)
+        let plan = MediaWriter.Plan(
+            contents: contents,
+            audio: request.audio,
+            end: context.duration,
+            logger: context.logger
+        )
+        return try await writer.open(request.path, options, plan, context.cancellation, abandonment)
+    }
+
+    /// Whether the encoder copies pictures into memory of its device without any other processing before.
+    var copiesPictures: Bool {
+        guard let setup, setup.session.encoder.identity.isHardware, request.video.frameRate == nil else { return false }
+        let (encoder, video) = (setup.session.encoder, setup.video)
+        if encoder.properties.conversions?.formats.contains(video.pixelFormat) == true { return true }
+        // Others are rearranged on their way into the device's memory, and read into memory for that.
+        return [.nv12, .p010].contains(video.pixelFormat) && encoder.properties.pixelFormats.contains(video.pixelFormat)
+            && (video.width, video.height) == (setup.configuration.width, setup.configuration.height)
+    }
+
+    // MARK: - Work
+
+    /// Encodes frames, and writes packets or encodes their sound.
+    func take(_ events: [MediaSource.Event]) async throws(MediaError) {
+        guard let setup else { return }
+        do throws(MediaError) {
+            for event in events {
+                switch event {
+                case .packet(let packet): try await take(packet, setup.tracks)
+                case .frame(let frame):
+                    guard let frames = try rateConverter?.convert(frame) else {
+                        try await encode(frame, setup.session)
+                        continue
+                    }
+                    try await encode(frames, setup.session)
+                }
+            }
+        } catch {
+            throw await cause(of: error)
+        }
+    }
+
+    private func take(_ packet: MediaPacket, _ tracks: MediaWriter.Tracks) async throws(MediaError) {
+        if tracks.copied.contains(packet.track.index) {
+            try await write(packet)
+        } else if let converter = tracks.converted[packet.track.index] {
+            try await converter.send(packet)
+            try await writeAll(of: converter)
+        }
+    }
+
+    /// Writes what a converter produces until it needs input.
+    private func writeAll(of converter: AudioConverter) async throws(MediaError) {
+        var packets = try await converter.next()
+        while !packets.isEmpty {
+            for packet in packets { try await write(packet) }
+            if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
+            packets = try await converter.next()
+        }
+    }
+
+    /// If a packet is too damaged for the container, only this packet is lost.
+    private func write(_ packet: MediaPacket) async throws(MediaError) {
+        do {
+            try await writer.write(packet)
+        } catch  where error.code == .malformedData {
+            losses.noteLostPacket(error)
+        }
+    }
+
+    /// Encodes frames of a converter until the transcode is stopped.
+    private func encode(_ frames: FrameRateConverter.Frames, _ session: CompressionSession) async throws(MediaError) {
+        for frame in frames {
+            try await encode(frame, session)
+            if context.isStopped() { return }
+        }
+    }
+
+    private func encode(_ frame: VideoFrame, _ session: CompressionSession) async throws(MediaError) {
+        if var pace {
+            try await pace.wait(for: frame.presentationTime) { [context, abandonment] in
+                context.isStopped() || abandonment.isCancelled
+            }
+            self.pace = pace
+        }
+        try await session.encode(frame.buffer, presentationTime: frame.presentationTime, duration: frame.duration)
+        state.withLock {
+            $0.framesIn += 1
+            let end = frame.presentationTime + frame.duration
+            $0.time = end.isValid ? end : frame.presentationTime
+        }
+    }
+
+    // MARK: - End
+
+    /// Encodes what is left, and writes it.
+    func encodeRest() async throws(MediaError) {
+        guard let setup else { return }
+        do throws(MediaError) {
+            try await encodeRest(setup)
+        } catch {
+            throw await cause(of: error)
+        }
+    }
+
+    private func encodeRest(_ setup: Setup) async throws(MediaError) {
+        if let frames = try rateConverter?.finish() { try await encode(frames, setup.session) }
+        for converter in setup.tracks.converters {
+            try await converter.sendEnd()
+            try await writeAll(of: converter)
+        }
+        try await setup.session.finish()
+        if let error = await setup.drain.value { throw error }
+    }
+
+    /// Completes the output.
+    ///
+    /// - Parameter problems: The problems of the source.
+    func commit(_ problems: SourceProblems) async throws(MediaError) -> TranscodeReport {
+        guard let setup else { throw MediaError(.invalidState, "the output was not opened", given: request.path) }
+        let byRate = rateConverter?.adjustment
+        if let byRate { notify(.session(.adjusted(byRate))) }
+        setup.session.cancel()  // ends the events
+        let (reported, switches) = await setup.events.value
+        guard let summary = try await writer.finish() else {
+            throw MediaError(.invalidState, "the output is closed", given: request.path)
+        }
+        var problems = problems
+        problems.add(losses)
+        summary.packetErrors.forEach { problems.noteLostPacket($0) }
+        var ofAudio = setup.tracks.adjustments
+        for converter in setup.tracks.converters {
+            let times = await converter.timeAdjustments
+            times.forEach { notify(.session(.adjusted($0))) }
+            ofAudio += times
+            let failures = await converter.failures
+            if let first = failures.first { problems.noteUndecodableAudio(failures.count, first) }
+        }
+        let session = setup.session
+        return TranscodeReport(
+            path: request.path,
+            video: setup.video,
+            configuration: setup.configuration,
+            encoder: session.encoder,
+            output: summary,
+            videoByteCount: progress.bytesOut,
+            statistics: await session.statistics,
+            switches: switches,
+            problems: problems,
+            adjustments: (setup.lost + ofAudio + session.adjustments + session.encoder.properties.adjustments + reported
+                + [byRate].compactMap(\.self)).unique,
+            omissions: setup.omissions,
+            audio: setup.tracks.audio,
+            wasStopped: context.isStopped()
+        )
+    }
+
+    /// Returns the error that led to another one: a session that was cancelled because its samples could not be written
+    /// says only that.
+    private func cause(of error: MediaError) async -> MediaError {
+        guard error.code == .cancelled || error.code == .invalidState, !Task.isCancelled else { return error }
+        return await writingError ?? error
+    }
+
+    /// Discards the output after an error. The session ends, so that what is known of devices is noted.
+    func discard() async {
+        if let setup {
+            setup.session.cancel()
+            abandon()
+            _ = await setup.drain.value
+            try? await setup.session.finish()
+            _ = await setup.events.value
+        }
+        await writer.abort()
+    }
+}
+
+extension [Adjustment] {
+    /// The adjustments without duplicates, each at its first position.
+    fileprivate var unique: [Adjustment] {
+        var seen: Set<Adjustment> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
+/// Delays frames until their presentation time.
+struct Pace {
+    /// The maximum time for which a wait continues after it is no longer needed.
+    private static let patience = Duration.milliseconds(100)
+    private var start: (instant: SuspendingClock.Instant, time: MediaTime)?
+
+    /// Waits until a frame is due, or until `isStopped` returns `true`.
+    mutating func wait(for time: MediaTime, unless isStopped: @Sendable () -> Bool) async throws(MediaError) {
+        guard let start else {
+            start = (.now, time)
+            return
+        }
+        let due = start.instant + .seconds(max((time - start.time).seconds, 0))
+        while SuspendingClock.now < due, !isStopped() {
+            do {
+                try await Task.sleep(until: min(due, .now + Self.patience), clock: .suspending)
+            } catch {
+                throw MediaError(.cancelled, "the call was cancelled")
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import Logging
+public import MediaIO
+internal import MediaTypes
+public import VAToolbox
+
+/// One output of a transcode, with its settings.
+public struct OutputRequest: Sendable {
+    /// The output: a path, `-` for standard output, or `null`.
+    public var path: String
+    /// The options for writing the output.
+    public var sink: MediaSink.Options
+    /// The settings for encoding the video.
+    public var video: VideoSettings
+    /// What happens to the audio tracks.
+    public var audio: AudioSettings
+    /// The options of the session.
+    public var session: SessionOptions
+
+    /// Makes the request of an output.
+    public init(
+        path: String,
+        sink: MediaSink.Options = .init(),
+        video: VideoSettings = .init(),
+        audio: AudioSettings = .init(),
+        session: SessionOptions = .init()
+    ) {
+        self.path = path
+        self.sink = sink
+        self.video = video
+        self.audio = audio
+        self.session = session
+    }
+}
+
+/// The input, the outputs and the settings of a transcode.
+///
+/// The video is decoded once, whatever the number of outputs; audio that is encoded is decoded for each. The properties ``output``, ``sink``, ``video``, ``audio``
+/// and ``session`` are those of the first output.
+public struct TranscodeRequest: Sendable {
+    /// The input: a path, or `-` for standard input.
+    public var input: String
+    /// The options for reading the input.
+    public var source: MediaSource.Options
+    /// The first output.
+    public var first: OutputRequest
+    /// Further outputs of the same input, such as the rungs of a ladder. Each has its own session, audio encoders and
+    /// file; if one fails, the others go on.
+    public var others: [OutputRequest] = []
+    /// Whether frames are read in real time, no faster than they are shown, as from a live source.
+    public var isPaced = false
+    /// Receives the messages of libraries, drivers and helper processes for this job, so that each job of a process has
+    /// its own log; see `SessionOptions.logger`, which takes precedence for encoders. FFmpeg's errors are warnings
+    /// here, and its warnings are debug messages. `nil` leaves FFmpeg's messages to `MediaLog.logger`.
+    public var logger: Logger?
+
+    /// Makes a request with one output.
+    public init(
+        input: String,
+        source: MediaSource.Options = .init(),
+        output: String,
+        sink: MediaSink.Options = .init(),
+        video: VideoSettings = .init(),
+        session: SessionOptions = .init()
+    ) {
+        self.input = input
+        self.source = source
+        first = OutputRequest(path: output, sink: sink, video: video, session: session)
+    }
+
+    /// All outputs.
+    public var outputs: [OutputRequest] { [first] + others }
+
+    /// The path of the first output, `-` for standard output, or `null`.
+    public var output: String {
+        get { first.path }
+        set { first.path = newValue }
+    }
+    /// The options for writing the first output.
+    public var sink: MediaSink.Options {
+        get { first.sink }
+        set { first.sink = newValue }
+    }
+    /// The settings for encoding the video of the first output.
+    public var video: VideoSettings {
+        get { first.video }
+        set { first.video = newValue }
+    }
+    /// What happens to the audio tracks in the first output.
+    public var audio: AudioSettings {
+        get { first.audio }
+        set { first.audio = newValue }
+    }
+    /// The options of the session of the first output.
+    public var session: SessionOptions {
+        get { first.session }
+        set { first.session = newValue }
+    }
+
+    /// Checks what can be checked without the input.
+    ///
+    /// - Throws: `invalidArgument` if two outputs have the same path, regions of interest differ, or a value is out of
+    ///   range.
+    func validate() throws(MediaError) {
+        var paths: Set<String> = []
+        for output in outputs {
+            try output.video.validate()
+            guard output.path == ContainerFormat.null.rawValue || paths.insert(Self.plain(output.path)).inserted else {
+                throw MediaError(
+                    .invalidArgument,
+                    "two outputs have the same path",
+                    given: output.path,
+                    allowed: "a different path for each output"
+                )
+            }
+            // They are attached to the pictures, which all outputs share.
+            guard output.video.regionsOfInterest == first.video.regionsOfInterest else {
+                throw MediaError(
+                    .invalidArgument,
+                    "the outputs have different regions of interest",
+                    allowed: "the same regions for all outputs"
+                )
+            }
+        }
+    }
+
+    /// Returns a path without components that have no effect.
+    private static func plain(_ path: String) -> String {
+        let parts = path.split(separator: "/").filter { $0 != "." }
+        return (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+    }
+
+    /// The options of a source whose pictures suffice for every output.
+    var demandedSource: MediaSource.Options {
+        var result = first.video.demand(of: source)
+        for output in others {
+            let other = output.video.demand(of: source)
+            result.maximumBitDepth = max(result.maximumBitDepth, other.maximumBitDepth)
+            // `nil` preserves all colour.
+            if let one = result.chromaFormat { result.chromaFormat = other.chromaFormat.map { max($0, one) } }
+        }
+        let encodesAudio = outputs.contains { if case .encode = $0.audio.rule { true } else { false } }
+        if encodesAudio { result.audioPreroll = AudioConverter.preroll }
+        return result
+    }
+}

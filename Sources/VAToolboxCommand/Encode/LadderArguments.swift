@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import Glibc
+import MediaTypes
+import Transcoding
+
+/// Several outputs of one input.
+struct LadderArguments: ParsableArguments, Sendable {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Several outputs of one input, which is decoded once: heights with optional bitrates, such as "
+                + "1080p:5M,720p,480p. The output path must contain {height}. Without a bitrate, --crf or --qp, the bitrate "
+                + "of a rung is 5M x (height / 1080)^1.5.",
+            valueName: "rungs"
+        )
+    )
+    var ladder: ArgumentText<Ladder>?
+
+    /// Replaces the output of a request by one per rung.
+    ///
+    /// - Parameters:
+    ///   - size: The value of `--size`.
+    ///   - rate: The rate control options, which apply to every rung.
+    /// - Throws: `invalidArgument` for contradictory options, or a path without a place for the height.
+    func apply(
+        to request: inout TranscodeRequest,
+        size: String?,
+        rate: RateControlArguments
+    ) throws(MediaError) {
+        guard let ladder else { return }
+        let rungs = try ladder.value(of: "--ladder").rungs
+        if let size { throw contradiction("--ladder", "--size \(size)") }
+        if let bitrate = rate.bitrate?.text {
+            throw contradiction("--ladder", "--bitrate \(bitrate)", allowed: "bitrates in --ladder")
+        }
+        let isQuality =
+            switch request.video.base.rateControl {
+            case .constantQuality, .constantQuantizer: true
+            case .averageBitRate, .constantBitRate: false
+            }
+        let other = rate.nameOfOtherMode
+        if let other, !isQuality {
+            throw contradiction("--ladder", other, allowed: "--crf, --qp, or bitrates in --ladder")
+        }
+        guard request.output.contains(Ladder.placeholder) else {
+            throw MediaError(
+                .invalidArgument,
+                "--ladder needs a path for each output",
+                given: request.output,
+                allowed: "a path with \(Ladder.placeholder), such as film-\(Ladder.placeholder)p.mp4"
+            )
+        }
+        var outputs: [OutputRequest] = []
+        for rung in rungs {
+            var output = request.first
+            output.path = output.path.replacing(Ladder.placeholder, with: "\(rung.height)")
+            output.video.height = rung.height
+            if rung.bitRate != nil, let other { throw contradiction("a bitrate in --ladder", other) }
+            if let rate = rung.bitRate ?? (isQuality ? nil : Ladder.defaultBitRate(height: rung.height)) {
+                output.video.base.rateControl = .averageBitRate(rate)
+            }
+            outputs.append(output)
+        }
+        request.first = outputs[0]
+        request.others = Array(outputs.dropFirst())
+    }
+}
+
+/// The rungs of a ladder.
+struct Ladder: ArgumentValue {
+    struct Rung: Equatable, Sendable {
+        var height: Int
+        var bitRate: Int?
+    }
+
+    /// The part of a path that becomes the height.
+    static let placeholder = "{height}"
+
+    let rungs: [Rung]
+
+    init?(argument text: String) {
+        var rungs: [Rung] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let words = part.split(separator: ":", omittingEmptySubsequences: false)
+            guard (1...2).contains(words.count), words[0].hasSuffix("p"),
+                let height = DecimalNumber(words[0].dropLast())?.wholeValue, (16...16384).contains(height),
+                height % 2 == 0, !rungs.contains(where: { $0.height == height })
+            else { return nil }
+            var rung = Rung(height: height)
+            if words.count == 2 {
+                guard let rate = DecimalNumber.multiple(String(words[1])) else { return nil }
+                rung.bitRate = rate
+            }
+            rungs.append(rung)
+        }
+        self.rungs = rungs
+    }
+
+    static let allowedText = "different even heights with optional bitrates, such as 1080p:5M,720p,480p"
+
+    /// Returns the bitrate of a rung without one: pictures with fewer samples need more bits for each of them.
+    static func defaultBitRate(height: Int) -> Int {
+        let exact = 5_000_000 * pow(Double(height) / 1080, 1.5)
+        return max(Int(exact / 10_000) * 10_000, 20_000)
+    }
+}
