@@ -121,7 +121,7 @@ public actor AssetWriter {
     ///
     /// - Parameters:
     ///   - configuration: The settings of the encoder.
-    ///   - session: The options of its session; in real-time mode, it drops pictures instead of waiting.
+    ///   - options: The options of its session; in real-time mode, it drops pictures instead of waiting.
     /// - Throws: `invalidState` if the session has started or there is a video input; `invalidArgument` if the container
     ///   does not support the codec; as `CompressionSession.init`.
     public func addVideo(
