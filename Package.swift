@@ -285,7 +285,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TranscodingTests",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox"],
+            dependencies: ["AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -109,6 +109,9 @@ public final class AudioEncoder {
         return samples
     }
 
+    /// The duration of the audio that was encoded so far, from zero and without priming.
+    public var duration: MediaTime { MediaTime(value: submitted, timescale: Int32(clamping: description.sampleRate)) }
+
     /// Sets the time at which later buffers are cut.
     public func end(at time: MediaTime) { placement.end(at: time) }
 

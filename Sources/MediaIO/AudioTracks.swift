@@ -95,13 +95,7 @@ extension MediaPacket {
                 CodedData(noCopy: bytes, count: Int(copy.pointee.size)) { _ in withExtendedLifetime(reference) {} }
             } ?? CodedData([])
         var sample = AudioSample(data: data, presentationTime: presentationTime)
-        if packet.pointee.duration > 0 {
-            sample.duration = .rational(
-                packet.pointee.duration,
-                numerator: Int64(track.timeBase.num),
-                denominator: Int64(track.timeBase.den)
-            )
-        }
+        sample.duration = duration
         sample.isDiscarded = packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0
         sample.newConfiguration = sideData(AV_PKT_DATA_NEW_EXTRADATA)
         if let bytes = sideData(AV_PKT_DATA_SKIP_SAMPLES), let trim = SampleTrim(bytes: bytes) {

@@ -95,6 +95,17 @@ public final class MediaPacket: @unchecked Sendable {
     /// after `init`.
     let packet: UnsafeMutablePointer<AVPacket>
 
+    /// The duration; invalid if the input does not specify it.
+    public var duration: MediaTime {
+        packet.pointee.duration <= 0
+            ? .invalid
+            : .rational(
+                packet.pointee.duration,
+                numerator: Int64(track.timeBase.num),
+                denominator: Int64(track.timeBase.den)
+            )
+    }
+
     /// The size of the data in bytes.
     public var byteCount: Int { Int(packet.pointee.size) }
 

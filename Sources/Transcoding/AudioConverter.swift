@@ -21,6 +21,8 @@ actor AudioConverter {
     private let encoder: AudioEncoder
     /// The decoded buffers that the encoder has not taken yet.
     private var buffers: [AudioBuffer] = []
+    /// The largest magnitude of the decoded samples, 1 for full scale.
+    private(set) var peak = 0.0
     private var isAtEnd = false
     private var isFlushing = false
 
@@ -61,13 +63,21 @@ actor AudioConverter {
     private static let mostPackets = 64
 
     /// Decodes a packet of the input, after ``next()`` has returned none.
-    func send(_ packet: MediaPacket) throws(MediaError) { buffers += try decoder.decode(packet.audioSample()) }
+    func send(_ packet: MediaPacket) throws(MediaError) { add(try decoder.decode(packet.audioSample())) }
 
     /// Ends the input.
     func sendEnd() throws(MediaError) {
-        buffers += try decoder.finish()
+        add(try decoder.finish())
         isAtEnd = true
     }
+
+    private func add(_ decoded: [AudioBuffer]) {
+        buffers += decoded
+        for buffer in decoded { peak = max(peak, buffer.peak) }
+    }
+
+    /// The duration of the output.
+    var duration: MediaTime { encoder.duration }
 
     /// Returns the next packets of the output; none if more input is needed or, after ``sendEnd()``, at the end.
     func next() throws(MediaError) -> [MediaPacket] {

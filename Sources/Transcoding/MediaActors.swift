@@ -210,6 +210,14 @@ actor MediaWriter {
     /// Repeats parameter sets in front of every key frame, from the first sample on.
     func repeatParameterSets() { sink?.repeatsParameterSets = true }
 
+    /// Writes everything that is missing.
+    ///
+    /// - Returns: The path from which the file can be read until it is finished; `nil` if it is not a regular file.
+    func complete() throws(MediaError) -> String? {
+        try sink?.complete()
+        return sink?.temporaryPath
+    }
+
     func finish() throws(MediaError) -> MediaSink.Summary? {
         defer { sink = nil }
         return try sink?.finish()

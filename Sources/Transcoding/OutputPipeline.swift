@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import AudioCoding
+import BitstreamSyntax
 import Logging
 import MediaIO
 import MediaTypes
@@ -34,6 +36,12 @@ actor OutputPipeline {
         var omissions: [String]
         var events: Task<([Adjustment], [EncoderSwitch]), Never>
         var drain: Task<MediaError?, Never>
+
+        /// Whether pictures are encoded as a whole and without bars.
+        var keepsShape: Bool {
+            let (own, other) = (video.width * configuration.height, video.height * configuration.width)
+            return configuration.scaling == .stretch || abs(own - other) * 50 <= max(own, other)
+        }
     }
 
     nonisolated let request: OutputRequest
@@ -50,6 +58,12 @@ actor OutputPipeline {
     private var pace: Pace?
     /// The packets that the output refused as damaged.
     private var losses = SourceProblems()
+    /// The presentation times of the samples, if the output is verified.
+    private nonisolated let times = Mutex<[MediaTime]>([])
+    /// Small versions of the pictures, if the output is verified.
+    private var signatures: [MediaTime: PictureSignature] = [:]
+    /// The duration of the packets of each copied track in seconds.
+    private var copiedDurations: [Int: Double] = [:]
 
     init(
         _ request: OutputRequest,
@@ -135,6 +149,7 @@ actor OutputPipeline {
                     $0.framesOut += 1
                     $0.bytesOut += sample.data.count
                 }
+                if request.isVerified { times.withLock { $0.append(sample.presentationTime) } }
             }
             return nil
         } catch {
@@ -192,11 +207,11 @@ actor OutputPipeline {
                 switch event {
                 case .packet(let packet): try await take(packet, setup.tracks)
                 case .frame(let frame):
-                    guard let frames = try rateConverter?.convert(frame) else {
+                    if rateConverter == nil {
                         try await encode(frame, setup.session)
-                        continue
+                    } else if let frames = try rateConverter?.convert(frame) {
+                        try await encode(frames, setup.session)
                     }
-                    try await encode(frames, setup.session)
                 }
             }
         } catch {
@@ -207,6 +222,7 @@ actor OutputPipeline {
     private func take(_ packet: MediaPacket, _ tracks: MediaWriter.Tracks) async throws(MediaError) {
         if tracks.copied.contains(packet.track.index) {
             try await write(packet)
+            if request.isVerified { copiedDurations[packet.track.index, default: 0] += packet.duration.seconds }
         } else if let converter = tracks.converted[packet.track.index] {
             try await converter.send(packet)
             try await writeAll(of: converter)
@@ -247,6 +263,9 @@ actor OutputPipeline {
             }
             self.pace = pace
         }
+        if request.isVerified, setup?.keepsShape == true {
+            signatures[frame.presentationTime] = try PictureSignature(frame.buffer)
+        }
         try await session.encode(frame.buffer, presentationTime: frame.presentationTime, duration: frame.duration)
         state.withLock {
             $0.framesIn += 1
@@ -286,6 +305,7 @@ actor OutputPipeline {
         if let byRate { notify(.session(.adjusted(byRate))) }
         setup.session.cancel()  // ends the events
         let (reported, switches) = await setup.events.value
+        let verification = request.isVerified ? try await verify(setup) : nil
         guard let summary = try await writer.finish() else {
             throw MediaError(.invalidState, "the output is closed", given: request.path)
         }
@@ -314,8 +334,52 @@ actor OutputPipeline {
             adjustments: (setup.lost + ofAudio + session.adjustments + session.encoder.properties.adjustments + reported
                 + [byRate].compactMap(\.self)).unique,
             omissions: setup.omissions,
+            verification: verification,
             audio: setup.tracks.audio,
             wasStopped: context.isStopped()
+        )
+    }
+
+    /// Decodes the file before it gets its name.
+    ///
+    /// - Throws: `verificationFailed` if it is not what was written.
+    private func verify(_ setup: Setup) async throws(MediaError) -> OutputVerification {
+        guard let path = try await writer.complete() else {
+            throw MediaError(.invalidArgument, "only files can be verified", given: request.path)
+        }
+        var expectation = OutputExpectation(
+            codecName: setup.session.encoder.identity.codec.rawValue,
+            width: setup.session.encoder.properties.formatDescription.width,
+            height: setup.session.encoder.properties.formatDescription.height,
+            times: times.withLock { $0 },
+            signatures: signatures,
+            hasTimes: request.sink.format?.requiredCodec == nil
+        )
+        for audio in setup.tracks.audio {
+            var expected = OutputExpectation.Audio(codecName: audio.output.codecName)
+            if let converter = setup.tracks.converted[audio.index] {
+                expected.duration = await converter.duration
+                expected.isAudible = await converter.peak > OutputVerification.audible
+            } else if let seconds = copiedDurations[audio.index], seconds.isFinite {
+                expected.duration = MediaTime(seconds: seconds, preferredTimescale: 1_000_000)
+            }
+            expectation.audio.append(expected)
+        }
+        let result = try await PlainThread.result(name: "vt-verify") {
+            [expectation, context, abandonment] () throws(MediaError) in
+            try OutputVerification(
+                path: path,
+                expectation: expectation,
+                logger: context.logger,
+                cancellation: abandonment
+            )
+        }
+        guard let first = result.findings.first else { return result }
+        let more = result.findings.count > 1 ? ", and \(result.findings.count - 1) more" : ""
+        throw MediaError(
+            .verificationFailed,
+            "the output is not what was encoded: \(first)\(more)",
+            given: request.path
         )
     }
 

@@ -47,6 +47,8 @@ public struct TranscodeReport: Sendable {
     public var adjustments: [Adjustment]
     /// Tracks and other things that the output lacks.
     public var omissions: [String]
+    /// The result of the verification, if it was requested.
+    public var verification: OutputVerification?
     /// The audio tracks of the output.
     public var audio: [AudioOutcome]
     /// Whether ``Transcoder/stop()`` ended the transcode before the end of the input.

@@ -17,6 +17,9 @@ public struct OutputRequest: Sendable {
     public var audio: AudioSettings
     /// The options of the session.
     public var session: SessionOptions
+    /// Whether the output is decoded and compared with what was encoded, before it appears under its name; see
+    /// ``OutputVerification``. Only for regular files.
+    public var isVerified = false
 
     /// Makes the request of an output.
     public init(
@@ -112,6 +115,14 @@ public struct TranscodeRequest: Sendable {
                     "two outputs have the same path",
                     given: output.path,
                     allowed: "a different path for each output"
+                )
+            }
+            guard !output.isVerified || output.sink.format != .null, !output.isVerified || output.path != "-" else {
+                throw MediaError(
+                    .invalidArgument,
+                    "only files can be verified",
+                    given: output.path,
+                    allowed: "the path of a file"
                 )
             }
             // They are attached to the pictures, which all outputs share.

@@ -117,8 +117,10 @@ public final class Transcoder: Sendable {
     /// all end with `cancelled`.
     ///
     /// - Returns: The report or the error of each output, in the order of the request.
-    /// - Throws: The error of the input or of the request, or `cancelled`; then there is no output.
+    /// - Throws: The error of the input or of the request, or `cancelled`; then there is no output. `invalidState` for a
+    ///   second run, which does not affect the first.
     public func runAll() async throws(MediaError) -> [Result<TranscodeReport, MediaError>] {
+        guard signals.start() else { throw MediaError(.invalidState, "a transcoder can run only once") }
         let result = await withTaskCancellationHandler {
             await Self.result { () async throws(MediaError) in try await transcode() }
         } onCancel: {
@@ -138,7 +140,6 @@ public final class Transcoder: Sendable {
     }
 
     private func transcode() async throws(MediaError) -> [Result<TranscodeReport, MediaError>] {
-        guard signals.start() else { throw MediaError(.invalidState, "a transcoder can run only once") }
         try request.validate()
         let contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
         let (regions, _) = try request.video.regions(in: contents.video)

@@ -107,6 +107,8 @@ public final class MediaSink {
     private var video = VideoSequence()
     private var packetErrors: [MediaError] = []
     private var isOpen = true
+    /// Whether everything is written.
+    private var isComplete = false
 
     /// Opens an output, and performs all checks that need no sample.
     ///
@@ -239,7 +241,7 @@ public final class MediaSink {
     /// - Throws: `invalidArgument` or `malformedData` about this sample, which is then not written; `unsupported` if
     ///   the codec changes; `inputOutput` if writing fails, after which nothing more can be written.
     public func write(_ sample: SampleBuffer) throws(MediaError) {
-        try checkIsOpen()
+        try checkIsWritable()
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
         guard !sample.isDropped else { return }
@@ -262,7 +264,7 @@ public final class MediaSink {
     ///   time or is not valid for its codec, and then only this packet is omitted; `inputOutput` if writing fails,
     ///   after which nothing more can be written.
     public func write(_ packet: MediaPacket) throws(MediaError) {
-        try checkIsOpen()
+        try checkIsWritable()
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
         guard contents.tracks.contains(where: { $0 === packet.track }) else {
@@ -282,6 +284,29 @@ public final class MediaSink {
         try abortingOnFailure { () throws(MediaError) in try writer.write(packet) }
     }
 
+    /// Writes everything that is missing, so that the file at ``temporaryPath`` can be read, and then renamed by
+    /// ``finish()``. Nothing can be written afterwards.
+    ///
+    /// - Throws: `malformedData` if no video sample was written; `inputOutput` if writing fails. After an error, no file is
+    ///   left.
+    public func complete() throws(MediaError) {
+        try checkIsOpen()
+        guard !isComplete else { return }
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
+        do throws(MediaError) {
+            guard let writer, video.count > 0 else {
+                throw MediaError(.malformedData, "no video sample was written", given: path)
+            }
+            try writeWaitingPackets(to: writer, upTo: nil)
+            try writer.finish(parameterSetsHaveChanged: video.parameterSetsHaveChanged)
+            isComplete = true
+        } catch {
+            abort()
+            throw error
+        }
+    }
+
     /// Completes the output and renames it to its final name.
     ///
     /// - Throws: `malformedData` if no video sample was written; `inputOutput` if writing fails; `invalidArgument` if a
@@ -291,11 +316,7 @@ public final class MediaSink {
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
         defer { abort() }
-        guard let writer, video.count > 0 else {
-            throw MediaError(.malformedData, "no video sample was written", given: path)
-        }
-        try writeWaitingPackets(to: writer, upTo: nil)
-        try writer.finish(parameterSetsHaveChanged: video.parameterSetsHaveChanged)
+        try complete()
         let byteCount = try file?.commit() ?? 0
         return Summary(
             byteCount: byteCount,
@@ -381,6 +402,11 @@ extension MediaSink {
 
     private func checkIsOpen() throws(MediaError) {
         guard isOpen else { throw MediaError(.invalidState, "the output is closed", given: path) }
+    }
+
+    private func checkIsWritable() throws(MediaError) {
+        try checkIsOpen()
+        guard !isComplete else { throw MediaError(.invalidState, "the output is complete", given: path) }
     }
 
     private func checkHasNotBegun() throws(MediaError) {

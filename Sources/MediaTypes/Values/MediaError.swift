@@ -43,6 +43,8 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         /// A test encode on the device, with the real size and settings, had a wrong result; the message contains the
         /// stage and the reason.
         public static let proofFailed = Code(rawValue: "proof-failed")
+        /// An output that was decoded is not what was encoded.
+        public static let verificationFailed = Code(rawValue: "verification-failed")
         /// The device failed repeatedly and is suspended for a while.
         public static let suspended = Code(rawValue: "suspended")
         /// Reading or writing failed.

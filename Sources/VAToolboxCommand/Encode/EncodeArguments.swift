@@ -68,6 +68,9 @@ struct OutputArguments: ParsableArguments, Sendable {
     @Flag(help: "Overwrite an existing output file.")
     var overwrite = false
 
+    @Flag(help: "Decode the output and compare it with the encoded pictures before it appears under its name.")
+    var verify = false
+
     private static let formats = ContainerFormat.allCases.map(\.rawValue).joined(separator: ", ")
     private static let extensions =
         ContainerFormat.allCases.compactMap(\.fileExtensions.first).map { ".\($0)" }.joined(separator: " ")

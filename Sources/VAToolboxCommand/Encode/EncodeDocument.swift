@@ -19,6 +19,7 @@ extension EncodeOutcome {
             "bitRate": bitRate,
             "audio": .array(report.audio.map(\.document)),
             "frames": frames,
+            "verification": verification,
             "duration": JSON(report.output.duration.seconds),
             "wallTime": .number(elapsed),
             "speed": JSON(speed),
@@ -112,6 +113,15 @@ extension EncodeOutcome {
             "repeated": .integer(report.statistics.repeatedFrames),
             "copied": .integer(report.statistics.copiedPictures),
             "convertedByEncoder": .integer(report.statistics.convertedByEncoder),
+        ])
+    }
+
+    private var verification: JSON {
+        guard let verification = report.verification else { return .null }
+        return .object([
+            "frames": .integer(verification.pictureCount),
+            "comparedFrames": .integer(verification.comparedPictureCount),
+            "audioTracks": .integer(verification.audioTrackCount),
         ])
     }
 

@@ -53,6 +53,15 @@ extension EncodeOutcome {
             "speed",
             "\(factor)x, \(Readable.number(rate, places: 1)) fps, \(Readable.number(elapsed, places: 2)) s"
         )
+        if let verification = report.verification {
+            let sounds = verification.audioTrackCount
+            let audio = sounds > 0 ? ", \(Readable.count(sounds, "audio track"))" : ""
+            let compared = Readable.count(verification.comparedPictureCount, "frame")
+            page.entry(
+                "verified",
+                "\(Readable.count(verification.pictureCount, "frame")) decoded, \(compared) compared\(audio)"
+            )
+        }
         if wasInterrupted {
             page.entry("stopped", "by a signal; the output contains everything that was read until then")
         }

@@ -16,6 +16,7 @@ extension EncodeCommand {
         var request = TranscodeRequest(input: input, output: output.output)
         request.source = try source.options()
         request.sink = try output.options()
+        request.first.isVerified = output.verify
         request.sink.inputPaths = [input == "-" ? "/dev/stdin" : input]
         request.video = try videoSettings()
         request.audio = try audio.settings()

@@ -44,18 +44,18 @@ struct LadderArguments: ParsableArguments, Sendable {
         if let other, !isQuality {
             throw contradiction("--ladder", other, allowed: "--crf, --qp, or bitrates in --ladder")
         }
-        guard request.output.contains(Ladder.placeholder) else {
+        guard request.output.contains(Ladder.heightMark) else {
             throw MediaError(
                 .invalidArgument,
                 "--ladder needs a path for each output",
                 given: request.output,
-                allowed: "a path with \(Ladder.placeholder), such as film-\(Ladder.placeholder)p.mp4"
+                allowed: "a path with \(Ladder.heightMark), such as film-\(Ladder.heightMark)p.mp4"
             )
         }
         var outputs: [OutputRequest] = []
         for rung in rungs {
             var output = request.first
-            output.path = output.path.replacing(Ladder.placeholder, with: "\(rung.height)")
+            output.path = output.path.replacing(Ladder.heightMark, with: "\(rung.height)")
             output.video.height = rung.height
             if rung.bitRate != nil, let other { throw contradiction("a bitrate in --ladder", other) }
             if let rate = rung.bitRate ?? (isQuality ? nil : Ladder.defaultBitRate(height: rung.height)) {
@@ -76,7 +76,7 @@ struct Ladder: ArgumentValue {
     }
 
     /// The part of a path that becomes the height.
-    static let placeholder = "{height}"
+    static let heightMark = "{height}"
 
     let rungs: [Rung]
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import AudioCoding
+import BitstreamSyntax
+public import Logging
+public import MediaIO
+public import MediaTypes
+
+/// What an output must contain, collected while it is written.
+public struct OutputExpectation: Sendable {
+    /// What is expected of an audio track.
+    struct Audio: Sendable {
+        var codecName: String
+        /// The duration; `nil` if it is not known.
+        var duration: MediaTime?
+        /// Whether there is any sound; `nil` if it is not known, because the track was copied.
+        var isAudible: Bool?
+    }
+
+    /// The codec of the video, by FFmpeg's name.
+    var codecName: String
+    var width: Int
+    var height: Int
+    /// The presentation times of the pictures, in any order.
+    var times: [MediaTime] = []
+    /// Small versions of the pictures that were encoded, by presentation time.
+    var signatures: [MediaTime: PictureSignature] = [:]
+    /// The audio tracks in the order of the output.
+    var audio: [Audio] = []
+    /// Whether the container stores times.
+    var hasTimes: Bool
+}
+
+/// The result of verifying an output.
+public struct OutputVerification: Sendable, Hashable {
+    /// The number of pictures that were decoded.
+    public var pictureCount = 0
+    /// The number of pictures that were compared with the encoded ones.
+    public var comparedPictureCount = 0
+    /// The number of audio tracks that were decoded.
+    public var audioTrackCount = 0
+    /// What is wrong, described for users; empty if nothing is.
+    public var findings: [String] = []
+
+    /// The peak above which an input is expected to be heard: -60 dB.
+    static let audible = 0.001
+    /// The maximum number of findings of a kind.
+    private static let mostFindings = 3
+
+    /// Decodes a file completely and compares it with what was written into it.
+    ///
+    /// Compares codec and size; the number, order and times of the pictures; each picture, roughly, with the one that was
+    /// encoded, unless the input is red, green and blue or the pictures have bars; the codec and the duration of the audio
+    /// tracks, and whether they are silent although their input was not. Any error of a decoder is a finding.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - expectation: What it must contain.
+    ///   - logger: Receives FFmpeg's messages; `nil` leaves them to `MediaLog.logger`.
+    ///   - cancellation: Ends reading, from another thread.
+    /// - Throws: `inputOutput`, `outOfMemory`, `cancelled`. A file that cannot be decoded is a finding.
+    public init(
+        path: String,
+        expectation: OutputExpectation,
+        logger: Logger? = nil,
+        cancellation: Cancellation = Cancellation()
+    ) throws(MediaError) {
+        var options = MediaSource.Options(deinterlacing: .off)
+        options.chromaFormat = nil
+        options.maximumBitDepth = 12
+        let source: MediaSource
+        do throws(MediaError) {
+            source = try MediaSource(path: path, options: options, logger: logger, cancellation: cancellation)
+        } catch {
+            if [.cancelled, .outOfMemory, .inputOutput].contains(error.code) { throw error }
+            findings.append("the output cannot be decoded: \(error.message)")
+            return
+        }
+        compareVideo(source.video, expectation)
+        let sounds = try decodeAll(source, expectation, logger)
+        compareAudio(source, sounds, expectation)
+        if source.problems.isLossy {
+            let first = source.problems.descriptions.first.map { ": \($0)" } ?? ""
+            findings.append("the output is damaged\(first)")
+        }
+    }
+
+    private mutating func compareVideo(_ video: VideoTrack, _ expected: OutputExpectation) {
+        if video.codecName != expected.codecName {
+            findings.append("the codec is \(video.codecName) instead of \(expected.codecName)")
+        }
+        if (video.width, video.height) != (expected.width, expected.height) {
+            findings.append(
+                "the pictures are \(video.width)x\(video.height) instead of \(expected.width)x\(expected.height)"
+            )
+        }
+    }
+
+    /// Decodes everything.
+    ///
+    /// - Returns: The decoded audio tracks, by the index of their streams.
+    private mutating func decodeAll(
+        _ source: MediaSource,
+        _ expected: OutputExpectation,
+        _ logger: Logger?
+    ) throws(MediaError) -> [Int: DecodedSound] {
+        var sounds: [Int: DecodedSound] = [:]
+        for track in source.tracks where track.kind == .audio {
+            if let sound = try? DecodedSound(track, logger) { sounds[track.index] = sound }
+        }
+        let times = expected.times.sorted()
+        var shift: MediaTime?
+        var (wrongTimes, wrongPictures) = (0, 0)
+        while let event = try source.next() {
+            switch event {
+            case .packet(let packet): try sounds[packet.track.index]?.decode(packet)
+            case .frame(let frame):
+                defer { pictureCount += 1 }
+                guard times.indices.contains(pictureCount) else { continue }
+                let time = times[pictureCount]
+                // Containers may shift all times, because some cannot store negative ones.
+                let offset = shift ?? (frame.presentationTime - time)
+                shift = offset
+                let difference = abs((frame.presentationTime - time - offset).seconds)
+                if expected.hasTimes, difference > Self.timeTolerance {
+                    wrongTimes += 1
+                    if wrongTimes <= Self.mostFindings {
+                        findings.append("picture \(pictureCount) is \(difference) s from its time")
+                    }
+                }
+                guard let encoded = expected.signatures[time], let decoded = try PictureSignature(frame.buffer) else {
+                    continue
+                }
+                comparedPictureCount += 1
+                guard !decoded.resembles(encoded) else { continue }
+                wrongPictures += 1
+                if wrongPictures <= Self.mostFindings {
+                    findings.append("picture \(pictureCount) at \(time.seconds) s is not the one that was encoded")
+                }
+            }
+        }
+        for (kind, count) in [
+            ("are not at their times", wrongTimes), ("are not those that were encoded", wrongPictures),
+        ]
+        where count > Self.mostFindings {
+            findings.append("\(count) pictures \(kind)")
+        }
+        if pictureCount != times.count {
+            findings.append("\(pictureCount) pictures were decoded instead of \(times.count)")
+        }
+        return sounds
+    }
+
+    /// A tick of Matroska, and the rounding of both times.
+    private static let timeTolerance = 0.0021
+
+    private mutating func compareAudio(
+        _ source: MediaSource,
+        _ sounds: [Int: DecodedSound],
+        _ expected: OutputExpectation
+    ) {
+        let tracks = source.tracks.filter { $0.kind == .audio }
+        if tracks.count != expected.audio.count {
+            findings.append("there are \(tracks.count) audio tracks instead of \(expected.audio.count)")
+        }
+        for (number, (track, wanted)) in zip(tracks, expected.audio).enumerated() {
+            let name = "audio track \(number + 1)"
+            if track.codecName != wanted.codecName {
+                findings.append("\(name) is \(track.codecName) instead of \(wanted.codecName)")
+            }
+            guard let sound = sounds[track.index] else { continue }
+            audioTrackCount += 1
+            sound.finish()
+            if let failure = sound.failure { findings.append("\(name) is damaged: \(failure.message)") }
+            if let duration = wanted.duration, abs(sound.seconds - duration.seconds) > Self.durationTolerance {
+                findings.append("\(name) lasts \(sound.seconds) s instead of \(duration.seconds) s")
+            }
+            if wanted.isAudible == true, sound.peak < DecodedSound.silence { findings.append("\(name) is silent") }
+        }
+    }
+
+    /// The priming and the padding of two packets of AAC at low rates.
+    private static let durationTolerance = 0.3
+}
+
+/// Decodes an audio track of an output, and measures it.
+private final class DecodedSound {
+    /// The peak below which a track is silent: -80 dB.
+    static let silence = 0.0001
+
+    private let decoder: AudioDecoder
+    private(set) var seconds = 0.0
+    private(set) var peak = 0.0
+
+    init(_ track: MediaTrack, _ logger: Logger?) throws(MediaError) {
+        guard let description = track.audio else {
+            throw MediaError(.unsupported, "the track is not audio", given: "track \(track.index)")
+        }
+        decoder = try AudioDecoder(description, logger: logger)
+    }
+
+    var failure: MediaError? { decoder.firstFailure }
+
+    func decode(_ packet: MediaPacket) throws(MediaError) { measure(try decoder.decode(packet.audioSample())) }
+
+    func finish() { measure((try? decoder.finish()) ?? []) }
+
+    private func measure(_ buffers: [AudioBuffer]) {
+        for buffer in buffers {
+            seconds += buffer.duration.seconds
+            peak = max(peak, buffer.peak)
+        }
+    }
+}
+
+extension AudioBuffer {
+    /// The largest magnitude of the samples, 1 for full scale.
+    var peak: Double {
+        withUnsafePlanes { planes in
+            planes.reduce(0) { peak, plane in
+                switch format.sampleType {
+                case .int16:
+                    plane.withMemoryRebound(to: Int16.self) {
+                        max(peak, Double($0.map(\.magnitude).max() ?? 0) / 32768)
+                    }
+                case .int32:
+                    plane.withMemoryRebound(to: Int32.self) {
+                        max(peak, Double($0.map(\.magnitude).max() ?? 0) / 2_147_483_648)
+                    }
+                case .float32:
+                    plane.withMemoryRebound(to: Float.self) { max(peak, Double($0.map(\.magnitude).max() ?? 0)) }
+                // Decoders return 24 bits as 32.
+                case .int24: peak
+                }
+            }
+        }
+    }
+}

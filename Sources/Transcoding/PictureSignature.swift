@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import MediaTypes
+
+/// A very small version of a picture, by which a picture that was encoded can be told from another one: the means of luma
+/// and chroma in 4x4 cells, with 8 bits.
+struct PictureSignature: Sendable, Hashable {
+    private var luma = SIMD16<UInt8>()
+    private var blue = SIMD16<UInt8>()
+    private var red = SIMD16<UInt8>()
+
+    /// The number of samples per cell and direction.
+    private static let density = 16
+    /// The mean difference of a component from which on two pictures are different. Encoders change means by less than 3,
+    /// even at the lowest quality.
+    private static let largestDifference = 10
+
+    /// Makes the signature of a picture.
+    ///
+    /// - Throws: `unsupported` if the CPU cannot access the samples; an error of reading them.
+    /// - Returns: `nil` for red, green and blue, whose luma depends on the matrix that the encoder uses.
+    init?(_ picture: PixelBuffer) throws(MediaError) {
+        guard picture.format.isYCbCr else { return nil }
+        let sums = try picture.withPlanes { planes throws(MediaError) in
+            let reader = SampleReader(format: picture.format, planes: planes)
+            let count = 4 * Self.density
+            var sums = [SIMD4<Int>](repeating: .zero, count: 16)
+            for row in 0..<count {
+                let y = (2 * row + 1) * picture.height / (2 * count)
+                for column in 0..<count {
+                    let x = (2 * column + 1) * picture.width / (2 * count)
+                    let (blue, red) = reader.chroma(x, y)
+                    sums[row / Self.density * 4 + column / Self.density] &+= SIMD4(reader.luma(x, y), blue, red, 0)
+                }
+            }
+            return sums
+        }
+        for index in 0..<16 {
+            let mean = sums[index] / (Self.density * Self.density)
+            luma[index] = UInt8(clamping: mean.x)
+            blue[index] = UInt8(clamping: mean.y)
+            red[index] = UInt8(clamping: mean.z)
+        }
+    }
+
+    /// Returns whether two signatures may be of the same picture.
+    func resembles(_ other: PictureSignature) -> Bool {
+        [(luma, other.luma), (blue, other.blue), (red, other.red)].allSatisfy { own, other in
+            (0..<16).reduce(0) { $0 + abs(Int(own[$1]) - Int(other[$1])) } / 16 < Self.largestDifference
+        }
+    }
+}
+
+/// Reads single samples of a picture, as 8 bits.
+private struct SampleReader {
+    let format: PixelFormat
+    let planes: [PixelPlane]
+
+    func luma(_ x: Int, _ y: Int) -> Int { format == .yuy2 ? sample(0, 2 * x, y) : sample(0, x, y) }
+
+    func chroma(_ x: Int, _ y: Int) -> (blue: Int, red: Int) {
+        let column = format.chromaFormat == .yuv444 ? x : x / 2
+        let row = format.chromaFormat == .yuv420 ? y / 2 : y
+        switch format {
+        case .yuy2: return (sample(0, 4 * column + 1, row), sample(0, 4 * column + 3, row))
+        case .nv12, .p010: return (sample(1, 2 * column, row), sample(1, 2 * column + 1, row))
+        default: return (sample(1, column, row), sample(2, column, row))
+        }
+    }
+
+    /// Returns a sample by its plane and its position among the samples of the plane.
+    private func sample(_ plane: Int, _ column: Int, _ row: Int) -> Int {
+        let start = planes[plane].baseAddress + row * planes[plane].bytesPerRow
+        guard format.bytesPerSample == 2 else { return Int(start.load(fromByteOffset: column, as: UInt8.self)) }
+        let word = Int(UInt16(littleEndian: start.load(fromByteOffset: 2 * column, as: UInt16.self)))
+        return format == .p010 ? word >> 8 : word >> (format.bitDepth - 8)
+    }
+}
