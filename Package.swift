@@ -285,7 +285,9 @@ let package = Package(
         ),
         .testTarget(
             name: "TranscodingTests",
-            dependencies: ["AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox"],
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
