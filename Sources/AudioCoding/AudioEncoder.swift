@@ -204,10 +204,8 @@ public final class AudioEncoder {
     /// Passes the rest to the encoder, and the end after it.
     private func flush() throws(MediaError) {
         try resampler.drain()
-        while queue.count >= codec.framesPerPacket {
-            try submit(codec.framesPerPacket)
-            return
-        }
+        // The rest is submitted when there is less than a packet.
+        if queue.count >= codec.framesPerPacket { return try submit(codec.framesPerPacket) }
         if queue.count > 0 { try submit(queue.count) }
         isFlushed = true
         if submitted > 0 { try codec.send(nil) }
