@@ -5,6 +5,7 @@ internal import Logging
 internal import MediaIO
 internal import MediaTimeline
 internal import MediaTypes
+internal import Synchronization
 internal import VAToolbox
 
 /// The file and the audio encoders of a writer, on a dedicated thread.
@@ -13,6 +14,8 @@ actor AssetFile {
     nonisolated let temporaryPath: String?
 
     private let executor: ThreadExecutor
+    /// The end of the latest picture that was passed to the muxer.
+    private nonisolated let written = Mutex(MediaTime.zero)
     private let logger: Logger?
     private nonisolated let abandonment: Cancellation
     private var sink: MediaSink?
@@ -61,6 +64,8 @@ actor AssetFile {
         }
     }
 
+    nonisolated var recordedDuration: MediaTime { written.withLock { $0 } }
+
     /// Ends every wait for the reader of the output, from any thread.
     nonisolated func abandon() { abandonment.cancel() }
 
@@ -99,7 +104,11 @@ actor AssetFile {
 
     func write(_ samples: SampleSequence) async throws(MediaError) {
         var samples = samples.makeAsyncIterator()
-        while let sample = try await samples.next(isolation: self) { try open().write(sample) }
+        while let sample = try await samples.next(isolation: self) {
+            try open().write(sample)
+            let end = sample.presentationTime + (sample.duration.isValid ? sample.duration : .zero)
+            written.withLock { $0 = max($0, end) }
+        }
     }
 
     func write(_ packet: MediaPacket) throws(MediaError) { try open().write(packet) }

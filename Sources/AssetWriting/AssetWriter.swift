@@ -83,6 +83,10 @@ public actor AssetWriter {
     /// crash, a fragmented file is playable up to its last fragment: see `MediaSink.Options.fragmentInterval`.
     public nonisolated var temporaryPath: String? { file.temporaryPath }
 
+    /// How much video was written so far, from the start of the session: the counterpart of
+    /// `AVCaptureFileOutput.recordedDuration`. Safe on any thread.
+    public nonisolated var recordedDuration: MediaTime { file.recordedDuration }
+
     private let options: Options
     private let file: AssetFile
     private var readiness: InputReadiness

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct KilledRecordingTests {
-    /// What a killed recording lacks is at most a fragment, and what was on its way through the encoders: half a second.
+    /// What a killed recording lacks is at most a fragment, and what the muxer held to interleave it: half a second.
     @Test(.timeLimit(.minutes(10)))
     func killedRecordingsPlay() async throws {
         let seed = ProcessInfo.processInfo.environment["VATOOLBOX_KILL_SEED"].flatMap(UInt64.init) ?? 25
@@ -15,12 +15,11 @@ import Testing
         for number in 0..<count {
             let interval = [0.5, 1, 2][number % 3]
             // Later than the first fragment.
-            let wait = 1.5 + interval / 2 + Double(random.below(2000)) / 1000
-            let (appended, recorded) = try await kill(after: wait, interval: interval)
-            let lost = appended - recorded
+            let moment = 3 * interval + Double(random.below(30_000)) / 1000
+            let (written, playable) = try await kill(after: moment, interval: interval)
             #expect(
-                lost <= interval + 0.5,
-                "\(appended) s appended, \(recorded) s recorded, fragments of \(interval) s"
+                written - playable <= interval + 0.5,
+                "\(written) s written, \(playable) s playable, fragments of \(interval) s"
             )
         }
     }
@@ -28,16 +27,18 @@ import Testing
     /// A track that delivers nothing, such as a microphone that is muted, does not hold the file back.
     @Test(.timeLimit(.minutes(5)))
     func recordingsWithASilentTrack() async throws {
-        let (appended, recorded) = try await kill(after: 4, interval: 0.5, isSilent: true)
-        #expect(appended - recorded <= 1.5, "\(appended) s appended, \(recorded) s recorded")
+        let (written, playable) = try await kill(after: 8, interval: 0.5, isSilent: true)
+        #expect(written - playable <= 1.5, "\(written) s written, \(playable) s playable")
     }
 
-    /// Returns the seconds that a recording had appended when it was killed, and those in the file.
+    /// Kills a recording after it says that it has written a number of seconds.
+    ///
+    /// - Returns: The seconds that it had written by its last word, and those in the file.
     private func kill(
         after seconds: Double,
         interval: Double,
         isSilent: Bool = false
-    ) async throws -> (appended: Double, recorded: Double) {
+    ) async throws -> (written: Double, playable: Double) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "killed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -52,19 +53,18 @@ import Testing
         @Sendable func lines() -> [Substring] {
             ((try? String(contentsOf: log, encoding: .utf8)) ?? "").split(separator: "\n")
         }
-        try #require(await Patience.wait { lines().count > 1 })
-        try await Task.sleep(for: .seconds(seconds))
+        @Sendable func written() -> Double { lines().dropFirst().compactMap { Double($0) }.max() ?? 0 }
+        let isReached = await Patience.wait { written() >= seconds }
         Glibc.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        let said = lines()
-        let file = try #require(said.first.map(String.init))
-        let appended = try #require(said.dropFirst().compactMap { Double($0) }.last)
+        try #require(isReached)
+        let file = try #require(lines().first.map(String.init))
         #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "out.mp4").path))
 
         // Both tracks play without an error, as far as they go.
         let played = try output(["ffmpeg", "-v", "error", "-xerror", "-i", file, "-f", "null", "-"], folder)
         #expect(played.isEmpty, "\(played)")
-        var recorded = Double.infinity
+        var playable = Double.infinity
         for stream in isSilent ? ["v"] : ["v", "a"] {
             let times = try output(
                 [
@@ -74,9 +74,9 @@ import Testing
                 folder
             )
             let last = times.split(whereSeparator: \.isNewline).compactMap { Double($0.prefix { $0 != "," }) }.max()
-            recorded = min(recorded, try #require(last))
+            playable = min(playable, try #require(last))
         }
-        return (appended, recorded)
+        return (written(), playable)
     }
 
     /// Runs a tool, and returns what it says on both outputs.

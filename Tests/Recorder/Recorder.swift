@@ -9,17 +9,16 @@ import MediaTimeline
 import MediaTypes
 import VAToolbox
 
-/// Records pictures and sound in fragments until it is killed, at twice the speed of a camera.
+/// Records pictures and sound in fragments until it is killed, as fast as it can.
 ///
 ///     Recorder PATH FRAGMENT_SECONDS [silent]
 ///
 /// `silent` has an audio input that delivers nothing.
 ///
-/// It says where the file is until it is complete, and then how many seconds it has appended, in a line each.
+/// It says where the file is until it is complete, and then how many seconds are recorded, in a line each.
 @main
 enum Recorder {
     private static let framesPerSecond: Int32 = 25
-    private static let speed = 2.0
 
     static func main() async throws {
         let arguments = CommandLine.arguments
@@ -47,15 +46,13 @@ enum Recorder {
         try await writer.startSession(.at(.zero))
 
         let samplesPerFrame = format.sampleRate / Int(framesPerSecond)
-        let start = ContinuousClock.now
         for number in 0..<Int64.max {
             let time = MediaTime(value: number, timescale: framesPerSecond)
-            try await Task.sleep(until: start + .seconds(time.seconds / speed))
             try await video.append(try video.session.pixelBufferPool.make(), at: time)
             if arguments.count == 3 {
                 try await sound.append(AudioBuffer(format: format, frameCount: samplesPerFrame, presentationTime: time))
             }
-            say("\(Double(number + 1) / Double(framesPerSecond))")
+            say("\(writer.recordedDuration.seconds)")
         }
     }
 

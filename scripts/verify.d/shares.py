@@ -41,7 +41,7 @@ SHARES = {
     "limits": [Share(5, "")],
     "odd-files": [Share(1, "--sample", "sample"), Share(2, "")],
     "probe-exhaustive": [Share(5, "")],
-    "recording": [Share(2, "--sample --seed {seed}", "sample"), Share(9, "--seed {seed}")],
+    "recording": [Share(1, "--sample --seed {seed}", "sample"), Share(6, "--seed {seed}")],
     "release": [Share(5, "--step demo", "demo on Debian 13"), Share(18, "--step demo --step test", "README's commands"),
                 Share(35, "")],
     "sanitizers": [Share(8, "address --part leaks", "leaks"), Share(18, "--part hardware --part leaks", "without suites"),
