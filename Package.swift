@@ -23,7 +23,10 @@ let package = Package(
         .library(name: "VAToolbox", targets: ["VAToolbox", "EncoderIPC", "MediaTypes", "BitstreamSyntax"]),
         .library(
             name: "Transcoding",
-            targets: ["Transcoding", "AssetWriting", "MediaIO", "AudioCoding", "MediaTimeline", "FFmpegSupport"]
+            targets: [
+                "Transcoding", "AssetWriting", "MediaIO", "AudioCoding", "MediaTimeline", "StreamingPlaylists",
+                "FFmpegSupport",
+            ]
         ),
         .library(name: "EncodingBenchmark", targets: ["EncodingBenchmark"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
@@ -86,8 +89,9 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // Times of tracks, as pure values.
+        // Times of tracks, and playlists, as pure values.
         .target(name: "MediaTimeline", dependencies: ["MediaTypes"], swiftSettings: strict),
+        .target(name: "StreamingPlaylists", dependencies: ["MediaTypes"], swiftSettings: strict),
 
         // Sound and files, by FFmpeg's libraries, and the way from file to file.
         .target(
@@ -103,7 +107,8 @@ let package = Package(
         .target(
             name: "MediaIO",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "MediaTypes", "CFFmpeg", "CLinux", "FFmpegSupport", logging,
+                "AudioCoding", "BitstreamSyntax", "CFFmpeg", "CLinux", "FFmpegSupport", "MediaTimeline", "MediaTypes",
+                logging,
             ],
             swiftSettings: strict
         ),
@@ -116,7 +121,8 @@ let package = Package(
         .target(
             name: "Transcoding",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox", logging,
+                "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes", "StreamingPlaylists",
+                "VAToolbox", logging,
             ],
             swiftSettings: strict
         ),
@@ -133,8 +139,8 @@ let package = Package(
             name: "VAToolboxCommand",
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "CLinux", "EncoderIPC", "EncodingBenchmark", "FFmpegSupport",
-                "HardwareEncoder", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "Transcoding", "VAAPI",
-                "VAToolbox", arguments, logging,
+                "HardwareEncoder", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "StreamingPlaylists",
+                "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),

@@ -73,6 +73,10 @@ int linux_rename_without_replacing(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
+int linux_exchange_names(const char *one, const char *other) {
+    return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
 ssize_t linux_writev_without_signal(int fd, const struct iovec *pieces, int count) {
     sigset_t quiet, before, pending;
     sigemptyset(&quiet);

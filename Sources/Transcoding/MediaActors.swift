@@ -76,7 +76,7 @@ actor MediaReader {
 /// Writes a sink on a dedicated thread.
 actor MediaWriter {
     private let executor = ThreadExecutor(name: "vt-writer")
-    private var sink: MediaSink?
+    private var sink: (any OutputSink)?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -96,6 +96,14 @@ actor MediaWriter {
         var converters: [AudioConverter] { converted.sorted { $0.key < $1.key }.map(\.value) }
     }
 
+    /// Where an output goes.
+    enum Destination: Sendable {
+        /// To a file, a pipe or a device.
+        case file(path: String, MediaSink.Options)
+        /// To a presentation, as the variant with this number and name.
+        case stream(StreamFolder, number: Int, name: String, SegmentSink.Options)
+    }
+
     /// What is to be written besides the video.
     struct Plan: Sendable {
         var contents: MediaReader.Contents
@@ -107,20 +115,27 @@ actor MediaWriter {
 
     /// Opens the output and adds tracks and metadata.
     func open(
-        _ path: String,
-        _ options: MediaSink.Options,
+        _ destination: Destination,
         _ plan: Plan,
         _ cancellation: Cancellation,
         _ abandonment: Cancellation
     ) throws(MediaError) -> Tracks {
         let selected = try plan.audio.selection(of: plan.contents.tracks)
-        let sink = try MediaSink(
-            path: path,
-            options: options,
-            logger: plan.logger,
-            cancellation: cancellation,
-            abandonment: abandonment
-        )
+        let sink: any OutputSink =
+            switch destination {
+            case .file(let path, let options):
+                try MediaSink(
+                    path: path,
+                    options: options,
+                    logger: plan.logger,
+                    cancellation: cancellation,
+                    abandonment: abandonment
+                )
+            case .stream(let folder, let number, let name, let options):
+                try SegmentSink(options: options, logger: plan.logger) { (segment) throws(MediaError) in
+                    try folder.store(segment, output: number, name: name)
+                }
+            }
         var tracks = Tracks()
         for track in selected {
             if track.kind == .audio, case .encode(let settings) = plan.audio.rule {
@@ -141,8 +156,12 @@ actor MediaWriter {
     }
 
     /// Adds a track that is copied or, if the container does not support it, encoded or omitted.
-    private func copy(_ track: MediaTrack, to sink: MediaSink, _ tracks: inout Tracks, _ plan: Plan) throws(MediaError)
-    {
+    private func copy(
+        _ track: MediaTrack,
+        to sink: any OutputSink,
+        _ tracks: inout Tracks,
+        _ plan: Plan
+    ) throws(MediaError) {
         guard case .refused(let reason) = try sink.addTrack(track) else {
             tracks.copied.insert(track.index)
             if let audio = track.audio {
@@ -153,7 +172,7 @@ actor MediaWriter {
             return
         }
         let refusal = "\(track.kind.rawValue) track \(track.index): \(reason)"
-        guard track.kind == .audio, plan.audio.rule == .automatic, sink.format.takesAudio else {
+        guard track.kind == .audio, plan.audio.rule == .automatic, sink.takesAudio else {
             tracks.refusals.append(refusal)
             return
         }
@@ -176,7 +195,7 @@ actor MediaWriter {
     private func add(
         _ track: MediaTrack,
         _ settings: AudioEncoderSettings,
-        to sink: MediaSink,
+        to sink: any OutputSink,
         _ tracks: inout Tracks,
         _ plan: Plan
     ) throws(MediaError) {
@@ -207,8 +226,8 @@ actor MediaWriter {
 
     func write(_ packet: MediaPacket) throws(MediaError) { try sink?.write(packet) }
 
-    /// Repeats parameter sets in front of every key frame, from the first sample on.
-    func repeatParameterSets() { sink?.repeatsParameterSets = true }
+    /// Prepares for an encoder that may be replaced by one with other parameter sets.
+    func prepareForSwitches() { sink?.prepareForSwitches() }
 
     /// Writes everything that is missing.
     ///

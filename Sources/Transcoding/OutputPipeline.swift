@@ -4,7 +4,9 @@ import AudioCoding
 import BitstreamSyntax
 import Logging
 import MediaIO
+import MediaTimeline
 import MediaTypes
+import StreamingPlaylists
 import Synchronization
 import VAToolbox
 
@@ -24,6 +26,8 @@ actor OutputPipeline {
         var cancellation: Cancellation
         /// Whether the transcode was stopped as if the input ended.
         var isStopped: @Sendable () -> Bool
+        /// The presentation of which the outputs are variants; `nil` for files.
+        var stream: StreamOptions?
     }
 
     /// What is known before the first frame.
@@ -45,6 +49,8 @@ actor OutputPipeline {
     }
 
     nonisolated let request: OutputRequest
+    /// The number of the output in the request.
+    private let number: Int
     private let context: Context
     private let notify: @Sendable (Transcoder.Notice) -> Void
     /// Called when the output cannot be written any more.
@@ -56,6 +62,10 @@ actor OutputPipeline {
     private var setup: Setup?
     private var rateConverter: FrameRateConverter?
     private var pace: Pace?
+    /// The pictures that must be key frames, if there are segments.
+    private var grid: SegmentGrid?
+    /// Whether any picture had captions.
+    private var hasCaptions = false
     /// The packets that the output refused as damaged.
     private var losses = SourceProblems()
     /// The presentation times of the samples, if the output is verified.
@@ -67,11 +77,13 @@ actor OutputPipeline {
 
     init(
         _ request: OutputRequest,
+        number: Int,
         _ context: Context,
         failed: @escaping @Sendable () -> Void,
         notify: @escaping @Sendable (Transcoder.Notice) -> Void
     ) {
         self.request = request
+        self.number = number
         self.context = context
         self.failed = failed
         self.notify = notify
@@ -87,7 +99,9 @@ actor OutputPipeline {
     // MARK: - Start
 
     /// Opens the output and creates the session.
-    func prepare(_ contents: MediaReader.Contents) async throws(MediaError) {
+    ///
+    /// - Parameter folder: The presentation, if the outputs are its variants.
+    func prepare(_ contents: MediaReader.Contents, folder: StreamFolder?) async throws(MediaError) {
         var contents = contents
         var lostContents = contents.video.lostMetadata
         if context.startsLater, contents.metadata.removeValue(forKey: "timecode") != nil {
@@ -96,12 +110,12 @@ actor OutputPipeline {
         let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
         let (_, cut) = try request.video.regions(in: contents.video)
         let lost = lostByVideo + cut
-        let tracks = try await openOutput(contents, configuration)
+        let tracks = try await openOutput(contents, configuration, folder)
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let omissions = tracks.refusals + ignored + lostContents
         let session = try await makeSession(configuration)
         // x264 is only ever replaced by itself, and on purpose.
-        if session.encoder.identity.isHardware { await writer.repeatParameterSets() }
+        if session.encoder.identity.isHardware { await writer.prepareForSwitches() }
         notify(.started(contents.video, session.encoder))
         omissions.forEach { notify(.omission($0)) }
         (lost + tracks.adjustments).forEach { notify(.session(.adjusted($0))) }
@@ -172,19 +186,36 @@ actor OutputPipeline {
 
     private func openOutput(
         _ contents: MediaReader.Contents,
-        _ configuration: EncoderConfiguration
+        _ configuration: EncoderConfiguration,
+        _ folder: StreamFolder?
     ) async throws(MediaError) -> MediaWriter.Tracks {
-        var options = request.sink
-        options.inputPaths.append(context.input)
-        options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
-        (options.language, options.title) = (contents.video.language, contents.video.title)
+        let frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
         let plan = MediaWriter.Plan(
             contents: contents,
-            audio: request.audio,
+            // The variants of a presentation share the audio of the first one.
+            audio: folder != nil && number > 0 ? AudioSettings(rule: .omit) : request.audio,
             end: context.duration,
             logger: context.logger
         )
-        return try await writer.open(request.path, options, plan, context.cancellation, abandonment)
+        let destination: MediaWriter.Destination
+        if let folder, let stream = context.stream {
+            var options = SegmentSink.Options(format: stream.format, duration: stream.segmentDuration)
+            options.frameRate = frameRate
+            (options.language, options.title) = (contents.video.language, contents.video.title)
+            grid = SegmentGrid(
+                duration: stream.segmentDuration,
+                keyFrames: stream.keyFrameDuration,
+                frameRate: frameRate
+            )
+            destination = .stream(folder, number: number, name: request.path, options)
+        } else {
+            var options = request.sink
+            options.inputPaths.append(context.input)
+            options.frameRate = frameRate
+            (options.language, options.title) = (contents.video.language, contents.video.title)
+            destination = .file(path: request.path, options)
+        }
+        return try await writer.open(destination, plan, context.cancellation, abandonment)
     }
 
     /// Whether the encoder copies pictures into memory of its device without any other processing before.
@@ -266,7 +297,14 @@ actor OutputPipeline {
         if request.isVerified, setup?.keepsShape == true {
             signatures[frame.presentationTime] = try PictureSignature(frame.buffer)
         }
-        try await session.encode(frame.buffer, presentationTime: frame.presentationTime, duration: frame.duration)
+        let options = FrameOptions(forceKeyFrame: grid?.place(frame.presentationTime) != nil)
+        if !frame.buffer.attachments.captions.isEmpty { hasCaptions = true }
+        try await session.encode(
+            frame.buffer,
+            presentationTime: frame.presentationTime,
+            duration: frame.duration,
+            options: options
+        )
         state.withLock {
             $0.framesIn += 1
             let end = frame.presentationTime + frame.duration
@@ -337,6 +375,14 @@ actor OutputPipeline {
             verification: verification,
             audio: setup.tracks.audio,
             wasStopped: context.isStopped()
+        )
+    }
+
+    /// What the playlists of a presentation state about this variant.
+    var variantFacts: StreamFolder.VariantFacts {
+        StreamFolder.VariantFacts(
+            frameRate: setup?.configuration.frameRate ?? Rational(0, 1),
+            captionLanguage: hasCaptions ? setup?.video.language.map(LanguageTag.shortest) ?? "und" : nil
         )
     }
 

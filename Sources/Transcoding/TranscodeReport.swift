@@ -51,6 +51,8 @@ public struct TranscodeReport: Sendable {
     public var verification: OutputVerification?
     /// The audio tracks of the output.
     public var audio: [AudioOutcome]
+    /// The presentation of which the output is a variant; `nil` for files.
+    public var stream: StreamReport?
     /// Whether ``Transcoder/stop()`` ended the transcode before the end of the input.
     public var wasStopped: Bool
 

@@ -51,6 +51,8 @@ public struct TranscodeRequest: Sendable {
     /// Further outputs of the same input, such as the rungs of a ladder. Each has its own session, audio encoders and
     /// file; if one fails, the others go on.
     public var others: [OutputRequest] = []
+    /// The presentation for HTTP Live Streaming whose variants the outputs are; `nil` if they are files.
+    public var stream: StreamOptions?
     /// Whether frames are read in real time, no faster than they are shown, as from a live source.
     public var isPaced = false
     /// Receives the messages of libraries, drivers and helper processes for this job, so that each job of a process has
@@ -106,6 +108,7 @@ public struct TranscodeRequest: Sendable {
     /// - Throws: `invalidArgument` if two outputs have the same path, regions of interest differ, or a value is out of
     ///   range.
     func validate() throws(MediaError) {
+        try stream?.validate(outputs)
         var paths: Set<String> = []
         for output in outputs {
             try output.video.validate()

@@ -80,10 +80,17 @@ public final class Transcoder: Sendable {
             isPaced: request.isPaced,
             logger: request.logger,
             cancellation: cancellation,
-            isStopped: { signals.isStopped }
+            isStopped: { signals.isStopped },
+            stream: request.stream
         )
         pipelines = request.outputs.enumerated().map { index, output in
-            OutputPipeline(output, context, failed: { noteFailure(index) }, notify: { notifyOutput(index, $0) })
+            OutputPipeline(
+                output,
+                number: index,
+                context,
+                failed: { noteFailure(index) },
+                notify: { notifyOutput(index, $0) }
+            )
         }
     }
 
@@ -114,7 +121,7 @@ public final class Transcoder: Sendable {
     }
 
     /// Runs the transcode. An output that fails leaves no file, and the others go on. If the calling task is cancelled,
-    /// all end with `cancelled`.
+    /// all end with `cancelled`. Variants of a presentation fail together: then there is only an error.
     ///
     /// - Returns: The report or the error of each output, in the order of the request.
     /// - Throws: The error of the input or of the request, or `cancelled`; then there is no output. `invalidState` for a
@@ -143,10 +150,11 @@ public final class Transcoder: Sendable {
         try request.validate()
         let contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
         let (regions, _) = try request.video.regions(in: contents.video)
+        let folder = if let stream = request.stream { try StreamFolder(stream) } else { StreamFolder?.none }
         var failures: [Int: MediaError] = [:]
         for (index, pipeline) in pipelines.enumerated() {
             do throws(MediaError) {
-                try await pipeline.prepare(contents)
+                try await pipeline.prepare(contents, folder: folder)
             } catch {
                 try await note(error, of: index, in: &failures)
             }
@@ -170,10 +178,21 @@ public final class Transcoder: Sendable {
             let report = try await pipeline.commit(problems)
             reports.withLock { $0[index] = report }
         }
+        if let folder { try await publish(folder, reports) }
         return pipelines.indices.map { index in
             let missing = MediaError(.invalidState, "the output has no report", given: pipelines[index].request.path)
             return reports.withLock { $0[index] }.map { .success($0) } ?? .failure(failures[index] ?? missing)
         }
+    }
+
+    /// Publishes a presentation, and adds it to the reports of its variants.
+    private func publish(_ folder: StreamFolder, _ reports: borrowing Mutex<[Int: TranscodeReport]>)
+        async throws(MediaError)
+    {
+        var facts: [StreamFolder.VariantFacts] = []
+        for pipeline in pipelines { facts.append(await pipeline.variantFacts) }
+        let report = try folder.publish(facts)
+        reports.withLock { reports in for index in reports.keys { reports[index]?.stream = report } }
     }
 
     /// Calls `body` with all outputs that have not failed, at the same time.
@@ -218,7 +237,7 @@ public final class Transcoder: Sendable {
     {
         failures[index] = error
         noteFailure(index)
-        if Task.isCancelled { throw error }
+        if Task.isCancelled || request.stream != nil { throw error }
         // The others do not wait until a hung encoder is given up.
         discards.withLock { $0.append(Task { [pipelines] in await pipelines[index].discard() }) }
     }

@@ -47,6 +47,9 @@ uintptr_t linux_thread_mark(void);
 /// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST if the new name exists.
 int linux_rename_without_replacing(const char *_Nonnull from, const char *_Nonnull to);
 
+/// renameat2(2) with RENAME_EXCHANGE: both names exist, and each gets what the other one was, in one step.
+int linux_exchange_names(const char *_Nonnull one, const char *_Nonnull other);
+
 /// writev(2) that raises neither SIGPIPE nor SIGXFSZ in the calling thread, whatever the process does with these
 /// signals; it only fails with EPIPE or EFBIG.
 ssize_t linux_writev_without_signal(int fd, const struct iovec *_Nonnull pieces, int count);

@@ -45,7 +45,7 @@ final class ContainerWriter: SampleWriter {
 
     /// The delay of a transport stream's clock (PCR, ISO/IEC 13818-1 2.4.3.5) relative to the first decode time, in
     /// microseconds: the time for filling a decoder's buffer. The same as ffmpeg's `-muxdelay`.
-    private static let decoderDelay: Int32 = 700_000
+    static let decoderDelay: Int32 = 700_000
 
     /// Sets up the streams and writes the header.
     ///
@@ -67,11 +67,7 @@ final class ContainerWriter: SampleWriter {
         let inBand = fragments != nil || muxer.file?.isSeekable == false
         try video.describe(firstSample.formatDescription, in: format, inBand: inBand)
         let times = [firstSample.presentationTime, firstSample.decodeTime, firstSample.duration]
-        let frameTime = contents.frameRate.map { MediaTime(value: 1, timescale: $0.numerator) }
-        video.pointee.time_base = AVRational(num: 1, den: TickClock.exactTimescale(of: times + [frameTime ?? .invalid]))
-        if let frameRate = contents.frameRate, frameRate.isPositive {
-            video.pointee.avg_frame_rate = AVRational(num: frameRate.numerator, den: frameRate.denominator)
-        }
+        video.setTiming(times, frameRate: contents.frameRate)
         video.pointee.disposition = AV_DISPOSITION_DEFAULT
         if let encoder = contents.encoderName { av_dict_set(&video.pointee.metadata, "encoder", encoder, 0) }
         video.setNames(language: contents.language, title: contents.title, in: format)

@@ -80,6 +80,14 @@ extension UnsafeMutablePointer<AVStream> {
         setNames(language: track.language, title: track.title, in: container)
     }
 
+    /// Sets the frame rate of a video stream, and the time base that its first times need.
+    func setTiming(_ times: [MediaTime], frameRate: Rational?) {
+        let frameTime = frameRate.map { MediaTime(value: 1, timescale: $0.numerator) }
+        pointee.time_base = AVRational(num: 1, den: TickClock.exactTimescale(of: times + [frameTime ?? .invalid]))
+        guard let frameRate, frameRate.isPositive else { return }
+        pointee.avg_frame_rate = AVRational(num: frameRate.numerator, den: frameRate.denominator)
+    }
+
     /// Sets the language and the title of a track.
     func setNames(language: String?, title: String?, in container: ContainerFormat) {
         if let language { av_dict_set(&pointee.metadata, "language", language, 0) }

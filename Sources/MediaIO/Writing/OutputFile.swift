@@ -300,7 +300,7 @@ extension OutputFile {
 
     /// Makes the new name durable. The file is already complete, so a file system that does not support this causes no
     /// failure.
-    private static func syncFolder(_ folder: String) {
+    static func syncFolder(_ folder: String) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)

@@ -3,6 +3,7 @@
 import ArgumentParser
 import MediaIO
 import MediaTypes
+import Transcoding
 import VAToolbox
 
 /// The input and how it is read.
@@ -46,7 +47,8 @@ struct OutputArguments: ParsableArguments, Sendable {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write (\(OutputArguments.extensions)), - for standard output, or null to discard it.",
+            "The file to write (\(OutputArguments.extensions)), .m3u8 for HTTP Live Streaming, - for standard output, or null "
+                + "to discard it.",
             valueName: "path"
         ),
         completion: .file()
@@ -70,6 +72,9 @@ struct OutputArguments: ParsableArguments, Sendable {
 
     @Flag(help: "Decode the output and compare it with the encoded pictures before it appears under its name.")
     var verify = false
+
+    /// Whether the output is a presentation for HTTP Live Streaming.
+    var isPlaylist: Bool { format == nil && StreamOptions.isPlaylist(output) }
 
     private static let formats = ContainerFormat.allCases.map(\.rawValue).joined(separator: ", ")
     private static let extensions =

@@ -22,6 +22,7 @@ struct EncodeCommand: ParsableCommand, Sendable {
 
     @OptionGroup(title: "Output options") var output: OutputArguments
     @OptionGroup(title: "Ladder options") var ladder: LadderArguments
+    @OptionGroup(title: "Streaming options") var segments: SegmentArguments
     @OptionGroup(title: "Input options") var source: InputArguments
     @OptionGroup(title: "Rate control options") var rate: RateControlArguments
     @OptionGroup(title: "Picture options") var picture: PictureArguments

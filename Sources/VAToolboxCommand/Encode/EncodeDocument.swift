@@ -52,7 +52,7 @@ extension EncodeOutcome {
         let description = report.encoder.properties.formatDescription
         return .object([
             "path": .string(request.path),
-            "format": JSON(request.sink.format?.rawValue),
+            "format": .string(report.stream == nil ? request.sink.format?.rawValue ?? "" : "hls"),
             "bytes": JSON(report.output.byteCount),
             "width": .integer(description.width),
             "height": .integer(description.height),
@@ -152,12 +152,16 @@ extension Adjustment {
 
 extension JSON {
     /// Returns the document for several outputs: that of each, in their order.
-    static func outputs(_ documents: [JSON], _ status: ExitStatus) -> JSON {
-        .object([
+    ///
+    /// - Parameter stream: The presentation of which they are variants.
+    static func outputs(_ documents: [JSON], _ status: ExitStatus, stream: StreamReport?) -> JSON {
+        var members: KeyValuePairs = [
             "status": .string(status.name),
             "exitStatus": .integer(Int(status.rawValue)),
             "outputs": .array(documents),
-        ])
+        ]
+        if let stream { members.append("stream", stream.document) }
+        return .object(members)
     }
 
     /// Returns the document for an error that ended the work.

@@ -32,7 +32,12 @@ final class EncodeJob: Sendable {
         let start = clock.now
         do throws(MediaError) {
             let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
-            for output in request.outputs { try MediaSink.validate(path: output.path, options: output.sink) }
+            if let stream = request.stream {
+                try stream.validate()
+            } else {
+                for output in request.outputs { try MediaSink.validate(path: output.path, options: output.sink) }
+            }
+            let isSingle = command.ladder.ladder == nil && request.stream == nil
             let narrators = request.outputs.map { output in
                 EncodeNarrator(
                     console: console,
@@ -46,7 +51,7 @@ final class EncodeJob: Sendable {
             let results = try await watching(transcoder) { () async throws(MediaError) in
                 try await transcoder.runAll()
             }
-            if command.ladder.ladder == nil { _ = try results[0].get() }
+            if isSingle { _ = try results[0].get() }
             let elapsed = (clock.now - start).seconds
             var (documents, statuses): ([JSON], [ExitStatus]) = ([], [])
             for (index, result) in results.enumerated() {
@@ -54,9 +59,11 @@ final class EncodeJob: Sendable {
                 documents.append(document)
                 statuses.append(status)
             }
-            if command.ladder.ladder == nil { return deliver(documents[0]) ? statuses[0] : .failed }
+            if isSingle { return deliver(documents[0]) ? statuses[0] : .failed }
             let status = statuses.max { $0.severity < $1.severity } ?? .failed
-            return deliver(JSON.outputs(documents, status)) ? status : .failed
+            let stream = results.lazy.compactMap { try? $0.get().stream }.first
+            if let stream { console.summary(stream.summary(width: console.width)) }
+            return deliver(JSON.outputs(documents, status, stream: stream)) ? status : .failed
         } catch {
             // If reading ended before the first picture, nothing else has failed.
             let isOfInterruption = error.code == .cancelled || error.code == .malformedData

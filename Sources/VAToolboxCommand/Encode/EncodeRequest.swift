@@ -15,7 +15,7 @@ extension EncodeCommand {
         try checkContradictions()
         var request = TranscodeRequest(input: input, output: output.output)
         request.source = try source.options()
-        request.sink = try output.options()
+        if !output.isPlaylist { request.sink = try output.options() }
         request.first.isVerified = output.verify
         request.sink.inputPaths = [input == "-" ? "/dev/stdin" : input]
         request.video = try videoSettings()
@@ -42,6 +42,7 @@ extension EncodeCommand {
             request.session.realTime = RealTimeMode()
             request.isPaced = !inputIsLive
         }
+        try segments.apply(to: &request, self)
         try ladder.apply(to: &request, size: picture.size?.text, rate: rate)
         return request
     }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+package import MediaTypes
+
+/// What takes the coded video and the other tracks of an output: a file, or segments.
+package protocol OutputSink: AnyObject {
+    /// Whether it takes audio at all.
+    var takesAudio: Bool { get }
+    /// The path of the complete file until it is finished; `nil` if there is no single file.
+    var temporaryPath: String? { get }
+
+    func addTrack(_ track: MediaTrack) throws(MediaError) -> MediaSink.Acceptance
+    func setChapters(_ chapters: [Chapter]) throws(MediaError) -> MediaSink.Acceptance
+    func setMetadata(_ metadata: [String: String]) throws(MediaError) -> MediaSink.Acceptance
+    /// Carries parameter sets in front of every key frame, if receivers need them there after a change of encoders.
+    func prepareForSwitches()
+    func write(_ sample: SampleBuffer) throws(MediaError)
+    func write(_ packet: MediaPacket) throws(MediaError)
+    func complete() throws(MediaError)
+    func finish() throws(MediaError) -> MediaSink.Summary
+    func abort()
+}
+
+extension MediaSink: OutputSink {
+    package var takesAudio: Bool { format.takesAudio }
+    package func prepareForSwitches() { repeatsParameterSets = true }
+}
+
+extension SegmentSink: OutputSink {
+    package var takesAudio: Bool { true }
+    package var temporaryPath: String? { nil }
+
+    package func setChapters(_ chapters: [Chapter]) throws(MediaError) -> MediaSink.Acceptance {
+        .refused(reason: "segments do not support chapters")
+    }
+
+    package func setMetadata(_ metadata: [String: String]) throws(MediaError) -> MediaSink.Acceptance {
+        let lost = metadata.keys.filter { !Self.ofContainer.contains($0) }.sorted()
+        return lost.isEmpty ? .accepted : .refused(reason: "segments do not support \(lost.joined(separator: ", "))")
+    }
+
+    /// The metadata that describes the file of the input and not what is in it.
+    private static let ofContainer: Set = [
+        "major_brand", "minor_version", "compatible_brands", "encoder", "creation_time",
+    ]
+
+    /// Not needed: a segment with other parameter sets has its own initialization section.
+    package func prepareForSwitches() {}
+
+    package func complete() throws(MediaError) {}
+}
