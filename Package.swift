@@ -297,6 +297,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "StreamingPlaylistsTests",
+            dependencies: ["MediaTypes", "StreamingPlaylists"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
                 "BitstreamSyntax", "ConcurrentJobs", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes",

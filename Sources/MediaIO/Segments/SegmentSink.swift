@@ -15,8 +15,9 @@ public import MediaTypes
 /// of a segment of the video. All tracks have the same timeline.
 ///
 /// **Parameter sets.** They are in the initialization section (`avc1`, `hvc1`). If they change, as they do when another
-/// encoder takes over, the segment ends and the next one has its own initialization section. A transport stream carries
-/// them in front of every key frame.
+/// encoder takes over, the segment ends and the next one has its own initialization section; from there on, key frames
+/// carry them as well, because some players ignore a second initialization section. With ``repeatsParameterSets``, all key
+/// frames do. A transport stream always carries them in front of every key frame.
 ///
 /// A sink is used by one thread at a time. It holds the segments that it has not finished in memory.
 public final class SegmentSink {
@@ -57,6 +58,10 @@ public final class SegmentSink {
             )
         }
     }
+
+    /// Whether all key frames in MP4 carry their parameter sets. Use it for video whose encoder may be replaced; see
+    /// ``MediaSink/repeatsParameterSets``. Set it before the first sample.
+    public var repeatsParameterSets = false
 
     private let options: Options
     private let log: LogRoute?
@@ -151,7 +156,11 @@ public final class SegmentSink {
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
         let accepted = try video.validate(sample, frameRate: options.frameRate)
-        let unit = try unit(of: sample, duration: accepted.duration)
+        let unit = try unit(
+            of: sample,
+            duration: accepted.duration,
+            parameterSetsHaveChanged: accepted.parameterSetsHaveChanged
+        )
         try closingOnFailure { () throws(MediaError) in
             try write(unit, sample.formatDescription)
             video.append(accepted)
@@ -200,10 +209,16 @@ public final class SegmentSink {
         )
     }
 
-    private func unit(of sample: SampleBuffer, duration: MediaTime) throws(MediaError) -> TrackSegmenter.Unit {
+    private func unit(
+        of sample: SampleBuffer,
+        duration: MediaTime,
+        parameterSetsHaveChanged: Bool
+    ) throws(MediaError) -> TrackSegmenter.Unit {
         let data =
             switch options.format {
-            case .fmp4: sample.data
+            case .fmp4:
+                sample.isKeyFrame && (repeatsParameterSets || parameterSetsHaveChanged)
+                    ? try sample.lengthPrefixedWithParameterSets() : sample.data
             case .ts:
                 try sample.annexB(
                     withParameterSets: sample.isKeyFrame || sample.isRecoveryPoint,

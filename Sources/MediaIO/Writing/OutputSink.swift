@@ -44,8 +44,7 @@ extension SegmentSink: OutputSink {
         "major_brand", "minor_version", "compatible_brands", "encoder", "creation_time",
     ]
 
-    /// Not needed: a segment with other parameter sets has its own initialization section.
-    package func prepareForSwitches() {}
+    package func prepareForSwitches() { repeatsParameterSets = true }
 
     package func complete() throws(MediaError) {}
 }
