@@ -142,11 +142,13 @@ struct VAToolboxCommand: ParsableCommand {
     private static func prepare(_ arguments: [String]) -> Preparation {
         do {
             try checkCommand(arguments)
+            let groups = try outputGroups(arguments)
+            if !groups.groups.isEmpty { return .encode(try job(groups)) }
             var command = try parseAsRoot(arguments)
-            do { try DeviceOptions.checkEnvironment() } catch { throw ValidationError(error.readable) }
+            try checkEnvironment()
             switch command {
             case let command as EncodeCommand:
-                let job = EncodeJob(command)
+                let job = EncodeJob([command])
                 startLogging(to: job.console)
                 return .encode(job)
             case let command as BenchCommand:
@@ -168,6 +170,40 @@ struct VAToolboxCommand: ParsableCommand {
         } catch {
             return .done(report(error, arguments))
         }
+    }
+
+    /// Splits the command line of several outputs.
+    private static func outputGroups(_ arguments: [String]) throws -> OutputGroups {
+        do {
+            return try OutputGroups(arguments) { (path) throws(MediaError) in
+                try BenchmarkFile.text(path, "the file of the outputs")
+            }
+        } catch {
+            throw ValidationError(error.readable)
+        }
+    }
+
+    private static func job(_ groups: OutputGroups) throws -> EncodeJob {
+        var commands: [EncodeCommand] = []
+        for group in groups.groups {
+            do {
+                guard let command = try parseAsRoot(groups.arguments(of: group)) as? EncodeCommand else {
+                    throw CleanExit.helpRequest(EncodeCommand.self)
+                }
+                commands.append(command)
+            } catch {
+                guard let place = group.place, exitCode(for: error) != .success else { throw error }
+                throw ValidationError("\(place): \(message(for: error))")
+            }
+        }
+        try checkEnvironment()
+        let job = EncodeJob(commands)
+        startLogging(to: job.console)
+        return job
+    }
+
+    private static func checkEnvironment() throws {
+        do { try DeviceOptions.checkEnvironment() } catch { throw ValidationError(error.readable) }
     }
 
     private static let commandNames = configuration.subcommands.compactMap { $0.configuration.commandName }

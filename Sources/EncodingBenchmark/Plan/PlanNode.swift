@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A value in the file of a plan.
-struct PlanNode: Sendable {
+package import MediaTypes
+
+/// A value in a file of the YAML subset that plans use.
+package struct PlanNode: Sendable {
     /// A key with its value, in the order of the file.
-    struct Pair: Sendable {
-        var key: PlanNode
-        var value: PlanNode
+    package struct Pair: Sendable {
+        package var key: PlanNode
+        package var value: PlanNode
     }
 
-    enum Content: Sendable {
+    package enum Content: Sendable {
         /// A word, a number or a quoted text, without its quotes. The reader interprets it.
         case scalar(String)
         case sequence([PlanNode])
@@ -16,12 +18,21 @@ struct PlanNode: Sendable {
         case mapping([Pair])
     }
 
-    var content: Content
+    package var content: Content
     /// The line where it begins, from 1.
-    var line: Int
+    package var line: Int
 
     /// The text of a scalar.
-    var scalar: String? {
+    package var scalar: String? {
         if case .scalar(let text) = content { text } else { nil }
+    }
+
+    /// Parses a document.
+    ///
+    /// - Parameter name: The name of the file, for errors.
+    /// - Returns: `nil` if the text contains only comments.
+    /// - Throws: `invalidArgument` with the line.
+    package static func document(_ text: String, name: String) throws(MediaError) -> PlanNode? {
+        try PlanSyntax.node(of: text, name: name)
     }
 }

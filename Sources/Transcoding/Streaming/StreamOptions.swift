@@ -15,7 +15,7 @@ public import StreamingPlaylists
 /// Video segments begin with key frames at the same pictures in all variants. Nothing appears under the final names
 /// until everything is complete, and an older presentation stays until then: the folder is replaced in one step, and the
 /// multivariant playlist after it. If one variant fails, there is no presentation.
-public struct StreamOptions: Sendable {
+public struct StreamOptions: Sendable, Hashable {
     /// The path of the multivariant playlist, which ends with `.m3u8`. The folder has the same path without it.
     public var path: String
     /// The container of the segments. HEVC requires fragmented MP4.

@@ -57,6 +57,23 @@ struct OutputArguments: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
+            "The name of a variant, if several outputs are the same playlist (default: video).",
+            valueName: "name"
+        )
+    )
+    var variant: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A YAML file with a list of outputs, each with its options, in place of -o.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var outputs: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The container: \(OutputArguments.formats) (default: from the extension).",
             valueName: "name"
         ),

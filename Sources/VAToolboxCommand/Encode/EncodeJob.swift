@@ -10,7 +10,9 @@ import VAToolbox
 
 /// One run of `vatoolbox encode`, from the command line to the exit status.
 final class EncodeJob: Sendable {
-    private let command: EncodeCommand
+    /// The options of each output; several share the input.
+    private let commands: [EncodeCommand]
+    private let report: ReportArguments
     private let state = Mutex(State())
     /// The console for messages.
     let console: Console
@@ -21,9 +23,11 @@ final class EncodeJob: Sendable {
         var wasInterrupted = false
     }
 
-    init(_ command: EncodeCommand) {
-        self.command = command
-        console = Console(detail: command.detail)
+    /// - Parameter commands: The options of each output, at least one.
+    init(_ commands: [EncodeCommand]) {
+        self.commands = commands
+        report = ReportArguments(merging: commands.map(\.report))
+        console = Console(detail: report.detail(usesStandardOutput: commands.contains(where: \.usesStandardOutput)))
     }
 
     /// Runs the encode and reports the result.
@@ -31,19 +35,19 @@ final class EncodeJob: Sendable {
         let clock = SuspendingClock()
         let start = clock.now
         do throws(MediaError) {
-            let request = try command.request(inputIsLive: !Self.isRegularFile(command.input))
+            let (request, encoders) = try commands.request(inputIsLive: !Self.isRegularFile(commands[0].input))
             if let stream = request.stream {
                 try stream.validate()
             } else {
                 for output in request.outputs { try MediaSink.validate(path: output.path, options: output.sink) }
             }
-            let isSingle = command.ladder.ladder == nil && request.stream == nil
-            let narrators = request.outputs.map { output in
+            let isSingle = commands.count == 1 && commands[0].ladder.ladder == nil && request.stream == nil
+            let narrators = zip(request.outputs, encoders).map { output, encoder in
                 EncodeNarrator(
                     console: console,
                     name: request.others.isEmpty ? nil : output.path,
                     policy: output.session.policy,
-                    arguments: command.encoder
+                    arguments: encoder
                 )
             }
             let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
@@ -70,7 +74,7 @@ final class EncodeJob: Sendable {
             let status = wasInterrupted && isOfInterruption ? .interrupted : ExitStatus(error)
             let narrator = state.withLock { $0.narrator }
             narrator?.tellFailures()
-            if !(command.report.json && command.usesStandardOutput) {
+            if !(report.json && usesStandardOutput) {
                 console.error(error.readable)
                 console.remedies(error.remedies)
             }
@@ -111,10 +115,10 @@ final class EncodeJob: Sendable {
     ///
     /// - Returns: Whether it was printed, or not requested.
     private func deliver(_ document: @autoclosure () -> JSON) -> Bool {
-        guard command.report.json else { return true }
-        let descriptor = command.usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
+        guard report.json else { return true }
+        let descriptor = usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
         if Terminal.write(document().text + "\n", to: descriptor) { return true }
-        if !command.usesStandardOutput { console.error("the JSON document cannot be written to standard output") }
+        if !usesStandardOutput { console.error("the JSON document cannot be written to standard output") }
         return false
     }
 
@@ -138,6 +142,8 @@ final class EncodeJob: Sendable {
         }
         _ = isTold.wait(timeout: .now() + 1)
     }
+
+    private var usesStandardOutput: Bool { commands.contains(where: \.usesStandardOutput) }
 
     private var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
 
@@ -190,12 +196,22 @@ final class EncodeJob: Sendable {
 extension EncodeCommand {
     /// Whether the video is written to standard output, which then contains nothing else.
     var usesStandardOutput: Bool { output.output == ContainerFormat.standardOutput }
+}
 
-    /// The level of detail on standard error. With a JSON document, the document contains all notes.
-    var detail: Console.Detail {
-        if report.json { return usesStandardOutput ? .errors : report.quiet ? .errors : .warnings }
-        if report.verbose { return .everything }
-        return report.quiet ? .warnings : .notes
+extension ReportArguments {
+    /// Returns what applies to several outputs: each flag counts wherever it stands.
+    init(merging all: [ReportArguments]) {
+        self.init()
+        json = all.contains(where: \.json)
+        quiet = all.contains(where: \.quiet)
+        verbose = all.contains(where: \.verbose)
+    }
+
+    /// Returns the level of detail on standard error. With a JSON document, the document contains all notes.
+    func detail(usesStandardOutput: Bool) -> Console.Detail {
+        if json { return usesStandardOutput ? .errors : quiet ? .errors : .warnings }
+        if verbose { return .everything }
+        return quiet ? .warnings : .notes
     }
 }
 

@@ -43,6 +43,7 @@ struct SegmentArguments: ParsableArguments, Sendable {
         let path = command.output.output
         guard command.output.isPlaylist else {
             let given = [
+                ("--variant", command.output.variant),
                 ("--segment-duration", segmentDuration?.text), ("--segment-format", segmentFormat?.text),
                 ("--start-date", startDate?.text),
             ].first { $0.1 != nil }
@@ -66,7 +67,13 @@ struct SegmentArguments: ParsableArguments, Sendable {
         if stream.format == .ts, request.video.base.codec == .automatic { request.video.base.codec = .h264 }
         if command.stream.keyFrameInterval != nil { stream.keyFrameDuration = nil }
         request.stream = stream
-        request.output = command.ladder.ladder == nil ? "video" : "\(Ladder.heightMark)p"
+        if command.ladder.ladder == nil {
+            request.output = command.output.variant ?? "video"
+        } else if let variant = command.output.variant {
+            throw contradiction("--ladder", "--variant \(variant)")
+        } else {
+            request.output = "\(Ladder.heightMark)p"
+        }
     }
 }
 
