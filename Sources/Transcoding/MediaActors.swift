@@ -77,6 +77,8 @@ actor MediaReader {
 actor MediaWriter {
     private let executor = ThreadExecutor(name: "vt-writer")
     private var sink: (any OutputSink)?
+    /// Whether ``write(_:_:note:)`` has ended because the output is to be encoded again.
+    private(set) var hasRefusedChange = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -215,10 +217,29 @@ actor MediaWriter {
 
     /// Writes samples as they arrive, until the sequence ends.
     ///
-    /// - Parameter note: Called for each sample that is written.
-    func write(_ samples: SampleSequence, note: @Sendable (SampleBuffer) -> Void) async throws(MediaError) {
+    /// - Parameters:
+    ///   - change: What to do if the parameter sets change.
+    ///   - note: Called for each sample that is written.
+    /// - Throws: `unsupported` if they change and the output is to be encoded again; errors of the session and the sink.
+    func write(
+        _ samples: SampleSequence,
+        _ change: EncoderChange,
+        note: @Sendable (SampleBuffer) -> Void
+    ) async throws(MediaError) {
         var samples = samples.makeAsyncIterator()
+        var first: FormatDescription?
         while let sample = try await samples.next(isolation: self) {
+            let described = first ?? sample.formatDescription
+            first = described
+            if change == .restarts, described !== sample.formatDescription,
+                described.parameterSets != sample.formatDescription.parameterSets
+            {
+                hasRefusedChange = true
+                throw MediaError(
+                    .unsupported,
+                    "another encoder took over at \(sample.presentationTime.seconds) s, with other parameter sets"
+                )
+            }
             try sink?.write(sample)
             note(sample)
         }

@@ -158,7 +158,7 @@ actor OutputPipeline {
     /// Writes samples until there are none, or writing fails.
     private nonisolated func drain(_ session: CompressionSession) async -> MediaError? {
         do throws(MediaError) {
-            try await writer.write(session.samples) { sample in
+            try await writer.write(session.samples, request.encoderChange) { sample in
                 state.withLock {
                     $0.framesOut += 1
                     $0.bytesOut += sample.data.count
@@ -173,6 +173,9 @@ actor OutputPipeline {
             return error
         }
     }
+
+    /// Whether the output is to be encoded again, because its encoder was replaced.
+    var mustRestart: Bool { get async { await writer.hasRefusedChange } }
 
     /// The error with which writing has failed, if it has.
     var writingError: MediaError? {

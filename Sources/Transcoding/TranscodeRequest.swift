@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import Glibc
 public import Logging
 public import MediaIO
 internal import MediaTypes
 public import VAToolbox
+
+/// What becomes of an output whose encoder is replaced by one with other parameter sets.
+public enum EncoderChange: Sendable, Hashable {
+    /// The next encoder continues; the container carries the new parameter sets as far as it can.
+    case continues
+    /// The output is encoded again from the beginning by a software encoder, so that it has the same parameter sets
+    /// throughout. The input must be a regular file.
+    case restarts
+}
 
 /// One output of a transcode, with its settings.
 public struct OutputRequest: Sendable {
@@ -20,6 +30,9 @@ public struct OutputRequest: Sendable {
     /// Whether the output is decoded and compared with what was encoded, before it appears under its name; see
     /// ``OutputVerification``. Only for regular files.
     public var isVerified = false
+
+    /// What happens if another encoder takes over.
+    public var encoderChange = EncoderChange.continues
 
     /// Makes the request of an output.
     public init(
@@ -109,6 +122,14 @@ public struct TranscodeRequest: Sendable {
     ///   range.
     func validate() throws(MediaError) {
         try stream?.validate(outputs)
+        guard inputIsFile || outputs.allSatisfy({ $0.encoderChange == .continues }) else {
+            throw MediaError(
+                .invalidArgument,
+                "an output that may be encoded again needs an input that can be read again",
+                given: input,
+                allowed: "a regular file"
+            )
+        }
         var paths: Set<String> = []
         for output in outputs {
             try output.video.validate()
@@ -137,6 +158,11 @@ public struct TranscodeRequest: Sendable {
                 )
             }
         }
+    }
+
+    private var inputIsFile: Bool {
+        var status = stat()
+        return input != "-" && stat(input, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Returns a path without components that have no effect.

@@ -27,6 +27,9 @@ public final class Transcoder: Sendable {
     private let cancellation = Cancellation()
     private let signals: Signals
     private let noteFailure: @Sendable (Int) -> Void
+    private let notifyOutput: @Sendable (Int, Notice) -> Void
+    /// The transcoder of the outputs that are encoded again.
+    private let second = Mutex<Transcoder?>(nil)
 
     /// What the outputs and the transcoder tell each other from any thread.
     private final class Signals: Sendable {
@@ -65,6 +68,7 @@ public final class Transcoder: Sendable {
     ///   - notifyOutput: Receives the index of an output and a notice about it, on any thread; must not block.
     public init(_ request: TranscodeRequest, notifyOutput: @escaping @Sendable (Int, Notice) -> Void) {
         self.request = request
+        self.notifyOutput = notifyOutput
         let signals = Signals()
         self.signals = signals
         let count = request.outputs.count
@@ -96,7 +100,8 @@ public final class Transcoder: Sendable {
 
     /// The present progress: that of the output with the most frames, because others may have failed. Safe on any thread.
     public var progress: TranscodeProgress {
-        progressOfOutputs.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
+        if let second = second.withLock({ $0 }) { return second.progress }
+        return progressOfOutputs.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
     }
 
     /// The present progress of each output. Safe on any thread.
@@ -107,6 +112,7 @@ public final class Transcoder: Sendable {
     public func stop() {
         signals.stop()
         cancellation.cancel()
+        second.withLock { $0 }?.stop()
     }
 
     /// Runs the transcode. If the calling task is cancelled, it ends with `cancelled` and leaves no output.
@@ -137,7 +143,49 @@ public final class Transcoder: Sendable {
         if case .failure = result { for pipeline in pipelines { await pipeline.discard() } }
         for discard in discards.withLock({ $0 }) { await discard.value }
         await reader.close()
-        return try result.get()
+        return try await encodingAgain(result)
+    }
+
+    /// Encodes the outputs again whose encoders were replaced and that do not allow it, and all variants of a presentation
+    /// together.
+    ///
+    /// - Parameter result: The result of the first run.
+    private func encodingAgain(
+        _ result: Result<[Result<TranscodeReport, MediaError>], MediaError>
+    ) async throws(MediaError) -> [Result<TranscodeReport, MediaError>] {
+        var indices: [Int] = []
+        for (index, pipeline) in pipelines.enumerated() where await pipeline.mustRestart { indices.append(index) }
+        guard !indices.isEmpty, !Task.isCancelled, !signals.isStopped else { return try result.get() }
+        let reason = Adjustment(
+            property: "encoder",
+            requested: "one encoder for the whole output",
+            used: "software, from the beginning",
+            reason: "another encoder took over"
+        )
+        if request.stream != nil { indices = Array(pipelines.indices) }
+        var again = request
+        let outputs = indices.map { index in
+            notifyOutput(index, .session(.adjusted(reason)))
+            var output = request.outputs[index]
+            output.session.policy = .requireSoftware
+            output.encoderChange = .continues
+            return output
+        }
+        (again.first, again.others) = (outputs[0], Array(outputs.dropFirst()))
+        let transcoder = Transcoder(again) { [notifyOutput, indices] in notifyOutput(indices[$0], $1) }
+        second.withLock { $0 = transcoder }
+        if signals.isStopped { transcoder.stop() }
+        let repeated = try await transcoder.runAll().map { result in
+            result.map { report in
+                var report = report
+                report.adjustments.append(reason)
+                return report
+            }
+        }
+        if request.stream != nil { return repeated }
+        var results = try result.get()
+        for (index, result) in zip(indices, repeated) { results[index] = result }
+        return results
     }
 
     private static func result<Value>(

@@ -66,6 +66,30 @@ import Testing
         try expectAll(in: scratch)
     }
 
+    /// With --single-encoder the output is encoded again from the beginning: it is what the CPU alone gives.
+    @Test(arguments: ["out.mp4", "out.m3u8"])
+    func singleEncoderStartsAgain(name: String) throws {
+        let scratch = try Scratch()
+        try scratch.makeClip("clip.y4m", seconds: 2, size: "64x64")
+        let common = ["clip.y4m", "--codec", "h264", "--threads", "1", "--asm", "sse2", "--keyframe-interval", "25"]
+        let machine = try Scratch.machine(["REFERENCE_DRIVER_FAULTS=\(Self.lostForGood)"])
+        let options = ["-o", name, "--single-encoder", "--isolation", "in-process", "--json"]
+        let result = try scratch.run(machine + [Scratch.vatoolbox, "encode"] + common + options)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output.contains("software, from the beginning"), "\(result.output)")
+        #expect(result.output.contains("\"name\": \"x264") && result.output.contains("\"switches\": []"))
+        #expect(!scratch.names.contains { $0.hasPrefix(".vatoolbox-") }, "\(scratch.names)")
+        let file = name == "out.mp4" ? name : "out/video/index.m3u8"
+        try scratch.encode(common + ["-o", "cpu.mp4", "--device", "software"])
+        #expect(try scratch.frameHashes(file) == scratch.frameHashes("cpu.mp4"))
+        if name == "out.m3u8" { #expect(scratch.text(file).components(separatedBy: "#EXT-X-MAP").count == 2) }
+        let refused = try scratch.run(
+            [Scratch.vatoolbox, "encode", "-", "-o", "b.mp4", "--single-encoder"],
+            input: scratch.path("clip.y4m")
+        )
+        #expect(refused.status == 2 && refused.errors.contains("can be read again: given -"), "\(refused.errors)")
+    }
+
     /// In this process the driver's occurrences go on: after the thirtieth picture no context can be made any more.
     private static let lostForGood = "vaEndPicture:30=status:0x18;vaCreateContext:2+=status:0x12"
 

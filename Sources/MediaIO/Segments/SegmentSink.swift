@@ -172,7 +172,7 @@ public final class SegmentSink {
         let segmenter = videoSegmenter ?? makeVideoSegmenter(format)
         videoSegmenter = segmenter
         if let described, described !== format, described.parameterSets != format.parameterSets,
-            options.format == .fmp4
+            parameterSets.change == .initialization
         {
             var track = segmenter.track
             track.video = format
@@ -188,6 +188,8 @@ public final class SegmentSink {
         }
     }
 
+    private var parameterSets: ParameterSetCarriage { ParameterSetCarriage(options.format) }
+
     private func makeVideoSegmenter(_ format: FormatDescription) -> TrackSegmenter {
         let track = SegmentedTrack(number: 0, video: format, language: options.language, title: options.title)
         return TrackSegmenter(
@@ -196,7 +198,8 @@ public final class SegmentSink {
             makeMuxer: { [options] (unit, track) throws(MediaError) in
                 try SegmentMuxer(options.format, start: unit.presentation) { (stream, _) throws(MediaError) in
                     guard let format = track.video else { return }
-                    try stream.describe(format, in: options.format.container, inBand: false)
+                    let carriage = ParameterSetCarriage(options.format)
+                    try stream.describe(format, in: options.format.container, inBand: carriage.isInBand)
                     let times = [unit.presentation, unit.decode, unit.duration]
                     stream.setTiming(times, frameRate: options.frameRate)
                     if let encoder = options.encoderName {
@@ -214,17 +217,12 @@ public final class SegmentSink {
         duration: MediaTime,
         parameterSetsHaveChanged: Bool
     ) throws(MediaError) -> TrackSegmenter.Unit {
-        let data =
-            switch options.format {
-            case .fmp4:
-                sample.isKeyFrame && (repeatsParameterSets || parameterSetsHaveChanged)
-                    ? try sample.lengthPrefixedWithParameterSets() : sample.data
-            case .ts:
-                try sample.annexB(
-                    withParameterSets: sample.isKeyFrame || sample.isRecoveryPoint,
-                    withDelimiter: true
-                )
-            }
+        let hasSets = parameterSets.isCarried(
+            by: sample,
+            isRequested: repeatsParameterSets,
+            haveChanged: parameterSetsHaveChanged
+        )
+        let data = try options.format.container.framed(sample, withParameterSets: hasSets)
         return TrackSegmenter.Unit(
             presentation: sample.presentationTime,
             decode: sample.decodeTime,

@@ -132,6 +132,14 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         )
     }
 
+    /// Returns the data of a sample as the container stores it.
+    func framed(_ sample: SampleBuffer, withParameterSets: Bool) throws(MediaError) -> CodedData {
+        switch framing {
+        case .annexB: try sample.annexB(withParameterSets: withParameterSets, withDelimiter: true)
+        case .lengthPrefixed: withParameterSets ? try sample.lengthPrefixedWithParameterSets() : sample.data
+        }
+    }
+
     /// The name of libavformat's muxer; `nil` if libavformat is not used.
     var muxerName: String? {
         switch self {

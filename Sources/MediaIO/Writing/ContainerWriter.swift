@@ -40,6 +40,7 @@ final class ContainerWriter: SampleWriter {
     private let muxer: Muxer
     private let format: ContainerFormat
     private let fragments: Fragments?
+    private let parameterSets: ParameterSetCarriage
     private let tracks: [MediaTrack]
     private var clocks: [TickClock] = []
 
@@ -56,16 +57,17 @@ final class ContainerWriter: SampleWriter {
         muxer: Muxer,
         format: ContainerFormat,
         fragments: Fragments?,
+        parameterSets: ParameterSetCarriage,
         contents: ContainerContents,
         firstSample: SampleBuffer
     ) throws(MediaError) {
         self.muxer = muxer
         self.format = format
         self.fragments = fragments
+        self.parameterSets = parameterSets
         tracks = contents.tracks
         let video = try muxer.addStream()
-        let inBand = fragments != nil || muxer.file?.isSeekable == false
-        try video.describe(firstSample.formatDescription, in: format, inBand: inBand)
+        try video.describe(firstSample.formatDescription, in: format, inBand: parameterSets.isInBand)
         let times = [firstSample.presentationTime, firstSample.decodeTime, firstSample.duration]
         video.setTiming(times, frameRate: contents.frameRate)
         video.pointee.disposition = AV_DISPOSITION_DEFAULT
@@ -81,7 +83,7 @@ final class ContainerWriter: SampleWriter {
     }
 
     func write(_ sample: SampleBuffer, duration: MediaTime, withParameterSets: Bool) throws(MediaError) {
-        let data = try framed(sample, withParameterSets: withParameterSets)
+        let data = try format.framed(sample, withParameterSets: withParameterSets)
         let times = try clocks[0].ticks(presentation: sample.presentationTime, decode: sample.decodeTime)
         let ticks = duration.converted(to: clocks[0].timescale)
         try muxer.write { (packet) throws(MediaError) in
@@ -119,7 +121,7 @@ final class ContainerWriter: SampleWriter {
 
     func finish(parameterSetsHaveChanged: Bool) throws(MediaError) {
         try muxer.writeTrailer()
-        if parameterSetsHaveChanged, fragments == nil, format.canBeFragmented, let file = muxer.file {
+        if parameterSetsHaveChanged, parameterSets.change == .sampleEntry, let file = muxer.file {
             try SampleEntry.allowInBandParameterSets(in: file)
         }
     }
@@ -147,13 +149,6 @@ extension ContainerWriter {
     /// valid.
     private func isAboutData(_ error: MediaError) -> Bool {
         muxer.file?.failure == nil && error.status == Int(ffmpeg_error_invalid_data)
-    }
-
-    private func framed(_ sample: SampleBuffer, withParameterSets: Bool) throws(MediaError) -> CodedData {
-        switch format.framing {
-        case .annexB: try sample.annexB(withParameterSets: withParameterSets, withDelimiter: true)
-        case .lengthPrefixed: withParameterSets ? try sample.lengthPrefixedWithParameterSets() : sample.data
-        }
     }
 
     private func makeClock(_ index: Int) -> TickClock {

@@ -249,7 +249,11 @@ public final class MediaSink {
         let accepted = try video.validate(sample, frameRate: options.frameRate)
         let writer = if let writer { writer } else { try begin(with: sample) }
         try abortingOnFailure { () throws(MediaError) in
-            let hasSets = sendsParameterSets(sample, accepted)
+            let hasSets = parameterSets.isCarried(
+                by: sample,
+                isRequested: repeatsParameterSets,
+                haveChanged: accepted.parameterSetsHaveChanged
+            )
             try writer.write(sample, duration: accepted.duration, withParameterSets: hasSets)
         }
         video.append(accepted)
@@ -376,18 +380,14 @@ extension MediaSink {
             muxer: Muxer(name: muxerName, file: file),
             format: format,
             fragments: isFragmented ? Fragments(interval: options.fragmentInterval) : nil,
+            parameterSets: parameterSets,
             contents: contents,
             firstSample: sample
         )
     }
 
-    /// Returns whether a sample carries its parameter sets, because a receiver that joins a stream at a key frame needs
-    /// them there.
-    private func sendsParameterSets(_ sample: SampleBuffer, _ accepted: VideoSequence.Accepted) -> Bool {
-        let isStreamed = isFragmented || file?.isSeekable == false
-        let isRepeated = isStreamed || repeatsParameterSets || accepted.parameterSetsHaveChanged
-        guard format.framing == .annexB || isRepeated else { return false }
-        return sample.isKeyFrame || sample.isRecoveryPoint
+    private var parameterSets: ParameterSetCarriage {
+        ParameterSetCarriage(format, isStreamed: isFragmented || file?.isSeekable == false)
     }
 
     /// Discards the output if it has failed; an error about one sample or packet does not affect it.

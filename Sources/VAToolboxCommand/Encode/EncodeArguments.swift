@@ -420,6 +420,14 @@ struct EncoderArguments: ParsableArguments, Sendable {
     )
     var asyncDepth: ArgumentText<WholeNumber>?
 
+    @Flag(
+        help: ArgumentHelp(
+            "If another encoder must take over, encode again on the CPU from the beginning, so that the output has the "
+                + "same parameter sets throughout."
+        )
+    )
+    var singleEncoder = false
+
     @Flag(help: "Encode each frame without delay: no lookahead and no B-frames.")
     var lowLatency = false
 

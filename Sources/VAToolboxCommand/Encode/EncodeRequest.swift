@@ -38,6 +38,7 @@ extension EncodeCommand {
         try encoder.apply(to: &request.session.devices)
         if let isolation = encoder.isolation { request.session.isolation = try isolation.value(of: "--isolation") }
         if let timeout = encoder.timeout { request.session.limits.frameDeadline = try timeout.patience() }
+        if encoder.singleEncoder { request.first.encoderChange = .restarts }
         if encoder.realtime {
             request.session.realTime = RealTimeMode()
             request.isPaced = !inputIsLive
