@@ -382,8 +382,8 @@ actor OutputPipeline {
     }
 
     /// What the playlists of a presentation state about this variant.
-    var variantFacts: StreamFolder.VariantFacts {
-        StreamFolder.VariantFacts(
+    var variantFacts: Presentation.VariantFacts {
+        Presentation.VariantFacts(
             frameRate: setup?.configuration.frameRate ?? Rational(0, 1),
             captionLanguage: hasCaptions ? setup?.video.language.map(LanguageTag.shortest) ?? "und" : nil
         )

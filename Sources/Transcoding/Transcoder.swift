@@ -237,7 +237,7 @@ public final class Transcoder: Sendable {
     private func publish(_ folder: StreamFolder, _ reports: borrowing Mutex<[Int: TranscodeReport]>)
         async throws(MediaError)
     {
-        var facts: [StreamFolder.VariantFacts] = []
+        var facts: [Presentation.VariantFacts] = []
         for pipeline in pipelines { facts.append(await pipeline.variantFacts) }
         let report = try folder.publish(facts)
         reports.withLock { reports in for index in reports.keys { reports[index]?.stream = report } }

@@ -217,3 +217,36 @@ import Testing
     ])
     func shortens(language: String, expected: String) { #expect(LanguageTag.shortest(language) == expected) }
 }
+
+@Suite struct DASHManifestTests {
+    @Test func renditions() {
+        var video = DASHManifest.Representation(
+            id: "720p",
+            codec: "avc1.64001f",
+            bitRate: 3_000_000,
+            initialization: "a&b/init-1.mp4",
+            media: "a&b/$Number%05d$.m4s",
+            durations: (0..<3).map { _ in MediaTime(value: 180_180, timescale: 30000) }
+                + [MediaTime(value: 30030, timescale: 30000)]
+        )
+        (video.width, video.height, video.frameRate) = (1280, 720, Rational(60000, 2002))
+        var audio = DASHManifest.Representation(
+            id: "audio-1",
+            codec: "mp4a.40.2",
+            bitRate: 64000,
+            initialization: "i.mp4",
+            media: "$Number%05d$.m4s",
+            durations: [MediaTime(value: 1, timescale: 3), MediaTime(value: 2, timescale: 7)]
+        )
+        (audio.sampleRate, audio.channelCount, audio.language) = (48000, 2, "\"en<")
+        let text = DASHManifest(video: [video], audio: [audio], bufferTime: 6).text
+        #expect(text.contains("mediaPresentationDuration=\"PT19.019S\" minBufferTime=\"PT6S\""))
+        #expect(text.contains("<S t=\"0\" d=\"180180\" r=\"2\"/>\n            <S d=\"30030\"/>"))
+        #expect(text.contains("width=\"1280\" height=\"720\" frameRate=\"30000/1001\""))
+        #expect(text.contains("media=\"a%26b/$Number%05d$.m4s\""))
+        // Without a common unit, microseconds that add up.
+        #expect(text.contains("timescale=\"1000000\"") && text.contains("<S t=\"0\" d=\"333333\"/>"))
+        #expect(text.contains("<S d=\"285715\"/>"))
+        #expect(text.contains(" lang=\"&quot;en&lt;\""))
+    }
+}

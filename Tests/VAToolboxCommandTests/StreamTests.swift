@@ -102,6 +102,46 @@ import Testing
         }
     }
 
+    /// libavformat's DASH demuxer finds the same pictures and the same sound.
+    @Test func dash() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip(seconds: 5)
+        try scratch.encode([
+            "clip.mkv", "-o", "a.m3u8", "--preset", "ultrafast", "--codec", "h264", "--segment-duration", "2", "--dash",
+            "--ladder", "90p:200k,46p:60k",
+        ])
+        #expect(scratch.names == ["a", "a.m3u8", "a.mpd", "clip.mkv"])
+        let played = try scratch.tool(
+            "ffmpeg",
+            "-v",
+            "error",
+            "-i",
+            scratch.path("a.mpd"),
+            "-map",
+            "0:v:0",
+            "-f",
+            "framemd5",
+            "-"
+        )
+        let direct = try scratch.tool(
+            "ffmpeg",
+            "-v",
+            "error",
+            "-i",
+            scratch.path("a/90p/index.m3u8"),
+            "-map",
+            "0:v:0",
+            "-f",
+            "framemd5",
+            "-"
+        )
+        func hashes(_ text: String) -> [Substring] {
+            text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: " ").last }
+        }
+        #expect(hashes(played).count == 125 && hashes(played) == hashes(direct))
+        #expect(try scratch.packetHash("a.mpd", "a:0") == scratch.packetHash("clip.mkv", "a:0"))
+    }
+
     /// A click in the sound is where it was, relative to a flash in the pictures.
     @Test(arguments: ["fmp4", "ts"])
     func soundStaysInStep(format: String) throws {
@@ -194,6 +234,11 @@ import Testing
         (["-o", "a.m3u8", "--segment-format", "ts", "--codec", "hevc"], "only H.264 in transport streams"),
         (["-o", "a.m3u8", "--start-date", "today"], "given today, allowed a date and time of RFC 3339"),
         (["-o", "a.m3u8", "--open-gop"], "given open GOPs, allowed closed GOPs"),
+        (
+            ["-o", "a.m3u8", "--segment-format", "ts", "--dash", "--codec", "h264"],
+            "DASH needs fragmented MP4: given ts"
+        ),
+        (["-o", "a.mp4", "--dash"], "--dash needs a playlist as output"),
         (["-o", "a.m3u8", "--fragmented"], "given -o a.m3u8 and --fragmented"),
         (["-o", "a.m3u8", "--verify"], "given -o a.m3u8 and --verify"),
         (["-o", "missing/a.m3u8"], "the output's folder does not exist"),

@@ -28,6 +28,9 @@ public struct StreamOptions: Sendable, Hashable {
     public var keyFrameDuration: MediaTime? = MediaTime(value: 2, timescale: 1)
     /// The date and time of the first picture (`EXT-X-PROGRAM-DATE-TIME`); `nil` for none.
     public var date: WallClockTime?
+    /// Whether a description for MPEG-DASH of the same segments is written next to the multivariant playlist, with the
+    /// extension `mpd`. Requires fragmented MP4.
+    public var includesDASH = false
     /// Whether an existing presentation may be replaced.
     public var overwrite = false
 
@@ -48,6 +51,9 @@ public struct StreamOptions: Sendable, Hashable {
     var folderPath: String { String(path.dropLast(Self.fileExtension.count + 1)) }
     /// The name of this folder.
     var folderName: String { folderPath.split(separator: "/").last.map(String.init) ?? "" }
+
+    /// The path of the description for MPEG-DASH.
+    var dashPath: String { folderPath + ".mpd" }
 
     /// The extensions of all files in the folder.
     static let fileExtensions: Set = [fileExtension, "mp4", "m4s", "ts"]
@@ -74,10 +80,14 @@ public struct StreamOptions: Sendable, Hashable {
                 allowed: "above 0"
             )
         }
+        guard !includesDASH || format == .fmp4 else {
+            throw MediaError(.invalidArgument, "DASH needs fragmented MP4", given: format.rawValue, allowed: "fmp4")
+        }
         var sink = MediaSink.Options()
         // The playlist is a text, whatever its container is called.
         (sink.format, sink.overwrite) = (.h264, overwrite)
         try MediaSink.validate(path: path, options: sink)
+        if includesDASH { try MediaSink.validate(path: dashPath, options: sink) }
         try OutputFolder.validate(path: folderPath, overwrite: overwrite, fileExtensions: Self.fileExtensions)
     }
 
@@ -141,6 +151,8 @@ public struct StreamReport: Sendable, Hashable {
 
     /// The path of the multivariant playlist.
     public var path: String
+    /// The path of the description for MPEG-DASH, if there is one.
+    public var dashPath: String?
     /// The target duration of all playlists in seconds.
     public var targetDuration: Int
     /// The variants, in the order of the outputs.

@@ -33,6 +33,9 @@ struct SegmentArguments: ParsableArguments, Sendable {
     )
     var startDate: ArgumentText<WallClockTime>?
 
+    @Flag(help: "Also write NAME.mpd, which describes the same segments for MPEG-DASH.")
+    var dash = false
+
     /// Makes the output of a request a presentation, if its path is that of a playlist.
     ///
     /// - Parameters:
@@ -43,7 +46,7 @@ struct SegmentArguments: ParsableArguments, Sendable {
         let path = command.output.output
         guard command.output.isPlaylist else {
             let given = [
-                ("--variant", command.output.variant),
+                ("--variant", command.output.variant), ("--dash", dash ? "" : nil),
                 ("--segment-duration", segmentDuration?.text), ("--segment-format", segmentFormat?.text),
                 ("--start-date", startDate?.text),
             ].first { $0.1 != nil }
@@ -63,6 +66,7 @@ struct SegmentArguments: ParsableArguments, Sendable {
             stream.segmentDuration = duration.time
         }
         if let format = try segmentFormat?.value(of: "--segment-format") { stream.format = format }
+        stream.includesDASH = dash
         stream.date = try startDate?.value(of: "--start-date")
         if stream.format == .ts, request.video.base.codec == .automatic { request.video.base.codec = .h264 }
         if command.stream.keyFrameInterval != nil { stream.keyFrameDuration = nil }

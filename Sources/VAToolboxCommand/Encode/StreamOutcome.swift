@@ -21,6 +21,7 @@ extension StreamReport {
                     + "peak \(Readable.bitRate(Double(rates.peak)))"
             )
         }
+        if let dashPath { page.entry("dash", dashPath) }
         return page.text
     }
 
@@ -28,6 +29,7 @@ extension StreamReport {
     var document: JSON {
         .object([
             "path": .string(path),
+            "dashPath": JSON(dashPath),
             "targetDuration": .integer(targetDuration),
             "variants": .array(variants.map(\.document)),
             "audio": .array(audio.map(\.document)),
