@@ -79,7 +79,10 @@ public struct MediaPlaylist: Sendable, Hashable {
 
     /// Makes a playlist.
     ///
-    /// - Parameter targetDuration: The target duration in seconds; `nil` for the smallest one that the segments allow.
+    /// - Parameters:
+    ///   - kind: Whether and how it changes.
+    ///   - segments: The segments, in order.
+    ///   - targetDuration: The target duration in seconds; `nil` for the smallest one that the segments allow.
     public init(kind: Kind, segments: [PlaylistSegment], targetDuration: Int? = nil) {
         self.kind = kind
         self.segments = segments

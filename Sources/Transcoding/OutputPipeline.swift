@@ -346,7 +346,8 @@ actor OutputPipeline {
         if let byRate { notify(.session(.adjusted(byRate))) }
         setup.session.cancel()  // ends the events
         let (reported, switches) = await setup.events.value
-        let verification = request.isVerified ? try await verify(setup) : nil
+        // The variants of a presentation are verified together, when its playlists are there.
+        let verification = request.isVerified && context.stream == nil ? try await verifyFile() : nil
         guard let summary = try await writer.finish() else {
             throw MediaError(.invalidState, "the output is closed", given: request.path)
         }
@@ -390,12 +391,19 @@ actor OutputPipeline {
     }
 
     /// Decodes the file before it gets its name.
-    ///
-    /// - Throws: `verificationFailed` if it is not what was written.
-    private func verify(_ setup: Setup) async throws(MediaError) -> OutputVerification {
+    private func verifyFile() async throws(MediaError) -> OutputVerification {
         guard let path = try await writer.complete() else {
             throw MediaError(.invalidArgument, "only files can be verified", given: request.path)
         }
+        return try await verify(path)
+    }
+
+    /// Decodes the output.
+    ///
+    /// - Parameter path: The file, or a playlist with this variant alone and with its audio.
+    /// - Throws: `verificationFailed` if it is not what was written.
+    func verify(_ path: String) async throws(MediaError) -> OutputVerification {
+        guard let setup else { throw MediaError(.invalidState, "the output was not opened", given: request.path) }
         var expectation = OutputExpectation(
             codecName: setup.session.encoder.identity.codec.rawValue,
             width: setup.session.encoder.properties.formatDescription.width,

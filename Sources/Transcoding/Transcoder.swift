@@ -239,8 +239,16 @@ public final class Transcoder: Sendable {
     {
         var facts: [Presentation.VariantFacts] = []
         for pipeline in pipelines { facts.append(await pipeline.variantFacts) }
-        let report = try folder.publish(facts)
-        reports.withLock { reports in for index in reports.keys { reports[index]?.stream = report } }
+        let presentation = try folder.presentation(facts)
+        try folder.write(presentation)
+        for (index, pipeline) in pipelines.enumerated() where pipeline.request.isVerified {
+            let result = try await pipeline.verify(try folder.writePlaylist(of: presentation, variant: index))
+            reports.withLock { $0[index]?.verification = result }
+        }
+        try folder.publish(presentation)
+        reports.withLock { reports in
+            for index in reports.keys { reports[index]?.stream = presentation.report }
+        }
     }
 
     /// Calls `body` with all outputs that have not failed, at the same time.

@@ -42,11 +42,12 @@ import Testing
         let result = try scratch.run(
             [
                 Scratch.vatoolbox, "encode", "clip.mkv", "-o", "show.m3u8", "--ladder", "180p:400k,90p:100k",
-                "--segment-duration", "3", "--segment-format", format, "--json",
+                "--segment-duration", "3", "--segment-format", format, "--json", "--verify",
             ] + options
         )
         #expect(result.status == 0, "\(result.errors)")
         #expect(scratch.names == ["clip.mkv", "show", "show.m3u8"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path("show")).count == 3)
         for (height, width, rate) in [(180, 320, "400k"), (90, 160, "100k")] {
             let playlist = "show/\(height)p/index.m3u8"
             #expect(try segments(scratch, playlist).map(\.duration) == [3, 3, 1])
@@ -74,7 +75,10 @@ import Testing
         let variants = try #require(stream["variants"] as? [[String: Any]])
         #expect(variants.map { $0["path"] as? String } == ["show/180p/index.m3u8", "show/90p/index.m3u8"])
         #expect((stream["audio"] as? [[String: Any]])?.first?["codec"] as? String == "mp4a.40.2")
-        #expect((document?["outputs"] as? [[String: Any]])?.count == 2)
+        let outputs = try #require(document?["outputs"] as? [[String: Any]])
+        let verified = outputs.compactMap { $0["verification"] as? [String: Any] }
+        #expect(verified.map { $0["comparedFrames"] as? Int } == [175, 175])
+        #expect(verified.map { $0["audioTracks"] as? Int } == [1, 0])
     }
 
     /// The byte ranges of the playlist of I-frames are pictures that can be decoded alone.
@@ -240,7 +244,6 @@ import Testing
         ),
         (["-o", "a.mp4", "--dash"], "--dash needs a playlist as output"),
         (["-o", "a.m3u8", "--fragmented"], "given -o a.m3u8 and --fragmented"),
-        (["-o", "a.m3u8", "--verify"], "given -o a.m3u8 and --verify"),
         (["-o", "missing/a.m3u8"], "the output's folder does not exist"),
         (["-o", "a.mp4", "--segment-duration", "6"], "allowed with -o NAME.m3u8"),
         (["-o", "a.m3u8", "--audio", "opus"], "opus"),

@@ -11,7 +11,7 @@ public import MediaTypes
 /// Writes coded video and audio as segments, one sequence for each track, as HTTP streaming needs them.
 ///
 /// It is to ``MediaSink`` what an `AVAssetWriter` with a segment delegate is to one with a file. Segments of the video
-/// begin at key frames, as ``SegmentGrid`` decides; those of audio begin with the first packet at or after the beginning
+/// begin at key frames, as `SegmentGrid` decides; those of audio begin with the first packet at or after the beginning
 /// of a segment of the video. All tracks have the same timeline.
 ///
 /// **Parameter sets.** They are in the initialization section (`avc1`, `hvc1`). If they change, as they do when another

@@ -109,6 +109,9 @@ package final class OutputFolder: Sendable {
         try WholeFile.write(bytes, to: "\(temporaryPath)/\(name)")
     }
 
+    /// Deletes a file in it, if it exists.
+    package func remove(_ name: String) { unlink("\(temporaryPath)/\(name)") }
+
     /// Gives it its final name, in one step also if it replaces an older one.
     ///
     /// - Throws: `invalidArgument` if something with this name was created meanwhile and may not be replaced;

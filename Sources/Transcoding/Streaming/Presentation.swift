@@ -41,6 +41,8 @@ struct Presentation {
     private let sounds: [Rendition]
     /// The target duration of all playlists in seconds: authoring specification, 8.2.
     private let targetDuration: Int
+    /// The folder of the renditions, relative to the multivariant playlist; empty if they are beside it.
+    private var folderName: String
 
     private static let playlistName = "index.\(StreamOptions.fileExtension)"
     private static let iFramesName = "iframes.\(StreamOptions.fileExtension)"
@@ -53,6 +55,7 @@ struct Presentation {
     ///   - sounds: The audio renditions.
     init(_ options: StreamOptions, videos: [Rendition], facts: [VariantFacts], sounds: [Rendition]) {
         (self.options, self.videos, self.facts, self.sounds) = (options, videos, facts, sounds)
+        folderName = options.folderName
         targetDuration = MediaPlaylist.targetDuration(
             of: (videos + sounds).flatMap { $0.segments.map(\.duration) }
         )
@@ -73,6 +76,21 @@ struct Presentation {
             variants: videos.map(report),
             audio: sounds.map(report)
         )
+    }
+
+    /// The multivariant playlist with one variant, and with the audio if it belongs to that output.
+    ///
+    /// - Parameter folder: The folder of the renditions, relative to the playlist.
+    /// - Throws: As ``multivariant()``.
+    func multivariant(only variant: Int, folder: String) throws(MediaError) -> MultivariantPlaylist {
+        var part = Presentation(
+            options,
+            videos: [videos[variant]],
+            facts: [facts[variant]],
+            sounds: variant == 0 ? sounds : []
+        )
+        part.folderName = folder
+        return try part.multivariant()
     }
 
     /// The multivariant playlist.
@@ -158,7 +176,7 @@ extension Presentation {
     }
 
     private func path(_ rendition: Rendition, _ name: String) -> String {
-        "\(options.folderName)/\(rendition.folder)/\(name)"
+        (folderName.isEmpty ? "" : "\(folderName)/") + "\(rendition.folder)/\(name)"
     }
 
     private func report(on rendition: Rendition) -> StreamReport.Rendition {

@@ -77,23 +77,43 @@ final class StreamFolder: Sendable {
 
     // MARK: - Playlists
 
-    /// Writes the playlists, and gives everything its final name.
-    func publish(_ facts: [Presentation.VariantFacts]) throws(MediaError) -> StreamReport {
+    /// Returns the presentation of the stored segments.
+    func presentation(_ facts: [Presentation.VariantFacts]) throws(MediaError) -> Presentation {
         let stored = stored.withLock { $0 }
         let videos = facts.indices.compactMap { stored[Key(output: $0, track: 0)] }
         guard videos.count == facts.count, !videos.isEmpty else {
             throw MediaError(.invalidState, "a variant has no segments", given: options.path)
         }
         let sounds = stored.filter { $0.key.output == 0 && $0.key.track > 0 }.sorted { $0.key.track < $1.key.track }
-        let presentation = Presentation(options, videos: videos, facts: facts, sounds: sounds.map(\.value))
+        return Presentation(options, videos: videos, facts: facts, sounds: sounds.map(\.value))
+    }
+
+    /// Writes the media playlists.
+    func write(_ presentation: Presentation) throws(MediaError) {
         for (name, playlist) in presentation.playlists {
             try folder.write(Array(playlist.text.utf8), to: name)
         }
+    }
+
+    /// Writes a multivariant playlist with one variant, and the audio if the variant has it, for a verification before the
+    /// presentation is published.
+    ///
+    /// - Returns: Its path.
+    func writePlaylist(of presentation: Presentation, variant: Int) throws(MediaError) -> String {
+        let playlist = try presentation.multivariant(only: variant, folder: "")
+        try folder.write(Array(playlist.text.utf8), to: Self.verifiedName)
+        return "\(folder.temporaryPath)/\(Self.verifiedName)"
+    }
+
+    private static let verifiedName = "verified.\(StreamOptions.fileExtension)"
+
+    /// Gives everything its final name.
+    func publish(_ presentation: Presentation) throws(MediaError) {
+        folder.remove(Self.verifiedName)
         var files = [try file(try presentation.multivariant().text, options.path)]
         if options.includesDASH { files.append(try file(try presentation.manifest().text, options.dashPath)) }
         try folder.commit()
         for file in files { try file.commit() }
-        return presentation.report
     }
 
     private func file(_ text: String, _ path: String) throws(MediaError) -> WholeFile {

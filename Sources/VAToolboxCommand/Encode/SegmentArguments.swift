@@ -59,7 +59,6 @@ struct SegmentArguments: ParsableArguments, Sendable {
             )
         }
         if command.output.fragmented { throw contradiction("-o \(path)", "--fragmented") }
-        if command.output.verify { throw contradiction("-o \(path)", "--verify", allowed: "--verify for files") }
         var stream = StreamOptions(path: path)
         stream.overwrite = command.output.overwrite
         if let duration = try segmentDuration?.value(of: "--segment-duration") {
