@@ -412,6 +412,8 @@ actor OutputPipeline {
             signatures: signatures,
             hasTimes: request.sink.format?.requiredCodec == nil
         )
+        expectation.keepsLines =
+            (setup.video.width, setup.video.height) == (expectation.width, expectation.height)
         for audio in setup.tracks.audio {
             var expected = OutputExpectation.Audio(codecName: audio.output.codecName)
             if let converter = setup.tracks.converted[audio.index] {

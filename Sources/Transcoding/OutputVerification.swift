@@ -25,6 +25,8 @@ public struct OutputExpectation: Sendable {
     var times: [MediaTime] = []
     /// Small versions of the pictures that were encoded, by presentation time.
     var signatures: [MediaTime: PictureSignature] = [:]
+    /// Whether the pictures were encoded in their own size, so that their lines can be compared.
+    var keepsLines = true
     /// The audio tracks in the order of the output.
     var audio: [Audio] = []
     /// Whether the container stores times.
@@ -50,7 +52,7 @@ public struct OutputVerification: Sendable, Hashable {
     /// Decodes a file completely and compares it with what was written into it.
     ///
     /// Compares codec and size; the number, order and times of the pictures; each picture, roughly, with the one that was
-    /// encoded, unless the input is red, green and blue or the pictures have bars; the codec and the duration of the audio
+    /// encoded, and the order of its lines, unless the input is red, green and blue or the pictures have bars; the codec and the duration of the audio
     /// tracks, and whether they are silent although their input was not. Any error of a decoder is a finding.
     ///
     /// - Parameters:
@@ -111,6 +113,7 @@ public struct OutputVerification: Sendable, Hashable {
         let times = expected.times.sorted()
         var shift: MediaTime?
         var (wrongTimes, wrongPictures) = (0, 0)
+        var lines = (agreement: 0, size: 0)
         while let event = try source.next() {
             switch event {
             case .packet(let packet): try sounds[packet.track.index]?.decode(packet)
@@ -132,6 +135,8 @@ public struct OutputVerification: Sendable, Hashable {
                     continue
                 }
                 comparedPictureCount += 1
+                let compared = decoded.compareLines(with: encoded)
+                lines = (lines.agreement + compared.agreement, lines.size + compared.size)
                 guard !decoded.resembles(encoded) else { continue }
                 wrongPictures += 1
                 if wrongPictures <= Self.mostFindings {
@@ -144,6 +149,9 @@ public struct OutputVerification: Sendable, Hashable {
         ]
         where count > Self.mostFindings {
             findings.append("\(count) pictures \(kind)")
+        }
+        if expected.keepsLines, lines.size > pictureCount, lines.agreement < -lines.size / 4 {
+            findings.append("the fields of the pictures are swapped")
         }
         if pictureCount != times.count {
             findings.append("\(pictureCount) pictures were decoded instead of \(times.count)")

@@ -4,11 +4,13 @@ import BitstreamSyntax
 import MediaTypes
 
 /// A very small version of a picture, by which a picture that was encoded can be told from another one: the means of luma
-/// and chroma in 4x4 cells, with 8 bits.
+/// and chroma in 4x4 cells, with 8 bits, and the luma steps from even lines to the next odd ones at some places.
 struct PictureSignature: Sendable, Hashable {
     private var luma = SIMD16<UInt8>()
     private var blue = SIMD16<UInt8>()
     private var red = SIMD16<UInt8>()
+    /// The step in 8 pairs of lines and 8 columns.
+    private var steps = SIMD64<Int8>()
 
     /// The number of samples per cell and direction.
     private static let density = 16
@@ -34,6 +36,17 @@ struct PictureSignature: Sendable, Hashable {
                     sums[row / Self.density * 4 + column / Self.density] &+= SIMD4(reader.luma(x, y), blue, red, 0)
                 }
             }
+            for pair in 0..<min(8, picture.height / 2) {
+                let y = (2 * pair + 1) * (picture.height / 2) / 16 * 2
+                for column in 0..<8 {
+                    var step = 0
+                    for part in 0..<8 {
+                        let x = (2 * (8 * column + part) + 1) * picture.width / 128
+                        step += reader.luma(x, y) - reader.luma(x, y + 1)
+                    }
+                    steps[8 * pair + column] = Int8(clamping: step / 8)
+                }
+            }
             return sums
         }
         for index in 0..<16 {
@@ -41,6 +54,15 @@ struct PictureSignature: Sendable, Hashable {
             luma[index] = UInt8(clamping: mean.x)
             blue[index] = UInt8(clamping: mean.y)
             red[index] = UInt8(clamping: mean.z)
+        }
+    }
+
+    /// Returns how far the steps between lines agree with those of another picture of the same size, and how large they are.
+    /// If the lines are swapped, as the fields of an interlaced picture may be, the agreement is negative.
+    func compareLines(with other: PictureSignature) -> (agreement: Int, size: Int) {
+        steps.indices.reduce((0, 0)) { sum, index in
+            let (own, other) = (Int(steps[index]), Int(other.steps[index]))
+            return (sum.0 + own * other, sum.1 + other * other)
         }
     }
 

@@ -87,6 +87,7 @@ import Testing
         ("-vf vflip \(encoding)", "is not the one that was encoded"),
         ("-vf negate \(encoding)", "is not the one that was encoded"),
         ("-vf eq=brightness=0.3 \(encoding)", "is not the one that was encoded"),
+        ("-vf il=luma_swap=1:chroma_swap=1 \(encoding)", "the fields of the pictures are swapped"),
         ("-vf crop=80:90:0:0,scale=160:90 \(encoding)", "is not the one that was encoded"),
         ("-vf scale=320x180 \(encoding)", "the pictures are 320x180 instead of 160x90"),
         ("-c:v libx265 -x265-params log-level=none -c:a copy", "the codec is hevc instead of h264"),
