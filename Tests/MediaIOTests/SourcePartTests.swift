@@ -63,7 +63,7 @@ import Testing
         let selection = try StreamSelection(demuxer)
         let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options)
         let reader = SourceReader(demuxer: demuxer, pipeline: pipeline, tracks: selection.tracks, options: options)
-        _ = try reader.start(at: options.start)
+        _ = try reader.start()
         // Some 650 packets of sound come before the start, and some 80 after it.
         #expect(reader.waitingCount < 90)
         var (sound, pictures) = (0, 0)

@@ -223,67 +223,7 @@ import Testing
     }
 }
 
-@Suite struct FrameTimesTests {
-    private func place(_ said: [Int64?], duration: Int64 = 40) -> (times: [Int64], repaired: Int) {
-        var times = FrameTimes()
-        return (said.map { times.place($0, duration: duration) }, times.repaired)
-    }
-
-    @Test func timesInOrderStay() {
-        let (times, repaired) = place([-5, 0, 3, 1000])
-        #expect(times == [-5, 0, 3, 1000])
-        #expect(repaired == 0)
-    }
-
-    @Test func missingDuplicateAndBackwardTimesFollowTheFrameBefore() {
-        #expect(place([0, nil, 80]).times == [0, 40, 80])
-        #expect(place([0, 40, 40, 120]).times == [0, 40, 80, 120])
-        #expect(place([1000, 0, 40, 80]).times == [1000, 1040, 1080, 1120])
-        #expect(place([nil, nil, nil]).times == [0, 40, 80])
-        #expect(place([nil, nil, nil]).repaired == 3)
-        #expect(place([7, 7], duration: 0).times == [7, 8])
-    }
-
-    @Test func noiseDoesNotOverflow() {
-        let (times, repaired) = place([.max, .max - 1, .min, .min + 1, FrameTimes.largest, .max], duration: .max)
-        #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
-        #expect(repaired == 5)
-    }
-
-    @Test func jumpsAreClosedForAllTracksAlike() {
-        var jumps = Discontinuities()
-        let second: Int64 = 1_000_000
-        _ = jumps.note(track: 0, decodeTime: 100 * second, duration: second)
-        _ = jumps.note(track: 1, decodeTime: 100 * second, duration: second)
-        _ = jumps.note(track: 0, decodeTime: 105 * second, duration: second)
-        #expect(jumps.shift == 0)
-        _ = jumps.note(track: 0, decodeTime: 3 * second, duration: second)
-        #expect(jumps.shift == 103 * second)
-        _ = jumps.note(track: 1, decodeTime: 3 * second, duration: second)
-        #expect(jumps.shift == 103 * second)
-        #expect(jumps.count == 1)
-        _ = jumps.note(track: 0, decodeTime: .min + 1, duration: .max)
-        #expect(jumps.count == 1)
-    }
-
-    @Test func stepsBackAreJumpsAndLatePacketsKeepTheirClock() {
-        var jumps = Discontinuities()
-        let tenth: Int64 = 100_000
-        func note(_ track: Int, _ tenths: Int64) -> Int64 {
-            jumps.note(track: track, decodeTime: tenths * tenth, duration: tenth) / tenth
-        }
-        #expect((0..<10).map { note(0, $0) } == Array(repeating: 0, count: 10))
-        #expect((0..<9).map { note(1, $0) } == Array(repeating: 0, count: 9))
-        // A pause and a little disorder are none.
-        #expect(note(0, 60) == 0)
-        #expect(note(0, 59) == 0)
-        #expect(note(0, 0) == 60)
-        // Of before the jump, read after it.
-        #expect(note(1, 59) == 0)
-        #expect(note(1, 0) == 60)
-        #expect(jumps.count == 1)
-    }
-
+@Suite struct FrameRateEstimateTests {
     @Test func ratesAreChosenWithCare() {
         func estimate(_ base: Rational, _ average: Rational, _ isRegular: Bool? = nil) -> FrameRateEstimate {
             FrameRateEstimate(base: base, average: average, isRegular: isRegular)

@@ -90,7 +90,7 @@ public final class MediaSource: @unchecked Sendable {
         metadata = demuxer.metadata.merging(timecode) { whole, _ in whole }
         let pipeline = try VideoPipeline(stream: selection.video, demuxer: demuxer, options: options, log: log)
         reader = SourceReader(demuxer: demuxer, pipeline: pipeline, tracks: tracks, options: options)
-        let first = try reader.start(at: options.start)
+        let first = try reader.start()
         let remaining = reader.remaining(of: demuxer.duration)
         let rate = try reader.frameRate()
         video = VideoTrack(first: first, pipeline: pipeline, rate: rate, remaining: remaining, options: options)

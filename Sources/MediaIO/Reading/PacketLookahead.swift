@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import MediaTimeline
 internal import MediaTypes
 
 /// Reads packets, and corrects a single time that is far ahead of its neighbours.

@@ -3,6 +3,7 @@
 internal import CFFmpeg
 internal import FFmpegSupport
 internal import Glibc
+internal import MediaTimeline
 internal import MediaTypes
 
 /// Produces the events of a ``MediaSource``: reads packets, decodes those of the video, converts all times to the
@@ -28,10 +29,7 @@ final class SourceReader {
     private let options: MediaSource.Options
     /// The items that were read while searching for the first frame, in reverse order.
     private var queue: [Item] = []
-    /// The start of the input, on its own timeline.
-    private var beginning: MediaTime
-    /// Time zero of the output, on the input's timeline.
-    private var origin: MediaTime
+    private var timeline: InputTimeline
     private var discontinuities = Discontinuities()
     /// The audio tracks that have not reached the end of the part to read.
     private var unfinished: Set<Int> = []
@@ -55,10 +53,7 @@ final class SourceReader {
             $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
         }
         .map { MediaTime($0.pointee.start_time, in: $0.pointee.time_base) }
-        // In lowest terms, because it affects every time: the time base of the audio must not influence the times of
-        // pictures.
-        beginning = starts.min()?.inLowestTerms ?? .zero
-        origin = beginning
+        timeline = InputTimeline(starts: starts, start: options.start, duration: options.duration)
     }
 
     var problems: SourceProblems { pipeline.problems }
@@ -81,38 +76,30 @@ final class SourceReader {
 
     /// Returns the duration from time zero of the output, for an input of the given duration.
     func remaining(of whole: MediaTime?) -> MediaTime? {
-        guard var remaining = demuxer.duration(of: pipeline.stream) ?? whole else { return options.duration }
-        if let start = options.start { remaining = max(remaining - start, .zero) }
-        return options.duration.map { min($0, remaining) } ?? remaining
+        timeline.remaining(of: demuxer.duration(of: pipeline.stream) ?? whole)
     }
 
     /// Returns a chapter on the timeline of the output; `nil` if no part of it is read.
     func onOutputLine(_ chapter: Chapter) -> Chapter? {
-        var chapter = chapter
-        chapter.start = max(chapter.start - origin, .zero)
-        chapter.end = chapter.end - origin
-        if let duration = options.duration { chapter.end = min(chapter.end, duration) }
-        return chapter.start.isValid && chapter.end.isValid && chapter.start < chapter.end ? chapter : nil
+        timeline.place(chapter.start, chapter.end).map { Chapter(start: $0, end: $1, title: chapter.title) }
     }
 }
 
 // MARK: - Starting
 
 extension SourceReader {
-    /// Reads up to the first picture at or after `start`, which ``next()`` returns again.
-    func start(at start: MediaTime?) throws(MediaError) -> VideoPipeline.Picture {
-        guard let start, start > .zero else {
+    /// Reads up to the first picture of the part to read, which ``next()`` returns again.
+    func start() throws(MediaError) -> VideoPipeline.Picture {
+        guard let start = timeline.start else {
             let first = try readToFirstPicture()
             guard let first else { throw noPictureError() }
-            let firstTime = MediaTime(first.time, in: pipeline.timeBase)
             let hasStart = demuxer.streams.contains {
                 $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
             }
-            origin = hasStart ? min(beginning, firstTime) : firstTime
+            timeline.begin(atPicture: MediaTime(first.time, in: pipeline.timeBase), isOnlyStart: !hasStart)
             setWindow()
             return first
         }
-        origin = beginning + start
         setWindow()
         for distance in seekDistances {
             guard try go(to: distance) else { continue }
@@ -145,7 +132,7 @@ extension SourceReader {
     private func go(to distance: MediaTime?) throws(MediaError) -> Bool {
         let isFresh = queue.isEmpty && pipeline.firstDecodedTime == nil && !isAtEnd
         if let distance {
-            guard let ticks = (origin - distance).ticks(in: pipeline.timeBase, AV_ROUND_DOWN),
+            guard let ticks = (timeline.origin - distance).ticks(in: pipeline.timeBase, AV_ROUND_DOWN),
                 demuxer.seek(pipeline.stream, to: ticks)
             else { return false }
         } else if demuxer.isSeekable {
@@ -175,8 +162,8 @@ extension SourceReader {
 
     private func setWindow() {
         let timeBase = pipeline.timeBase
-        let start = options.start.flatMap { $0 > .zero ? origin.ticks(in: timeBase) : nil } ?? .min
-        let end = options.duration.flatMap { (origin + $0).ticks(in: timeBase) } ?? .max
+        let start = timeline.start.flatMap { _ in timeline.origin.ticks(in: timeBase) } ?? .min
+        let end = timeline.end.flatMap { $0.ticks(in: timeBase) } ?? .max
         pipeline.window = start..<max(start, end)
         expectWholeSound()
     }
@@ -203,8 +190,8 @@ extension SourceReader {
 
     /// Returns whether a packet, with times on the input's timeline, is before the part to read.
     private func isBeforeStart(_ reference: PacketReference, _ track: MediaTrack) -> Bool {
-        guard let start = options.start, start > .zero, let time = reference.packet?.pointee.ownTime,
-            let zero = (track.kind == .audio ? origin - options.audioPreroll : origin)
+        guard timeline.start != nil, let time = reference.packet?.pointee.ownTime,
+            let zero = (track.kind == .audio ? timeline.origin - options.audioPreroll : timeline.origin)
                 .ticks(in: track.timeBase, AV_ROUND_NEAR_INF)
         else { return false }
         return time < zero
@@ -355,16 +342,19 @@ extension SourceReader {
         } else if let rate = pipeline.rate.rate {
             duration = MediaTime(value: Int64(rate.denominator), timescale: rate.numerator)
         }
-        let time = MediaTime(picture.time, in: timeBase) - origin
-        if let whole = options.duration, duration.isValid { duration = min(duration, max(whole - time, .zero)) }
-        return VideoFrame(buffer: picture.buffer, presentationTime: time, duration: duration)
+        let time = timeline.place(MediaTime(picture.time, in: timeBase))
+        return VideoFrame(
+            buffer: picture.buffer,
+            presentationTime: time,
+            duration: timeline.clip(duration, from: time)
+        )
     }
 
     /// Moves a packet to the timeline of the output; `nil` if it is outside of the part to read.
     private func packet(_ reference: PacketReference, _ track: MediaTrack) -> MediaPacket? {
-        guard let packet = reference.packet, let shift = origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF) else {
-            return nil
-        }
+        guard let packet = reference.packet,
+            let shift = timeline.origin.ticks(in: track.timeBase, AV_ROUND_NEAR_INF)
+        else { return nil }
         if isBeforeStart(reference, track) { return nil }
         packet.shift(by: 0 &- shift)
         if let duration = options.duration, let time = packet.pointee.ownTime,
@@ -404,7 +394,7 @@ extension SourceReader {
         }
         let ticks = packet.pointee.dts != ffmpeg_no_pts ? packet.pointee.dts : packet.pointee.pts
         guard let duration = options.duration, ticks != ffmpeg_no_pts else { return }
-        let time = MediaTime(ticks, in: timeBase) - origin
+        let time = timeline.place(MediaTime(ticks, in: timeBase))
         if time >= duration { unfinished.remove(index) }
         if time >= duration + Self.interleaving { unfinished = [] }
     }

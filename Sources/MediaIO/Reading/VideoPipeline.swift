@@ -2,6 +2,7 @@
 
 internal import CFFmpeg
 internal import FFmpegSupport
+internal import MediaTimeline
 internal import MediaTypes
 
 /// Converts packets of one video stream to pixel buffers with times: decoding, ordering of times, trimming, filtering.

@@ -4,6 +4,7 @@ internal import AudioCoding
 internal import BitstreamSyntax
 internal import CFFmpeg
 internal import FFmpegSupport
+internal import MediaTimeline
 internal import MediaTypes
 
 /// The contents of a container besides the video samples.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import MediaTimeline
 import MediaTypes
 import Testing
 
-@testable import MediaIO
-
-@Suite struct SinkTickClockTests {
+@Suite struct TickClockTests {
     private func time(_ value: Int64, _ timescale: Int32) -> MediaTime { MediaTime(value: value, timescale: timescale) }
 
     @Test func wholeTicksAreNeverMoved() throws {

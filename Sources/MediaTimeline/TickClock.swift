@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import MediaTypes
+package import MediaTypes
 
 /// Converts the times of one track to ticks of a container's time unit, so that the container's requirements hold after
 /// rounding: decode times are in order, and none is later than its presentation time.
 ///
 /// Times are rounded to the nearest tick. A decode time that is rounded to the previous one is moved to the next tick,
 /// with the presentation time if necessary; times that are a whole number of ticks are never moved.
-struct TickClock {
+package struct TickClock: Sendable {
     /// The required order of decode times.
-    enum Order {
+    package enum Order: Sendable {
         /// Each later than the previous one.
         case increasing
         /// None earlier than the previous one.
@@ -17,17 +17,17 @@ struct TickClock {
     }
 
     /// The number of ticks per second.
-    let timescale: Int32
+    package let timescale: Int32
     /// The order that the container requires.
-    let order: Order
+    package let order: Order
     /// The maximum distance between successive decode times, and between a decode time and its presentation time, that
     /// the container can store; in ticks.
-    var largestStep = Int64.max
+    package var largestStep = Int64.max
 
     private var last: Int64?
 
     /// Makes a clock without a previous time.
-    init(timescale: Int32, order: Order, largestStep: Int64 = .max) {
+    package init(timescale: Int32, order: Order, largestStep: Int64 = .max) {
         self.timescale = timescale
         self.order = order
         self.largestStep = largestStep
@@ -37,7 +37,10 @@ struct TickClock {
     ///
     /// - Throws: `unsupported` if a time, or the step from the previous one, exceeds what the container can store;
     ///   `malformedData` if decode times go back, or stay equal longer than rounding can cause.
-    mutating func ticks(presentation: MediaTime, decode: MediaTime) throws(MediaError) -> (pts: Int64, dts: Int64) {
+    package mutating func ticks(
+        presentation: MediaTime,
+        decode: MediaTime
+    ) throws(MediaError) -> (pts: Int64, dts: Int64) {
         let (exactPTS, exactDTS) = (try whole(presentation), try whole(decode))
         var dts = exactDTS
         if let last { dts = max(dts, order == .increasing ? last + 1 : last) }
@@ -88,7 +91,7 @@ struct TickClock {
     /// Small timescales are raised to a multiple of 90000 if possible, so that later times of the same track in other
     /// units are mostly integers as well. If the timescales of the times have no common multiple in range, those of
     /// their lowest terms may have one: a sum has the timescales of all its terms.
-    static func exactTimescale(of times: [MediaTime]) -> Int32 {
+    package static func exactTimescale(of times: [MediaTime]) -> Int32 {
         if let common = commonTimescale(of: times) {
             let widened = leastCommonMultiple(common, 90000)
             return Int32(clamping: common < 10000 && widened <= largestTimescale ? widened : common)
@@ -118,7 +121,7 @@ struct TickClock {
 
 extension MediaTime {
     /// The same time in the smallest exact timescale.
-    var inLowestTerms: MediaTime {
+    package var inLowestTerms: MediaTime {
         guard isValid else { return self }
         var (larger, smaller) = (value.magnitude, UInt64(timescale))
         while smaller != 0 { (larger, smaller) = (smaller, larger % smaller) }
