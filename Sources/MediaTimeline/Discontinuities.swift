@@ -6,6 +6,10 @@
 /// back by more than ``backwardThreshold``, the track is shifted so that it continues without a gap. The other tracks
 /// are shifted equally at their own jumps, so that all tracks stay in sync; until then, their packets belong to the
 /// time before the jump. All values are in microseconds.
+///
+/// A clock with few bits, such as the 33 bits of a transport stream, falls back by its period when it passes its end.
+/// That is no jump: the times go on, with any gap that is there. libavformat continues the times of such a clock itself,
+/// but only until a period after the first one.
 package struct Discontinuities: Sendable {
     /// The minimum difference that counts as a jump rather than a pause.
     package static let threshold: Int64 = 10_000_000
@@ -29,8 +33,13 @@ package struct Discontinuities: Sendable {
     /// The number of removed jumps.
     package private(set) var count = 0
 
+    /// The period of the clock; `nil` if it does not wrap.
+    private let period: Int64?
+
     /// Makes a value that has seen no packet.
-    package init() {}
+    ///
+    /// - Parameter period: The period of the clock; `nil` if it does not wrap.
+    package init(period: Int64? = nil) { self.period = period }
 
     /// Registers a packet before its times are shifted.
     ///
@@ -40,13 +49,22 @@ package struct Discontinuities: Sendable {
         guard decodeTime.magnitude <= FrameTimes.largest.magnitude else { return shift }
         if let track = tracks[index], track.isJump(to: decodeTime &+ shift) {
             if track.isJump(to: decodeTime &+ self.shift) {
-                self.shift = track.expected &- decodeTime
-                count += 1
+                if let wrapped = continuation(of: track, at: decodeTime) {
+                    self.shift = wrapped
+                } else {
+                    self.shift = track.expected &- decodeTime
+                    count += 1
+                }
             }
             shift = self.shift
         }
         let time = decodeTime &+ shift
         tracks[index] = Track(shift: shift, last: time, expected: time &+ min(max(duration, 0), Self.threshold))
         return shift
+    }
+    /// Returns the offset with which a time continues a track if its clock has wrapped; `nil` if it has not.
+    private func continuation(of track: Track, at decodeTime: Int64) -> Int64? {
+        guard let period else { return nil }
+        return [shift &+ period, shift &- period].first { !track.isJump(to: decodeTime &+ $0) }
     }
 }

@@ -201,6 +201,68 @@ import Testing
         #expect(zip(sound, sound.dropFirst()).allSatisfy { abs($1 - $0) < 0.15 })
     }
 
+    /// The clock of a transport stream has 33 bits and passes zero after 95,443.7 s.
+    @Test(arguments: [95440, 95442.3, 95442.32, 95442.34, 95442.36, 95442.4], [false, true])
+    func clocksThatPassTheirEndGoOn(offset: Double, isPiped: Bool) throws {
+        let clip = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=6 -f lavfi -i sine=duration=6 \(Self.coding)"
+        let plain = try Reading(folder.ffmpeg("\(clip) a.ts"))
+        var path = try folder.ffmpeg("\(clip) -output_ts_offset \(offset) b.ts")
+        if isPiped { path = try folder.pipe("b.ts") }
+        let source = try MediaSource(path: path)
+        let reading = try Reading(source)
+        #expect(reading.frames.count == 150)
+        #expect(reading.frames.map(\.presentationTime) == plain.frames.map(\.presentationTime))
+        try expectSameSound(reading, plain)
+        #expect(try reading.pictures == plain.pictures)
+        #expect(source.problems == SourceProblems())
+    }
+
+    /// Expects the same times, except for rounding: the muxer rounds the sum of offset and time, and libavformat derives
+    /// the times of packets that share a PES packet from rounded durations.
+    private func expectSameSound(_ one: Reading, _ other: Reading) throws {
+        #expect(one.packets.count == other.packets.count)
+        let tolerance = MediaTime(value: 45, timescale: 90000)
+        for (left, right) in zip(one.packets, other.packets) {
+            let difference = left.presentationTime - right.presentationTime
+            try #require(difference <= tolerance && difference >= .zero - tolerance, "\(difference)")
+        }
+    }
+
+    @Test func partsBehindTheEndOfAClockAreFound() throws {
+        let clip = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=6 -f lavfi -i sine=duration=6 \(Self.coding)"
+        let options = MediaSource.Options(start: MediaTime(value: 4, timescale: 1))
+        let plain = try Reading(folder.ffmpeg("\(clip) a.ts"), options)
+        let reading = try Reading(folder.ffmpeg("\(clip) -output_ts_offset 95440 b.ts"), options)
+        #expect(reading.frames.count == 50)
+        #expect(reading.frames.map(\.presentationTime) == plain.frames.map(\.presentationTime))
+        try expectSameSound(reading, plain)
+        #expect(try reading.pictures == plain.pictures)
+    }
+
+    /// Longer than the 26.5 hours of the clock: libavformat continues the times once, and falls back a period later.
+    @Test(arguments: [1000, 90000])
+    func clocksThatPassTheirEndTwice(first: Int) throws {
+        let clip = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=6 -f lavfi -i sine=duration=6 \(Self.coding)"
+        var whole: [UInt8] = []
+        // A minute before its first time is where libavformat's period ends.
+        let offsets = [first, 50000, 80000, 95440, 20000, first - 63].sorted { a, b in
+            ((a - first) + 95444) % 95444 < ((b - first) + 95444) % 95444
+        }
+        for offset in offsets {
+            try folder.ffmpeg("\(clip) -output_ts_offset \(offset) part.ts")
+            whole += try folder.contents("part.ts")
+        }
+        let path = try folder.write("whole.ts", whole)
+        let source = try MediaSource(path: path)
+        let reading = try Reading(source)
+        #expect(reading.frames.count == 150 * offsets.count)
+        let steps = zip(reading.seconds, reading.seconds.dropFirst()).map { $1 - $0 }
+        #expect(steps.allSatisfy { $0 > 0.01 && $0 < 0.15 }, "\(steps.max() ?? 0) \(steps.min() ?? 0)")
+        let sound = reading.packets.map(\.presentationTime.seconds)
+        #expect(zip(sound, sound.dropFirst()).allSatisfy { abs($1 - $0) < 0.15 })
+        #expect(source.problems.discontinuities == offsets.count - 1, "\(source.problems)")
+    }
+
     @Test func lastFrameEndsWithTheDuration() throws {
         let path = try folder.ffmpeg("\(Self.video) \(Self.coding) a.mp4")
         let reading = try Reading(path, .init(duration: MediaTime(value: 1010, timescale: 1000)))

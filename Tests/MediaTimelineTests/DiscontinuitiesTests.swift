@@ -36,4 +36,25 @@ import Testing
         #expect(note(1, 59) == 0)
         #expect(note(1, 0) == 60)
         #expect(jumps.count == 1)
-    }}
+    }
+    /// A gap at the end of the clock's period stays, and a jump there is still one.
+    @Test(arguments: [1, -1])
+    func clocksWithFewBitsFallBack(direction: Int64) {
+        let (period, second): (Int64, Int64) = (95_443_717_689, 1_000_000)
+        var jumps = Discontinuities(period: period)
+        #expect(jumps.note(track: 0, decodeTime: 100 * second, duration: second) == 0)
+        #expect(jumps.note(track: 1, decodeTime: 100 * second, duration: second) == 0)
+        // Four seconds are missing.
+        let later = 105 * second - direction * period
+        #expect(jumps.note(track: 0, decodeTime: later, duration: second) == direction * period)
+        #expect(jumps.count == 0 && jumps.shift == direction * period)
+        // Of before, read after it.
+        #expect(jumps.note(track: 1, decodeTime: 101 * second, duration: second) == 0)
+        #expect(jumps.note(track: 1, decodeTime: later - second, duration: second) == direction * period)
+        #expect(jumps.note(track: 0, decodeTime: later + 50 * second, duration: second) != direction * period)
+        #expect(jumps.count == 1)
+        var plain = Discontinuities()
+        _ = plain.note(track: 0, decodeTime: 100 * second, duration: second)
+        #expect(plain.note(track: 0, decodeTime: later, duration: second) == 101 * second - later)
+    }
+}

@@ -159,6 +159,12 @@ extension Demuxer {
     /// Whether the timestamps of this format may jump without a meaning.
     var allowsDiscontinuities: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_TS_DISCONT != 0 }
 
+    /// The period of the clock of this format in microseconds; `nil` if its times do not wrap.
+    var clockPeriod: Int64? {
+        guard let stream = bestVideo?.pointee, (1...48).contains(stream.pts_wrap_bits) else { return nil }
+        return MediaTime(1 << stream.pts_wrap_bits, in: stream.time_base).converted(to: Int32(AV_TIME_BASE)).value
+    }
+
     /// Whether the input is an unseekable MP4 or QuickTime file, whose index may require seeking.
     var mayNeedSeeking: Bool {
         let name = context?.pointee.iformat.flatMap { String(cString: $0.pointee.name) } ?? ""

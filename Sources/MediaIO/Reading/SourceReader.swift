@@ -30,7 +30,7 @@ final class SourceReader {
     /// The items that were read while searching for the first frame, in reverse order.
     private var queue: [Item] = []
     private var timeline: InputTimeline
-    private var discontinuities = Discontinuities()
+    private var discontinuities: Discontinuities
     /// The audio tracks that have not reached the end of the part to read.
     private var unfinished: Set<Int> = []
     private var failedReads = 0
@@ -53,6 +53,7 @@ final class SourceReader {
             $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
         }
         .map { MediaTime($0.pointee.start_time, in: $0.pointee.time_base) }
+        discontinuities = Discontinuities(period: demuxer.clockPeriod)
         timeline = InputTimeline(starts: starts, start: options.start, duration: options.duration)
     }
 
@@ -147,7 +148,7 @@ extension SourceReader {
         // The previous attempt may have read past the end of the part.
         expectWholeSound()
         queue = []
-        discontinuities = Discontinuities()
+        discontinuities = Discontinuities(period: demuxer.clockPeriod)
         failedReads = 0
         gap = nil
         isAtEnd = false
