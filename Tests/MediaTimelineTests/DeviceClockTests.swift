@@ -178,7 +178,8 @@ import Testing
         (policy.window, policy.jump, policy.confirmation) = (.nan, -1, .infinity)
         var clock = DeviceClock(ticksPerSecond: -5, policy: policy)
         #expect(clock.policy == DeviceClock.Policy() && clock.ticksPerSecond == 1)
-        let times = [MediaTime.zero, .invalid, MediaTime(value: .max, timescale: 1), MediaTime(value: .min, timescale: 3)]
+        let (first, last) = (MediaTime(value: .min, timescale: 3), MediaTime(value: .max, timescale: 1))
+        let times = [MediaTime.zero, .invalid, first, last]
         for position in [0, .max, .min, 1 << 49, -(1 << 49), 5] as [Int64] {
             for count in [0, .max, .min, 10] {
                 for time in times { _ = clock.place(position: position, count: count, arrival: time) }

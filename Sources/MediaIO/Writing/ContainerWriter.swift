@@ -28,9 +28,11 @@ struct ContainerContents {
 struct Fragments {
     /// The maximum duration of a fragment, each of which is synced to the disk; `nil` for ten seconds without that.
     var interval: MediaTime?
+    /// The maximum duration of the first fragment; `nil` for that of the others.
+    var initial: MediaTime?
 
-    /// The maximum duration in microseconds.
-    var microseconds: Int64 { interval?.converted(to: 1_000_000).value ?? 10_000_000 }
+    /// The maximum duration of the first fragment in microseconds.
+    var microseconds: Int64 { (initial ?? interval)?.converted(to: 1_000_000).value ?? 10_000_000 }
 }
 
 /// Writes video and copied tracks with libavformat.
@@ -43,6 +45,8 @@ final class ContainerWriter: SampleWriter {
     private let fragments: Fragments?
     private let parameterSets: ParameterSetCarriage
     private let tracks: [MediaTrack]
+    /// The index of the first track's stream.
+    private let firstTrack: Int
     private var clocks: [TickClock] = []
 
     /// The delay of a transport stream's clock (PCR, ISO/IEC 13818-1 2.4.3.5) relative to the first decode time, in
@@ -53,20 +57,32 @@ final class ContainerWriter: SampleWriter {
     ///
     /// - Parameters:
     ///   - fragments: How MP4 and QuickTime are written in fragments; `nil` for an index of the whole.
-    ///   - firstSample: The first sample to be written, which describes the video track.
+    ///   - firstSample: The first sample to be written, which describes the video track; `nil` if there is none.
     init(
         muxer: Muxer,
         format: ContainerFormat,
         fragments: Fragments?,
         parameterSets: ParameterSetCarriage,
         contents: ContainerContents,
-        firstSample: SampleBuffer
+        firstSample: SampleBuffer?
     ) throws(MediaError) {
         self.muxer = muxer
         self.format = format
         self.fragments = fragments
         self.parameterSets = parameterSets
         tracks = contents.tracks
+        firstTrack = firstSample == nil ? 0 : 1
+        if let firstSample { try addVideo(firstSample, contents) }
+        for track in tracks { try muxer.addStream().copy(track, in: format, to: muxer.context) }
+        try muxer.setChapters(contents.chapters)
+        for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }
+        if format == .ts { muxer.context.pointee.max_delay = Self.decoderDelay }
+        muxer.syncFragments(of: fragments?.interval, first: fragments?.initial)
+        try muxer.writeHeader(options)
+        clocks = (0..<firstTrack + tracks.count).map(makeClock)
+    }
+
+    private func addVideo(_ firstSample: SampleBuffer, _ contents: ContainerContents) throws(MediaError) {
         let video = try muxer.addStream()
         try video.describe(firstSample.formatDescription, in: format, inBand: parameterSets.isInBand)
         let times = [firstSample.presentationTime, firstSample.decodeTime, firstSample.duration]
@@ -74,13 +90,6 @@ final class ContainerWriter: SampleWriter {
         video.pointee.disposition = AV_DISPOSITION_DEFAULT
         if let encoder = contents.encoderName { av_dict_set(&video.pointee.metadata, "encoder", encoder, 0) }
         video.setNames(language: contents.language, title: contents.title, in: format)
-        for track in tracks { try muxer.addStream().copy(track, in: format, to: muxer.context) }
-        try muxer.setChapters(contents.chapters)
-        for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }
-        if format == .ts { muxer.context.pointee.max_delay = Self.decoderDelay }
-        muxer.syncedFragment = fragments?.interval
-        try muxer.writeHeader(options)
-        clocks = (0...tracks.count).map(makeClock)
     }
 
     func write(_ sample: SampleBuffer, duration: MediaTime, withParameterSets: Bool) throws(MediaError) {
@@ -104,19 +113,33 @@ final class ContainerWriter: SampleWriter {
         }
         let (presentation, decode) = try packet.times()
         let delay = format == .mkv ? packet.track.matroskaDelay : .zero
-        let timeBase = AVRational(num: 1, den: clocks[index + 1].timescale)
+        let stream = firstTrack + index
+        let timeBase = AVRational(num: 1, den: clocks[stream].timescale)
         do {
-            let times = try clocks[index + 1].ticks(presentation: presentation + delay, decode: decode + delay)
+            let times = try clocks[stream].ticks(presentation: presentation + delay, decode: decode + delay)
             try muxer.write { (copy) throws(MediaError) in
                 try check(av_packet_ref(copy, packet.packet), "av_packet_ref", "no memory for a packet")
                 copy.pointee.duration = av_rescale_q(copy.pointee.duration, packet.track.timeBase, timeBase)
-                copy.pointee.stream_index = Int32(index + 1)
+                copy.pointee.stream_index = Int32(stream)
                 copy.pointee.pts = times.pts
                 copy.pointee.dts = times.dts
                 copy.pointee.pos = -1
             }
         } catch  where error.code == .malformedData || isAboutData(error) {
             throw error.about(packet)
+        }
+    }
+
+    /// Writes a packet of a file with the same streams as it is.
+    ///
+    /// - Parameter timeBase: The time base of the packet.
+    func copy(_ packet: UnsafeMutablePointer<AVPacket>, timeBase: AVRational) throws(MediaError) {
+        let index = Int(packet.pointee.stream_index)
+        guard clocks.indices.contains(index), let stream = muxer.context.pointee.streams[index] else { return }
+        try muxer.write { (copy) throws(MediaError) in
+            try check(av_packet_ref(copy, packet), "av_packet_ref", "no memory for a packet")
+            av_packet_rescale_ts(copy, timeBase, stream.pointee.time_base)
+            copy.pointee.pos = -1
         }
     }
 

@@ -39,6 +39,15 @@ public final class MediaSink {
         /// means fragments of at most ten seconds that are not synced. Until ``MediaSink/finish()``, the file is at
         /// ``MediaSink/temporaryPath``.
         public var fragmentInterval: MediaTime?
+        /// The maximum duration of the first fragment, if it differs, so that little is lost at the beginning: the
+        /// counterpart of `AVAssetWriter.initialMovieFragmentInterval`. Requires ``fragmentInterval``.
+        public var initialFragmentInterval: MediaTime?
+        /// Whether ``MediaSink/finish()`` rewrites a fragmented file as a plain one, whose index precedes the media data, as
+        /// `AVAssetWriter` does. It reads and writes the file once more, and needs as much space again until it is
+        /// done. If that fails, the fragmented file gets the name; see ``MediaSink/Summary/defragmentationError``.
+        public var isDefragmented = false
+        /// Whether there is a video track. Without one, packets are written at once, and the first one begins the output.
+        public var hasVideo = true
         /// The paths of the files that are being read. The output must not be one of them.
         public var inputPaths: [String] = []
         /// The frame rate in frames per second, if it is constant: containers store it, and it determines the duration
@@ -69,8 +78,11 @@ public final class MediaSink {
         public let byteCount: Int64
         /// The number of video samples written.
         public let sampleCount: Int
-        /// The time from the first picture's presentation time to the end of the last picture.
+        /// The time from the first picture's presentation time to the end of the last picture; without video, the end of the
+        /// last packet.
         public let duration: MediaTime
+        /// Why the file is still fragmented although ``MediaSink/Options/isDefragmented`` is set; `nil` if it is not.
+        public let defragmentationError: MediaError?
         /// The errors of malformed packets that were accepted ahead of their video sample and then omitted.
         public let packetErrors: [MediaError]
     }
@@ -98,13 +110,22 @@ public final class MediaSink {
     /// first sample.
     public var repeatsParameterSets = false
 
-    private let options: Options
+    let options: Options
     private let log: LogRoute?
-    private let file: OutputFile?
-    private var contents = ContainerContents()
+    let file: OutputFile?
+    let target: OutputTarget?
+    let abandonment: Cancellation?
+    private(set) var contents = ContainerContents()
+    /// The first video sample without its data, which describes the track.
+    private(set) var firstSample: SampleBuffer?
+    /// The number of packets that were written, and the latest end of one.
+    private(set) var packetCount = 0
+    private var packetEnd = MediaTime.zero
+    /// The time and the duration of the latest packet of each track.
+    private(set) var lastPackets: [ObjectIdentifier: (time: MediaTime, duration: MediaTime)] = [:]
     private var writer: (any SampleWriter)?
     private let waiting: WaitingPackets
-    private var video = VideoSequence()
+    private(set) var video = VideoSequence()
     private var packetErrors: [MediaError] = []
     private var isOpen = true
     /// Whether everything is written.
@@ -135,6 +156,8 @@ public final class MediaSink {
         self.path = path
         self.format = format
         self.options = options
+        self.target = target
+        self.abandonment = abandonment
         guard let target else {
             file = nil
             isFragmented = false
@@ -161,16 +184,15 @@ public final class MediaSink {
     ) throws(MediaError) -> (format: ContainerFormat, target: OutputTarget?) {
         let format = if let format = options.format { format } else { try ContainerFormat(name: nil, path: path) }
         guard format != .null else { return (format, nil) }
-        if let interval = options.fragmentInterval {
-            let allowed = MediaTime(value: 1, timescale: 10)...MediaTime(value: 600, timescale: 1)
-            guard options.isFragmented, interval.isValid, allowed.contains(interval) else {
-                throw MediaError(
-                    .invalidArgument,
-                    "the fragment interval is not valid",
-                    given: options.isFragmented ? "\(interval.seconds) s" : "\(interval.seconds) s without fragments",
-                    allowed: "0.1 to 600 s, for fragmented outputs"
-                )
-            }
+        try options.validateFragments()
+        guard options.hasVideo || format.requiredCodec == nil else {
+            throw MediaError(
+                .invalidArgument,
+                "the output format needs a video track",
+                given: format.rawValue,
+                allowed: ContainerFormat.allCases.filter { $0.requiredCodec == nil }.map(\.rawValue)
+                    .joined(separator: ", ")
+            )
         }
         guard format.canBeFragmented || !options.isFragmented else {
             throw MediaError(
@@ -181,6 +203,14 @@ public final class MediaSink {
             )
         }
         let target = try OutputTarget(path: path, overwrite: options.overwrite, inputPaths: options.inputPaths)
+        if options.isDefragmented, target.file == nil {
+            throw MediaError(
+                .invalidArgument,
+                "only a file can be defragmented",
+                given: path,
+                allowed: "the path of a regular file"
+            )
+        }
         return (format, target)
     }
 
@@ -244,6 +274,7 @@ public final class MediaSink {
         try checkIsWritable()
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
+        guard options.hasVideo else { throw MediaError(.invalidArgument, "the output has no video track", given: path) }
         guard !sample.isDropped else { return }
         try format.validate(sample.formatDescription.codec)
         let accepted = try video.validate(sample, frameRate: options.frameRate)
@@ -279,28 +310,38 @@ public final class MediaSink {
                 allowed: contents.tracks.map { "track \($0.index)" }.joined(separator: ", ")
             )
         }
-        guard let writer, video.count > 0, waiting.isEmpty else {
+        if !options.hasVideo, writer == nil { _ = try begin(with: nil) }
+        guard let writer, video.count > 0 || !options.hasVideo, waiting.isEmpty else {
             // Nothing is written, so packets do not have to wait.
             guard file != nil else { return }
             try abortingOnFailure { () throws(MediaError) in try waiting.append(packet) }
             return
         }
-        try abortingOnFailure { () throws(MediaError) in try writer.write(packet) }
+        try abortingOnFailure { () throws(MediaError) in try write(packet, to: writer) }
+    }
+
+    private func write(_ packet: MediaPacket, to writer: any SampleWriter) throws(MediaError) {
+        try writer.write(packet)
+        packetCount += 1
+        lastPackets[ObjectIdentifier(packet.track)] = (packet.presentationTime, packet.duration)
+        let end = packet.presentationTime + (packet.duration.isValid ? packet.duration : .zero)
+        if end.isValid { packetEnd = max(packetEnd, end) }
     }
 
     /// Writes everything that is missing, so that the file at ``temporaryPath`` can be read, and then renamed by
     /// ``finish()``. Nothing can be written afterwards.
     ///
-    /// - Throws: `malformedData` if no video sample was written; `inputOutput` if writing fails. After an error, no file is
-    ///   left.
+    /// - Throws: `malformedData` if nothing was written, or no video sample of a file with video; `inputOutput` if writing
+    ///   fails. After an error, no file is left.
     public func complete() throws(MediaError) {
         try checkIsOpen()
         guard !isComplete else { return }
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
         do throws(MediaError) {
-            guard let writer, video.count > 0 else {
-                throw MediaError(.malformedData, "no video sample was written", given: path)
+            guard let writer, video.count > 0 || !options.hasVideo else {
+                let missing = options.hasVideo ? "video sample" : "packet"
+                throw MediaError(.malformedData, "no \(missing) was written", given: path)
             }
             try writeWaitingPackets(to: writer, upTo: nil)
             try writer.finish(parameterSetsHaveChanged: video.parameterSetsHaveChanged)
@@ -313,7 +354,7 @@ public final class MediaSink {
 
     /// Completes the output and renames it to its final name.
     ///
-    /// - Throws: `malformedData` if no video sample was written; `inputOutput` if writing fails; `invalidArgument` if a
+    /// - Throws: `malformedData` if nothing was written, or no video sample of a file with video; `inputOutput` if writing fails; `invalidArgument` if a
     ///   file with this name was created meanwhile and may not be overwritten. In these cases no file is left.
     public func finish() throws(MediaError) -> Summary {
         try checkIsOpen()
@@ -321,11 +362,13 @@ public final class MediaSink {
         defer { LogRoute.leave(mark) }
         defer { abort() }
         try complete()
-        let byteCount = try file?.commit() ?? 0
+        let (plain, defragmentationError) = try defragmented()
+        let byteCount = try (plain ?? file)?.commit() ?? 0
         return Summary(
             byteCount: byteCount,
             sampleCount: video.count,
-            duration: video.duration,
+            duration: options.hasVideo ? video.duration : packetEnd,
+            defragmentationError: defragmentationError,
             packetErrors: packetErrors
         )
     }
@@ -340,8 +383,10 @@ public final class MediaSink {
 }
 
 extension MediaSink {
-    private func begin(with sample: SampleBuffer) throws(MediaError) -> any SampleWriter {
+    private func begin(with sample: SampleBuffer?) throws(MediaError) -> any SampleWriter {
         do {
+            firstSample = sample
+            firstSample?.data = CodedData([])
             let writer = try makeWriter(for: sample)
             self.writer = writer
             return writer
@@ -359,7 +404,7 @@ extension MediaSink {
         do {
             try waiting.drain(upTo: time) { (packet) throws(MediaError) in
                 do throws(MediaError) {
-                    try writer.write(packet)
+                    try write(packet, to: writer)
                 } catch  where error.code == .malformedData {
                     packetErrors.append(error)
                 }
@@ -370,16 +415,17 @@ extension MediaSink {
         }
     }
 
-    private func makeWriter(for sample: SampleBuffer) throws(MediaError) -> any SampleWriter {
+    private func makeWriter(for sample: SampleBuffer?) throws(MediaError) -> any SampleWriter {
         guard let file else { return NullWriter() }
         guard let muxerName = format.muxerName else { return ByteStreamWriter(file: file) }
         contents.frameRate = options.frameRate
         contents.encoderName = options.encoderName
         (contents.language, contents.title) = (options.language, options.title)
+        let fragments = Fragments(interval: options.fragmentInterval, initial: options.initialFragmentInterval)
         return try ContainerWriter(
             muxer: Muxer(name: muxerName, file: file),
             format: format,
-            fragments: isFragmented ? Fragments(interval: options.fragmentInterval) : nil,
+            fragments: isFragmented ? fragments : nil,
             parameterSets: parameterSets,
             contents: contents,
             firstSample: sample

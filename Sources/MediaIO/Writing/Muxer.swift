@@ -14,16 +14,11 @@ final class Muxer {
     /// The output file; `nil` if the bytes are discarded.
     let file: OutputFile?
 
-    /// The maximum duration of fragments that are written when they are complete, and synced to the disk; `nil` for others.
-    /// Set it before the header.
-    var syncedFragment: MediaTime? {
-        didSet {
-            guard let microseconds = syncedFragment?.converted(to: Int32(AV_TIME_BASE)).value else { return }
-            io?.pointee.min_packet_size = 0
-            // Packets do not wait longer for a track that delivers nothing.
-            context.pointee.max_interleave_delta = microseconds
-        }
-    }
+    /// The maximum duration of the present fragment, which is written when it is complete, and synced to the disk; `nil`
+    /// if fragments are not.
+    private var syncedFragment: MediaTime?
+    /// The maximum duration of the fragments after the first.
+    private var laterFragments: MediaTime?
 
     private var io: UnsafeMutablePointer<AVIOContext>?
     private var syncedCount: Int64 = 0
@@ -33,6 +28,24 @@ final class Muxer {
 
     /// Large enough for one system call per two key frames rather than per packet.
     private static let bufferSize: Int32 = 256 << 10
+
+    /// Writes each fragment when it is complete, and syncs it to the disk. Called before the header.
+    ///
+    /// - Parameters:
+    ///   - interval: The maximum duration of fragments, as in the muxer's options; `nil` changes nothing.
+    ///   - first: The maximum duration of the first one.
+    func syncFragments(of interval: MediaTime?, first: MediaTime?) {
+        guard let interval else { return }
+        io?.pointee.min_packet_size = 0
+        limitFragments(to: first ?? interval)
+        laterFragments = first.map { _ in interval }
+    }
+
+    private func limitFragments(to duration: MediaTime) {
+        syncedFragment = duration
+        // Packets do not wait longer for a track that delivers nothing.
+        context.pointee.max_interleave_delta = duration.converted(to: Int32(AV_TIME_BASE)).value
+    }
 
     /// Allocates a context.
     ///
@@ -116,6 +129,13 @@ final class Muxer {
         guard file.bytesWritten != syncedCount else { return }
         syncedCount = file.bytesWritten
         try file.sync()
+        if let laterFragments {
+            limitFragments(to: laterFragments)
+            self.laterFragments = nil
+            let microseconds = laterFragments.converted(to: Int32(AV_TIME_BASE)).value
+            let status = av_opt_set_int(context.pointee.priv_data, "frag_duration", microseconds, 0)
+            try check(status, "av_opt_set_int", "the duration of fragments cannot be changed")
+        }
     }
 
     private func decodeTime(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime {

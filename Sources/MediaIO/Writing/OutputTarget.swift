@@ -12,6 +12,11 @@ enum OutputTarget: Equatable {
     /// A regular file, which appears under its name only when complete.
     case file(RegularFile)
 
+    /// The regular file; `nil` for all other destinations.
+    var file: RegularFile? {
+        if case .file(let file) = self { file } else { nil }
+    }
+
     /// A regular file to be created.
     struct RegularFile: Equatable {
         /// The path as the user specified it, for messages.
