@@ -2,6 +2,7 @@
 
 public import AudioCoding
 public import MediaIO
+public import MediaTimeline
 public import MediaTypes
 public import VAToolbox
 
@@ -60,6 +61,30 @@ public struct AudioInput: Sendable {
     /// - Throws: `invalidState` if no session is running or the input is finished; the error with which the writer failed,
     ///   which may be that of this buffer: `invalidArgument` for its sample rate, `unsupported` for its format.
     public func append(_ buffer: AudioBuffer) async throws(MediaError) { try await writer.append(buffer, input: index) }
+
+    /// Appends the next buffer of a capture device by its time of arrival, instead of its own time, which is ignored.
+    ///
+    /// A device's clock drifts from that of the system, and buffers arrive late by a varying delay. A `DeviceClock` of the
+    /// input removes both; see ``deviceClock``. Read the arrival from the clock whose times the pictures have, as soon as
+    /// the buffer is there, and subtract the latency of the device if it is known. Append all buffers of an input
+    /// this way, or none.
+    ///
+    /// - Parameters:
+    ///   - buffer: The buffer.
+    ///   - arrival: When its last frame arrived, on the clock that all inputs share, such as `CLOCK_MONOTONIC`; invalid if it
+    ///     is not known.
+    ///   - lostFrames: The number of frames before the buffer that the device reports as lost.
+    /// - Throws: As ``append(_:)``.
+    public func append(
+        _ buffer: AudioBuffer,
+        arrival: MediaTime,
+        lostFrames: Int = 0
+    ) async throws(MediaError) {
+        try await writer.append(buffer, arrival: arrival, lostFrames: lostFrames, input: index)
+    }
+
+    /// The estimate of the device's clock, with its drift; `nil` before the first buffer with an arrival.
+    public var deviceClock: DeviceClock? { get async { await writer.clock(index) } }
 
     /// Whether the input is at most ``AssetWriter/Options/interleaving`` ahead of the others.
     public var isReadyForMoreMediaData: Bool { get async { await writer.isReady(index) } }

@@ -16,8 +16,8 @@ public import VAToolbox
 /// try await writer.startSession(.at(.zero))
 /// ```
 ///
-/// Then pictures and buffers are appended to `video` and `audio`, and ``finish()`` completes the file. A file has one video
-/// input, without which there is no file, and any number of audio inputs.
+/// Then pictures and buffers are appended to `video` and `audio`, and ``finish()`` completes the file. A file has at most
+/// one video input, and any number of audio inputs; without video, it has audio alone.
 ///
 /// A writer is used once. Its inputs are added before ``startSession(_:)``. Pictures are encoded by a
 /// `CompressionSession`, with its promises: an accepted picture is in the file exactly once, whichever encoder does the
@@ -32,8 +32,11 @@ public import VAToolbox
 /// picture is kept in memory and, above 64 MiB, in a temporary file; later, tracks are interleaved as long as they are at
 /// most ten seconds apart. To stay within that, call ``VideoInput/waitUntilReady()`` before each `append`.
 ///
-/// **Failure.** After the first error of an encoder or of the file, every call throws this error, and no file is left. The
-/// same holds after ``cancel()``, and if a writer is released without ``finish()``.
+/// **Several files.** With ``Options/splitting``, the recording continues in another file after a time or a size.
+///
+/// **Failure.** After the first error of an encoder or of the file, every call throws this error, and no file is left,
+/// except for those of a split recording that were complete. The same holds after ``cancel()``, and if a writer is
+/// released without ``finish()``.
 public actor AssetWriter {
     /// The state of a writer.
     public enum Status: Sendable, Hashable {
@@ -53,6 +56,8 @@ public actor AssetWriter {
     public struct Options: Sendable {
         /// The options for writing the file.
         public var sink = MediaSink.Options()
+        /// The rule by which the recording continues in another file; `nil` for one file.
+        public var splitting: Splitting?
         /// Receives the messages of FFmpeg's libraries about the file and its audio; `nil` leaves them to
         /// `MediaLog.logger`.
         public var logger: Logger?
@@ -67,55 +72,70 @@ public actor AssetWriter {
 
     /// The results of a writer.
     public struct Summary: Sendable, Hashable {
-        /// The written file.
+        /// The written file; the last one of a recording that was split.
         public var file: MediaSink.Summary
+        /// The written files in their order; one if the recording was not split.
+        public var files: [File]
         /// The number of pictures that were dropped because the session had not started, or started later.
         public var picturesBeforeStart: Int
         /// The number of pictures that were dropped because they were after the end.
         public var picturesAfterEnd: Int
         /// What was inserted, cut and corrected in each audio input, in the order of the inputs.
         public var audio: [AudioPlacement]
+        /// The estimates of the devices' clocks, for the audio inputs with arrival times, by the number of the input.
+        public var clocks: [Int: DeviceClock]
     }
 
     /// The state of the writer.
     public private(set) var status = Status.ready
-    /// The temporary path of the file until ``finish()`` renames it; `nil` if the output is not a regular file. After a
+    /// The temporary path of the present file until ``finish()`` renames it; `nil` if the output is not a regular file. After a
     /// crash, a fragmented file is playable up to its last fragment: see `MediaSink.Options.fragmentInterval`.
     public nonisolated var temporaryPath: String? { file.temporaryPath }
+    /// The files of a split recording that are complete. Safe on any thread.
+    public nonisolated var files: [File] { file.files }
 
-    /// How much video was written so far, from the start of the session: the counterpart of
+    /// How much video, or without video how much audio, was written so far, from the start of the session: the counterpart of
     /// `AVCaptureFileOutput.recordedDuration`. Safe on any thread.
     public nonisolated var recordedDuration: MediaTime { file.recordedDuration }
 
-    private let options: Options
-    private let file: AssetFile
-    private var readiness: InputReadiness
-    private var timeline = SessionTimeline(.at(.zero))
-    private var video: (session: CompressionSession, drain: Task<MediaError?, Never>)?
+    let options: Options
+    let file: AssetFiles
+    var readiness: InputReadiness
+    var timeline = SessionTimeline(.at(.zero))
+    var video: (session: CompressionSession, drain: Task<MediaError?, Never>)?
     private var hasVideo = false
     /// The work of ``finish()``.
-    private var ending: Task<Result<Summary, MediaError>, Never>?
+    var ending: Task<Result<Summary, MediaError>, Never>?
     private var isCancelRequested = false
     /// The number of calls that append, and what waits for their end.
-    private var appending = 0
-    private var idle: [CheckedContinuation<Void, Never>] = []
-    private var audioTracks: [Int: Int] = [:]
+    var appending = 0
+    var idle: [CheckedContinuation<Void, Never>] = []
+    var audioTracks: [Int: Int] = [:]
+    var packetTracks: [Int: Int] = [:]
+    /// The clocks of the devices of audio inputs, and the frames that they have captured.
+    var clocks: [Int: (clock: DeviceClock, frames: Int64)] = [:]
     /// The end of the latest buffer of each audio input, on the sources' clock.
-    private var audioEnds: [Int: MediaTime] = [:]
-    private var picturesBeforeStart = 0
-    private var picturesAfterEnd = 0
-    private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-    private var waitCount = 0
+    var audioEnds: [Int: MediaTime] = [:]
+    var picturesBeforeStart = 0
+    var picturesAfterEnd = 0
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    var waitCount = 0
 
     /// Opens a file for writing.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, as for `MediaSink`.
+    ///   - path: The path of the file, as for `MediaSink`; with ``Options/splitting``, a pattern for paths.
     ///   - options: The options.
-    /// - Throws: As `MediaSink.init`.
+    /// - Throws: As `MediaSink.init`; `invalidArgument` if the rule for splitting is not valid, or one of its first files
+    ///   cannot be written.
     public init(path: String, options: Options = Options()) async throws(MediaError) {
         self.options = options
-        file = try await AssetFile(path: path, options: options.sink, logger: options.logger)
+        file = try await AssetFiles(
+            path: path,
+            splitting: options.splitting,
+            options: options.sink,
+            logger: options.logger
+        )
         readiness = InputReadiness(largestLead: options.interleaving)
     }
 
@@ -141,7 +161,7 @@ public actor AssetWriter {
             try checkIsReady()
             try file.format.validate(session.encoder.identity.codec)
             // A player that seeks back across a replacement of the encoder finds the earlier parameter sets only there.
-            if session.encoder.identity.isHardware { await file.repeatParameterSets() }
+            if session.encoder.identity.isHardware { try await file.repeatParameterSets() }
             video = (session, drain(session))
             return VideoInput(writer: self, index: readiness.add(), session: session)
         } catch {
@@ -196,8 +216,10 @@ public actor AssetWriter {
     ///   track.
     public func addTrack(_ track: MediaTrack) async throws(MediaError) -> PacketInput {
         try checkIsReady()
-        try await file.addTrack(track)
-        return PacketInput(writer: self, index: readiness.add(), track: track)
+        let number = try await file.addTrack(track)
+        let input = readiness.add()
+        packetTracks[input] = number
+        return PacketInput(writer: self, index: input, track: track)
     }
 
     /// Sets metadata of the whole file, such as `title`; see `MediaSink.setMetadata`.
@@ -208,12 +230,21 @@ public actor AssetWriter {
         return try await file.setMetadata(metadata)
     }
 
-    private func checkIsReady() throws(MediaError) {
+    /// Sets the chapters, whose times count from the start of the session; see `MediaSink.setChapters`. A recording that is
+    /// split refuses them.
+    ///
+    /// - Throws: `invalidState` if the session has started; `invalidArgument` if a chapter's times are invalid.
+    public func setChapters(_ chapters: [Chapter]) async throws(MediaError) -> MediaSink.Acceptance {
+        try checkIsReady()
+        return try await file.setChapters(chapters)
+    }
+
+    func checkIsReady() throws(MediaError) {
         guard status != .ready else { return }
         throw stateError("inputs are added before the session starts")
     }
 
-    private func stateError(_ message: String) -> MediaError {
+    func stateError(_ message: String) -> MediaError {
         if case .failed(let error) = status { return error }
         if ending != nil, status == .writing { return MediaError(.invalidState, "the writer is finishing") }
         return MediaError(.invalidState, message, given: "a writer that is \(status.name)")
@@ -223,20 +254,28 @@ public actor AssetWriter {
 
     /// Starts the session, after which pictures and audio can be appended.
     ///
-    /// - Throws: `invalidState` if it was started before; `invalidArgument` if there is no video input, or the time is
-    ///   invalid.
-    public func startSession(_ start: SessionTimeline.Start) throws(MediaError) {
+    /// - Throws: `invalidState` if it was started before, or while the video input is being added; `invalidArgument` if
+    ///   there is no input, the container needs a video track and there is none, or the time is invalid.
+    public func startSession(_ start: SessionTimeline.Start) async throws(MediaError) {
         guard status == .ready else { throw stateError("a session starts once") }
-        guard video != nil else { throw MediaError(.invalidArgument, "the writer has no video input") }
+        guard video != nil || !hasVideo else { throw MediaError(.invalidState, "the video input is being added") }
+        guard readiness.count > 0 else { throw MediaError(.invalidArgument, "the writer has no input") }
         if case .at(let time) = start, !time.isValid {
             throw MediaError(.invalidArgument, "the start time is not valid", given: "\(time)", allowed: "a valid time")
         }
         timeline = SessionTimeline(start)
         status = .writing
+        guard video == nil else { return }
+        do throws(MediaError) {
+            try await file.omitVideo()
+        } catch {
+            status = .ready
+            throw error
+        }
     }
 
-    /// Ends the session at a time: later pictures are dropped, and audio is cut there. Applies to what is appended
-    /// afterwards.
+    /// Ends the session at a time: later pictures are dropped, audio is cut there, and the last picture is shown until then.
+    /// Applies to what is appended afterwards.
     ///
     /// - Throws: `invalidState` if no session is running; `invalidArgument` if the time is invalid.
     public func endSession(at time: MediaTime) async throws(MediaError) {
@@ -248,171 +287,9 @@ public actor AssetWriter {
         if let duration = timeline.duration { await file.endAudio(at: duration) }
     }
 
-    private func checkIsWriting() throws(MediaError) {
+    func checkIsWriting() throws(MediaError) {
         guard status != .writing || ending != nil else { return }
         throw stateError("no session is running")
-    }
-
-    // MARK: - Appending
-
-    func append(
-        _ picture: PixelBuffer,
-        at time: MediaTime,
-        duration: MediaTime,
-        options: FrameOptions,
-        input: Int
-    ) async throws(MediaError) -> FrameDisposition? {
-        try begin(input)
-        defer { end() }
-        guard time.isValid else {
-            throw MediaError(.invalidArgument, "a picture has no valid time", given: "\(time)", allowed: "a valid time")
-        }
-        note(input, time + (duration.isValid ? duration : .zero))
-        switch timeline.placePicture(at: time) {
-        case .beforeStart:
-            picturesBeforeStart += 1
-            return nil
-        case .afterEnd:
-            picturesAfterEnd += 1
-            return nil
-        case .at(let place):
-            guard let video else { return nil }
-            do throws(MediaError) {
-                return try await video.session.encode(
-                    picture,
-                    presentationTime: place,
-                    duration: duration,
-                    options: options
-                )
-            } catch {
-                throw await failure(error, ofItem: [.invalidArgument, .unsupported])
-            }
-        }
-    }
-
-    func append(_ buffer: AudioBuffer, input: Int) async throws(MediaError) {
-        try begin(input)
-        defer { end() }
-        guard let track = audioTracks[input] else { return }
-        var buffer = buffer
-        if !buffer.presentationTime.isValid {
-            buffer.presentationTime = audioEnds[input] ?? timeline.origin ?? .zero
-        }
-        let end = buffer.presentationTime + buffer.duration
-        audioEnds[input] = end
-        note(input, end)
-        let hadOrigin = timeline.origin != nil
-        switch timeline.placeAudio(at: buffer.presentationTime, duration: buffer.duration) {
-        case .beforeStart, .afterEnd: return
-        case .at(let place): buffer.presentationTime = place
-        }
-        // The first audio may start the session, and only then is its end known on the timeline of the file.
-        if !hadOrigin, let end = timeline.duration { await file.endAudio(at: end) }
-        do throws(MediaError) {
-            try await file.append(buffer, track: track)
-        } catch {
-            throw await failure(error, ofItem: [.invalidArgument, .unsupported, .malformedData])
-        }
-    }
-
-    func append(_ packet: MediaPacket, of track: MediaTrack, input: Int) async throws(MediaError) {
-        try begin(input)
-        defer { end() }
-        guard packet.track === track else {
-            throw MediaError(
-                .invalidArgument,
-                "the packet belongs to another track",
-                given: "track \(packet.track.index)",
-                allowed: "track \(track.index)"
-            )
-        }
-        if let origin = timeline.origin { note(input, packet.presentationTime + origin) }
-        do throws(MediaError) {
-            try await file.write(packet)
-        } catch {
-            throw await failure(error, ofItem: [.invalidArgument, .malformedData])
-        }
-    }
-
-    private func begin(_ input: Int) throws(MediaError) {
-        try check(input)
-        appending += 1
-    }
-
-    private func end() {
-        appending -= 1
-        guard appending == 0 else { return }
-        let all = idle
-        idle = []
-        for continuation in all { continuation.resume() }
-    }
-
-    /// Returns the error to throw for an item. If it concerns more than the item, the writer ends.
-    ///
-    /// - Parameter codes: The codes of errors about the item alone, without which the writer continues.
-    private func failure(_ error: MediaError, ofItem codes: [MediaError.Code]) async -> MediaError {
-        let isCancelledCall = error.code == .cancelled && Task.isCancelled
-        if codes.contains(error.code) || isCancelledCall { return error }
-        return await fail(error)
-    }
-
-    private func check(_ input: Int) throws(MediaError) {
-        try checkIsWriting()
-        guard !readiness.isFinished(input) else { throw MediaError(.invalidState, "the input is marked as finished") }
-    }
-
-    private func note(_ input: Int, _ end: MediaTime) {
-        if end.isValid, readiness.note(input, end: end) { resumeWaiting() }
-    }
-
-    func markAsFinished(_ input: Int) {
-        readiness.finish(input)
-        resumeWaiting()
-    }
-
-    // MARK: - Readiness
-
-    func isReady(_ input: Int) -> Bool { status == .writing && readiness.isReady(input) }
-
-    func waitUntilReady(_ input: Int) async throws(MediaError) {
-        try checkIsWriting()
-        let deadline = ContinuousClock.now + options.patience
-        while status == .writing, ending == nil, !readiness.isReady(input), !readiness.isFinished(input) {
-            guard ContinuousClock.now < deadline else {
-                // The inputs that deliver nothing are not waited for again until they do.
-                readiness.excuseLaggards(of: input)
-                break
-            }
-            await wait(until: deadline)
-            if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
-        }
-        try checkIsWriting()
-    }
-
-    /// Waits until an input has delivered something, the deadline, or the cancellation of the task.
-    private func wait(until deadline: ContinuousClock.Instant) async {
-        let number = waitCount
-        waitCount += 1
-        let timer = Task { [weak self] in
-            guard (try? await Task.sleep(until: deadline)) != nil else { return }
-            await self?.resume(number)
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                if Task.isCancelled { continuation.resume() } else { waiting[number] = continuation }
-            }
-        } onCancel: {
-            Task { await self.resume(number) }
-        }
-        timer.cancel()
-    }
-
-    private func resume(_ number: Int) { waiting.removeValue(forKey: number)?.resume() }
-
-    private func resumeWaiting() {
-        let all = waiting
-        waiting = [:]
-        for continuation in all.values { continuation.resume() }
     }
 
     // MARK: - The end
@@ -421,42 +298,45 @@ public actor AssetWriter {
     ///
     /// Cancelling the calling task has no effect on it; use ``cancel()``.
     ///
-    /// - Throws: `invalidState` if no session is running; `malformedData` if there is no picture; `cancelled` if
+    /// - Throws: `invalidState` if no session is running; `malformedData` if there is no picture, or without video nothing;
+    ///   `cancelled` if
     ///   ``cancel()`` was called meanwhile; the error with which the writer failed. After an error, no file is left.
     public func finish() async throws(MediaError) -> Summary {
         if let ending, status == .writing { return try await ending.value.get() }
         try checkIsWriting()
-        guard let video else { throw MediaError(.invalidArgument, "the writer has no video input") }
         readiness.finishAll()
-        let work = Task { await complete(video.session, video.drain) }
+        let work = Task { await complete() }
         ending = work
         resumeWaiting()
         return try await work.value.get()
     }
 
-    private func complete(
-        _ session: CompressionSession,
-        _ drain: Task<MediaError?, Never>
-    ) async -> Result<Summary, MediaError> {
+    private func complete() async -> Result<Summary, MediaError> {
         do throws(MediaError) {
             if appending > 0 { await withCheckedContinuation { idle.append($0) } }
+            try await video?.session.finish()
+            if let error = await video?.drain.value { throw error }
+            try await file.finishVideo(end: timeline.duration)
             let audio = try await file.finishAudio()
-            try await session.finish()
-            if let error = await drain.value { throw error }
             if isCancelRequested { throw MediaError(.cancelled, "the writer was cancelled") }
-            let summary = try await file.finish()
+            let files = try await file.finish()
+            guard let last = files.last else { throw MediaError(.invalidState, "the file is closed") }
             status = .completed
             return .success(
                 Summary(
-                    file: summary,
+                    file: last.summary,
+                    files: files,
                     picturesBeforeStart: picturesBeforeStart,
                     picturesAfterEnd: picturesAfterEnd,
-                    audio: audio
+                    audio: audio,
+                    clocks: clocks.reduce(into: [:]) { all, item in
+                        if let track = audioTracks[item.key] { all[track] = item.value.clock }
+                    }
                 )
             )
         } catch {
-            session.cancel()
-            let cause = await drain.value ?? error
+            video?.session.cancel()
+            let cause = await video?.drain.value ?? error
             let first = isCancelRequested ? MediaError(.cancelled, "the writer was cancelled") : cause
             status = isCancelRequested ? .cancelled : .failed(first)
             await discard()
@@ -479,7 +359,7 @@ public actor AssetWriter {
     }
 
     /// Ends the writer with the first error that occurred, and returns it.
-    private func fail(_ error: MediaError) async -> MediaError {
+    func fail(_ error: MediaError) async -> MediaError {
         guard status == .writing, ending == nil else { return stateError("the writer has ended") }
         var first = error
         if let video, error.code == .cancelled || error.code == .invalidState {

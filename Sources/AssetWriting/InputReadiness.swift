@@ -18,6 +18,9 @@ struct InputReadiness {
 
     init(largestLead: MediaTime) { self.largestLead = largestLead }
 
+    /// The number of inputs.
+    var count: Int { inputs.count }
+
     /// Adds an input and returns its number.
     mutating func add() -> Int {
         inputs.append(Input())

@@ -28,7 +28,9 @@ public final class AudioEncoder {
     /// What was inserted, skipped and corrected.
     public private(set) var placement: AudioPlacement
 
-    private let codec: EncoderContext
+    private var codec: EncoderContext
+    private let codecName: AudioCodec
+    private let setup: EncoderSetup
     private let format: AudioFormat
     private let log: LogRoute?
     private let queue: SampleFIFO
@@ -40,6 +42,11 @@ public final class AudioEncoder {
     private var isFlushed = false
     /// The number of frames that were passed to the encoder.
     private var submitted: Int64 = 0
+    /// The first frame of the present stream.
+    private var streamStart: Int64 = 0
+    /// The frame up to which frames may be encoded, as long as it is not known whether the stream ends before; `nil` for
+    /// no limit. Further frames are kept.
+    package var limit: Int64?
     private var packets: PacketTimes
     /// The latest sample; only its successor, or the end, shows how much of it is trimmed.
     private var held: AudioSample?
@@ -76,6 +83,8 @@ public final class AudioEncoder {
         defer { LogRoute.leave(mark) }
         let setup = try EncoderSetup(settings, input: input)
         codec = try EncoderContext(settings.codec, setup, log: log)
+        codecName = settings.codec
+        self.setup = setup
         format = codec.format
         queue = try SampleFIFO(format)
         resampler = try Resampler(from: input, to: format, into: queue)
@@ -162,9 +171,9 @@ public final class AudioEncoder {
         while true {
             if let data = try codec.receive() {
                 let previous = held
-                held = packets.next(data, submitted: submitted)
+                held = packets.next(data, submitted: submitted - streamStart)
                 if let previous { return previous }
-            } else if queue.count >= codec.framesPerPacket {
+            } else if queue.count >= codec.framesPerPacket, isWithinLimit {
                 try submit(codec.framesPerPacket)
             } else if pending != nil {
                 try convertPending()
@@ -196,7 +205,7 @@ public final class AudioEncoder {
     private func submit(_ count: Int) throws(MediaError) {
         let frame = try codec.frame(count)
         try queue.remove(count, into: frame.pointer)
-        frame.pointer.pointee.pts = submitted
+        frame.pointer.pointee.pts = submitted - streamStart
         submitted += Int64(count)
         try codec.send(frame.pointer)
     }
@@ -208,13 +217,68 @@ public final class AudioEncoder {
         if queue.count >= codec.framesPerPacket { return try submit(codec.framesPerPacket) }
         if queue.count > 0 { try submit(queue.count) }
         isFlushed = true
-        if submitted > 0 { try codec.send(nil) }
+        if submitted > streamStart { try codec.send(nil) }
     }
+
+    private var isWithinLimit: Bool { limit.map { submitted + Int64(codec.framesPerPacket) <= $0 } ?? true }
 
     private func takeLast() -> AudioSample? {
         guard var last = held.take() else { return nil }
-        last.trimAtEnd = Int(clamping: max(packets.end - submitted, 0))
+        last.trimAtEnd = Int(clamping: max(packets.end - (submitted - streamStart), 0))
         return last
+    }
+
+    /// The number of frames that were placed and converted so far, from zero.
+    package var producedFrames: Int64 { queue.total }
+    /// The number of frames that were passed to the codec so far, from zero.
+    package var encodedFrames: Int64 { submitted }
+
+    /// Ends the coded stream at a frame, and begins another one there, which has its own priming and whose times count from
+    /// that frame. No frame is lost or doubled. Sound that is missing before the frame becomes silence.
+    ///
+    /// - Parameters:
+    ///   - frame: The first frame of the next stream, at least ``encodedFrames``.
+    ///   - hasEnded: Whether no sound follows; then nothing is inserted.
+    /// - Returns: The remaining samples of the stream that ends.
+    /// - Throws: `invalidArgument` if the frame is encoded already; as ``receive()``.
+    package func split(at frame: Int64, hasEnded: Bool = false) throws(MediaError) -> [AudioSample] {
+        guard frame >= submitted else {
+            throw MediaError(
+                .invalidArgument,
+                "the audio is encoded beyond the end of its stream",
+                given: "\(frame)",
+                allowed: "at least \(submitted)"
+            )
+        }
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
+        while pending != nil { try convertPending() }
+        while !hasEnded, queue.total < frame {
+            let count = min(max(resampler.inputCount(Int(frame - queue.total)), 1), resampler.input.sampleRate)
+            try resampler.convert(AudioBuffer(format: resampler.input, frameCount: count), 0..<count)
+        }
+        if hasEnded { try resampler.drain() }
+        limit = nil
+        var samples: [AudioSample] = []
+        while submitted < frame, queue.count > 0 {
+            try submit(min(codec.framesPerPacket, queue.count, Int(frame - submitted)))
+            try takeAll(into: &samples)
+        }
+        if submitted > streamStart { try codec.send(nil) }
+        try takeAll(into: &samples)
+        if let last = takeLast() { samples.append(last) }
+        codec = try EncoderContext(codecName, setup, log: log)
+        packets = PacketTimes(codec)
+        streamStart = frame
+        submitted = frame
+        return samples
+    }
+
+    private func takeAll(into samples: inout [AudioSample]) throws(MediaError) {
+        while let data = try codec.receive() {
+            if let held { samples.append(held) }
+            held = packets.next(data, submitted: submitted - streamStart)
+        }
     }
 
     /// Prepares for buffers of a format.

@@ -109,6 +109,16 @@ public final class MediaPacket: @unchecked Sendable {
     /// The size of the data in bytes.
     public var byteCount: Int { Int(packet.pointee.size) }
 
+    /// Returns the packet at another time, with a reference to the same data.
+    ///
+    /// - Parameter distance: What is added to its times, rounded to the track's time base.
+    package func moved(by distance: MediaTime) throws(MediaError) -> MediaPacket {
+        guard let ticks = distance.ticks(in: track.timeBase, AV_ROUND_NEAR_INF), let copy = av_packet_clone(packet)
+        else { throw MediaError(.outOfMemory, "no memory for a packet", call: "av_packet_clone") }
+        copy.shift(by: ticks)
+        return MediaPacket(track: track, taking: copy)
+    }
+
     /// Takes ownership of a packet, which is freed with this object.
     init(track: MediaTrack, taking packet: UnsafeMutablePointer<AVPacket>) {
         self.track = track

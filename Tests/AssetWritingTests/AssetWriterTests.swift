@@ -12,131 +12,15 @@ import VAToolbox
 
 /// Records flashes and beeps, and looks at the files with ffmpeg.
 @Suite struct AssetWriterTests {
-    /// Flashes and beeps, at every whole second of the sources' clock, and a bit after so that the first is whole.
-    private struct Scene {
-        static let framesPerSecond = 10
-        /// When the sound's device has counted a second, this much of one has passed.
-        var clock = 1.0
-        var format = AudioFormat(sampleType: .int16, sampleRate: 48000, layout: .mono)
-
-        /// The time at which a sample is taken.
-        func time(ofSample sample: Int) -> MediaTime {
-            MediaTime(seconds: Double(sample) * clock / 48000, preferredTimescale: 1_000_000)
-        }
-
-        func time(ofPicture picture: Int) -> MediaTime {
-            MediaTime(value: Int64(picture), timescale: Int32(Self.framesPerSecond))
-        }
-
-        func sound(from first: Int, count: Int = 1024) -> AudioBuffer {
-            AudioBuffer(format: format, frameCount: count, presentationTime: time(ofSample: first)) { _, memory in
-                for index in 0..<count {
-                    let seconds = Double(first + index) * clock / 48000
-                    let phase = seconds - seconds.rounded(.down)
-                    guard phase < 0.05 else { continue }
-                    let value = Int16(20000 * sin(2 * .pi * 1000 * phase))
-                    memory.storeBytes(of: value, toByteOffset: index * 2, as: Int16.self)
-                }
-            }
-        }
-
-        func picture(_ number: Int, _ pool: PixelBufferPool) throws -> PixelBuffer {
-            let buffer = try pool.make()
-            let isFlash = number % Self.framesPerSecond == 0
-            try buffer.withPlanes { planes throws(MediaError) in
-                for (index, plane) in planes.enumerated() {
-                    let rows = index == 0 ? buffer.height : buffer.height / 2
-                    let level = index == 0 ? (isFlash ? 235 : 16) : 128
-                    memset(plane.baseAddress, Int32(level), rows * plane.bytesPerRow)
-                }
-            }
-            return buffer
-        }
-    }
-
-    private static func configuration() -> EncoderConfiguration {
-        var configuration = EncoderConfiguration(width: 64, height: 64)
-        configuration.codec = .h264
-        configuration.frameRate = Rational(Int32(Scene.framesPerSecond), 1)
-        configuration.software.preset = .ultrafast
-        return configuration
-    }
-
-    private static func software() -> SessionOptions {
-        var options = SessionOptions()
-        options.policy = .requireSoftware
-        return options
-    }
-
-    /// A folder and the tools for what is in it.
-    private final class Folder: Sendable {
-        let url = FileManager.default.temporaryDirectory.appending(path: "asset-\(UUID().uuidString)")
-
-        init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
-        deinit { try? FileManager.default.removeItem(at: url) }
-
-        func path(_ name: String) -> String { url.appending(path: name).path }
-        var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? [] }
-
-        func tool(_ arguments: [String]) throws -> Data {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = arguments
-            process.standardInput = FileHandle.nullDevice
-            let output = path("tool-\(UUID().uuidString)")
-            try Data().write(to: URL(fileURLWithPath: output))
-            process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-            try process.run()
-            process.waitUntilExit()
-            defer { try? FileManager.default.removeItem(atPath: output) }
-            try #require(process.terminationStatus == 0, "\(arguments)")
-            return try Data(contentsOf: URL(fileURLWithPath: output))
-        }
-
-        /// The times of flashes in seconds.
-        func flashes(_ file: String) throws -> [Double] {
-            let levels = try tool([
-                "ffmpeg", "-v", "error", "-i", path(file), "-map", "0:v", "-vf", "scale=1:1,format=gray", "-fps_mode",
-                "passthrough", "-f", "rawvideo", "-",
-            ])
-            let listed = try tool([
-                "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of", "csv=p=0",
-                path(file),
-            ])
-            let times = String(decoding: listed, as: UTF8.self).split(whereSeparator: \.isNewline)
-                .compactMap { Double($0.prefix { $0 != "," }) }
-            try #require(times.count == levels.count)
-            return zip(times, levels).filter { $0.1 > 128 }.map(\.0)
-        }
-
-        /// The samples of the sound, from time zero.
-        func samples(_ file: String) throws -> [Int16] {
-            let data = try tool([
-                "ffmpeg", "-v", "error", "-i", path(file), "-map", "0:a", "-af", "atrim=start=0", "-f", "s16le", "-",
-            ])
-            return data.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
-        }
-
-        /// The times at which beeps begin, in seconds.
-        func beeps(_ file: String) throws -> [Double] {
-            var beeps: [Double] = []
-            for (index, sample) in try samples(file).enumerated() where sample.magnitude > 6000 {
-                let time = Double(index) / 48000
-                if time - (beeps.last ?? -1) > 0.5 { beeps.append(time) }
-            }
-            return beeps
-        }
-    }
-
     /// Two hours by `VATOOLBOX_LONG_RECORDING`, else a minute: the offset of sound to pictures never exceeds 10 ms, nor
     /// steps by more than a frame.
     @Test(arguments: [1.0, 1.0002, 0.9998])
     func soundStaysInStep(clock: Double) async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let seconds = ProcessInfo.processInfo.environment["VATOOLBOX_LONG_RECORDING"].flatMap(Int.init) ?? 60
         let scene = Scene(clock: clock)
         let writer = try await AssetWriter(path: folder.path("out.mp4"))
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
         try await writer.startSession(.at(.zero))
         let pictures = seconds * Scene.framesPerSecond
@@ -174,10 +58,10 @@ import VAToolbox
     /// One task appends everything one after the other: nothing waits for ever, and nothing is lost.
     @Test(arguments: [true, false], ["out.mp4", "out.mkv", "out.ts"])
     func inputsInAnyOrder(soundFirst: Bool, name: String) async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         let writer = try await AssetWriter(path: folder.path(name))
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
         try await writer.startSession(.at(.zero))
         for isSound in [soundFirst, !soundFirst] {
@@ -200,10 +84,10 @@ import VAToolbox
 
     /// The original's order: pictures wait for the first sound, which is time zero.
     @Test func startsAtTheFirstAudio() async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         let writer = try await AssetWriter(path: folder.path("out.mp4"))
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
         try await writer.startSession(.firstAudio)
         for number in 0..<15 {
@@ -227,10 +111,10 @@ import VAToolbox
     }
 
     @Test func endsAtATime() async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         let writer = try await AssetWriter(path: folder.path("out.mkv"))
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         let sound = try await writer.addAudio(AudioEncoderSettings(.flac), format: scene.format)
         try await writer.startSession(.at(MediaTime(value: 1, timescale: 2)))
         try await writer.endSession(at: MediaTime(value: 33, timescale: 10))
@@ -247,12 +131,12 @@ import VAToolbox
 
     /// An input that delivers nothing holds the others back for a while, and then no more.
     @Test func aTrackThatNeverDelivers() async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         var options = AssetWriter.Options()
         options.patience = .milliseconds(20)
         let writer = try await AssetWriter(path: folder.path("out.mp4"), options: options)
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         _ = try await writer.addAudio(.voice, format: scene.format)
         try await writer.startSession(.at(.zero))
         for number in 0..<20 {
@@ -268,7 +152,7 @@ import VAToolbox
     }
 
     @Test func whatIsNotAllowedIsRefused() async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         let writer = try await AssetWriter(path: folder.path("out.ts"))
         func code(_ body: () async throws(MediaError) -> Void) async -> MediaError.Code? {
@@ -283,9 +167,9 @@ import VAToolbox
                 _ = try await writer.addAudio(AudioEncoderSettings(.flac), format: scene.format)
             } == .invalidArgument
         )
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         #expect(
-            await code { () async throws(MediaError) in _ = try await writer.addVideo(Self.configuration()) }
+            await code { () async throws(MediaError) in _ = try await writer.addVideo(Scene.configuration()) }
                 == .invalidState
         )
         let picture = try scene.picture(0, video.session.pixelBufferPool)
@@ -325,11 +209,11 @@ import VAToolbox
     }
 
     @Test func nothingIsLeftWithoutAnEnd() async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         // Without a picture.
         let empty = try await AssetWriter(path: folder.path("empty.mp4"))
-        _ = try await empty.addVideo(Self.configuration(), session: Self.software())
+        _ = try await empty.addVideo(Scene.configuration(), session: Scene.software())
         try await empty.startSession(.at(.zero))
         await #expect(throws: MediaError.self) { try await empty.finish() }
         guard case .failed = await empty.status else {
@@ -338,7 +222,7 @@ import VAToolbox
         }
         // Cancelled.
         let cancelled = try await AssetWriter(path: folder.path("cancelled.mp4"))
-        let video = try await cancelled.addVideo(Self.configuration(), session: Self.software())
+        let video = try await cancelled.addVideo(Scene.configuration(), session: Scene.software())
         try await cancelled.startSession(.at(.zero))
         try await video.append(scene.picture(0, video.session.pixelBufferPool), at: .zero)
         await cancelled.cancel()
@@ -348,7 +232,7 @@ import VAToolbox
         // Released.
         try await {
             let dropped = try await AssetWriter(path: folder.path("dropped.mp4"))
-            let video = try await dropped.addVideo(Self.configuration(), session: Self.software())
+            let video = try await dropped.addVideo(Scene.configuration(), session: Scene.software())
             try await dropped.startSession(.at(.zero))
             for number in 0..<30 {
                 let picture = try scene.picture(number, video.session.pixelBufferPool)
@@ -360,10 +244,10 @@ import VAToolbox
 
     /// What was accepted before the end is in the file; later pictures are refused, and nothing else happens.
     @Test func picturesThatArriveDuringTheEnd() async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         let writer = try await AssetWriter(path: folder.path("out.mp4"))
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         try await writer.startSession(.at(.zero))
         let filming = Task {
             var accepted = 0
@@ -390,7 +274,7 @@ import VAToolbox
 
     /// A FIFO that nobody reads: opening and ending do not hang.
     @Test func aReaderThatStalls() async throws {
-        let folder = try Folder()
+        let folder = try RecordingFolder()
         let scene = Scene()
         let path = folder.path("fifo")
         try #require(mkfifo(path, 0o600) == 0)
@@ -404,9 +288,9 @@ import VAToolbox
         let reader = open(path, O_RDONLY | O_NONBLOCK)
         defer { close(reader) }
         let writer = try await AssetWriter(path: path, options: options)
-        var noisy = Self.configuration()
+        var noisy = Scene.configuration()
         noisy.rateControl = .constantQuantizer(1)
-        let video = try await writer.addVideo(noisy, session: Self.software())
+        let video = try await writer.addVideo(noisy, session: Scene.software())
         try await writer.startSession(.at(.zero))
         // More than a pipe holds.
         for number in 0..<400 {
@@ -425,7 +309,7 @@ import VAToolbox
         var options = AssetWriter.Options()
         options.sink.format = .mp4
         let writer = try await AssetWriter(path: "/dev/full", options: options)
-        let video = try await writer.addVideo(Self.configuration(), session: Self.software())
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
         let sound = try await writer.addAudio(.voice, format: scene.format)
         try await writer.startSession(.at(.zero))
         let error = await #expect(throws: MediaError.self) {

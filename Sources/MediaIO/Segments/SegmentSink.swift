@@ -299,6 +299,7 @@ public final class SegmentSink {
             byteCount: byteCount,
             sampleCount: video.count,
             duration: video.duration,
+            defragmentationError: nil,
             packetErrors: packetErrors
         )
     }

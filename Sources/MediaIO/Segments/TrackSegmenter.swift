@@ -3,6 +3,7 @@
 internal import BitstreamSyntax
 internal import CFFmpeg
 internal import FFmpegSupport
+internal import MediaTimeline
 internal import MediaTypes
 
 /// Cuts one track into segments.

@@ -140,6 +140,19 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Checks whether the container supports files without video.
+    ///
+    /// - Throws: `invalidArgument`.
+    func validateWithoutVideo() throws(MediaError) {
+        guard requiredCodec != nil else { return }
+        throw MediaError(
+            .invalidArgument,
+            "the output format needs a video track",
+            given: rawValue,
+            allowed: Self.allCases.filter { $0.requiredCodec == nil }.map(\.rawValue).joined(separator: ", ")
+        )
+    }
+
     /// The name of libavformat's muxer; `nil` if libavformat is not used.
     var muxerName: String? {
         switch self {

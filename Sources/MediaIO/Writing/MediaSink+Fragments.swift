@@ -63,6 +63,7 @@ extension MediaSink {
             muxer: Muxer(name: muxerName, file: plain),
             format: format,
             fragments: nil,
+            parameterSets: ParameterSetCarriage(format, isStreamed: false),
             contents: contents,
             firstSample: firstSample
         )

@@ -110,7 +110,7 @@ public final class MediaSink {
     /// first sample.
     public var repeatsParameterSets = false
 
-    let options: Options
+    private(set) var options: Options
     private let log: LogRoute?
     let file: OutputFile?
     let target: OutputTarget?
@@ -185,15 +185,7 @@ public final class MediaSink {
         let format = if let format = options.format { format } else { try ContainerFormat(name: nil, path: path) }
         guard format != .null else { return (format, nil) }
         try options.validateFragments()
-        guard options.hasVideo || format.requiredCodec == nil else {
-            throw MediaError(
-                .invalidArgument,
-                "the output format needs a video track",
-                given: format.rawValue,
-                allowed: ContainerFormat.allCases.filter { $0.requiredCodec == nil }.map(\.rawValue)
-                    .joined(separator: ", ")
-            )
-        }
+        if !options.hasVideo { try format.validateWithoutVideo() }
         guard format.canBeFragmented || !options.isFragmented else {
             throw MediaError(
                 .invalidArgument,
@@ -229,6 +221,15 @@ public final class MediaSink {
         }
         contents.tracks.append(track)
         return .accepted
+    }
+
+    /// Omits the video track, as ``Options/hasVideo`` does. Must be called before the first sample.
+    ///
+    /// - Throws: `invalidState` after the first sample; `invalidArgument` if the container needs a video track.
+    package func omitVideo() throws(MediaError) {
+        try checkHasNotBegun()
+        try format.validateWithoutVideo()
+        options.hasVideo = false
     }
 
     /// Sets the chapters. Must be called before the first sample.

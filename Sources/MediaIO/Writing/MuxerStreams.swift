@@ -4,6 +4,7 @@ internal import BitstreamSyntax
 internal import CFFmpeg
 internal import FFmpegSupport
 internal import Glibc
+internal import MediaTimeline
 internal import MediaTypes
 
 extension ContainerFormat {
