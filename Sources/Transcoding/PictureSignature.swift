@@ -13,7 +13,7 @@ struct PictureSignature: Sendable, Hashable {
     private var steps = SIMD64<Int8>()
 
     /// The number of samples per cell and direction.
-    private static let density = 16
+    private static let density = 32
     /// The mean difference of a component from which on two pictures are different. Encoders change means by less than 3,
     /// even at the lowest quality.
     private static let largestDifference = 10
