@@ -176,8 +176,7 @@ let package = Package(
             name: "AssetWritingTests",
             dependencies: [
                 "Recorder", "AssetWriting", "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes",
-                "TestSupport",
-                "VAToolbox",
+                "StreamingPlaylists", "TestSupport", "Transcoding", "VAToolbox",
             ],
             swiftSettings: strict
         ),

@@ -156,18 +156,18 @@ extension AssetFiles {
         return audios.map(\.encoder.placement)
     }
 
-    /// Completes the files.
+    /// Completes the files, or the segments.
     ///
-    /// - Returns: All of them.
-    func finish() async throws(MediaError) -> [AssetWriter.File] {
+    /// - Returns: What was written last, and all files.
+    func finish() async throws(MediaError) -> (summary: MediaSink.Summary, files: [AssetWriter.File]) {
         finishParts()
         for task in finishing { await task.value }
         if let error = shared.withLock({ $0.error }) { throw error }
         let part = try last()
         parts = []
         let summary = try part.sink.finish()
-        note(part.path, part.start, part.start + summary.duration, summary)
-        return files
+        if !part.path.isEmpty { note(part.path, part.start, part.start + summary.duration, summary) }
+        return (summary, files)
     }
 
     /// Discards the files that are not complete.

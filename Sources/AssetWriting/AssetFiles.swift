@@ -19,7 +19,7 @@ actor AssetFiles {
         let path: String
         /// The start, from the start of the session.
         let start: MediaTime
-        let sink: MediaSink
+        let sink: any OutputSink
     }
 
     /// An audio input.
@@ -50,6 +50,7 @@ actor AssetFiles {
         var recorded = MediaTime.zero
         var temporaryPath: String?
         var plan: SeamPlan?
+        var keyFrames: SegmentKeyFrames?
         var files: [AssetWriter.File] = []
         var error: MediaError?
     }
@@ -63,8 +64,7 @@ actor AssetFiles {
     nonisolated let shared: Mutex<Shared>
     nonisolated let abandonment: Cancellation
     private let logger: Logger?
-    private let names: FileNames
-    private let options: MediaSink.Options
+    private let destination: AssetDestination
 
     /// The open files, in their order; empty when the writer has ended.
     var parts: [Part]
@@ -82,55 +82,47 @@ actor AssetFiles {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    init(
-        path: String,
-        splitting: AssetWriter.Splitting?,
-        options: MediaSink.Options,
-        logger: Logger?
-    ) async throws(MediaError) {
+    init(_ destination: AssetDestination, logger: Logger?) async throws(MediaError) {
         let executor = ThreadExecutor(name: "vt-asset")
         self.executor = executor
         let abandonment = Cancellation()
         self.abandonment = abandonment
-        let names = try FileNames(path: path, splitting: splitting, sink: options)
         // Opening a FIFO waits for its reader.
         let opening = await withTaskCancellationHandler {
-            await Self.open(names.name(1), options, logger, abandonment)
+            await Self.open(destination, logger, abandonment)
         } onCancel: {
             abandonment.cancel()
         }
-        let sink = try opening.get().sink
-        guard splitting == nil || sink.temporaryPath != nil || sink.format == .null else {
+        let (sink, format) = try opening.get().opened
+        let splitting = destination.splitting
+        guard splitting == nil || sink.temporaryPath != nil || format == .null else {
             throw MediaError(
                 .invalidArgument,
                 "only a recording into files can be split",
-                given: path,
+                given: destination.path(1),
                 allowed: "the path of a regular file"
             )
         }
-        (self.names, self.options, self.logger, format) = (names, options, logger, sink.format)
+        (self.destination, self.logger, self.format) = (destination, logger, format)
         isSplit = splitting != nil
-        shared = Mutex(Shared(temporaryPath: sink.temporaryPath, plan: splitting.map { SeamPlan($0) }))
-        parts = [Part(number: 1, path: names.name(1), start: .zero, sink: sink)]
+        shared = Mutex(
+            Shared(
+                temporaryPath: sink.temporaryPath,
+                plan: splitting.map { SeamPlan($0) },
+                keyFrames: destination.keyFrames
+            )
+        )
+        parts = [Part(number: 1, path: destination.path(1), start: .zero, sink: sink)]
     }
 
     private static func open(
-        _ path: String,
-        _ options: MediaSink.Options,
+        _ destination: AssetDestination,
         _ logger: Logger?,
         _ abandonment: Cancellation
     ) async -> Result<Carrier, MediaError> {
         do throws(MediaError) {
             let opened = try await PlainThread.result(name: "vt-asset-open") { () throws(MediaError) in
-                Carrier(
-                    sink: try MediaSink(
-                        path: path,
-                        options: options,
-                        logger: logger,
-                        cancellation: abandonment,
-                        abandonment: abandonment
-                    )
-                )
+                Carrier(opened: try destination.open(1, logger: logger, abandonment: abandonment))
             }
             return .success(opened)
         } catch {
@@ -140,7 +132,7 @@ actor AssetFiles {
 
     /// Passes a sink from one thread to another.
     private struct Carrier: @unchecked Sendable {
-        let sink: MediaSink
+        let opened: AssetDestination.Opened
     }
 
     nonisolated var recordedDuration: MediaTime { shared.withLock { $0.recorded } }
@@ -151,13 +143,22 @@ actor AssetFiles {
     /// Ends every wait for the reader of the output, from any thread.
     nonisolated func abandon() { abandonment.cancel() }
 
-    /// Returns whether a picture should become a key frame, with which a file can begin.
+    /// Returns whether a picture should become a key frame, with which a file or a segment can begin.
     nonisolated func requestsKeyFrame(at time: MediaTime) -> Bool {
-        shared.withLock { $0.plan?.requestsKeyFrame(at: time) ?? false }
+        shared.withLock { shared in
+            let ofFile = shared.plan?.requestsKeyFrame(at: time) ?? false
+            let ofSegment = shared.keyFrames?.requestsKeyFrame(at: time) ?? false
+            return ofFile || ofSegment
+        }
     }
 
     /// Registers that a requested key frame was dropped.
-    nonisolated func requestKeyFrameAgain() { shared.withLock { $0.plan?.requestAgain() } }
+    nonisolated func requestKeyFrameAgain() {
+        shared.withLock {
+            $0.plan?.requestAgain()
+            $0.keyFrames?.requestAgain()
+        }
+    }
 
     var plan: SeamPlan? { shared.withLock { $0.plan } }
 
@@ -165,7 +166,7 @@ actor AssetFiles {
 
     func repeatParameterSets() throws(MediaError) {
         repeatsParameterSets = true
-        try last().sink.repeatsParameterSets = true
+        try last().sink.prepareForSwitches()
     }
 
     func omitVideo() throws(MediaError) {
@@ -191,7 +192,7 @@ actor AssetFiles {
         return copied.count - 1
     }
 
-    private func add(_ track: MediaTrack, to sink: MediaSink) throws(MediaError) {
+    private func add(_ track: MediaTrack, to sink: any OutputSink) throws(MediaError) {
         guard case .refused(let reason) = try sink.addTrack(track) else { return }
         throw MediaError(
             .invalidArgument,
@@ -276,19 +277,13 @@ actor AssetFiles {
 
     func beginPart(at start: MediaTime) throws(MediaError) {
         let number = try last().number + 1
-        let sink = try MediaSink(
-            path: names.name(number),
-            options: options,
-            logger: logger,
-            cancellation: abandonment,
-            abandonment: abandonment
-        )
-        sink.repeatsParameterSets = repeatsParameterSets
+        let (sink, _) = try destination.open(number, logger: logger, abandonment: abandonment)
+        if repeatsParameterSets { sink.prepareForSwitches() }
         if !hasVideo { try sink.omitVideo() }
         for audio in audios { try add(audio.track, to: sink) }
         for track in copied { try add(track.track, to: sink) }
         if !metadata.isEmpty { _ = try sink.setMetadata(metadata) }
-        parts.append(Part(number: number, path: names.name(number), start: start, sink: sink))
+        parts.append(Part(number: number, path: destination.path(number), start: start, sink: sink))
         shared.withLock {
             $0.plan?.begin(at: start)
             $0.temporaryPath = sink.temporaryPath
@@ -299,12 +294,12 @@ actor AssetFiles {
     func finishParts() {
         while parts.count > 1, isComplete(parts[0], until: parts[1].start) {
             let (part, end) = (parts.removeFirst(), parts[0].start)
-            let carrier = Carrier(sink: part.sink)
+            let carrier = Carrier(opened: (part.sink, format))
             finishing.append(
                 Task {
                     do throws(MediaError) {
                         let summary = try await PlainThread.result(name: "vt-asset-end") { () throws(MediaError) in
-                            try carrier.sink.finish()
+                            try carrier.opened.sink.finish()
                         }
                         note(part.path, part.start, end, summary)
                     } catch {

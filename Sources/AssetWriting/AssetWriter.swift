@@ -33,6 +33,7 @@ public import VAToolbox
 /// most ten seconds apart. To stay within that, call ``VideoInput/waitUntilReady()`` before each `append`.
 ///
 /// **Several files.** With ``Options/splitting``, the recording continues in another file after a time or a size.
+/// ``init(segments:options:receive:)`` hands over segments for HTTP streaming instead.
 ///
 /// **Failure.** After the first error of an encoder or of the file, every call throws this error, and no file is left,
 /// except for those of a split recording that were complete. The same holds after ``cancel()``, and if a writer is
@@ -72,9 +73,9 @@ public actor AssetWriter {
 
     /// The results of a writer.
     public struct Summary: Sendable, Hashable {
-        /// The written file; the last one of a recording that was split.
+        /// The written file, the last one of a recording that was split, or all segments.
         public var file: MediaSink.Summary
-        /// The written files in their order; one if the recording was not split.
+        /// The written files in their order: one if the recording was not split, none for segments.
         public var files: [File]
         /// The number of pictures that were dropped because the session had not started, or started later.
         public var picturesBeforeStart: Int
@@ -88,7 +89,7 @@ public actor AssetWriter {
 
     /// The state of the writer.
     public private(set) var status = Status.ready
-    /// The temporary path of the present file until ``finish()`` renames it; `nil` if the output is not a regular file. After a
+    /// The temporary path of the present file until ``finish()`` renames it; `nil` if there is no regular file. After a
     /// crash, a fragmented file is playable up to its last fragment: see `MediaSink.Options.fragmentInterval`.
     public nonisolated var temporaryPath: String? { file.temporaryPath }
     /// The files of a split recording that are complete. Safe on any thread.
@@ -130,12 +131,38 @@ public actor AssetWriter {
     ///   cannot be written.
     public init(path: String, options: Options = Options()) async throws(MediaError) {
         self.options = options
-        file = try await AssetFiles(
-            path: path,
-            splitting: options.splitting,
-            options: options.sink,
-            logger: options.logger
-        )
+        let names = try FileNames(path: path, splitting: options.splitting, sink: options.sink)
+        file = try await AssetFiles(.files(names, options.sink), logger: options.logger)
+        readiness = InputReadiness(largestLead: options.interleaving)
+    }
+
+    /// Makes a writer that hands over segments for HTTP streaming instead of writing a file: the counterpart of
+    /// `AVAssetWriter` with `outputFileTypeProfile` `.mpeg4AppleHLS` and a delegate.
+    ///
+    /// The writer requests the key frames with which segments begin. It needs a video input. `StreamFolder` of `Transcoding`
+    /// stores the segments and writes playlists.
+    ///
+    /// - Parameters:
+    ///   - segments: The container and the duration of segments.
+    ///   - options: The options; ``Options/sink`` does not apply.
+    ///   - receive: Receives each segment with its times and key frames when it is complete, in order for each track, on a
+    ///     thread of the writer, which waits meanwhile. After an error of the closure the writer has failed with it.
+    /// - Throws: `invalidArgument` if an option is out of range, or with ``Options/splitting``.
+    public init(
+        segments: SegmentSink.Options,
+        options: Options = Options(),
+        receive: @escaping @Sendable (MediaSegment) throws(MediaError) -> Void
+    ) async throws(MediaError) {
+        guard options.splitting == nil else {
+            throw MediaError(
+                .invalidArgument,
+                "segments are not split into files",
+                given: "a rule for splitting",
+                allowed: "none"
+            )
+        }
+        self.options = options
+        file = try await AssetFiles(.segments(segments, receive), logger: options.logger)
         readiness = InputReadiness(largestLead: options.interleaving)
     }
 
@@ -319,12 +346,11 @@ public actor AssetWriter {
             try await file.finishVideo(end: timeline.duration)
             let audio = try await file.finishAudio()
             if isCancelRequested { throw MediaError(.cancelled, "the writer was cancelled") }
-            let files = try await file.finish()
-            guard let last = files.last else { throw MediaError(.invalidState, "the file is closed") }
+            let (summary, files) = try await file.finish()
             status = .completed
             return .success(
                 Summary(
-                    file: last.summary,
+                    file: summary,
                     files: files,
                     picturesBeforeStart: picturesBeforeStart,
                     picturesAfterEnd: picturesAfterEnd,

@@ -51,7 +51,7 @@ extension AssetWriter {
 /// The names of the files of a recording.
 struct FileNames: Sendable {
     private let path: String
-    private let splitting: AssetWriter.Splitting?
+    let splitting: AssetWriter.Splitting?
 
     /// Checks the rule and the names.
     ///

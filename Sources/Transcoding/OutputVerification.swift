@@ -160,8 +160,8 @@ public struct OutputVerification: Sendable, Hashable {
         return sounds
     }
 
-    /// The size of the steps between lines above which they say something: a mean of 2 in 255.
-    private static let leastLineSteps = 256
+    /// The size of the steps between lines of a picture above which they say something: 4 steps of 1 in 255.
+    private static let leastLineSteps = 4
 
     /// A tick of Matroska, and the rounding of both times.
     private static let timeTolerance = 0.0021

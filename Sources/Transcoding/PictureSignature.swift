@@ -11,11 +11,13 @@ struct PictureSignature: Sendable, Hashable {
     private var red = SIMD16<UInt8>()
     /// The step in 8 pairs of lines and 8 columns.
     private var steps = SIMD64<Int8>()
+    /// The mean difference of luma between neighbouring samples of the grid: large for noise.
+    private var activity = 0
 
     /// The number of samples per cell and direction.
     private static let density = 32
-    /// The mean difference of a component from which on two pictures are different. Encoders change means by less than 3,
-    /// even at the lowest quality.
+    /// The mean difference of a component from which on two pictures are different, without noise. Encoders change means by
+    /// less than 3, even at the lowest quality.
     private static let largestDifference = 10
 
     /// Makes the signature of a picture.
@@ -30,12 +32,17 @@ struct PictureSignature: Sendable, Hashable {
             var sums = [SIMD4<Int>](repeating: .zero, count: 16)
             for row in 0..<count {
                 let y = (2 * row + 1) * picture.height / (2 * count)
+                var previous: Int?
                 for column in 0..<count {
                     let x = (2 * column + 1) * picture.width / (2 * count)
+                    let luma = reader.luma(x, y)
                     let (blue, red) = reader.chroma(x, y)
-                    sums[row / Self.density * 4 + column / Self.density] &+= SIMD4(reader.luma(x, y), blue, red, 0)
+                    activity &+= abs(luma - (previous ?? luma))
+                    previous = luma
+                    sums[row / Self.density * 4 + column / Self.density] &+= SIMD4(luma, blue, red, 0)
                 }
             }
+            activity /= count * count
             for pair in 0..<min(8, picture.height / 2) {
                 let y = (2 * pair + 1) * (picture.height / 2) / 16 * 2
                 for column in 0..<8 {
@@ -67,9 +74,12 @@ struct PictureSignature: Sendable, Hashable {
     }
 
     /// Returns whether two signatures may be of the same picture.
+    ///
+    /// The means of noise depend on the samples that are taken, and encoders change them more.
     func resembles(_ other: PictureSignature) -> Bool {
-        [(luma, other.luma), (blue, other.blue), (red, other.red)].allSatisfy { own, other in
-            (0..<16).reduce(0) { $0 + abs(Int(own[$1]) - Int(other[$1])) } / 16 < Self.largestDifference
+        let limit = Self.largestDifference + max(activity, other.activity) / 4
+        return [(luma, other.luma), (blue, other.blue), (red, other.red)].allSatisfy { own, other in
+            (0..<16).reduce(0) { $0 + abs(Int(own[$1]) - Int(other[$1])) } / 16 < limit
         }
     }
 }

@@ -11,7 +11,7 @@ public enum SegmentFormat: String, Sendable, Hashable, CaseIterable {
     case ts
 
     /// The container whose track parameters apply.
-    var container: ContainerFormat {
+    package var container: ContainerFormat {
         switch self {
         case .fmp4: .mp4
         case .ts: .ts

@@ -9,6 +9,8 @@ package protocol OutputSink: AnyObject {
     /// The path of the complete file until it is finished; `nil` if there is no single file.
     var temporaryPath: String? { get }
 
+    /// States that there will be no video.
+    func omitVideo() throws(MediaError)
     func addTrack(_ track: MediaTrack) throws(MediaError) -> MediaSink.Acceptance
     func setChapters(_ chapters: [Chapter]) throws(MediaError) -> MediaSink.Acceptance
     func setMetadata(_ metadata: [String: String]) throws(MediaError) -> MediaSink.Acceptance
@@ -29,6 +31,10 @@ extension MediaSink: OutputSink {
 extension SegmentSink: OutputSink {
     package var takesAudio: Bool { true }
     package var temporaryPath: String? { nil }
+
+    package func omitVideo() throws(MediaError) {
+        throw MediaError(.unsupported, "segments need video", given: "no video input", allowed: "one video input")
+    }
 
     package func setChapters(_ chapters: [Chapter]) throws(MediaError) -> MediaSink.Acceptance {
         .refused(reason: "segments do not support chapters")

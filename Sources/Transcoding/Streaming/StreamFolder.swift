@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import AudioCoding
-import MediaIO
-import MediaTypes
+public import MediaIO
+public import MediaTypes
 import StreamingPlaylists
 import Synchronization
 
 /// Stores the segments of a presentation, and writes its playlists.
-final class StreamFolder: Sendable {
+///
+/// A ``Transcoder`` does both for its outputs. For segments of an `AssetWriter` or a `SegmentSink`, pass each one to
+/// ``store(_:)`` and call ``publish(frameRate:)`` at the end:
+///
+/// ```swift
+/// let folder = try StreamFolder(StreamOptions(path: CommandLine.arguments[1]))
+/// ```
+///
+/// Everything has temporary names until it is published. If the folder is released before, it is deleted.
+public final class StreamFolder: Sendable {
     private let options: StreamOptions
     private let folder: OutputFolder
     private let stored = Mutex<[Key: Presentation.Rendition]>([:])
@@ -19,7 +28,9 @@ final class StreamFolder: Sendable {
     }
 
     /// Creates the folder under a temporary name.
-    init(_ options: StreamOptions) throws(MediaError) {
+    ///
+    /// - Throws: As ``StreamOptions/validate()``; `inputOutput` if the folder cannot be created.
+    public init(_ options: StreamOptions) throws(MediaError) {
         try options.validate()
         self.options = options
         folder = try OutputFolder(
@@ -30,6 +41,15 @@ final class StreamFolder: Sendable {
     }
 
     // MARK: - Segments
+
+    /// Stores a segment of a presentation with one variant, on any thread. Those of a track are stored in their order.
+    ///
+    /// - Throws: `inputOutput` if it cannot be written.
+    public func store(_ segment: MediaSegment) throws(MediaError) {
+        try store(segment, output: 0, name: Self.onlyVariantName)
+    }
+
+    private static let onlyVariantName = "video"
 
     /// Stores a segment of an output, on any thread.
     ///
@@ -107,6 +127,19 @@ final class StreamFolder: Sendable {
 
     private static let verifiedName = "verified.\(StreamOptions.fileExtension)"
 
+    /// Writes the playlists, and gives everything its final name. No segment may follow.
+    ///
+    /// - Parameter frameRate: The largest number of frames per second, which the multivariant playlist states.
+    /// - Throws: `invalidState` if there is no segment of video; `malformedData` if its parameter sets cannot be read;
+    ///   `unsupported` if DASH is wanted and cannot describe the segments; `inputOutput`. Then nothing is published.
+    public func publish(frameRate: Rational) throws(MediaError) -> StreamReport {
+        let facts = Presentation.VariantFacts(frameRate: frameRate, captionLanguage: nil)
+        let presentation = try presentation([facts])
+        try write(presentation)
+        try publish(presentation)
+        return presentation.report
+    }
+
     /// Gives everything its final name.
     func publish(_ presentation: Presentation) throws(MediaError) {
         folder.remove(Self.verifiedName)
@@ -121,5 +154,5 @@ final class StreamFolder: Sendable {
     }
 
     /// Deletes everything, unless it is published.
-    func discard() { folder.discard() }
+    public func discard() { folder.discard() }
 }
