@@ -55,6 +55,67 @@ import VAToolbox
         #expect(summary.audio[0].hasStretched == (clock != 1))
     }
 
+    /// Pictures and sound at their real times, and the sound by the arrival of its buffers, from a device whose clock is fast.
+    /// It runs alone, because it says nothing on a machine whose threads wait for their turn for long.
+    @Test(.enabled(if: realTimeSeconds > 0)) func soundIsInStepInRealTime() async throws {
+        let folder = try RecordingFolder()
+        let seconds = Self.realTimeSeconds
+        let scene = Scene(clock: 0.9998)
+        var options = Scene.software()
+        options.realTime = RealTimeMode()
+        let writer = try await AssetWriter(path: folder.path("out.mp4"))
+        let video = try await writer.addVideo(Scene.configuration(), session: options)
+        let sound = try await writer.addAudio(.voice, format: scene.format)
+        let start = Self.now
+        try await writer.startSession(.at(start))
+        async let filming: Int = {
+            var dropped = 0
+            for number in 0..<seconds * Scene.framesPerSecond {
+                let time = start + scene.time(ofPicture: number)
+                try await Self.sleep(until: time)
+                let picture = try scene.picture(number, video.session.pixelBufferPool)
+                if try await video.append(picture, at: time) == .dropped { dropped += 1 }
+            }
+            await video.markAsFinished()
+            return dropped
+        }()
+        async let listening: Void = {
+            var sample = 0
+            while scene.time(ofSample: sample).seconds < Double(seconds) {
+                let buffer = scene.sound(from: sample)
+                sample += buffer.frameCount
+                try await Self.sleep(until: start + scene.time(ofSample: sample))
+                try await sound.append(buffer, arrival: Self.now)
+            }
+            await sound.markAsFinished()
+        }()
+        let (dropped, _) = try await (filming, listening)
+        let summary = try await writer.finish()
+        #expect(dropped == 0 && summary.file.sampleCount == seconds * Scene.framesPerSecond)
+
+        let (flashes, beeps) = (try folder.flashes("out.mp4"), try folder.beeps("out.mp4"))
+        #expect(flashes.count == seconds && beeps.count >= seconds)
+        let offsets = zip(beeps, flashes).map { $0 - $1 }
+        #expect(offsets.allSatisfy { abs($0) < 0.01 }, "\(offsets)")
+        let drift = summary.clocks[0]?.drift
+        print("real time: \(seconds) s, offsets \(offsets.min() ?? 0)...\(offsets.max() ?? 0) s, drift \(drift ?? 0)")
+    }
+
+    private static let realTimeSeconds =
+        ProcessInfo.processInfo.environment["VATOOLBOX_REALTIME_RECORDING"].flatMap(Int.init) ?? 0
+
+    /// The time of `CLOCK_MONOTONIC`.
+    private static var now: MediaTime {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MediaTime(value: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec), timescale: 1_000_000_000)
+    }
+
+    private static func sleep(until time: MediaTime) async throws {
+        let left = (time - now).seconds
+        if left > 0 { try await Task.sleep(for: .seconds(left)) }
+    }
+
     /// One task appends everything one after the other: nothing waits for ever, and nothing is lost.
     @Test(arguments: [true, false], ["out.mp4", "out.mkv", "out.ts"])
     func inputsInAnyOrder(soundFirst: Bool, name: String) async throws {

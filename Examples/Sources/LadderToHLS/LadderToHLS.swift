@@ -33,7 +33,8 @@ import VAToolbox
 
         let report = try await Transcoder(request).run()
         for variant in report.stream?.variants ?? [] {
-            print("\(variant.path): \(variant.segmentCount) segments, \(variant.bitRates.average) bit/s, \(variant.codec)")
+            let bitRate = variant.bitRates.average
+            print("\(variant.path): \(variant.segmentCount) segments, \(bitRate) bit/s, \(variant.codec)")
         }
     }
 }
