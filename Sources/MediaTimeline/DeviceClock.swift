@@ -16,6 +16,9 @@ public import MediaTypes
 ///
 /// ```swift
 /// var clock = DeviceClock(ticksPerSecond: 48000)
+/// ```
+///
+/// ```swift
 /// let time = clock.place(position: framesBefore, count: frames, arrival: now)
 /// ```
 public struct DeviceClock: Sendable, Hashable {

@@ -3,12 +3,10 @@
 import AssetWriting
 import AudioCoding
 import Foundation
-import MediaIO
 import MediaTypes
 import TestCard
-import Transcoding
 
-/// Records generated pictures and a tone into a file, or for HTTP Live Streaming: `Recording OUTPUT [SECONDS]`.
+/// Records generated pictures and a tone into a file: `Recording OUTPUT [SECONDS]`.
 @main struct Recording {
     static func main() async throws {
         guard CommandLine.arguments.count > 1 else {
@@ -16,40 +14,16 @@ import Transcoding
             return
         }
         let seconds = CommandLine.arguments.count > 2 ? Int(CommandLine.arguments[2]) ?? 5 : 5
-        if StreamOptions.isPlaylist(CommandLine.arguments[1]) {
-            try await recordSegments(seconds: seconds)
-        } else {
-            try await recordFile(seconds: seconds)
-        }
-    }
-
-    private static func recordFile(seconds: Int) async throws {
-        var options = AssetWriter.Options()
-        options.sink.overwrite = true
-        options.sink.isFragmented = true
-        options.sink.fragmentInterval = MediaTime(value: 2, timescale: 1)  // a fragment is synced at least that often
-        let writer = try await AssetWriter(path: CommandLine.arguments[1], options: options)
-        let summary = try await record(with: writer, seconds: seconds)
-        print("\(summary.file.sampleCount) pictures, \(summary.file.byteCount) bytes to \(CommandLine.arguments[1])")
-    }
-
-    private static func recordSegments(seconds: Int) async throws {
-        let segments = SegmentSink.Options(duration: MediaTime(value: 2, timescale: 1))
-        let folder = try StreamFolder(StreamOptions(path: CommandLine.arguments[1]))
-        let writer = try await AssetWriter(segments: segments) { segment throws(MediaError) in
-            try folder.store(segment)
-        }
-        let summary = try await record(with: writer, seconds: seconds)
-        let report = try folder.publish(frameRate: 25)
-        print("\(summary.file.sampleCount) pictures, \(report.variants[0].segmentCount) segments to \(report.path)")
-    }
-
-    private static func record(with writer: AssetWriter, seconds: Int) async throws -> AssetWriter.Summary {
         var configuration = EncoderConfiguration(width: 640, height: 360)
         configuration.codec = .h264
         configuration.frameRate = 25
         let format = AudioFormat(sampleType: .float32, sampleRate: 48000, layout: .mono)
 
+        var options = AssetWriter.Options()
+        options.sink.overwrite = true
+        options.sink.isFragmented = true
+        options.sink.fragmentInterval = MediaTime(value: 2, timescale: 1)  // a fragment is synced at least that often
+        let writer = try await AssetWriter(path: CommandLine.arguments[1], options: options)
         let video = try await writer.addVideo(configuration)
         let audio = try await writer.addAudio(.voice, format: format)
         try await writer.startSession(.at(.zero))
@@ -70,7 +44,8 @@ import Transcoding
         await audio.markAsFinished()
         try await filming.value
 
-        return try await writer.finish()
+        let summary = try await writer.finish()
+        print("\(summary.file.sampleCount) pictures, \(summary.file.byteCount) bytes to \(CommandLine.arguments[1])")
     }
 
     /// A tone of 440 Hz.
