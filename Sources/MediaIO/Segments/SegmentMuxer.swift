@@ -94,8 +94,9 @@ final class SegmentMuxer {
         guard count >= 0, count == 0 || bytes != nil else {
             throw MediaError(.outOfMemory, "no memory for a segment", call: "avio_close_dyn_buf", status: Int(count))
         }
-        let result = Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+        var result = Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
         try open()
+        if format == .ts { TransportTables.putProgramFirst(&result) }
         return result
     }
 
