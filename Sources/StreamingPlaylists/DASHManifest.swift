@@ -17,6 +17,8 @@ public struct DASHManifest: Sendable, Hashable {
         public var initialization: String
         /// The path of the segments, in which `$Number%05d$` is the number, from 1.
         public var media: String
+        /// The presentation time of the first sample.
+        public var start = MediaTime.zero
         /// The durations of the segments.
         public var durations: [MediaTime]
         /// The width and the height in pixels; `nil` for audio.
@@ -65,7 +67,7 @@ public struct DASHManifest: Sendable, Hashable {
 
     /// The description as text.
     public var text: String {
-        let total = (video + audio).map { $0.durations.reduce(.zero) { $0 + $1 } }.max() ?? .zero
+        let total = (video + audio).map { $0.durations.reduce($0.start) { $0 + $1 } }.max() ?? .zero
         let duration = PlaylistText.decimal(total.converted(to: 1000).value, places: 3)
         var lines = [
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>",
@@ -123,16 +125,17 @@ public struct DASHManifest: Sendable, Hashable {
         ]
         lines.append("        <SegmentTemplate \(Self.text(template))>")
         lines.append("          <SegmentTimeline>")
-        lines += Self.timeline(representation.durations, timescale).map { "            \($0)" }
+        lines += Self.timeline(representation, timescale).map { "            \($0)" }
         lines += ["          </SegmentTimeline>", "        </SegmentTemplate>", "      </Representation>"]
         return lines
     }
 
     /// Returns the elements `S` (5.3.9.6), each for as many successive segments of the same duration as possible.
-    private static func timeline(_ durations: [MediaTime], _ timescale: Int32) -> [String] {
-        var (end, written) = (MediaTime.zero, Int64(0))
+    private static func timeline(_ representation: Representation, _ timescale: Int32) -> [String] {
+        let first = representation.start.converted(to: timescale).value
+        var (end, written) = (representation.start, first)
         var runs: [(ticks: Int64, count: Int)] = []
-        for duration in durations {
+        for duration in representation.durations {
             end = end + duration
             let ticks = max(end.converted(to: timescale).value - written, 0)
             written += ticks
@@ -143,7 +146,7 @@ public struct DASHManifest: Sendable, Hashable {
             }
         }
         return runs.enumerated().map { index, run in
-            let start = index == 0 ? " t=\"0\"" : ""
+            let start = index == 0 ? " t=\"\(first)\"" : ""
             let repeats = run.count > 1 ? " r=\"\(run.count - 1)\"" : ""
             return "<S\(start) d=\"\(run.ticks)\"\(repeats)/>"
         }

@@ -247,6 +247,10 @@ import Testing
         // Without a common unit, microseconds that add up.
         #expect(text.contains("timescale=\"1000000\"") && text.contains("<S t=\"0\" d=\"333333\"/>"))
         #expect(text.contains("<S d=\"285715\"/>"))
+        audio.start = MediaTime(value: 21, timescale: 1000)
+        let later = DASHManifest(video: [], audio: [audio], bufferTime: 6).text
+        #expect(later.contains("<S t=\"21000\" d=\"333333\"/>"))
+        #expect(later.contains("mediaPresentationDuration=\"PT0.640S\""))
         #expect(text.contains(" lang=\"&quot;en&lt;\""))
     }
 }

@@ -255,7 +255,7 @@ extension Presentation {
             )
         }
         let report = report(on: rendition)
-        return DASHManifest.Representation(
+        var result = DASHManifest.Representation(
             id: rendition.folder,
             codec: report.codec,
             bitRate: report.bitRates.peak,
@@ -263,6 +263,8 @@ extension Presentation {
             media: path(rendition, "$Number%05d$.m4s"),
             durations: rendition.segments.map(\.duration)
         )
+        result.start = rendition.segments.first?.start ?? .zero
+        return result
     }
 }
 
