@@ -59,8 +59,8 @@ public struct MultivariantPlaylist: Sendable, Hashable {
         public var path: String
         /// The bitrates of this playlist alone.
         public var bitRates: BitRates
-        /// The codec in the form of RFC 6381.
-        public var codec: String
+        /// The codec in the form of RFC 6381. If the parameter sets change, there is one for each description.
+        public var codecs: [String]
         /// The width and the height in pixels.
         public var width: Int
         /// The height in pixels.
@@ -82,7 +82,7 @@ public struct MultivariantPlaylist: Sendable, Hashable {
         ) {
             self.path = path
             self.bitRates = bitRates
-            self.codec = codec
+            codecs = [codec]
             (self.width, self.height) = (width, height)
             self.frameRate = frameRate
             self.range = range
@@ -155,7 +155,7 @@ public struct MultivariantPlaylist: Sendable, Hashable {
 
     /// The different codecs, those of audio after that of the video.
     private func codecs(_ video: Video) -> String {
-        var codecs = [video.codec]
+        var codecs = video.codecs
         for codec in audio.map(\.codec) where !codecs.contains(codec) { codecs.append(codec) }
         return codecs.joined(separator: ",")
     }
@@ -187,7 +187,7 @@ public struct MultivariantPlaylist: Sendable, Hashable {
             [
                 PlaylistAttribute("BANDWIDTH", frames.bitRates.peak),
                 PlaylistAttribute("AVERAGE-BANDWIDTH", frames.bitRates.average),
-                PlaylistAttribute("CODECS", quoted: frames.codec),
+                PlaylistAttribute("CODECS", quoted: frames.codecs.joined(separator: ",")),
                 PlaylistAttribute("RESOLUTION", "\(frames.width)x\(frames.height)"),
                 PlaylistAttribute("VIDEO-RANGE", frames.range.rawValue),
                 PlaylistAttribute("URI", quoted: PlaylistText.reference(to: frames.path)),

@@ -22,8 +22,8 @@ import Testing
 
     @Test func segments() {
         let movie = ParameterSetCarriage(SegmentFormat.fmp4)
-        #expect(!movie.isInBand && !movie.isRepeated && movie.change == .initialization)
+        #expect(!movie.isInBand && !movie.isRepeated && movie.change == .segment)
         let stream = ParameterSetCarriage(SegmentFormat.ts)
-        #expect(stream.isRepeated && stream.change == .none)
+        #expect(stream.isRepeated && stream.change == .segment)
     }
 }

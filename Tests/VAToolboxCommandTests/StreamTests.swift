@@ -15,6 +15,15 @@ import Testing
         }
     }
 
+    /// The codec of the first sequence parameter set of H.264, in an avcC box or a byte stream.
+    private func codec(in data: Data) throws -> String {
+        let range = try #require(
+            data.range(of: Data([0x61, 0x76, 0x63, 0x43, 1])) ?? data.range(of: Data([0, 0, 1, 0x67]))
+        )
+        let bytes = data[range.upperBound..<range.upperBound + 3]
+        return "avc1." + bytes.map { String(format: "%02x", $0) }.joined()
+    }
+
     private func keyTimes(_ scratch: Scratch, _ file: String) throws -> [Double] {
         let text = try scratch.tool(
             "ffprobe",
@@ -98,6 +107,11 @@ import Testing
             let numbers = lines[index].dropFirst(17).split(separator: "@").compactMap { Int($0) }
             let data = try scratch.data("a/video/\(lines[index + 1])")
             let start = format == "ts" ? Data() : try scratch.data("a/video/init-1.mp4")
+            if format == "ts" {
+                // A PAT and a PMT come first.
+                let pids = [0, 188].map { Int(data[numbers[1] + $0 + 1] & 0x1F) << 8 | Int(data[numbers[1] + $0 + 2]) }
+                #expect(pids == [0, 0x1000])
+            }
             let name = "frame-\(number).\(format == "ts" ? "ts" : "mp4")"
             try (start + data[numbers[1]..<numbers[1] + numbers[0]]).write(
                 to: URL(fileURLWithPath: scratch.path(name))
@@ -299,22 +313,32 @@ import Testing
         #expect(try scratch.decodedFrameCount("a/90p/index.m3u8") == 100)
     }
 
-    /// An encoder that takes over has other parameter sets: its segments have their own initialization section.
-    @Test func switchOfEncoders() throws {
+    /// An encoder that takes over has other parameter sets: its segments have their own initialization section, and
+    /// `CODECS` names both.
+    @Test(arguments: ["fmp4", "ts"])
+    func switchOfEncoders(format: String) throws {
         let scratch = try Scratch()
         try scratch.makeClip("clip.y4m", seconds: 4, size: "64x64")
         let faults = "REFERENCE_DRIVER_FAULTS=vaEndPicture:30=status:0x18;vaCreateContext:2+=status:0x12"
         let result = try scratch.run(
             try Scratch.machine([faults]) + [
                 Scratch.vatoolbox, "encode", "clip.y4m", "-o", "a.m3u8", "--codec", "h264", "--isolation", "in-process",
-                "--segment-duration", "2", "--json",
+                "--segment-duration", "2", "--segment-format", format, "--preset", "ultrafast", "--json",
             ]
         )
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.output.contains("\"to\""), "\(result.output)")
         let playlist = scratch.text("a/video/index.m3u8")
-        #expect(playlist.components(separatedBy: "#EXT-X-MAP:").count == 3, "\(playlist)")
-        #expect(try segments(scratch, "a/video/index.m3u8").count == 3, "\(playlist)")
+        let maps = playlist.components(separatedBy: "#EXT-X-MAP:").count - 1
+        #expect(maps == (format == "ts" ? 0 : 2), "\(playlist)")
+        let listed = try segments(scratch, "a/video/index.m3u8")
+        #expect(listed.count == 3, "\(playlist)")
+        // The GPU's High profile, and the Baseline profile of this preset of x264.
+        let files = format == "ts" ? ["00001.ts", "00003.ts"] : ["init-1.mp4", "init-2.mp4"]
+        let codecs = try files.map { try codec(in: scratch.data("a/video/\($0)")) }
+        #expect(codecs[0].hasPrefix("avc1.64") && codecs[1].hasPrefix("avc1.42"), "\(codecs)")
+        let named = "CODECS=\"\(codecs[0]),\(codecs[1])\""
+        #expect(scratch.text("a.m3u8").components(separatedBy: named).count == 3, "\(named) \(scratch.text("a.m3u8"))")
         #expect(try scratch.decodedFrameCount("a/video/index.m3u8") == 100)
         #expect(try scratch.worstPSNR("clip.y4m", "a/video/index.m3u8") > 30)
     }

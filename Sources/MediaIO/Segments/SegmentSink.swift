@@ -17,7 +17,7 @@ public import MediaTypes
 /// **Parameter sets.** They are in the initialization section (`avc1`, `hvc1`). If they change, as they do when another
 /// encoder takes over, the segment ends and the next one has its own initialization section; from there on, key frames
 /// carry them as well, because some players ignore a second initialization section. With ``repeatsParameterSets``, all key
-/// frames do. A transport stream always carries them in front of every key frame.
+/// frames do. A transport stream always carries them in front of every key frame; its segment ends at a change, too.
 ///
 /// A sink is used by one thread at a time. It holds the segments that it has not finished in memory.
 public final class SegmentSink {
@@ -172,13 +172,13 @@ public final class SegmentSink {
         let segmenter = videoSegmenter ?? makeVideoSegmenter(format)
         videoSegmenter = segmenter
         if let described, described !== format, described.parameterSets != format.parameterSets,
-            parameterSets.change == .initialization
+            parameterSets.change == .segment
         {
             var track = segmenter.track
             track.video = format
             // A regular beginning at the same picture is not another one.
             if grid.place(unit.presentation) == .segment { beginnings.append(unit.presentation) }
-            try segmenter.reinitialize(as: track, at: unit)
+            try segmenter.restart(as: track, at: unit)
         }
         described = format
         try segmenter.write(unit) { time in

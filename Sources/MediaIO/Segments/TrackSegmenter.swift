@@ -70,13 +70,14 @@ final class TrackSegmenter {
         pending = unit
     }
 
-    /// Ends the present segment, so that the next sample, which must be a key frame, begins another one with its own
-    /// initialization section.
-    func reinitialize(as track: SegmentedTrack, at unit: Unit) throws(MediaError) {
+    /// Ends the present segment, so that the next sample, which must be a key frame, begins another one, which has other
+    /// parameter sets: in MP4, with its own initialization section.
+    func restart(as track: SegmentedTrack, at unit: Unit) throws(MediaError) {
         try writePending(until: unit.decode)
         try closeSegment(at: unit.presentation)
         self.track = track
-        muxer = nil
+        // A transport stream goes on, with its continuity counters.
+        if format == .fmp4 { muxer = nil }
     }
 
     /// Writes the rest.

@@ -8,12 +8,13 @@ internal import MediaTypes
 ///
 /// | Output | Header allows sets in samples | Key frames carry sets | When they change |
 /// |---|---|---|---|
-/// | H.264 and HEVC byte streams, transport streams, segments of `ts` | no header | always | |
+/// | H.264 and HEVC byte streams, transport streams | no header | always | |
+/// | Segments of `ts` | no header | always | a segment begins |
 /// | MP4, QuickTime | no (`avc1`, `hvc1`) | on request, and from a change on | the sample entry becomes `avc3`, `hev1` |
 /// | MP4, QuickTime in fragments or streamed | yes (`avc3`, `hev1`) | always | |
 /// | Matroska | no | on request, and from a change on | |
 /// | Matroska, streamed | yes | always | |
-/// | Segments of `fmp4` | no (`avc1`, `hvc1`) | on request, and from a change on | a segment with another initialization section |
+/// | Segments of `fmp4` | no (`avc1`, `hvc1`) | on request, and from a change on | a segment begins, with its own initialization section |
 struct ParameterSetCarriage: Equatable {
     /// What else a change requires.
     enum Change: Equatable {
@@ -21,8 +22,8 @@ struct ParameterSetCarriage: Equatable {
         case none
         /// The type of the sample entry is changed when the file is complete.
         case sampleEntry
-        /// A new segment begins, with its own initialization section.
-        case initialization
+        /// A segment begins, in `fmp4` with its own initialization section.
+        case segment
     }
 
     /// Whether the header says that samples may contain parameter sets.
@@ -46,7 +47,7 @@ struct ParameterSetCarriage: Equatable {
     init(_ format: SegmentFormat) {
         isInBand = false
         isRepeated = format == .ts
-        change = format == .ts ? .none : .initialization
+        change = .segment
     }
 
     /// Returns whether a sample carries its parameter sets, because a receiver that joins at it, or seeks to it, needs them

@@ -23,6 +23,8 @@ struct Presentation {
             var duration: MediaTime
             var byteCount: Int
             var keyFrames: [MediaSegment.KeyFrame]
+            /// The codec in the form of RFC 6381; it changes if another encoder takes over.
+            var codec: String?
         }
 
         /// The folder, relative to that of the presentation.
@@ -31,6 +33,13 @@ struct Presentation {
         let track: SegmentedTrack
         var initialization: PlaylistResource?
         var segments: [Segment] = []
+
+        /// The different codecs, in the order of the segments.
+        var codecs: [String] {
+            segments.reduce(into: []) { found, segment in
+                if let codec = segment.codec, !found.contains(codec) { found.append(codec) }
+            }
+        }
 
         var end: MediaTime { segments.last.map { $0.start + $0.duration } ?? .zero }
     }
@@ -189,7 +198,7 @@ extension Presentation {
                 of: rendition.segments.map { ($0.duration, $0.byteCount) },
                 targetDuration: targetDuration
             ),
-            codec: rendition.track.codecName ?? ""
+            codec: rendition.codecs.joined(separator: ",")
         )
     }
 
@@ -208,12 +217,12 @@ extension Presentation {
         path: String,
         _ bitRates: MultivariantPlaylist.BitRates
     ) throws(MediaError) -> MultivariantPlaylist.Video {
-        guard let format = video.track.video, let codec = format.codecName else {
+        guard let format = video.track.video, let codec = video.codecs.first else {
             throw MediaError(.malformedData, "the parameter sets of a variant cannot be read", given: video.folder)
         }
         // The size at which the picture is shown, with square pixels.
         let ratio = format.pixelAspectRatio.isPositive ? format.pixelAspectRatio.doubleValue : 1
-        return MultivariantPlaylist.Video(
+        var result = MultivariantPlaylist.Video(
             path: path,
             bitRates: bitRates,
             codec: codec,
@@ -221,6 +230,8 @@ extension Presentation {
             height: format.height,
             range: MultivariantPlaylist.VideoRange(format.color)
         )
+        result.codecs = video.codecs
+        return result
     }
 
     private var audio: [MultivariantPlaylist.AudioRendition] {

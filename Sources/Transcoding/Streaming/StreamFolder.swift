@@ -76,7 +76,8 @@ public final class StreamFolder: Sendable {
                         start: segment.start,
                         duration: segment.duration,
                         byteCount: segment.data.count,
-                        keyFrames: segment.keyFrames
+                        keyFrames: segment.keyFrames,
+                        codec: segment.track.codecName
                     )
                 )
             }

@@ -142,7 +142,7 @@ public struct StreamReport: Sendable, Hashable {
         public var duration: MediaTime
         /// The bitrates of this playlist alone.
         public var bitRates: MultivariantPlaylist.BitRates
-        /// The codec in the form of RFC 6381.
+        /// The codec in the form of RFC 6381; several, separated by commas, if another encoder took over.
         public var codec: String
     }
 
