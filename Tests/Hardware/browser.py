@@ -22,6 +22,20 @@ def chromium():
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+def install():
+    """Installs the program if it is missing and the user is root. Needs Tests/Drivers among the paths of modules."""
+    from runner.places import Problem
+    if chromium():
+        return
+    if os.geteuid() != 0:
+        raise Problem("chromium is missing: sudo apt-get install chromium, or --without-browser")
+    print("installing chromium", flush=True)
+    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0 or not chromium():
+        raise Problem(f"chromium cannot be installed: {done.stdout[-600:]}")
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """Serves the page, the list of what to play, and the files, whole or in parts."""
 
@@ -88,12 +102,12 @@ def play(folder, items, limit=900, screenshot=None):
         server.server_close()
 
 
-def run_browser(server, profile, limit, screenshot):
+def run_browser(server, profile, limit, screenshot, query=""):
     command = [chromium(), "--headless=new", "--disable-gpu", "--no-first-run", f"--user-data-dir={profile}",
                "--autoplay-policy=no-user-gesture-required", "--disable-dev-shm-usage", "--mute-audio"]
     if os.geteuid() == 0:
         command.append("--no-sandbox")
-    page = f"http://127.0.0.1:{server.server_address[1]}/"
+    page = f"http://127.0.0.1:{server.server_address[1]}/{query}"
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "RENDER_NODES")}
     environment |= {"HOME": profile, "XDG_CONFIG_HOME": profile, "XDG_CACHE_HOME": profile}
     with open(Path(profile) / "log", "w+") as log:

@@ -52,6 +52,7 @@ SHARES = {
     "soak": [Share(1, "--sample --seed {seed}", "sample"), Share(10, "--seed {seed}")],
     "start-cost": [Share(6, "")],
     "speed": [Share(5, "--pairs 7", "7 pairs"), Share(20, "")],
+    "streaming": [Share(1, "--sample", "sample"), Share(4, "")],
     "switch-files": [Share(2, "--without-browser", "without browser"), Share(4, "")],
 }
 
