@@ -95,6 +95,12 @@ public struct AudioEncoderSettings: Sendable, Hashable {
     /// The channels; `nil` means those of the input. If the codec does not support the layout, the smallest one that
     /// contains it is used, otherwise the largest one, and ``AudioEncoder/adjustments`` lists the change.
     public var layout: ChannelLayout?
+    /// The gain in dB, in ``allowedGain``. Sound above full scale is clipped by codecs that store integers, and by
+    /// players.
+    public var gain = 0.0
+
+    /// The possible gains in dB.
+    public static let allowedGain = -100.0...100.0
 
     /// Makes settings with the default bitrate and the rate and channels of the input.
     public init(_ codec: AudioCodec, bitRate: Int? = nil, sampleRate: Int? = nil, layout: ChannelLayout? = nil) {
@@ -108,12 +114,21 @@ public struct AudioEncoderSettings: Sendable, Hashable {
     public static let voice = AudioEncoderSettings(.aac, bitRate: 64000, sampleRate: 48000, layout: .mono)
 }
 
+extension AudioEncoderSettings {
+    /// Returns the layout that an encoder uses for a layout of the input.
+    package func outputLayout(for input: ChannelLayout) -> ChannelLayout {
+        EncoderSetup.layout(containing: layout ?? input, of: codec.layouts)
+    }
+}
+
 /// The values that an encoder uses, derived from settings and input.
 struct EncoderSetup: Equatable {
     var sampleRate: Int
     var layout: ChannelLayout
     var sampleType: AudioFormat.SampleType
     var bitRate: Int?
+    /// The factor of the samples.
+    var gain: Double
     var adjustments: [Adjustment] = []
 
     /// - Throws: `invalidArgument` if a value is out of range, with the allowed values.
@@ -125,10 +140,12 @@ struct EncoderSetup: Equatable {
         }
         sampleRate = codec.nearestSampleRate(to: wantedRate)
         let wantedLayout = settings.layout ?? input.layout
-        layout = Self.layout(containing: wantedLayout, of: codec.layouts)
+        layout = settings.outputLayout(for: input.layout)
         sampleType =
             codec.sampleTypes.contains(input.sampleType) ? input.sampleType : codec.sampleTypes.last ?? .float32
         bitRate = try Self.bitRate(settings, sampleRate, layout.channelCount)
+        try AudioEncoderSettings.allowedGain.check(settings.gain, "audio gain", unit: "dB")
+        gain = Decibels.factor(settings.gain)
         if sampleRate != wantedRate {
             note("audio sample rate", "\(wantedRate) Hz", "\(sampleRate) Hz", codec)
         }
@@ -148,7 +165,7 @@ struct EncoderSetup: Equatable {
 
     /// Returns the smallest layout with all loudspeakers, or the largest one if none has all. Side and back
     /// loudspeakers replace each other.
-    private static func layout(containing wanted: ChannelLayout, of layouts: [ChannelLayout]?) -> ChannelLayout {
+    fileprivate static func layout(containing wanted: ChannelLayout, of layouts: [ChannelLayout]?) -> ChannelLayout {
         guard let layouts, !layouts.contains(wanted) else { return wanted }
         let enough = layouts.first { layout in
             var speakers = wanted.speakers

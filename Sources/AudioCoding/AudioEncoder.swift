@@ -18,6 +18,8 @@ public import MediaTypes
 /// sample therefore has a time before zero and ``AudioSample/trimAtStart``; the last may have ``AudioSample/trimAtEnd``.
 /// A container stores both, and a player discards these frames.
 ///
+/// **Channels** are mixed by ``ChannelMix``; ``AudioEncoderSettings/gain`` is applied with it.
+///
 /// The format may change from buffer to buffer. Samples that are not finite numbers are replaced with silence. Calls
 /// block; an encoder is used by one thread at a time.
 public final class AudioEncoder {
@@ -87,7 +89,7 @@ public final class AudioEncoder {
         self.setup = setup
         format = codec.format
         queue = try SampleFIFO(format)
-        resampler = try Resampler(from: input, to: format, into: queue)
+        resampler = try Resampler(from: input, to: format, gain: setup.gain, into: queue)
         adjustments = setup.adjustments
         description = codec.description
         placement = AudioPlacement(sampleRate: setup.sampleRate, end: end, policy: policy)
@@ -287,7 +289,7 @@ public final class AudioEncoder {
         guard AudioFormat.allowedSampleRates.contains(input.sampleRate) else {
             throw .outOfRange("sample rate", input.sampleRate, AudioFormat.allowedSampleRates, unit: "Hz")
         }
-        let next = try Resampler(from: input, to: format, into: queue)
+        let next = try Resampler(from: input, to: format, gain: setup.gain, into: queue)
         try next.stretch(stretch)
         try resampler.drain()
         resampler = next

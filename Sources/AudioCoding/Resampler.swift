@@ -4,12 +4,15 @@ internal import CFFmpeg
 internal import FFmpegSupport
 internal import MediaTypes
 
-/// Converts audio to the format of an encoder with libswresample, and collects it in a queue.
+/// Converts audio to the format of an encoder with libswresample, and collects it in a queue. Channels are mixed by
+/// ``ChannelMix``.
 ///
-/// Without a change of the rate, the output has exactly the samples of the input. Used from one thread at a time.
+/// Without a change of the rate and the level, the output has exactly the samples of the input. Used from one thread at a time.
 final class Resampler {
     let input: AudioFormat
     let output: AudioFormat
+    /// The factor of the samples.
+    private let gain: Double
 
     private var context: OpaquePointer?
     private let queue: SampleFIFO
@@ -22,11 +25,17 @@ final class Resampler {
     /// The number of samples after which a change of the rate ends by itself; hours.
     private static let stretchDistance = 1 << 30
 
-    init(from input: AudioFormat, to output: AudioFormat, into queue: SampleFIFO) throws(MediaError) {
+    init(
+        from input: AudioFormat,
+        to output: AudioFormat,
+        gain: Double,
+        into queue: SampleFIFO
+    ) throws(MediaError) {
         self.input = input
         self.output = output
+        self.gain = gain
         self.queue = queue
-        context = try Self.makeContext(input, output, isFiltered: false)
+        context = try Self.makeContext(input, output, gain, isFiltered: false)
     }
 
     deinit { swr_free(&context) }
@@ -34,6 +43,7 @@ final class Resampler {
     private static func makeContext(
         _ input: AudioFormat,
         _ output: AudioFormat,
+        _ gain: Double,
         isFiltered: Bool
     ) throws(MediaError) -> OpaquePointer? {
         var context: OpaquePointer?
@@ -50,8 +60,13 @@ final class Resampler {
             nil
         )
         let settings = UnsafeMutableRawPointer(context)
-        // Mixing to fewer channels must not exceed full scale in floating-point formats either.
-        if status >= 0 { status = av_opt_set_double(settings, "rematrix_maxval", 1, 0) }
+        if status >= 0, input.layout != output.layout || gain != 1 {
+            let mix = ChannelMix(from: input.layout, to: output.layout)
+            // Without this, 16 bits are mixed in integers, which overflow with a gain.
+            status = av_opt_set_sample_fmt(settings, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0)
+            let matrix = mix.coefficients.flatMap { row in row.map { $0 * gain } }
+            if status >= 0 { status = swr_set_matrix(context, matrix, Int32(clamping: input.layout.channelCount)) }
+        }
         if status >= 0, isFiltered { status = av_opt_set(settings, "flags", "+res", 0) }
         if status >= 0 { status = swr_init(context) }
         if status < 0 { swr_free(&context) }
@@ -118,7 +133,7 @@ final class Resampler {
     private func startFilter() throws(MediaError) {
         isStretching = true
         guard input.sampleRate == output.sampleRate else { return }
-        let filtered = try Self.makeContext(input, output, isFiltered: true)
+        let filtered = try Self.makeContext(input, output, gain, isFiltered: true)
         swr_free(&context)
         context = filtered
         guard let latest else { return }
