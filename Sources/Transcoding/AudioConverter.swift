@@ -17,23 +17,27 @@ actor AudioConverter {
 
     private let executor = ThreadExecutor(name: "vt-audio")
     private let input: MediaTrack
+    private let settings: AudioEncoderSettings
     private let decoder: AudioDecoder
     private let encoder: AudioEncoder
     /// The decoded buffers that the encoder has not taken yet.
     private var buffers: [AudioBuffer] = []
     /// The largest magnitude of the decoded samples, 1 for full scale.
-    private(set) var peak = 0.0
+    private var inputPeak = 0.0
     private var isAtEnd = false
     private var isFlushing = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// - Parameter end: The time at which the sound is cut.
+    /// - Parameters:
+    ///   - loudness: How the gain of the settings was found, for the report.
+    ///   - end: The time at which the sound is cut.
     /// - Throws: `invalidArgument` for settings out of range; `unsupported` if FFmpeg cannot decode the track;
     ///   `unavailable` if it has no such encoder; `outOfMemory`.
     init(
         _ input: MediaTrack,
         _ settings: AudioEncoderSettings,
+        loudness: LoudnessOutcome? = nil,
         end: MediaTime?,
         logger: Logger?
     ) throws(MediaError) {
@@ -45,15 +49,18 @@ actor AudioConverter {
             )
         }
         self.input = input
+        self.settings = settings
         decoder = try AudioDecoder(description, logger: logger)
         encoder = try AudioEncoder(settings, input: format, end: end, policy: .file, logger: logger)
         output = try MediaTrack(audio: encoder.description, replacing: input)
-        settingAdjustments = encoder.adjustments
+        settingAdjustments = encoder.adjustments + (loudness?.adjustments(track: input.index) ?? [])
         outcome = AudioOutcome(
             index: input.index,
             inputCodec: input.codecName,
             output: encoder.description,
-            isEncoded: true
+            isEncoded: true,
+            gain: settings.gain,
+            loudness: loudness
         )
     }
 
@@ -73,7 +80,24 @@ actor AudioConverter {
 
     private func add(_ decoded: [AudioBuffer]) {
         buffers += decoded
-        for buffer in decoded { peak = max(peak, buffer.peak) }
+        for buffer in decoded { inputPeak = max(inputPeak, buffer.peak) }
+    }
+
+    /// The largest magnitude of the samples after the gain, 1 for full scale. Mixing may reduce it further.
+    var peak: Double { inputPeak * Decibels.factor(settings.gain) }
+
+    /// A gain that exceeds full scale.
+    var levelAdjustments: [Adjustment] {
+        guard settings.gain > 0, outcome.loudness == nil, peak > 1 else { return [] }
+        let gain = "\(Readable.number(settings.gain, places: 1)) dB"
+        return [
+            Adjustment(
+                property: "gain of audio track \(input.index)",
+                requested: gain,
+                used: "\(gain), up to \(Readable.number(Decibels.level(peak), places: 1)) dB above full scale",
+                reason: "the peak of the track is \(Readable.number(Decibels.level(inputPeak), places: 1)) dBFS"
+            )
+        ]
     }
 
     /// The duration of the output.

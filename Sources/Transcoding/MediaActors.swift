@@ -25,6 +25,8 @@ actor MediaReader {
         var chapters: [Chapter]
         var metadata: [String: String]
         var ignoredStreams: [IgnoredStream]
+        /// The loudness of the audio tracks, as far as outputs need it.
+        var levels: SoundLevels?
     }
 
     func open(
@@ -113,6 +115,16 @@ actor MediaWriter {
         /// The time at which encoded sound is cut.
         var end: MediaTime?
         var logger: Logger?
+
+        /// The normalization of a track, if it was requested.
+        func loudness(of track: MediaTrack, _ settings: AudioEncoderSettings) -> LoudnessOutcome? {
+            guard let target = audio.loudness, let layout = track.audio?.decodedFormat?.layout,
+                let measured = contents.levels?[
+                    .init(track: track.index, layout: settings.outputLayout(for: layout))
+                ]
+            else { return nil }
+            return LoudnessOutcome(target, measured)
+        }
     }
 
     /// Opens the output and adds tracks and metadata.
@@ -201,7 +213,10 @@ actor MediaWriter {
         _ tracks: inout Tracks,
         _ plan: Plan
     ) throws(MediaError) {
-        let converter = try AudioConverter(track, settings, end: plan.end, logger: plan.logger)
+        var settings = settings
+        let loudness = plan.loudness(of: track, settings)
+        if let gain = loudness?.gain { settings.gain = gain }
+        let converter = try AudioConverter(track, settings, loudness: loudness, end: plan.end, logger: plan.logger)
         if case .refused(let reason) = try sink.addTrack(converter.output) {
             throw MediaError(
                 .invalidArgument,

@@ -356,7 +356,7 @@ actor OutputPipeline {
         summary.packetErrors.forEach { problems.noteLostPacket($0) }
         var ofAudio = setup.tracks.adjustments
         for converter in setup.tracks.converters {
-            let times = await converter.timeAdjustments
+            let times = await converter.timeAdjustments + converter.levelAdjustments
             times.forEach { notify(.session(.adjusted($0))) }
             ofAudio += times
             let failures = await converter.failures

@@ -12,6 +12,9 @@ public struct TranscodeProgress: Sendable, Hashable {
     public var framesOut = 0
     /// The number of bytes of video that were written.
     public var bytesOut = 0
+    /// The time up to which the loudness of the input was measured, in the pass before the first frame; `nil` without such
+    /// a pass.
+    public var measuredTime: MediaTime?
     /// The end of the latest frame that was read, on the timeline of the output.
     public var time = MediaTime.zero
     /// The expected duration of the output, if the input states it.

@@ -72,6 +72,8 @@ public struct TranscodeRequest: Sendable {
     /// its own log; see `SessionOptions.logger`, which takes precedence for encoders. FFmpeg's errors are warnings
     /// here, and its warnings are debug messages. `nil` leaves FFmpeg's messages to `MediaLog.logger`.
     public var logger: Logger?
+    /// The loudness of the input, if it was measured for an earlier run.
+    var levels: SoundLevels?
 
     /// Makes a request with one output.
     public init(
@@ -133,6 +135,7 @@ public struct TranscodeRequest: Sendable {
         var paths: Set<String> = []
         for output in outputs {
             try output.video.validate()
+            try output.audio.validate(input: input, isFile: inputIsFile)
             guard output.path == ContainerFormat.null.rawValue || paths.insert(Self.plain(output.path)).inserted else {
                 throw MediaError(
                     .invalidArgument,

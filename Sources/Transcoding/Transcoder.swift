@@ -28,6 +28,8 @@ public final class Transcoder: Sendable {
     private let signals: Signals
     private let noteFailure: @Sendable (Int) -> Void
     private let notifyOutput: @Sendable (Int, Notice) -> Void
+    /// The loudness of the input, when it is known, and until which time it is measured.
+    private let measurement = Mutex<(levels: SoundLevels?, time: MediaTime?)>((nil, nil))
     /// The transcoder of the outputs that are encoded again.
     private let second = Mutex<Transcoder?>(nil)
 
@@ -101,7 +103,9 @@ public final class Transcoder: Sendable {
     /// The present progress: that of the output with the most frames, because others may have failed. Safe on any thread.
     public var progress: TranscodeProgress {
         if let second = second.withLock({ $0 }) { return second.progress }
-        return progressOfOutputs.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
+        var progress = progressOfOutputs.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
+        progress.measuredTime = measurement.withLock { $0.time }
+        return progress
     }
 
     /// The present progress of each output. Safe on any thread.
@@ -164,6 +168,7 @@ public final class Transcoder: Sendable {
         )
         if request.stream != nil { indices = Array(pipelines.indices) }
         var again = request
+        again.levels = measurement.withLock { $0.levels }
         let outputs = indices.map { index in
             notifyOutput(index, .session(.adjusted(reason)))
             var output = request.outputs[index]
@@ -196,7 +201,8 @@ public final class Transcoder: Sendable {
 
     private func transcode() async throws(MediaError) -> [Result<TranscodeReport, MediaError>] {
         try request.validate()
-        let contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
+        var contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
+        contents.levels = try await levels(of: contents)
         let (regions, _) = try request.video.regions(in: contents.video)
         let folder = if let stream = request.stream { try StreamFolder(stream) } else { StreamFolder?.none }
         var failures: [Int: MediaError] = [:]
@@ -231,6 +237,29 @@ public final class Transcoder: Sendable {
             let missing = MediaError(.invalidState, "the output has no report", given: pipelines[index].request.path)
             return reports.withLock { $0[index] }.map { .success($0) } ?? .failure(failures[index] ?? missing)
         }
+    }
+
+    /// Returns the loudness of the tracks that an output normalizes, after a pass over the input if it is not known yet.
+    private func levels(of contents: MediaReader.Contents) async throws(MediaError) -> SoundLevels? {
+        if let known = request.levels { return known }
+        // The variants of a presentation share the audio of the first one.
+        let outputs = request.stream == nil ? request.outputs : [request.first]
+        let sounds = Set(outputs.flatMap { SoundLevels.sounds(of: $0.audio, contents.tracks) })
+        if sounds.isEmpty { return nil }
+        let levels = try await PlainThread.result(name: "vt-loudness") {
+            [self] () throws(MediaError) in
+            try SoundLevels(
+                of: sounds,
+                path: request.input,
+                options: request.demandedSource,
+                end: request.source.duration,
+                logger: request.logger,
+                cancellation: cancellation,
+                note: { time in measurement.withLock { $0.time = time } }
+            )
+        }
+        measurement.withLock { $0.levels = levels }
+        return levels
     }
 
     /// Publishes a presentation, and adds it to the reports of its variants.

@@ -112,6 +112,10 @@ public final class MediaSource: @unchecked Sendable {
     /// anyway; for encoders that read them in place, it only moves the reading to another thread.
     public func leavePicturesInFile() { reader.leavesPicturesInFile = true }
 
+    /// Restricts the events to packets of some tracks from now on. Nothing else is decoded or, where the format has an
+    /// index, read.
+    package func readOnly(tracks: Set<Int>) { reader.readOnly(tracks: tracks) }
+
     /// Ends the input at the present position: ``next()`` returns the frames that the decoder still holds and then
     /// `nil`, even after ``cancel()``.
     public func endInput() { reader.endInput() }

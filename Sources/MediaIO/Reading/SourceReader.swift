@@ -42,6 +42,8 @@ final class SourceReader {
     private var isAtEnd = false
     /// Whether pictures of uncompressed video stay in their file, if possible.
     var leavesPicturesInFile = false
+    /// The only tracks that are read, without the video; `nil` for all.
+    private var onlyTracks: Set<Int>?
 
     init(demuxer: Demuxer, pipeline: VideoPipeline, tracks: [MediaTrack], options: MediaSource.Options) {
         self.demuxer = demuxer
@@ -227,12 +229,29 @@ extension SourceReader {
         }
     }
 
+    /// Reads nothing but some tracks from now on.
+    func readOnly(tracks: Set<Int>) {
+        onlyTracks = tracks
+        for stream in demuxer.streams where !tracks.contains(Int(stream.pointee.index)) {
+            stream.pointee.discard = AVDISCARD_ALL
+        }
+        unfinished.formIntersection(tracks)
+        queue.removeAll { item in
+            if case .packet(_, let track) = item { !tracks.contains(track.index) } else { true }
+        }
+    }
+
     /// Ends the input here: only the frames that the decoder still holds follow. Nothing more is read, so this works
     /// after a cancellation.
     func endInput() { isAtEnd = true }
 
     private func read() throws(MediaError) -> Item? {
         while true {
+            if onlyTracks != nil {
+                if isAtEnd || isComplete { return nil }
+                if let item = try readPacket() { return item }
+                continue
+            }
             switch try pipeline.receive() {
             case .picture(let picture): return .picture(picture)
             case .needsInput: break
@@ -277,6 +296,7 @@ extension SourceReader {
                 pipeline.problems.describe("a packet of stream \(index) is incomplete")
             }
             noteEnd(packet, index)
+            if let onlyTracks, !onlyTracks.contains(index) { return nil }
             if index == Int(pipeline.stream.pointee.index) {
                 if !pipeline.hasReachedEnd { try pipeline.send(packet) }
             } else if let track = tracks[index] {
@@ -407,7 +427,10 @@ extension SourceReader {
         videoEnd = max(videoEnd, end)
     }
 
-    private var isComplete: Bool { pipeline.hasReachedEnd && unfinished.isEmpty }
+    private var isComplete: Bool {
+        let hasPictures = onlyTracks != nil ? options.duration != nil : pipeline.hasReachedEnd
+        return hasPictures && unfinished.isEmpty
+    }
 }
 
 extension AVPacket {

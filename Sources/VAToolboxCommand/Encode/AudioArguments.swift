@@ -46,6 +46,31 @@ struct AudioArguments: ParsableArguments, Sendable {
 
     @Option(
         parsing: .unconditional,
+        help: ArgumentHelp("Constant gain in dB, such as -3 or 6 (default: none).", valueName: "dB")
+    )
+    var audioGain: ArgumentText<SignedNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Loudness of each track in LUFS, such as -23 (EBU R128) or -16. A first pass measures the track; then one "
+                + "constant gain is applied (default: unchanged).",
+            valueName: "LUFS"
+        )
+    )
+    var audioLoudness: ArgumentText<SignedNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The highest true peak in dBTP, which limits the gain of --audio-loudness (default: -1).",
+            valueName: "dBTP"
+        )
+    )
+    var audioTruePeak: ArgumentText<SignedNumber>?
+
+    @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Audio tracks of the output in their order, counted from 1, such as 2,1 (default: all).",
             valueName: "numbers"
@@ -64,7 +89,8 @@ struct AudioArguments: ParsableArguments, Sendable {
         guard case .encode(var encoder) = settings.rule else {
             let needy = [
                 ("--audio-bitrate", audioBitrate?.text), ("--audio-rate", audioRate?.text),
-                ("--audio-channels", audioChannels?.text),
+                ("--audio-channels", audioChannels?.text), ("--audio-gain", audioGain?.text),
+                ("--audio-loudness", audioLoudness?.text), ("--audio-true-peak", audioTruePeak?.text),
             ].first { $0.1 != nil }
             guard let needy, let text = needy.1 else { return settings }
             throw MediaError(
@@ -77,8 +103,26 @@ struct AudioArguments: ParsableArguments, Sendable {
         encoder.bitRate = try audioBitrate?.value(of: "--audio-bitrate").bitsPerSecond
         encoder.sampleRate = try audioRate?.value(of: "--audio-rate").value
         encoder.layout = try audioChannels?.value(of: "--audio-channels")
+        if let gain = try audioGain?.value(of: "--audio-gain").value { encoder.gain = gain }
+        settings.loudness = try loudness()
         settings.rule = .encode(encoder)
         return settings
+    }
+
+    private func loudness() throws(MediaError) -> LoudnessTarget? {
+        guard let audioLoudness else {
+            guard let audioTruePeak else { return nil }
+            throw MediaError(
+                .invalidArgument,
+                "--audio-true-peak needs --audio-loudness",
+                given: "--audio-true-peak \(audioTruePeak.text)",
+                allowed: "with --audio-loudness"
+            )
+        }
+        if audioGain != nil { throw contradiction("--audio-loudness", "--audio-gain") }
+        var target = LoudnessTarget(integrated: try audioLoudness.value(of: "--audio-loudness").value)
+        if let peak = try audioTruePeak?.value(of: "--audio-true-peak").value { target.truePeak = peak }
+        return target
     }
 }
 

@@ -275,6 +275,21 @@ extension AudioOutcome {
             "sampleRate": .integer(output.sampleRate),
             "channels": .integer(output.channelCount),
             "layout": JSON(output.layout?.description),
+            "gain": .number(gain),
+            "loudness": loudness?.document ?? .null,
+        ])
+    }
+}
+
+extension LoudnessOutcome {
+    fileprivate var document: JSON {
+        .object([
+            "target": .number(target.integrated),
+            "truePeakLimit": .number(target.truePeak),
+            "measured": JSON(measured.integrated),
+            "range": .number(measured.range),
+            "truePeak": JSON(measured.truePeak),
+            "limited": .bool(isLimited),
         ])
     }
 }

@@ -141,6 +141,14 @@ extension AudioOutcome {
         guard isEncoded else { return "\(inputCodec), copied" }
         let rate = output.bitRate > 0 ? " \(Readable.bitRate(Double(output.bitRate)))" : ""
         let layout = output.layout.map { ", \($0)" } ?? ""
-        return "\(output.codecName)\(rate), \(output.sampleRate) Hz\(layout), encoded from \(inputCodec)"
+        return "\(output.codecName)\(rate), \(output.sampleRate) Hz\(layout), encoded from \(inputCodec)\(level)"
+    }
+
+    /// The change of the level.
+    private var level: String {
+        guard let loudness else { return gain == 0 ? "" : ", gain \(Readable.number(gain, places: 1)) dB" }
+        guard let gain = loudness.gain, let before = loudness.measured.integrated else { return ", silent" }
+        let levels = [before, before + gain].map { Readable.number($0, places: 1) }.joined(separator: " to ")
+        return ", \(levels) LUFS (\(Readable.number(gain, places: 1)) dB)"
     }
 }

@@ -148,6 +148,21 @@ struct WholeNumber: ArgumentValue {
     static let allowedText = "a whole number, such as 4"
 }
 
+/// A number with an optional sign.
+struct SignedNumber: ArgumentValue {
+    let value: Double
+
+    init?(argument text: String) {
+        let isNegative = text.hasPrefix("-")
+        guard let number = DecimalNumber(isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]) else {
+            return nil
+        }
+        value = isNegative ? -number.doubleValue : number.doubleValue
+    }
+
+    static let allowedText = "a number, such as -3 or 2.5"
+}
+
 /// A number, zero or above.
 struct PlainNumber: ArgumentValue {
     let value: Double

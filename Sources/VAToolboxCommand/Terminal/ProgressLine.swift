@@ -28,6 +28,11 @@ struct ProgressLine {
     private static func line(_ fields: [Field]) -> String { fields.map(\.text).joined(separator: "  ") }
 
     private var fields: [Field] {
+        if progress.framesIn == 0, let measured = progress.measuredTime {
+            return [
+                Field(text: "measuring loudness", rank: 0), Field(text: Readable.clock(measured.seconds), rank: 1),
+            ]
+        }
         var fields: [Field] = []
         if let share { fields.append(Field(text: "\(Readable.number(share * 100, places: 0)) %", rank: 1)) }
         fields.append(Field(text: "\(Readable.count(progress.framesIn, "frame"))", rank: 0))
