@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
-internal import FFmpegSupport
-internal import Glibc
 internal import MediaTimeline
 internal import MediaTypes
 
 /// Produces the events of a ``MediaSource``: reads packets, decodes those of the video, converts all times to the
 /// timeline of the output, and limits the events to the part to read.
 final class SourceReader {
-    /// The number of consecutive failed reads after which the rest of the input is abandoned.
-    private static let mostFailedReads = 16
-    /// The pause after a demuxer had no data, in microseconds.
-    private static let pause: UInt32 = 10_000
     /// The maximum distance of other tracks' packets from the end of the part after the video has ended.
     private static let interleaving = MediaTime(value: 10, timescale: 1)
 
@@ -23,19 +17,15 @@ final class SourceReader {
     }
 
     private let demuxer: Demuxer
-    private let lookahead: PacketLookahead
+    private let packets: PacketReader
     private let pipeline: VideoPipeline
     private let tracks: [Int: MediaTrack]
     private let options: MediaSource.Options
     /// The items that were read while searching for the first frame, in reverse order.
     private var queue: [Item] = []
     private var timeline: InputTimeline
-    private var discontinuities: Discontinuities
     /// The audio tracks that have not reached the end of the part to read.
     private var unfinished: Set<Int> = []
-    private var failedReads = 0
-    /// The read position in a part that the demuxer cannot parse, and the number of times it did not advance.
-    private var gap: (position: Int64, standstills: Int)?
     /// The end of the latest packet, of the video and of all streams, on the input's timeline.
     private var videoEnd = MediaTime.zero
     private var latestEnd = MediaTime.zero
@@ -47,7 +37,7 @@ final class SourceReader {
 
     init(demuxer: Demuxer, pipeline: VideoPipeline, tracks: [MediaTrack], options: MediaSource.Options) {
         self.demuxer = demuxer
-        lookahead = PacketLookahead(demuxer)
+        packets = PacketReader(demuxer)
         self.pipeline = pipeline
         self.tracks = Dictionary(tracks.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
         self.options = options
@@ -55,7 +45,6 @@ final class SourceReader {
             $0.pointee.discard != AVDISCARD_ALL && $0.pointee.start_time != ffmpeg_no_pts
         }
         .map { MediaTime($0.pointee.start_time, in: $0.pointee.time_base) }
-        discontinuities = Discontinuities(period: demuxer.clockPeriod)
         timeline = InputTimeline(starts: starts, start: options.start, duration: options.duration)
     }
 
@@ -71,7 +60,7 @@ final class SourceReader {
         guard !told.isVariable, !told.isProved, demuxer.isReadByUs, demuxer.isSeekable,
             stream.codecpar.pointee.codec_id != AV_CODEC_ID_RAWVIDEO
         else { return told }
-        let times = try lookahead.times(of: stream.index, atMost: Self.picturesThatProveARate)
+        let times = try packets.lookahead.times(of: stream.index, atMost: Self.picturesThatProveARate)
         return told.checked(against: times, in: Rational(stream.time_base.num, stream.time_base.den))
     }
     /// The number of events that were read and not yet returned.
@@ -146,13 +135,10 @@ extension SourceReader {
             return false
         }
         pipeline.restart()
-        lookahead.restart()
+        packets.restart()
         // The previous attempt may have read past the end of the part.
         expectWholeSound()
         queue = []
-        discontinuities = Discontinuities(period: demuxer.clockPeriod)
-        failedReads = 0
-        gap = nil
         isAtEnd = false
         return true
     }
@@ -275,26 +261,14 @@ extension SourceReader {
             let picture = try pipeline.picture(in: file, time: time) { withExtendedLifetime(owner) {} }
             return picture.map { .picture($0) }
         }
-        let repairedBefore = lookahead.repaired
-        let output = try lookahead.read()
-        pipeline.problems.repairedTimes += lookahead.repaired - repairedBefore
-        switch output {
+        switch try packets.read(&pipeline.problems) {
+        case .nothing: break
+        case .abandoned: isAtEnd = true
         case .finished:
             isAtEnd = true
             noteEarlyEnd()
-        case .failed(ffmpeg_error_again):
-            noteGap()
-        case .failed(let status):
-            try noteReadError(status)
         case .packet(let packet):
-            failedReads = 0
-            gap = nil
-            closeJumps(packet)
             let index = Int(packet.pointee.stream_index)
-            if packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 {
-                pipeline.problems.readErrors += 1
-                pipeline.problems.describe("a packet of stream \(index) is incomplete")
-            }
             noteEnd(packet, index)
             if let onlyTracks, !onlyTracks.contains(index) { return nil }
             if index == Int(pipeline.stream.pointee.index) {
@@ -304,51 +278,6 @@ extension SourceReader {
             }
         }
         return nil
-    }
-
-    private func noteReadError(_ status: Int32) throws(MediaError) {
-        if status == ffmpeg_error_no_memory { try check(status, "av_read_frame", "reading failed") }
-        failedReads += 1
-        pipeline.problems.readErrors += 1
-        pipeline.problems.describe("reading failed: \(describe(status))")
-        if status != ffmpeg_error_invalid_data || failedReads >= Self.mostFailedReads { isAtEnd = true }
-    }
-
-    /// Continues after a demuxer has asked to be called again. The demuxer of transport streams does so after each 64
-    /// KiB without a packet, others if no data has arrived from the network yet.
-    private func noteGap() {
-        guard let position = demuxer.position else {
-            usleep(Self.pause)
-            return
-        }
-        if gap == nil {
-            pipeline.problems.readErrors += 1
-            pipeline.problems.describe("FFmpeg skipped a part of the input that it cannot parse")
-        }
-        let standstills = gap.map { $0.position == position ? $0.standstills + 1 : 0 } ?? 0
-        gap = (position, standstills)
-        guard standstills > 0 else { return }
-        // The reader of this package waits for data itself, so a demuxer that does not advance there never will.
-        if demuxer.isReadByUs, standstills >= Self.mostFailedReads { isAtEnd = true } else { usleep(Self.pause) }
-    }
-
-    private func closeJumps(_ packet: UnsafeMutablePointer<AVPacket>) {
-        guard demuxer.allowsDiscontinuities, let stream = demuxer.stream(Int(packet.pointee.stream_index)) else {
-            return
-        }
-        let kind = stream.pointee.codecpar.pointee.codec_type
-        let microseconds = AVRational(num: 1, den: Int32(AV_TIME_BASE))
-        let timeBase = stream.pointee.time_base
-        var shift = discontinuities.shift
-        if packet.pointee.dts != ffmpeg_no_pts, [AVMEDIA_TYPE_VIDEO, AVMEDIA_TYPE_AUDIO].contains(kind) {
-            shift = discontinuities.note(
-                track: Int(packet.pointee.stream_index),
-                decodeTime: av_rescale_q(packet.pointee.dts, timeBase, microseconds),
-                duration: av_rescale_q(packet.pointee.duration, timeBase, microseconds)
-            )
-            pipeline.problems.discontinuities = discontinuities.count
-        }
-        if shift != 0 { packet.shift(by: av_rescale_q(shift, microseconds, timeBase)) }
     }
 }
 
@@ -396,13 +325,8 @@ extension SourceReader {
         let hasOwnDuration = pipeline.stream.pointee.duration > 0
         let end = hasOwnDuration ? videoEnd : latestEnd
         // The writer of the file may have derived the stated end from a wrong time.
-        guard discontinuities.count == 0, lookahead.repaired == 0 else { return }
-        guard let announced = demuxer.announcedEnd(pipeline.stream) else { return }
-        // Times in headers are rounded, and some are slightly wrong.
-        let allowance = max(0.5, announced.seconds / 100)
-        guard announced.seconds - end.seconds > allowance else { return }
-        pipeline.problems.readErrors += 1
-        pipeline.problems.describe("the input ends at \(end.seconds) s, but its header states \(announced.seconds) s")
+        guard !packets.hasChangedTimes else { return }
+        pipeline.problems.noteEnd(announced: demuxer.announcedEnd(pipeline.stream), end: end)
     }
 
     /// Registers the progress of reading, and tracks that have reached the end of the part to read.
@@ -435,7 +359,7 @@ extension SourceReader {
 
 extension AVPacket {
     /// The presentation time, or if there is none the decode time, in ticks.
-    fileprivate var ownTime: Int64? {
+    var ownTime: Int64? {
         let time = pts != ffmpeg_no_pts ? pts : dts
         return time != ffmpeg_no_pts ? time : nil
     }
