@@ -24,7 +24,8 @@ let package = Package(
         .library(
             name: "Transcoding",
             targets: [
-                "Transcoding", "AssetWriting", "MediaIO", "AudioCoding", "MediaTimeline", "StreamingPlaylists",
+                "Transcoding", "Remuxing", "AssetWriting", "MediaIO", "AudioCoding", "MediaTimeline",
+                "StreamingPlaylists",
                 "FFmpegSupport",
             ]
         ),
@@ -118,6 +119,12 @@ let package = Package(
             dependencies: ["AudioCoding", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox", logging],
             swiftSettings: strict
         ),
+        // From container to container, without decoding.
+        .target(
+            name: "Remuxing",
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", logging],
+            swiftSettings: strict
+        ),
         .target(
             name: "Transcoding",
             dependencies: [
@@ -139,8 +146,8 @@ let package = Package(
             name: "VAToolboxCommand",
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "CLinux", "EncoderIPC", "EncodingBenchmark", "FFmpegSupport",
-                "HardwareEncoder", "MediaIO", "MediaTypes", "RenderNodes", "SoftwareEncoder", "StreamingPlaylists",
-                "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
+                "HardwareEncoder", "MediaIO", "MediaTypes", "Remuxing", "RenderNodes", "SoftwareEncoder",
+                "StreamingPlaylists", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),

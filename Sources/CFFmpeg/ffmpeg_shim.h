@@ -92,6 +92,24 @@ static inline int ffmpeg_add_side_data(AVStream *stream, enum AVPacketSideDataTy
 #endif
 }
 
+/// How many kinds of data a stream says beside its packets.
+static inline int ffmpeg_side_data_count(const AVStream *stream) {
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+    return stream->codecpar->nb_coded_side_data;
+#else
+    return stream->nb_side_data;
+#endif
+}
+
+/// One of the kinds of data that a stream says beside its packets, by its index. The stream owns it.
+static inline const AVPacketSideData *ffmpeg_side_data_at(const AVStream *stream, int index) {
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+    return &stream->codecpar->coded_side_data[index];
+#else
+    return &stream->side_data[index];
+#endif
+}
+
 /// A function that takes bytes of an output: how many it took, or a negative error.
 #if LIBAVFORMAT_VERSION_MAJOR >= 61
 typedef const uint8_t *ffmpeg_output_bytes;

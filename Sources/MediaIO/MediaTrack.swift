@@ -3,16 +3,21 @@
 internal import CFFmpeg
 public import MediaTypes
 
-/// A track beside the video: audio, subtitles, or timed data. It is copied from an input, or encoded audio.
+/// A track beside the encoded video: audio, subtitles, or timed data. It is copied from an input, or encoded audio. If a
+/// file is copied without encoding, its video tracks and attachments are such tracks as well.
 public final class MediaTrack: @unchecked Sendable {
     /// The content of a track.
     public enum Kind: String, Sendable, Hashable {
+        /// Video that is copied.
+        case video
         /// Audio.
         case audio
         /// Subtitles, as text or as pictures.
         case subtitles
         /// Other data, such as timed metadata.
         case data
+        /// An attached file, such as a font, which has no packets.
+        case attachment
     }
 
     /// The index of the stream in the input.
@@ -32,8 +37,10 @@ public final class MediaTrack: @unchecked Sendable {
     let timeBase: AVRational
     /// The disposition flags, such as "default".
     let disposition: Int32
+    /// The other properties of a stream that is copied as a whole; `nil` for a track beside encoded video.
+    let details: StreamDetails?
 
-    init(stream: UnsafePointer<AVStream>) throws(MediaError) {
+    init(stream: UnsafePointer<AVStream>, details: StreamDetails? = nil) throws(MediaError) {
         guard let parameters = avcodec_parameters_alloc() else {
             throw MediaError(.outOfMemory, "no memory for stream parameters", call: "avcodec_parameters_alloc")
         }
@@ -50,16 +57,14 @@ public final class MediaTrack: @unchecked Sendable {
             )
         }
         self.parameters = parameters
+        self.details = details
         index = Int(source.index)
-        switch parameters.pointee.codec_type {
-        case AVMEDIA_TYPE_AUDIO: kind = .audio
-        case AVMEDIA_TYPE_SUBTITLE: kind = .subtitles
-        default: kind = .data
-        }
-        codecName = avcodec_get_name(parameters.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
         (language, title) = (source.text("language"), source.text("title"))
-        timeBase = source.time_base
-        disposition = source.disposition
+        timeBase = details?.timeBase ?? source.time_base
+        disposition = details?.contents == nil ? source.disposition : 0
+        codecName = avcodec_get_name(parameters.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
+        kind = Kind(details?.contents == nil ? parameters.pointee.codec_type : AVMEDIA_TYPE_ATTACHMENT)
+        try details?.apply(to: parameters)
     }
 
     /// Takes ownership of the parameters of an audio stream, which may be modified until the track is used.
@@ -76,6 +81,7 @@ public final class MediaTrack: @unchecked Sendable {
         index = track?.index ?? 0
         (language, title) = (track?.language, track?.title)
         disposition = track?.disposition ?? 0
+        details = nil
     }
 
     deinit {
@@ -150,6 +156,18 @@ public struct Chapter: Sendable, Hashable {
         self.start = start
         self.end = end
         self.title = title
+    }
+}
+
+extension MediaTrack.Kind {
+    fileprivate init(_ type: AVMediaType) {
+        switch type {
+        case AVMEDIA_TYPE_VIDEO: self = .video
+        case AVMEDIA_TYPE_AUDIO: self = .audio
+        case AVMEDIA_TYPE_SUBTITLE: self = .subtitles
+        case AVMEDIA_TYPE_ATTACHMENT: self = .attachment
+        default: self = .data
+        }
     }
 }
 

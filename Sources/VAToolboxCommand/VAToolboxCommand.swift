@@ -17,7 +17,7 @@ struct VAToolboxCommand: ParsableCommand {
         commandName: "vatoolbox",
         abstract: "Encode video to H.264 and HEVC on Intel and AMD GPUs, and on the CPU where no GPU can.",
         version: version,
-        subcommands: [EncodeCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self]
+        subcommands: [EncodeCommand.self, RemuxCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self]
     )
 
     /// The version of the command and of the package.
@@ -43,6 +43,10 @@ struct VAToolboxCommand: ParsableCommand {
         switch prepare(Array(CommandLine.arguments.dropFirst())) {
         case .done(let status): leave(status)
         case .encode(let job):
+            let interruption = Interruption()
+            start(job)
+            interruption.wait(job.interrupt)
+        case .remux(let job):
             let interruption = Interruption()
             start(job)
             interruption.wait(job.interrupt)
@@ -102,6 +106,10 @@ struct VAToolboxCommand: ParsableCommand {
         Task.detached { () async -> Void in leave(await job.run()) }
     }
 
+    private static func start(_ job: RemuxJob) {
+        Task.detached { () async -> Void in leave(await job.run()) }
+    }
+
     private static func start(_ probe: ExhaustiveProbe) {
         do throws(MediaError) {
             try PlainThread.start(name: "vt-probe") { leave(probe.run()) }
@@ -132,6 +140,7 @@ struct VAToolboxCommand: ParsableCommand {
 
     private enum Preparation {
         case encode(EncodeJob)
+        case remux(RemuxJob)
         case tryAll(ExhaustiveProbe)
         case bench(BenchJob)
         case benchRun(BenchRunCommand)
@@ -151,6 +160,10 @@ struct VAToolboxCommand: ParsableCommand {
                 let job = EncodeJob([command])
                 startLogging(to: job.console)
                 return .encode(job)
+            case let command as RemuxCommand:
+                let job = RemuxJob(command)
+                startLogging(to: job.console)
+                return .remux(job)
             case let command as BenchCommand:
                 let job = BenchJob(command)
                 startLogging(to: job.console)

@@ -248,7 +248,7 @@ extension Demuxer {
         return ratio.num > 0 && ratio.den > 0 ? ratio : AVRational(num: 1, den: 1)
     }
 
-    private static func strings(_ dictionary: OpaquePointer?) -> [String: String] {
+    static func strings(_ dictionary: OpaquePointer?) -> [String: String] {
         var result: [String: String] = [:]
         var entry = av_dict_get(dictionary, "", nil, AV_DICT_IGNORE_SUFFIX)
         while let found = entry {

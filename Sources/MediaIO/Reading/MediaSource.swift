@@ -165,25 +165,25 @@ struct StreamSelection {
         }
     }
 
-    private static func isCover(_ stream: UnsafePointer<AVStream>) -> Bool {
+    static func isCover(_ stream: UnsafePointer<AVStream>) -> Bool {
         stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
     }
 
-    private static func kind(of stream: UnsafePointer<AVStream>) -> String {
+    static func kind(of stream: UnsafePointer<AVStream>) -> String {
         if isCover(stream) { return "cover picture" }
         let type = stream.pointee.codecpar.pointee.codec_type
         return av_get_media_type_string(type).map { String(cString: $0) } ?? "unknown"
     }
 
     /// QuickTime stores chapter titles in a text track, which libavformat reads and then reports as binary data.
-    private static func mayNameChapters(_ stream: UnsafePointer<AVStream>) -> Bool {
+    static func mayNameChapters(_ stream: UnsafePointer<AVStream>) -> Bool {
         let parameters = stream.pointee.codecpar.pointee
         return parameters.codec_type == AVMEDIA_TYPE_DATA && parameters.codec_id == AV_CODEC_ID_BIN_DATA
     }
 
     /// A QuickTime timecode track. libavformat reads its time into the metadata, from which muxers make such a track
     /// again.
-    private static func isTimecode(_ stream: UnsafePointer<AVStream>) -> Bool {
+    static func isTimecode(_ stream: UnsafePointer<AVStream>) -> Bool {
         stream.pointee.codecpar.pointee.codec_tag == 0x6463_6D74
     }
 

@@ -48,6 +48,8 @@ final class ContainerWriter: SampleWriter {
     /// The index of the first track's stream.
     private let firstTrack: Int
     private var clocks: [TickClock] = []
+    /// The rewriters of copied video, by the index of the track.
+    private var rewriters: [Int: NALUnitRewriter] = [:]
 
     /// The delay of a transport stream's clock (PCR, ISO/IEC 13818-1 2.4.3.5) relative to the first decode time, in
     /// microseconds: the time for filling a decoder's buffer. The same as ffmpeg's `-muxdelay`.
@@ -73,7 +75,12 @@ final class ContainerWriter: SampleWriter {
         tracks = contents.tracks
         firstTrack = firstSample == nil ? 0 : 1
         if let firstSample { try addVideo(firstSample, contents) }
-        for track in tracks { try muxer.addStream().copy(track, in: format, to: muxer.context) }
+        for (index, track) in tracks.enumerated() {
+            let stream = try muxer.addStream()
+            try stream.copy(track, in: format, to: muxer.context)
+            rewriters[index] = try NALUnitRewriter(track, format: format, carriage: parameterSets)
+            try rewriters[index]?.describe(stream.pointee.codecpar, in: format)
+        }
         try muxer.setChapters(contents.chapters)
         for (key, value) in contents.metadata { av_dict_set(&muxer.context.pointee.metadata, key, value, 0) }
         if format == .ts { muxer.context.pointee.max_delay = Self.decoderDelay }
@@ -116,9 +123,11 @@ final class ContainerWriter: SampleWriter {
         let stream = firstTrack + index
         let timeBase = AVRational(num: 1, den: clocks[stream].timescale)
         do {
+            let data = try rewriters[index]?.rewrite(packet)
             let times = try clocks[stream].ticks(presentation: presentation + delay, decode: decode + delay)
             try muxer.write { (copy) throws(MediaError) in
                 try check(av_packet_ref(copy, packet.packet), "av_packet_ref", "no memory for a packet")
+                if let data { try copy.replaceData(with: data) }
                 copy.pointee.duration = av_rescale_q(copy.pointee.duration, packet.track.timeBase, timeBase)
                 copy.pointee.stream_index = Int32(stream)
                 copy.pointee.pts = times.pts
@@ -145,8 +154,13 @@ final class ContainerWriter: SampleWriter {
 
     func finish(parameterSetsHaveChanged: Bool) throws(MediaError) {
         try muxer.writeTrailer()
-        if parameterSetsHaveChanged, parameterSets.change == .sampleEntry, let file = muxer.file {
+        let haveChanged = parameterSetsHaveChanged || rewriters.values.contains(where: \.haveChanged)
+        if haveChanged, parameterSets.change == .sampleEntry, let file = muxer.file {
             try SampleEntry.allowInBandParameterSets(in: file)
+        }
+        let ends = tracks.map { $0.details?.end }
+        if format.canBeFragmented, fragments == nil, ends.contains(where: { $0 != nil }), let file = muxer.file {
+            try EditLists.end(tracks: Array(repeating: nil, count: firstTrack) + ends, in: file)
         }
     }
 }
@@ -163,6 +177,8 @@ extension ContainerWriter {
             // The unit of the durations in edit lists, which end the sound at an exact sample.
             if let rate = tracks.lazy.compactMap({ $0.audio?.sampleRate }).first(where: { $0 > 0 }) {
                 options["movie_timescale"] = String(rate)
+            } else if let ticks = tracks.first(where: { $0.kind == .video })?.timeBase.den, ticks >= 1000 {
+                options["movie_timescale"] = String(ticks)
             }
             return options
         case .mkv, .ts, .h264, .hevc, .null: return [:]

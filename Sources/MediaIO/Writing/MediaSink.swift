@@ -48,6 +48,8 @@ public final class MediaSink {
         public var isDefragmented = false
         /// Whether there is a video track. Without one, packets are written at once, and the first one begins the output.
         public var hasVideo = true
+        /// Whether video, if there is any, is copied as packets of tracks. Then ``hasVideo`` must be `false`.
+        package var copiesVideo = false
         /// The paths of the files that are being read. The output must not be one of them.
         public var inputPaths: [String] = []
         /// The frame rate in frames per second, if it is constant: containers store it, and it determines the duration
@@ -185,7 +187,7 @@ public final class MediaSink {
         let format = if let format = options.format { format } else { try ContainerFormat(name: nil, path: path) }
         guard format != .null else { return (format, nil) }
         try options.validateFragments()
-        if !options.hasVideo { try format.validateWithoutVideo() }
+        if !options.hasVideo, !options.copiesVideo { try format.validateWithoutVideo() }
         guard format.canBeFragmented || !options.isFragmented else {
             throw MediaError(
                 .invalidArgument,
@@ -418,7 +420,10 @@ extension MediaSink {
 
     private func makeWriter(for sample: SampleBuffer?) throws(MediaError) -> any SampleWriter {
         guard let file else { return NullWriter() }
-        guard let muxerName = format.muxerName else { return ByteStreamWriter(file: file) }
+        guard let muxerName = format.muxerName else {
+            guard options.copiesVideo, let track = contents.tracks.first else { return ByteStreamWriter(file: file) }
+            return try PacketByteStreamWriter(file: file, track: track, format: format)
+        }
         contents.frameRate = options.frameRate
         contents.encoderName = options.encoderName
         (contents.language, contents.title) = (options.language, options.title)

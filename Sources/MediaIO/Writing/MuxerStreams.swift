@@ -78,6 +78,7 @@ extension UnsafeMutablePointer<AVStream> {
         let rate = parameters.pointee.sample_rate
         pointee.time_base = rate > 0 ? AVRational(num: 1, den: rate) : track.timeBase
         pointee.disposition = track.disposition
+        if let details = track.details { try set(details) }
         setNames(language: track.language, title: track.title, in: container)
     }
 
@@ -127,7 +128,7 @@ extension UnsafeMutablePointer<AVStream> {
         }
     }
 
-    private func addSideData(
+    func addSideData(
         _ type: AVPacketSideDataType,
         _ data: UnsafeMutableRawPointer,
         _ size: Int
@@ -196,6 +197,14 @@ extension AVMasteringDisplayMetadata {
 }
 
 extension UnsafeMutablePointer<AVPacket> {
+    /// Makes a packet refer to other data; its times and side data stay.
+    func replaceData(with bytes: [UInt8]) throws(MediaError) {
+        av_buffer_unref(&pointee.buf)
+        pointee.data = nil
+        pointee.size = 0
+        try refer(to: CodedData(bytes, padding: Int(AV_INPUT_BUFFER_PADDING_SIZE)))
+    }
+
     /// Makes an empty packet refer to coded data, which exists as long as any reference to the packet's buffer.
     func refer(to data: CodedData) throws(MediaError) {
         guard let size = Int32(exactly: data.count) else {

@@ -46,7 +46,7 @@ extension SegmentSink: OutputSink {
     }
 
     /// The metadata that describes the file of the input and not what is in it.
-    private static let ofContainer: Set = [
+    static let ofContainer: Set = [
         "major_brand", "minor_version", "compatible_brands", "encoder", "creation_time",
     ]
 

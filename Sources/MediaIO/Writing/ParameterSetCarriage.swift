@@ -57,7 +57,15 @@ struct ParameterSetCarriage: Equatable {
     ///   - isRequested: Whether they are wanted in front of every key frame.
     ///   - haveChanged: Whether these, or earlier ones, differ from the first ones.
     func isCarried(by sample: SampleBuffer, isRequested: Bool, haveChanged: Bool) -> Bool {
-        guard isRepeated || isRequested || haveChanged else { return false }
-        return sample.isKeyFrame || sample.isRecoveryPoint
+        // Whether the sample is a recovery point takes long to find out.
+        isCarried(byKeyFrame: true, isRequested: isRequested, haveChanged: haveChanged)
+            && (sample.isKeyFrame || sample.isRecoveryPoint)
+    }
+
+    /// Returns whether a copied packet carries the parameter sets; see ``isCarried(by:isRequested:haveChanged:)``.
+    ///
+    /// - Parameter isKeyFrame: Whether decoding can begin at it.
+    func isCarried(byKeyFrame isKeyFrame: Bool, isRequested: Bool = false, haveChanged: Bool) -> Bool {
+        isKeyFrame && (isRepeated || isRequested || haveChanged)
     }
 }

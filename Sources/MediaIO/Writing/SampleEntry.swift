@@ -81,7 +81,7 @@ enum SampleEntry {
     }
 
     /// Returns the boxes in a sequence of bytes, up to the first one that exceeds it.
-    private static func boxes(in bytes: ArraySlice<UInt8>) -> [(type: String, contents: ArraySlice<UInt8>)] {
+    static func boxes(in bytes: ArraySlice<UInt8>) -> [(type: String, contents: ArraySlice<UInt8>)] {
         var found: [(type: String, contents: ArraySlice<UInt8>)] = []
         var rest = bytes
         while rest.count >= 8 {
@@ -95,7 +95,7 @@ enum SampleEntry {
     }
 
     /// Returns the range of the contents of the first box of a type at the top level of a file.
-    private static func firstBox(_ wanted: String, in file: OutputFile) throws(MediaError) -> Range<Int64>? {
+    static func firstBox(_ wanted: String, in file: OutputFile) throws(MediaError) -> Range<Int64>? {
         var position: Int64 = 0
         while true {
             let header = try file.read(16, at: position)
@@ -110,7 +110,7 @@ enum SampleEntry {
         }
     }
 
-    private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 

@@ -78,3 +78,31 @@ final class ByteStreamWriter: SampleWriter {
         parameterSets = CodedData(description.parameterSets.flatMap { [0, 0, 0, 1] + $0 })
     }
 }
+
+/// Writes the packets of one copied video track as a raw byte stream (Annex B).
+final class PacketByteStreamWriter: SampleWriter {
+    private let file: OutputFile
+    private var rewriter: NALUnitRewriter
+
+    /// - Throws: `unsupported` if the track has no NAL units; `malformedData` if its header cannot be parsed.
+    init(file: OutputFile, track: MediaTrack, format: ContainerFormat) throws(MediaError) {
+        self.file = file
+        let carriage = ParameterSetCarriage(format, isStreamed: !file.isSeekable)
+        guard let rewriter = try NALUnitRewriter(track, format: format, carriage: carriage) else {
+            throw MediaError(.unsupported, "the track has no NAL units", given: track.codecName)
+        }
+        self.rewriter = rewriter
+    }
+
+    func write(_ sample: SampleBuffer, duration: MediaTime, withParameterSets: Bool) throws(MediaError) {}
+
+    func write(_ packet: MediaPacket) throws(MediaError) {
+        do throws(MediaError) {
+            if let data = try rewriter.rewrite(packet) { try file.write(data) }
+        } catch  where error.code == .malformedData {
+            throw error.about(packet)
+        }
+    }
+
+    func finish(parameterSetsHaveChanged: Bool) throws(MediaError) {}
+}

@@ -117,7 +117,7 @@ extension SampleBuffer {
 extension VideoCodec {
     /// Returns an access unit delimiter that allows all slice types: H.264 7.3.2.4 with `primary_pic_type` 7, HEVC
     /// 7.3.2.5 with `pic_type` 2, in the temporal sub-layer of the access unit's first unit (7.4.2.2).
-    fileprivate func accessUnitDelimiter(before unit: some Collection<UInt8>) -> [UInt8] {
+    package func accessUnitDelimiter(before unit: some Collection<UInt8>) -> [UInt8] {
         switch self {
         case .h264: [0x09, 0xF0]
         // `nuh_temporal_id_plus1`, the last three bits of the header.

@@ -40,6 +40,18 @@ public final class CodedData: @unchecked Sendable {
         }
     }
 
+    /// Copies bytes, and puts zero bytes behind them, which do not count, as FFmpeg's parsers require.
+    package convenience init(_ bytes: [UInt8], padding: Int) {
+        self.init(capacity: bytes.count + padding) { memory in
+            memory.copyBytes(from: bytes)
+            UnsafeMutableRawBufferPointer(rebasing: memory[bytes.count...]).initializeMemory(
+                as: UInt8.self,
+                repeating: 0
+            )
+            return bytes.count
+        }
+    }
+
     deinit { release(base) }
 
     /// Calls `body` with the bytes; the pointer is valid only inside `body`.

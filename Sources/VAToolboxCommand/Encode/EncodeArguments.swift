@@ -93,8 +93,8 @@ struct OutputArguments: ParsableArguments, Sendable {
     /// Whether the output is a presentation for HTTP Live Streaming.
     var isPlaylist: Bool { format == nil && StreamOptions.isPlaylist(output) }
 
-    private static let formats = ContainerFormat.allCases.map(\.rawValue).joined(separator: ", ")
-    private static let extensions =
+    static let formats = ContainerFormat.allCases.map(\.rawValue).joined(separator: ", ")
+    static let extensions =
         ContainerFormat.allCases.compactMap(\.fileExtensions.first).map { ".\($0)" }.joined(separator: " ")
 }
 

@@ -52,7 +52,9 @@ final class EncodeJob: Sendable {
             }
             let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
             begin(transcoder, narrators[0])
-            let results = try await watching(transcoder) { () async throws(MediaError) in
+            let results = try await console.watching { elapsed, width in
+                ProgressLine(progress: transcoder.progress, elapsed: elapsed).text(width: width)
+            } during: { () async throws(MediaError) in
                 try await transcoder.runAll()
             }
             if isSingle { _ = try results[0].get() }
@@ -154,36 +156,6 @@ final class EncodeJob: Sendable {
             return state.wasInterrupted
         }
         if wasInterrupted { transcoder.stop() }
-    }
-
-    /// Updates a progress line four times a second during the work.
-    private func watching<Result>(
-        _ transcoder: Transcoder,
-        _ work: () async throws(MediaError) -> Result
-    ) async throws(MediaError) -> Result {
-        guard console.showsProgress else { return try await work() }
-        let console = console
-        let display = Task {
-            let clock = SuspendingClock()
-            let start = clock.now
-            while !Task.isCancelled {
-                let line = ProgressLine(progress: transcoder.progress, elapsed: (clock.now - start).seconds)
-                console.showProgress(line.text(width: console.width))
-                try? await clock.sleep(for: .milliseconds(250))
-            }
-        }
-        do {
-            let result = try await work()
-            display.cancel()
-            await display.value
-            console.showProgress("")
-            return result
-        } catch {
-            display.cancel()
-            await display.value
-            console.showProgress("")
-            throw error
-        }
     }
 
     private static func isRegularFile(_ path: String) -> Bool {

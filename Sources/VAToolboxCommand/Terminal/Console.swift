@@ -78,3 +78,37 @@ final class Console: Sendable {
     /// Moves to the first column and erases the line (ECMA-48 EL).
     private static let clearLine = "\r\u{1B}[K"
 }
+
+extension Console {
+    /// Updates a progress line four times a second during the work.
+    ///
+    /// - Parameters:
+    ///   - line: Returns the line, from the seconds since the work began and the width in columns.
+    ///   - work: The work.
+    func watching<Result>(
+        _ line: @escaping @Sendable (_ elapsed: Double, _ width: Int) -> String,
+        during work: () async throws(MediaError) -> Result
+    ) async throws(MediaError) -> Result {
+        guard showsProgress else { return try await work() }
+        let display = Task {
+            let clock = SuspendingClock()
+            let start = clock.now
+            while !Task.isCancelled {
+                showProgress(line((clock.now - start).seconds, width))
+                try? await clock.sleep(for: .milliseconds(250))
+            }
+        }
+        do {
+            let result = try await work()
+            display.cancel()
+            await display.value
+            showProgress("")
+            return result
+        } catch {
+            display.cancel()
+            await display.value
+            showProgress("")
+            throw error
+        }
+    }
+}

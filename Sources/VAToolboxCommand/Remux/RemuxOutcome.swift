@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaIO
+import MediaTypes
+import Remuxing
+
+/// The result of a copy, for people and for programs.
+struct RemuxOutcome {
+    let request: RemuxRequest
+    let report: RemuxReport
+    /// The seconds from the start of the command to the end of the output.
+    let elapsed: Double
+    let wasInterrupted: Bool
+
+    /// The exit status of the command.
+    var status: ExitStatus {
+        if wasInterrupted { return .interrupted }
+        return report.problems.isLossy ? .damagedInput : .done
+    }
+}
+
+// MARK: - For people
+
+extension RemuxOutcome {
+    /// Possible defects of the output.
+    var warnings: [String] {
+        var warnings = report.losses.map { "lost: \($0)" }
+        let problems = report.problems
+        if problems.isLossy {
+            let counts = [(problems.readErrors, "read error"), (problems.lostPackets, "lost packet")]
+            let parts = counts.filter { $0.0 > 0 }.map { Readable.count($0.0, $0.1) }
+            let first = problems.descriptions.first.map { "; first: \($0)" } ?? ""
+            warnings.append("part of the input could not be read: \(parts.joined(separator: ", "))\(first)")
+        }
+        return warnings
+    }
+
+    /// Returns the closing lines, wrapped to at most `width` columns where possible.
+    func summary(width: Int) -> String {
+        var page = TextPage(width: width)
+        let seconds = Readable.number(report.output.duration.seconds, places: 2)
+        page.entry("output", "\(request.output), \(Readable.byteCount(report.output.byteCount)), \(seconds) s")
+        for track in report.tracks {
+            var text = "\(track.index): \(track.kind.rawValue) \(track.codecName)"
+            if let language = track.language { text += ", \(language)" }
+            if track.kind != .attachment { text += ", \(Readable.count(track.packetCount, "packet"))" }
+            page.entry("track", text)
+        }
+        if let start = report.start {
+            let actual = "\(Readable.number(start.actual.seconds, places: 3)) s of the input"
+            let requested = Readable.number(start.requested.seconds, places: 3)
+            page.entry("start", start.isExact ? actual : "\(actual), the key frame near the requested \(requested) s")
+        }
+        if !report.isCompared, !wasInterrupted, report.format != .null {
+            page.entry("note", "losses of rotation, colour, languages and the like are known for files only")
+        }
+        page.entry("speed", "\(Readable.number(speed ?? 0, places: 0))x, \(Readable.number(elapsed, places: 2)) s")
+        if wasInterrupted {
+            page.entry("stopped", "by a signal; the output contains everything that was read until then")
+        }
+        return page.text
+    }
+
+    private var speed: Double? { elapsed > 0 ? report.output.duration.seconds / elapsed : nil }
+}
+
+// MARK: - For programs
+
+extension RemuxOutcome {
+    /// The output of `remux --json`; docs/command.md describes every key.
+    var document: JSON {
+        let problems = report.problems
+        return .object([
+            "status": .string(status.name),
+            "exitStatus": .integer(Int(status.rawValue)),
+            "input": .object(["path": .string(request.input), "format": .string(report.inputFormat)]),
+            "output": .object([
+                "path": .string(request.output),
+                "format": .string(report.format.rawValue),
+                "fragmented": .bool(report.isFragmented),
+                "bytes": JSON(report.output.byteCount),
+            ]),
+            "tracks": .array(report.tracks.map(\.document)),
+            "losses": .array(report.losses.map(\.document)),
+            "compared": .bool(report.isCompared),
+            "start": start,
+            "duration": JSON(report.output.duration.seconds),
+            "wallTime": .number(elapsed),
+            "speed": JSON(speed),
+            "stopped": .bool(report.wasStopped),
+            "problems": .object([
+                "readErrors": .integer(problems.readErrors),
+                "lostPackets": .integer(problems.lostPackets),
+                "repairedTimes": .integer(problems.repairedTimes),
+                "discontinuities": .integer(problems.discontinuities),
+                "descriptions": JSON(problems.descriptions),
+            ]),
+        ])
+    }
+
+    private var start: JSON {
+        guard let start = report.start else { return .null }
+        return .object([
+            "requested": .number(start.requested.seconds),
+            "actual": .number(start.actual.seconds),
+            "exact": .bool(start.isExact),
+        ])
+    }
+}
+
+extension RemuxedTrack {
+    fileprivate var document: JSON {
+        .object([
+            "index": .integer(index),
+            "kind": .string(kind.rawValue),
+            "codec": .string(codecName),
+            "language": JSON(language),
+            "title": JSON(title),
+            "packets": .integer(packetCount),
+            "bytes": .integer(byteCount),
+        ])
+    }
+}
+
+extension RemuxLoss {
+    fileprivate var document: JSON {
+        .object(["track": JSON(track), "property": .string(property), "detail": .string(detail)])
+    }
+}
