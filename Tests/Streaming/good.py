@@ -11,6 +11,7 @@ from pathlib import Path
 from runner.places import build
 
 NAME = "show.m3u8"
+OUTPUT = "OUTPUT"  # among options: the path of the presentation
 FAST = ("--preset", "superfast", "--asm", "avx2")
 
 
@@ -27,13 +28,16 @@ class Clip:
     rate: str = "25"
     sounds: tuple = ()  # pairs of a language and a number of channels
     sample_rate: int = 48000
+    sounding: tuple = None  # when sound begins, and how long it lasts
     container: str = "mp4"
     video: tuple = ("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p")
 
     def make(self, path):
         command = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=size={self.size}:rate={self.rate}"]
         for number in range(len(self.sounds)):
-            command += ["-f", "lavfi", "-i", f"sine=frequency={300 + 250 * number}:sample_rate={self.sample_rate}"]
+            start, length = self.sounding or (0, self.seconds)
+            command += ["-itsoffset", str(start), "-f", "lavfi", "-t", str(length), "-i",
+                        f"sine=frequency={300 + 250 * number}:sample_rate={self.sample_rate}"]
         command += ["-map", "0:v"]
         for number, (language, channels) in enumerate(self.sounds):
             command += ["-map", f"{number + 1}:a", f"-metadata:s:a:{number}", f"language={language}", f"-ac:a:{number}",
@@ -65,7 +69,8 @@ class Case:
         folder.mkdir(parents=True, exist_ok=True)
         source = folder / f"clip.{self.clip.container}"
         self.clip.make(source)
-        command = [str(program), "encode", str(source), "-o", str(folder / NAME), "--json", *FAST, *self.options]
+        options = [str(folder / NAME) if word == OUTPUT else word for word in self.options]
+        command = [str(program), "encode", str(source), *FAST, "-o", str(folder / NAME), "--json", *options]
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("LIBVA_", "REFERENCE_",
                                                                                                  "RENDER_"))}
         with tempfile.TemporaryDirectory() as home:
@@ -120,13 +125,17 @@ CASES = (
     Case("no sound", Clip(7), (*ladder("h264", *RUNGS), "--dash")),
     Case("HEVC without sound", Clip(7), (*ladder("hevc", *RUNGS), "--dash", "--b-frames", "2")),
     Case("both codecs", Clip(7, sounds=SOUNDS[:1]),
-         ("--codec", "h264", "--variant", "avc", "--size", "320x180", "--bitrate", "300k", "-o", "{output}", "--codec",
+         ("--codec", "h264", "--variant", "avc", "--size", "320x180", "--bitrate", "300k", "-o", OUTPUT, "--codec",
           "hevc", "--variant",
           "hevc", "--size", "320x180", "--bitrate", "150k")),
     Case("mono and stereo", Clip(7, sounds=(("eng", 1), ("fre", 2), ("und", 2))), (*ladder("h264", *RUNGS), "--dash")),
     Case("stereo and 5.1", Clip(7, sounds=(("eng", 2), ("eng", 6))), ladder("h264", *RUNGS)),
+    Case("sound copied from Matroska", Clip(7, sounds=SOUNDS[:1], container="mkv"), (*ladder("h264", *RUNGS),
+                                                                                     "--dash")),
     Case("sound encoded from Matroska", Clip(7, sounds=SOUNDS, container="mkv"), (*ladder("h264", *RUNGS), "--audio",
                                                                                   "aac", "--dash")),
+    Case("sound from 2 s to 5 s", Clip(7, sounds=SOUNDS[:1], sounding=(2, 3)), (*ladder("h264", *RUNGS), "--audio",
+                                                                                "aac", "--dash")),
     Case("switch in transport streams", Clip(8, sounds=SOUNDS[:1]), (*ladder("h264", *RUNGS), *SHORT,
                                                                      "--segment-format", "ts"), FAILING_GPU, 1),
     Case("GPU", Clip(8, sounds=SOUNDS[:1]), (*ladder("h264", *RUNGS), "--dash"), ""),

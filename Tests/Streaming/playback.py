@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Headless Chromium plays a ladder from a server that becomes slow and fast again."""
+"""Headless Chromium plays a ladder from a server that becomes slow and fast again, and a variant whose encoder changes.
+"""
 
 import http.server
 import json
@@ -9,7 +10,7 @@ import time
 from pathlib import Path
 
 import browser
-from good import NAME, Bad, Case, Clip, ladder
+from good import CASES, NAME, Bad, Case, Clip, ladder
 from presentation import Presentation
 from reading import TYPES
 
@@ -17,8 +18,11 @@ PAGE = Path(__file__).resolve().parent / "player.html"
 SECONDS = 36
 LADDER = Case("Chromium", Clip(SECONDS, "640x360", sounds=(("eng", 2),)),
               (*ladder("h264", "360p:1500k", "270p:600k", "180p:200k"), "--segment-duration", "2"))
-# Bits per second from a number of video segments on: the highest variant fits, only the lowest does, the highest does.
-PHASES = ((0, 40e6), (5, 700e3), (11, 40e6))
+SWITCH = next(case for case in CASES if case.name == "switch")
+# Bits per second from a number of video segments on: the highest variant fits, the middle, the lowest, the highest.
+PHASES = ((0, 40e6), (4, 1.5e6), (8, 500e3), (12, 40e6))
+FAST = ((0, 40e6),)
+ONE = "one.m3u8"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -57,9 +61,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(browser.Server):
-    def __init__(self, folder):
+    def __init__(self, folder, phases):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.folder, self.results, self.is_done = folder, None, threading.Event()
+        self.folder, self.phases, self.results, self.is_done = folder, phases, None, threading.Event()
         self.served, self.lock = 0, threading.Lock()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -69,15 +73,15 @@ class Server(browser.Server):
             return None
         with self.lock:
             number, self.served = self.served, self.served + 1
-        return [rate for first, rate in PHASES if number >= first][-1]
+        return [rate for first, rate in self.phases if number >= first][-1]
 
 
-def play(folder, limit=400):
-    """What the page reports."""
-    server = Server(folder)
+def play(folder, name, phases, limit=400):
+    """What the page reports of a presentation."""
+    server = Server(folder, phases)
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            result = browser.run_browser(server, profile, limit, None, query=f"?{NAME}")
+            result = browser.run_browser(server, profile, limit, None, query=f"?{name}")
     finally:
         server.shutdown()
         server.server_close()
@@ -92,14 +96,9 @@ def height(size):
 
 def judge(told, show):
     """The errors of a playback."""
-    def is_rising(one):
-        return height(one["to"]) > height(one["from"])
-
-    sizes, switches = told["segments"], told["switches"]
-    lowest = min(sizes, key=height)
     yield from told["errors"]
     if not told.get("ended"):
-        yield f"it ends at {told.get('time')} s"
+        yield f"it stops at {told.get('time')} s"
         return
     end = float(min(rendition.end for rendition in show.media))
     if told["time"] < end - 0.1:
@@ -110,26 +109,54 @@ def judge(told, show):
         yield f"{told['frames']} frames are decoded of {pictures}, {told['corrupted']} corrupted"
     if told["buffered"] != 1:
         yield f"there are {told['buffered']} buffered ranges"
-    if not any(not is_rising(one) for one in switches) or not any(is_rising(one) for one in switches):
-        yield f"it does not switch down and up: {switches}"
-    if height(lowest) != min(height(variant.tag["RESOLUTION"]) for variant in show.variants):
-        yield f"the lowest variant that is played is {lowest}"
-    if len(set(told["sizes"])) < 2:
-        yield f"the video element shows only {told['sizes']}"
-    if told.get("soundBytes") == 0:
+    if show.audio and told.get("soundBytes") == 0:
         yield "no sound is decoded"
 
 
+def judge_switches(told, show):
+    """The errors of a playback from a server that becomes slow and fast again."""
+    rises = [height(one["to"]) > height(one["from"]) for one in told["switches"]]
+    if set(rises) != {True, False}:
+        yield f"it does not switch down and up: {told['switches']}"
+    heights = [height(variant.tag["RESOLUTION"]) for variant in show.variants]
+    played = [height(size) for size in told["segments"]]
+    if (min(played), max(played)) != (min(heights), max(heights)):
+        yield f"the variants that are played have {sorted(set(played))} lines, there are {sorted(heights)}"
+    if len(set(told["sizes"])) < 2:
+        yield f"the video element shows only {told['sizes']}"
+
+
+def one_variant(show):
+    """The multivariant playlist with only the variant whose encoder changed, and its presentation."""
+    changed = next(variant for variant in show.variants if len(variant.tracks) > 1)
+    lines = show.files[show.main].decode().splitlines()
+    place = lines.index(changed.tag["URI"])
+    text = "\n".join([lines[0], lines[place - 1], lines[place], ""]).encode()
+    return text, Presentation(show.files | {ONE: text}, ONE)
+
+
 def verify(program, scratch):
-    """Makes a ladder, plays it, and judges the playback. Returns the number of failures."""
+    """Plays a ladder, and a variant with a change of the encoder. Returns the number of failures."""
     browser.install()
-    LADDER.encode(program, scratch / "browser")
-    show = Presentation.load(scratch / "browser" / NAME)
-    told = play(scratch / "browser")
-    complaints = list(judge(told, show))
+    folder = scratch / "browser"
+    LADDER.encode(program, folder)
+    show = Presentation.load(folder / NAME)
+    told = play(folder, NAME, PHASES)
+    failures = report("a ladder", told, [*judge(told, show), *judge_switches(told, show)])
+
+    folder = scratch / "browser-switch"
+    SWITCH.encode(program, folder)
+    text, show = one_variant(Presentation.load(folder / NAME))
+    (folder / ONE).write_bytes(text)
+    told = play(folder, ONE, FAST)
+    return failures + report("a change of the encoder", told, list(judge(told, show)))
+
+
+def report(name, told, complaints):
     for text in complaints:
-        print(f"Chromium: {text}")
+        print(f"Chromium, {name}: {text}")
     switches = ", ".join(f"{one['from']} to {one['to']} at {one['at']:.1f} s" for one in told["switches"])
-    print(f"Chromium: {told.get('frames')} frames, {told.get('dropped')} not shown, to {told.get('time')} s; "
-          f"{switches}", flush=True)
+    print(f"Chromium, {name}: {told.get('frames')} frames to {told.get('time')} s, {told.get('dropped')} of them not "
+          f"shown"
+          + (f"; {switches}" if switches else ""), flush=True)
     return 1 if complaints else 0

@@ -172,14 +172,14 @@ def old_cellular(show):
 def full_range(show):
     counts = {}
     for video in show.videos:
-        rate = frame_rate(video)
-        same = next((key for key in counts if key[0] == video.is_hevc and
-                     any(abs(rate / key[1] - factor) < Fraction(1, 100) for factor in (Fraction(1, 2), 1, 2))),
-                     (video.is_hevc, rate))
-        counts[same] = counts.get(same, 0) + 1
+        rate, factors = frame_rate(video), (Fraction(1, 2), 1, 2)
+        same = [key for key in counts if key[0] == video.is_hevc and key[1]
+                and any(abs(rate / key[1] - factor) < Fraction(1, 100) for factor in factors)]
+        key = same[0] if same else (video.is_hevc, rate)
+        counts[key] = counts.get(key, 0) + 1
     if len(set(counts.values())) > 1:
-        yield ", ".join(f"{count} {'HEVC' if is_hevc else 'H.264'} at {float(rate):.3f} fps" for (is_hevc, rate),
-                        count in counts.items())
+        yield ", ".join(f"{count} {'HEVC' if is_hevc else 'H.264'} at {float(rate):.3f} fps"
+                        for (is_hevc, rate), count in counts.items())
 
 
 inapplicable("9.24", SHOULD, "HDR is there as Dolby Vision and as HDR10 (AirPlay)", "vatoolbox writes no Dolby Vision")

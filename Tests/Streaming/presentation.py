@@ -68,6 +68,8 @@ class Rendition:
         steps = [part.stretch.step for part in self.read if part.stretch.step is not None]
         if steps:
             return statistics.median_low(steps)
+        if self.tag.get("FRAME-RATE"):
+            return 1 / Fraction(self.tag["FRAME-RATE"])
         return self.units[0].duration or Fraction(0) if self.units else Fraction(0)
 
     @property

@@ -279,7 +279,7 @@ unchecked("8.24", SHOULD, "A live playlist is invalid when Last-Modified is old"
 @rule("8.25", SHOULD, "Frame rates at discontinuities are similar: x, 2x, x/2 (AirPlay)",
       "the frame rates of all variants")
 def similar_rates(show):
-    found = sorted({frame_rate(video) for video in show.videos})
+    found = sorted({frame_rate(video) for video in show.videos if video.step})
     for rate in found[1:]:
         ratio = rate / found[0]
         if min(abs(ratio - factor) for factor in (1, 2, 4)) > Fraction(1, 100):
