@@ -93,8 +93,9 @@ public final class CompressionSession: Sendable {
         guard let best = selection.candidates.first else { throw selection.emptyError }
         let valid = try configuration.validated(for: best.codec)
         let mailbox = SessionMailbox()
-        let queue = SampleQueue(
-            marks: options.waterMarks,
+        let queue = SampleQueue<SampleBuffer>(
+            marks: (options.waterMarks.low, options.waterMarks.high),
+            byteCount: { $0.data.count },
             onCaughtUp: { mailbox.post(.consumer(isSlow: false)) },
             onAbandoned: { mailbox.post(.samplesAbandoned) }
         )

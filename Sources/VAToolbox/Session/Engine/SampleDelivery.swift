@@ -21,11 +21,11 @@ final class SampleDelivery: Sendable {
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let queue: SampleQueue
+    private let queue: SampleQueue<SampleBuffer>
     private let state = Mutex(State())
 
     /// Starts to call the handler, until the samples end.
-    init(_ queue: SampleQueue, handler: @escaping CompressionSession.OutputHandler) {
+    init(_ queue: SampleQueue<SampleBuffer>, handler: @escaping CompressionSession.OutputHandler) {
         self.queue = queue
         guard queue.claim() else { return }
         Task.detached { await self.run(handler) }

@@ -67,7 +67,7 @@ final class SessionEngine: @unchecked Sendable {
     /// Functions that wait until all outcomes are recorded with the candidates.
     private let settlers: [@Sendable () async -> Void]
     private let mailbox: SessionMailbox
-    private let queue: SampleQueue
+    private let queue: SampleQueue<SampleBuffer>
     private let report: @Sendable (SessionEvent?) -> Void
     private let nextWaiter = Atomic<SessionMachine.WaiterID>(0)
     private let releaseLimit: Duration
@@ -91,7 +91,7 @@ final class SessionEngine: @unchecked Sendable {
     init(
         machine: SessionMachine,
         mailbox: SessionMailbox,
-        queue: SampleQueue,
+        queue: SampleQueue<SampleBuffer>,
         metrics: SessionMetrics? = SessionMetrics(),
         report: @escaping @Sendable (SessionEvent?) -> Void
     ) {

@@ -108,13 +108,3 @@ extension SessionMachine {
         var isOverdue: Bool { framesDone - framesCoded > maximumDelay }
     }
 }
-
-/// The end of a session's samples.
-enum SamplesEnd {
-    /// Ends after the queued samples.
-    case finished
-    /// Ends with an error after the queued samples.
-    case failed(MediaError)
-    /// Ends with an error immediately; queued samples are discarded.
-    case cancelled(MediaError)
-}

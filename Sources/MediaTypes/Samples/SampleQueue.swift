@@ -1,60 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import MediaTypes
-import Synchronization
-
-/// The coded samples of a session in decoding order.
-///
-/// There is one consumer: iterating a second time, or from two tasks at once, throws `invalidState`. Iteration ends
-/// after ``CompressionSession/finish()``. If the session fails, the iteration returns the queued samples and then
-/// throws its error; if it is cancelled, the iteration throws `cancelled` immediately. If the consuming task is
-/// cancelled, the iteration throws `cancelled`, and the remaining samples stay queued as long as the iterator exists.
-///
-/// A loop that ends before the samples do, by `break` or by an error, releases its iterator. The samples can then no
-/// longer be consumed: if any are queued, or arrive later, the session is cancelled, and its calls throw `cancelled`.
-public struct SampleSequence: AsyncSequence, Sendable {
-    /// The element type.
-    public typealias Element = SampleBuffer
-
-    let queue: SampleQueue
-
-    /// Starts the only iteration.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(consumer: queue.claim() ? Consumer(queue: queue) : nil)
-    }
-
-    /// Returns the samples one after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        /// The consumer, shared by all copies of the iterator; `nil` for any but the first iterator.
-        fileprivate let consumer: Consumer?
-
-        /// Returns the next sample; `nil` after the last one. Waits if none is queued.
-        public mutating func next(
-            isolation actor: isolated (any Actor)? = #isolation
-        ) async throws(MediaError) -> SampleBuffer? {
-            guard let consumer else { throw SampleQueue.secondConsumer }
-            return try await consumer.queue.next(isolation: actor)
-        }
-
-        /// Returns the next sample; `nil` after the last one. Waits if none is queued.
-        public mutating func next() async throws(MediaError) -> SampleBuffer? {
-            try await next(isolation: nil)
-        }
-    }
-
-    /// The consumer of the samples, which exists as long as an iterator does.
-    fileprivate final class Consumer: Sendable {
-        let queue: SampleQueue
-
-        init(queue: SampleQueue) { self.queue = queue }
-
-        deinit { queue.abandon() }
-    }
-}
+internal import Synchronization
 
 /// The samples between a session and its consumer, limited by their size in bytes.
-final class SampleQueue: Sendable {
-    fileprivate typealias Outcome = Result<SampleBuffer?, MediaError>
+package final class SampleQueue<Sample: Sendable>: Sendable {
+    fileprivate typealias Outcome = Result<Sample?, MediaError>
 
     fileprivate struct Waiting {
         let id: UInt64
@@ -63,7 +13,7 @@ final class SampleQueue: Sendable {
 
     fileprivate struct State {
         /// The queued samples; those before `head` were already taken.
-        var samples: [SampleBuffer?] = []
+        var samples: [Sample?] = []
         var head = 0
         var bytes = 0
         var appended = 0
@@ -75,47 +25,66 @@ final class SampleQueue: Sendable {
         var nextWaiting: UInt64 = 0
     }
 
-    static let secondConsumer = MediaError(.invalidState, "the samples of a session have one consumer")
+    /// The consumer of the samples, which exists as long as an iterator does.
+    package final class Consumer: Sendable {
+        package let queue: SampleQueue
 
-    private let marks: WaterMarks
+        fileprivate init(queue: SampleQueue) { self.queue = queue }
+
+        deinit { queue.abandon() }
+    }
+
+    package static var secondConsumer: MediaError {
+        MediaError(.invalidState, "the samples of a session have one consumer")
+    }
+
+    private let marks: (low: Int, high: Int)
+    private let byteCount: @Sendable (Sample) -> Int
     private let onCaughtUp: @Sendable () -> Void
     private let onAbandoned: @Sendable () -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
+    ///   - marks: The queue is slow from more than `high` bytes on, until it has fewer than `low` bytes.
+    ///   - byteCount: Returns the size of a sample.
     ///   - onCaughtUp: Called when ``isSlow`` becomes false.
     ///   - onAbandoned: Called when samples are queued that nobody can consume any more; may be called several times.
-    init(
-        marks: WaterMarks,
+    package init(
+        marks: (low: Int, high: Int),
+        byteCount: @escaping @Sendable (Sample) -> Int,
         onCaughtUp: @escaping @Sendable () -> Void,
         onAbandoned: @escaping @Sendable () -> Void
     ) {
         self.marks = marks
+        self.byteCount = byteCount
         self.onCaughtUp = onCaughtUp
         self.onAbandoned = onAbandoned
     }
 
     /// Whether the queue has exceeded the high water mark and has not fallen below the low one since.
-    var isSlow: Bool { state.withLock { $0.isSlow } }
+    package var isSlow: Bool { state.withLock { $0.isSlow } }
 
     /// The total number of queued samples, and whether the samples have ended.
-    var position: (appended: Int, hasEnded: Bool) { state.withLock { ($0.appended, $0.end != nil) } }
+    package var position: (appended: Int, hasEnded: Bool) { state.withLock { ($0.appended, $0.end != nil) } }
 
-    func claim() -> Bool {
+    package func claim() -> Bool {
         state.withLock { state in
             defer { state.isClaimed = true }
             return !state.isClaimed
         }
     }
 
-    func append(_ samples: [SampleBuffer]) {
-        let (served, isAbandoned) = state.withLock { state -> ((Waiting, SampleBuffer)?, Bool) in
+    /// Returns the only consumer; `nil` from the second call on.
+    package func makeConsumer() -> Consumer? { claim() ? Consumer(queue: self) : nil }
+
+    package func append(_ samples: [Sample]) {
+        let (served, isAbandoned) = state.withLock { state -> ((Waiting, Sample)?, Bool) in
             guard state.end == nil else { return (nil, false) }
-            state.samples += samples as [SampleBuffer?]
-            state.bytes += samples.reduce(0) { $0 + $1.data.count }
+            state.samples += samples as [Sample?]
+            state.bytes += samples.reduce(0) { $0 + byteCount($1) }
             state.appended += samples.count
             defer { if state.bytes > marks.high { state.isSlow = true } }
-            guard let waiting = state.waiting, let first = state.pop() else { return (nil, state.isAbandoned) }
+            guard let waiting = state.waiting, let first = state.pop(byteCount) else { return (nil, state.isAbandoned) }
             state.waiting = nil
             return ((waiting, first), false)
         }
@@ -133,21 +102,21 @@ final class SampleQueue: Sendable {
     }
 
     /// Ends the samples. Samples and ends that are queued later are ignored.
-    func end(_ end: SamplesEnd) {
-        let (discarded, waiting) = state.withLock { state -> ([SampleBuffer?], Waiting?) in
+    package func end(_ end: SamplesEnd) {
+        let (discarded, waiting) = state.withLock { state -> ([Sample?], Waiting?) in
             guard state.end == nil else { return ([], nil) }
             state.end = end
-            var discarded: [SampleBuffer?] = []
+            var discarded: [Sample?] = []
             if case .cancelled = end { discarded = state.removeAll() }
             defer { state.waiting = nil }
             return (discarded, state.waiting)
         }
         withExtendedLifetime(discarded) {}
-        waiting?.continuation.resume(returning: end.outcome)
+        waiting?.continuation.resume(returning: end.outcome())
     }
 
     /// Returns the next sample; `nil` after the last one. The caller stays on its actor.
-    func next(isolation actor: isolated (any Actor)? = #isolation) async throws(MediaError) -> SampleBuffer? {
+    package func next(isolation actor: isolated (any Actor)? = #isolation) async throws(MediaError) -> Sample? {
         let id = state.withLock { state in
             defer { state.nextWaiting += 1 }
             return state.nextWaiting
@@ -166,17 +135,17 @@ final class SampleQueue: Sendable {
         return try outcome.get()
     }
 
-    private static let cancelled = Outcome.failure(
-        MediaError(.cancelled, "the consumer of the samples was cancelled")
-    )
+    private static var cancelled: Outcome {
+        .failure(MediaError(.cancelled, "the consumer of the samples was cancelled"))
+    }
 
     private func wait(_ waiting: Waiting) {
         let (outcome, hasCaughtUp) = state.withLock { state -> (Outcome?, Bool) in
             // Checked under the lock: a later cancellation finds `waiting` set.
             if Task.isCancelled { return (Self.cancelled, false) }
             if state.waiting != nil { return (.failure(Self.secondConsumer), false) }
-            if let sample = state.pop() { return (.success(sample), state.catchUp(low: marks.low)) }
-            if let end = state.end { return (end.outcome, false) }
+            if let sample = state.pop(byteCount) { return (.success(sample), state.catchUp(low: marks.low)) }
+            if let end = state.end { return (end.outcome(), false) }
             state.waiting = waiting
             return (nil, false)
         }
@@ -186,10 +155,10 @@ final class SampleQueue: Sendable {
 }
 
 extension SampleQueue.State {
-    fileprivate mutating func pop() -> SampleBuffer? {
+    fileprivate mutating func pop(_ byteCount: (Sample) -> Int) -> Sample? {
         guard head < samples.count, let sample = samples[head].take() else { return nil }
         head += 1
-        bytes -= sample.data.count
+        bytes -= byteCount(sample)
         if head * 2 >= samples.count {
             samples.removeFirst(head)
             head = 0
@@ -204,7 +173,7 @@ extension SampleQueue.State {
         return true
     }
 
-    fileprivate mutating func removeAll() -> [SampleBuffer?] {
+    fileprivate mutating func removeAll() -> [Sample?] {
         defer {
             samples = []
             head = 0
@@ -214,8 +183,16 @@ extension SampleQueue.State {
     }
 }
 
-extension SamplesEnd {
-    fileprivate var outcome: SampleQueue.Outcome {
+/// The end of a session's samples.
+package enum SamplesEnd: Sendable {
+    /// Ends after the queued samples.
+    case finished
+    /// Ends with an error after the queued samples.
+    case failed(MediaError)
+    /// Ends with an error immediately; queued samples are discarded.
+    case cancelled(MediaError)
+
+    fileprivate func outcome<Sample>() -> Result<Sample?, MediaError> {
         switch self {
         case .finished: .success(nil)
         case .failed(let error), .cancelled(let error): .failure(error)
