@@ -189,7 +189,7 @@ let package = Package(
         ),
         .testTarget(
             name: "AudioCodingTests",
-            dependencies: ["AudioCoding", "BitstreamSyntax", "MediaTimeline", "MediaTypes"],
+            dependencies: ["AudioCoding", "BitstreamSyntax", "MediaTimeline", "MediaTypes", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
