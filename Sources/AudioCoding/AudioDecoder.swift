@@ -25,6 +25,10 @@ public final class AudioDecoder {
     private var isFinished = false
     /// Whether a sample was lost since the latest buffer.
     private var hasLost = false
+    /// The end of the latest buffer.
+    private var latestEnd = MediaTime.invalid
+    /// The sample rates of the first and of the latest buffer; the first one may differ from that of the description.
+    private var (firstRate, latestRate) = (0, 0)
     /// The converter of frames in formats that ``AudioFormat`` does not have, and what it was made for.
     private var converter: OpaquePointer?
     private var converted: ConvertedFormat?
@@ -189,8 +193,25 @@ public final class AudioDecoder {
             guard var buffer = try buffer(frame.pointee) else { continue }
             buffer.followsLoss = hasLost
             hasLost = false
+            correctTime(of: &buffer)
             buffers.append(buffer)
         }
+    }
+
+    /// The largest error of times that a demuxer has made up, in seconds.
+    private static let largestError = 0.1
+
+    /// Corrects the time of a buffer after a change of the sample rate. In formats whose packets do not all have times, such
+    /// as MPEG transport streams, libavformat derives the others from the rate at the beginning of the stream.
+    private func correctTime(of buffer: inout AudioBuffer) {
+        let rate = buffer.format.sampleRate
+        if firstRate == 0 { firstRate = rate }
+        defer { (latestEnd, latestRate) = (buffer.presentationTime + buffer.duration, rate) }
+        // The first packet after the change begins a PES packet, and has a time of its own.
+        guard rate != firstRate, rate == latestRate, !buffer.followsLoss, latestEnd.isValid,
+            abs((buffer.presentationTime - latestEnd).seconds) < Self.largestError
+        else { return }
+        buffer.presentationTime = latestEnd
     }
 
     /// Registers a sample that could not be decoded.
