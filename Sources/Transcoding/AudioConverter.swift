@@ -22,6 +22,10 @@ actor AudioConverter {
     private let encoder: AudioEncoder
     /// The decoded buffers that the encoder has not taken yet.
     private var buffers: [AudioBuffer] = []
+    /// The format of the latest one.
+    private var format: AudioFormat
+    /// The end of the decoded sound.
+    private var soundEnd = MediaTime.zero
     /// The largest magnitude of the decoded samples, 1 for full scale.
     private var inputPeak = 0.0
     private var isAtEnd = false
@@ -48,8 +52,7 @@ actor AudioConverter {
                 given: "track \(input.index) (\(input.codecName))"
             )
         }
-        self.input = input
-        self.settings = settings
+        (self.input, self.settings, self.format) = (input, settings, format)
         decoder = try AudioDecoder(description, logger: logger)
         encoder = try AudioEncoder(settings, input: format, end: end, policy: .file, logger: logger)
         output = try MediaTrack(audio: encoder.description, replacing: input)
@@ -73,14 +76,29 @@ actor AudioConverter {
     func send(_ packet: MediaPacket) throws(MediaError) { add(try decoder.decode(packet.audioSample())) }
 
     /// Ends the input.
-    func sendEnd() throws(MediaError) {
+    ///
+    /// - Parameter end: The time until which silence follows if the sound ends earlier; `nil` for none.
+    func sendEnd(silentUntil end: MediaTime? = nil) throws(MediaError) {
         add(try decoder.finish())
         isAtEnd = true
+        guard let end, end.isValid, end - soundEnd > Self.longestMissingEnd else { return }
+        // The encoder fills the gap before these last milliseconds.
+        let count = max(format.sampleRate / 100, 1)
+        var last = AudioBuffer(format: format, frameCount: count)
+        last.presentationTime = end - last.duration
+        buffers.append(last)
     }
+
+    /// Sound that ends this much early is left as it is.
+    private static let longestMissingEnd = MediaTime(value: 1, timescale: 10)
 
     private func add(_ decoded: [AudioBuffer]) {
         buffers += decoded
-        for buffer in decoded { inputPeak = max(inputPeak, buffer.peak) }
+        for buffer in decoded {
+            inputPeak = max(inputPeak, buffer.peak)
+            format = buffer.format
+            soundEnd = (buffer.presentationTime.isValid ? buffer.presentationTime : soundEnd) + buffer.duration
+        }
     }
 
     /// The largest magnitude of the samples after the gain, 1 for full scale. Mixing may reduce it further.

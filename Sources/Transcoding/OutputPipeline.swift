@@ -329,8 +329,10 @@ actor OutputPipeline {
 
     private func encodeRest(_ setup: Setup) async throws(MediaError) {
         if let frames = try rateConverter?.finish() { try await encode(frames, setup.session) }
+        // All renditions of a presentation have the same duration (authoring specification, 8.3).
+        let end = context.stream == nil ? nil : state.withLock { $0.time }
         for converter in setup.tracks.converters {
-            try await converter.sendEnd()
+            try await converter.sendEnd(silentUntil: end)
             try await writeAll(of: converter)
         }
         try await setup.session.finish()
