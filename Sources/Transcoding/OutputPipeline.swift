@@ -66,6 +66,7 @@ actor OutputPipeline {
     private var grid: SegmentGrid?
     /// Whether any picture had captions.
     private var hasCaptions = false
+    private var peakFrameRate = PeakFrameRate()
     /// The packets that the output refused as damaged.
     private var losses = SourceProblems()
     /// The presentation times of the samples, if the output is verified.
@@ -302,6 +303,7 @@ actor OutputPipeline {
         }
         let options = FrameOptions(forceKeyFrame: grid?.place(frame.presentationTime) != nil)
         if !frame.buffer.attachments.captions.isEmpty { hasCaptions = true }
+        if context.stream != nil { peakFrameRate.add(frame.presentationTime) }
         try await session.encode(
             frame.buffer,
             presentationTime: frame.presentationTime,
@@ -387,7 +389,7 @@ actor OutputPipeline {
     /// What the playlists of a presentation state about this variant.
     var variantFacts: Presentation.VariantFacts {
         Presentation.VariantFacts(
-            frameRate: setup?.configuration.frameRate ?? Rational(0, 1),
+            frameRate: peakFrameRate.rate(of: setup?.configuration),
             captionLanguage: hasCaptions ? setup?.video.language.map(LanguageTag.shortest) ?? "und" : nil
         )
     }

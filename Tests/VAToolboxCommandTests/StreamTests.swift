@@ -224,6 +224,37 @@ import Testing
         #expect(abs(difference) < 0.004, "\(difference)")
     }
 
+    /// Sound that begins late or ends early has silence there, so that all renditions have the same duration.
+    @Test(arguments: ["fmp4", "ts"])
+    func soundIsAsLongAsThePictures(format: String) throws {
+        let scratch = try Scratch()
+        try scratch.ffmpeg([
+            "-f", "lavfi", "-i", "testsrc2=size=64x64:rate=25:duration=7", "-itsoffset", "2", "-f", "lavfi", "-i",
+            "sine=frequency=440:duration=2", "-c:v", "ffv1", "-c:a", "flac", scratch.path("in.mkv"),
+        ])
+        try scratch.encode([
+            "in.mkv", "-o", "a.m3u8", "--preset", "ultrafast", "--codec", "h264", "--audio", "aac",
+            "--segment-duration", "2", "--segment-format", format,
+        ])
+        let durations = try ["video", "audio-1"].map { name in
+            try segments(scratch, "a/\(name)/index.m3u8").map(\.duration)
+        }
+        #expect(durations.map(\.count) == [4, 4], "\(durations)")
+        #expect(abs(durations[0].reduce(0, +) - durations[1].reduce(0, +)) < 0.03, "\(durations)")
+    }
+
+    /// The frame rate that a playlist states is the highest one.
+    @Test func variableFrameRate() throws {
+        let scratch = try Scratch()
+        try scratch.ffmpeg([
+            "-f", "lavfi", "-i", "testsrc2=size=64x64:rate=25:duration=7", "-vf", "select='lt(n,50)+not(mod(n,3))'",
+            "-fps_mode", "vfr", "-c:v", "libx264", "-preset", "ultrafast", scratch.path("in.mp4"),
+        ])
+        try scratch.encode(["in.mp4", "-o", "a.m3u8", "--preset", "ultrafast", "--codec", "h264", "--dash"])
+        #expect(scratch.text("a.m3u8").contains("FRAME-RATE=25.000,"), "\(scratch.text("a.m3u8"))")
+        #expect(scratch.text("a.mpd").contains("frameRate=\"25\""))
+    }
+
     /// A presentation is replaced on request, and only if there is nothing else in its folder.
     @Test func replacing() throws {
         let scratch = try Scratch()
