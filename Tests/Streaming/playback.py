@@ -126,6 +126,20 @@ def judge_switches(told, show):
         yield f"the video element shows only {told['sizes']}"
 
 
+def self_test(show):
+    """Wrong reports of a page, which must be noticed. Returns those that are not."""
+    low, high = sorted((variant.tag["RESOLUTION"] for variant in show.variants), key=height)
+    down, up = {"from": high, "to": low, "at": 1}, {"from": low, "to": high, "at": 2}
+    good = {"errors": [], "ended": True, "time": float(show.variants[0].end), "frames": len(show.variants[0].units),
+            "corrupted": 0, "buffered": 1, "soundBytes": 9, "segments": [high, low, high], "switches": [down, up],
+            "sizes": [high, low, high]}
+    wrong = [{"errors": ["refused"]}, {"ended": False}, {"time": 1.0}, {"frames": 9}, {"corrupted": 1}, {"buffered": 2},
+             {"soundBytes": 0}, {"segments": [high]}, {"switches": [down]}, {"switches": [up]}, {"sizes": [high]}]
+    missed = [f"the report of a playback with {change} is accepted" for change in wrong
+              if not [*judge(good | change, show), *judge_switches(good | change, show)]]
+    return missed + [f"a good report is refused: {text}" for text in [*judge(good, show), *judge_switches(good, show)]]
+
+
 def one_variant(show):
     """The multivariant playlist with only the variant whose encoder changed, and its presentation."""
     changed = next(variant for variant in show.variants if len(variant.tracks) > 1)
