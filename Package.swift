@@ -311,8 +311,8 @@ let package = Package(
             name: "VAToolboxCommandTests",
             dependencies: [
                 "BitstreamSyntax", "ConcurrentJobs", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes",
-                "RenderNodes", "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI", "VAToolbox",
-                "VAToolboxCommand", "VAToolboxHelper", arguments,
+                "Remuxing", "RenderNodes", "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI",
+                "VAToolbox", "VAToolboxCommand", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),

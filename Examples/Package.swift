@@ -25,6 +25,7 @@ let package = Package(
         .executableTarget(name: "EncodeFrames", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
         .executableTarget(name: "EncodeSound", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "FileToFile", dependencies: [sessions, files], swiftSettings: strict),
+        .executableTarget(name: "CopyTracks", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "Recording", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
         .executableTarget(name: "LadderToHLS", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "LiveSource", dependencies: [sessions, "TestCard"], swiftSettings: strict),

@@ -15,6 +15,10 @@ package struct FileProperties: Sendable, Hashable {
         package var isCover = false
         /// Named properties in a comparable form, such as `language` and `rotation`.
         package var values: [String: String] = [:]
+
+        package init(index: Int, kind: MediaTrack.Kind, isCover: Bool = false, values: [String: String] = [:]) {
+            (self.index, self.kind, self.isCover, self.values) = (index, kind, isCover, values)
+        }
     }
 
     /// Something that the copy lacks.
@@ -118,7 +122,9 @@ extension PacketSource {
             track.values["name"] = stream.isCover ? nil : text("filename")
             return track
         }
-        if let language = text("language"), language != "und" { track.values["language"] = language }
+        if let language = text("language"), language != "und" {
+            track.values["language"] = LanguageCode.canonical(language)
+        }
         if let title = text("title") ?? stream.handlerTitle { track.values["title"] = title }
         for (key, value) in stream.details.kept
         where !["handler_name", "creation_time", "timecode", "rotate"].contains(key.lowercased()) {
@@ -174,13 +180,18 @@ extension CopiedStream {
         if parameters.color_range == AVCOL_RANGE_JPEG { values["colour range"] = "full" }
         for data in details.sideData {
             guard let name = Self.sideDataNames[data.type.rawValue] else { continue }
-            values[name] = name == "rotation" ? Self.hexadecimal(data.bytes) : "stated"
+            if name == "rotation", Self.rotation(data.bytes) == Orientation.upright.rawValue { continue }
+            values[name] = name == "rotation" ? Self.rotation(data.bytes) : "stated"
         }
         return values
     }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0, radix: 16) }.joined(separator: ",")
+    /// The orientation that a display matrix states.
+    private static func rotation(_ bytes: [UInt8]) -> String {
+        let matrix = bytes.withUnsafeBytes { memory in
+            (0..<memory.count / 4).map { memory.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self) }
+        }
+        return Orientation(displayMatrix: matrix).rawValue
     }
 
     /// The properties of a stream beside its packets that a container can state.

@@ -35,7 +35,7 @@ struct RemuxCopy {
         selection = try TrackSelection(source.tracks, format)
         losses = selection.losses
         losses += source.ignored.map { stream in
-            RemuxLoss(track: stream.index, property: "\(stream.kind) (\(stream.codecName))", detail: stream.reason)
+            RemuxLoss(track: stream.index, property: "\(stream.kind) \(stream.codecName)", detail: stream.reason)
         }
         sink = try MediaSink(
             path: request.output,
@@ -170,9 +170,9 @@ extension RemuxCopy {
             )
         }
         let excess = source.excessCount
-        add(excess.before, "edit list", "before the start, which the input hides, are shown")
+        add(excess.before, "edit list", "before the start, which the input hides")
         let hidesEnd = sink.format.canBeFragmented && !sink.isFragmented
-        if !hidesEnd { add(excess.after, "exact end", "after the end are shown, because others need them") }
+        if !hidesEnd { add(excess.after, "exact end", "after the end, which others need") }
         add(source.skippedCount, "pictures", "before the first key frame")
         return losses
     }
@@ -198,7 +198,8 @@ struct TrackSelection {
                 throw Self.refusal(of: track, reason, format)
             }
             let kind = track.isCover ? "cover picture" : track.kind.rawValue
-            losses.append(RemuxLoss(track: track.index, property: "\(kind) (\(track.codecName))", detail: reason))
+            let name = track.fileName ?? track.codecName
+            losses.append(RemuxLoss(track: track.index, property: "\(kind) \(name)", detail: reason))
         }
         guard tracks.contains(where: { $0.kind == .video || $0.kind == .audio }) else {
             throw MediaError(

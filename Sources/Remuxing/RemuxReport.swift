@@ -24,7 +24,7 @@ public struct RemuxedTrack: Sendable, Hashable {
     public var index: Int
     /// The content of the track.
     public var kind: MediaTrack.Kind
-    /// FFmpeg's name of the codec.
+    /// FFmpeg's name of the codec; the name of an attached file.
     public var codecName: String
     /// The language as stored in the input, if there is one.
     public var language: String?
@@ -36,7 +36,7 @@ public struct RemuxedTrack: Sendable, Hashable {
     public var byteCount = 0
 
     init(_ track: MediaTrack) {
-        (index, kind, codecName) = (track.index, track.kind, track.codecName)
+        (index, kind, codecName) = (track.index, track.kind, track.fileName ?? track.codecName)
         (language, title) = (track.language, track.title)
     }
 }

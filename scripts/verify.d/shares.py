@@ -43,6 +43,7 @@ SHARES = {
     "odd-files": [Share(1, "--sample", "sample"), Share(2, "")],
     "probe-exhaustive": [Share(5, "")],
     "recording": [Share(2, "--sample --seed {seed}", "sample"), Share(11, "--seed {seed}")],
+    "remux": [Share(1, "--sample --seed {seed}", "sample"), Share(2, "")],
     "release": [Share(5, "--step demo", "demo on Debian 13"), Share(18, "--step demo --step test", "README's commands"),
                 Share(35, "")],
     "sanitizers": [Share(8, "address --part leaks", "leaks"), Share(18, "--part hardware --part leaks", "without suites"),

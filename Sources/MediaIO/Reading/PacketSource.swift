@@ -227,8 +227,11 @@ extension PacketSource {
         else { return nil }
         packet.shift(by: 0 &- shift)
         if item.stream.isVideo, let time = packet.pointee.ownTime {
-            if time < 0, !hidesBeginning, packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0 { excessCount.before += 1 }
-            if let end = item.stream.end, time &+ shift >= end { excessCount.after += 1 }
+            if let end = item.stream.end, time &+ shift >= end {
+                excessCount.after += 1
+            } else if !hidesBeginning, packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0 {
+                excessCount.before += 1
+            }
         }
         // A muxer gets what an edit list hides by its times.
         packet.pointee.flags &= ~AV_PKT_FLAG_DISCARD

@@ -328,7 +328,10 @@ public final class MediaSink {
         packetCount += 1
         lastPackets[ObjectIdentifier(packet.track)] = (packet.presentationTime, packet.duration)
         let end = packet.presentationTime + (packet.duration.isValid ? packet.duration : .zero)
-        if end.isValid { packetEnd = max(packetEnd, end) }
+        guard end.isValid else { return }
+        // An edit list ends the track.
+        let limit = format.canBeFragmented && !isFragmented ? packet.track.details?.end : nil
+        packetEnd = max(packetEnd, limit.map { min($0, end) } ?? end)
     }
 
     /// Writes everything that is missing, so that the file at ``temporaryPath`` can be read, and then renamed by

@@ -92,7 +92,10 @@ extension UnsafeMutablePointer<AVStream> {
 
     /// Sets the language and the title of a track.
     func setNames(language: String?, title: String?, in container: ContainerFormat) {
-        if let language { av_dict_set(&pointee.metadata, "language", language, 0) }
+        if let language {
+            let known = container == .mov ? LanguageCode.forQuickTime(language) : language
+            av_dict_set(&pointee.metadata, "language", known, 0)
+        }
         guard let title else { return }
         av_dict_set(&pointee.metadata, "title", title, 0)
         // The name that players show for an MP4 track: ISO/IEC 14496-12 8.4.3. Other muxers ignore the key.

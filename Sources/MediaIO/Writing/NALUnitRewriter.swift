@@ -31,11 +31,9 @@ struct NALUnitRewriter {
         guard track.kind == .video, let codec = VideoCodec(rawValue: track.codecName), format != .null else {
             return nil
         }
-        self.codec = codec
-        self.carriage = carriage
-        let record = track.configuration
+        let (source, header): (NALUnitFraming, ParameterSetList)
         do throws(BitstreamError) {
-            (source, header) = try Self.parse(record, codec)
+            (source, header) = try Self.parse(track.configuration, codec)
         } catch {
             throw MediaError(
                 .malformedData,
@@ -43,12 +41,7 @@ struct NALUnitRewriter {
                 given: "track \(track.index) (\(track.codecName))"
             )
         }
-        switch (format.framing, source) {
-        case (.annexB, _): target = .annexB
-        // The size of length prefixes is part of the header, which is kept.
-        case (.lengthPrefixed, .lengthPrefixed): target = source
-        case (.lengthPrefixed, .annexB): target = .lengthPrefixed(.four)
-        }
+        self.init(codec: codec, source: source, header: header, format: format, carriage: carriage)
         guard target == .annexB || source != .annexB || !header.units.isEmpty else {
             throw MediaError(
                 .malformedData,
@@ -56,6 +49,27 @@ struct NALUnitRewriter {
                 given: "track \(track.index) (\(track.codecName))",
                 allowed: "a stream with SPS and PPS near its start"
             )
+        }
+    }
+
+    /// Makes a rewriter.
+    ///
+    /// - Parameters:
+    ///   - source: The framing of the input.
+    ///   - header: The parameter sets of the input's header.
+    init(
+        codec: VideoCodec,
+        source: NALUnitFraming,
+        header: ParameterSetList,
+        format: ContainerFormat,
+        carriage: ParameterSetCarriage
+    ) {
+        (self.codec, self.source, self.header, self.carriage) = (codec, source, header, carriage)
+        switch (format.framing, source) {
+        case (.annexB, _): target = .annexB
+        // The size of length prefixes is part of the header, which is kept.
+        case (.lengthPrefixed, .lengthPrefixed): target = source
+        case (.lengthPrefixed, .annexB): target = .lengthPrefixed(.four)
         }
         current = header
     }

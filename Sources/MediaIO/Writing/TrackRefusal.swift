@@ -64,6 +64,9 @@ extension MediaTrack {
     /// Whether it is a cover picture rather than video.
     package var isCover: Bool { disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
 
+    /// The name of an attached file; `nil` for other tracks.
+    package var fileName: String? { kind == .attachment ? details?.metadata["filename"] : nil }
+
     /// Returns the reason why a container does not accept the track; `nil` if it does.
     ///
     /// - Parameter isSeekable: Whether the output is a regular file.

@@ -42,7 +42,7 @@ extension RemuxOutcome {
         page.entry("output", "\(request.output), \(Readable.byteCount(report.output.byteCount)), \(seconds) s")
         for track in report.tracks {
             var text = "\(track.index): \(track.kind.rawValue) \(track.codecName)"
-            if let language = track.language { text += ", \(language)" }
+            if let language = track.language, language != "und" { text += ", \(language)" }
             if track.kind != .attachment { text += ", \(Readable.count(track.packetCount, "packet"))" }
             page.entry("track", text)
         }
