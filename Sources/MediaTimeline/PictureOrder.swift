@@ -88,6 +88,8 @@ package struct DecodeTimes: Sendable {
     private var later: [Int64] = []
     private var count = 0
     private var last: Int64?
+    /// The shortest duration of a picture so far; zero if none is stated.
+    private var duration: Int64 = 0
 
     /// Makes a value that has seen no picture.
     ///
@@ -96,9 +98,13 @@ package struct DecodeTimes: Sendable {
 
     /// Registers the presentation time of the next picture in decoding order.
     ///
+    /// - Parameters:
+    ///   - time: The presentation time.
+    ///   - duration: How long the picture is shown; zero if that is not known.
     /// - Returns: The decode times that are known now: none for the first pictures, then those of all of them, then one
     ///   for each picture.
-    package mutating func add(_ time: Int64) -> [Int64] {
+    package mutating func add(_ time: Int64, duration: Int64 = 0) -> [Int64] {
+        if duration > 0 { self.duration = self.duration > 0 ? min(self.duration, duration) : duration }
         later.insert(time, at: later.firstIndex { $0 > time } ?? later.count)
         count += 1
         if count <= depth { return [] }
@@ -116,8 +122,8 @@ package struct DecodeTimes: Sendable {
 
     /// The decode times before the first presentation time.
     private mutating func beginning(_ number: Int) -> [Int64] {
-        let steps = zip(later, later.dropFirst()).map { $1 - $0 }.filter { $0 > 0 }
-        let step = steps.min() ?? 1
+        let steps = zip(later, later.dropFirst()).map { $1 - $0 } + [duration]
+        let step = steps.filter { $0 > 0 }.min() ?? 1
         return (0..<number).map { next(later[0] - Int64(number - $0) * step) }
     }
 

@@ -17,7 +17,9 @@ struct VAToolboxCommand: ParsableCommand {
         commandName: "vatoolbox",
         abstract: "Encode video to H.264 and HEVC on Intel and AMD GPUs, and on the CPU where no GPU can.",
         version: version,
-        subcommands: [EncodeCommand.self, RemuxCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self]
+        subcommands: [
+            EncodeCommand.self, RemuxCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self,
+        ]
     )
 
     /// The version of the command and of the package.

@@ -53,7 +53,7 @@ import Testing
         }
         var times = DecodeTimes(depth: depth > 0 ? 1 : 0)
         var decode: [Int64] = []
-        for time in shown { decode += times.add(time) }
+        for time in shown { decode += times.add(time, duration: 40) }
         decode += times.finish()
         #expect(decode.count == shown.count)
         #expect(zip(decode, shown).allSatisfy { $0 <= $1 })

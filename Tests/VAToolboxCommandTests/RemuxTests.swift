@@ -155,7 +155,8 @@ extension Scratch {
         try scratch.makeFilm("film.ts", seconds: 2)
         let twice = try scratch.data("film.ts") + scratch.data("film.ts")
         try twice.write(to: URL(fileURLWithPath: scratch.path("twice.ts")))
-        let told = try scratch.remux("twice.ts", "-o", "twice.mp4")
+        // The last packet before the jump may count as incomplete.
+        let told = try scratch.document("remux", "twice.ts", "-o", "twice.mp4")
         #expect((told["problems"] as? [String: Any])?["discontinuities"] as? Int == 1)
         let times = try scratch.presentationTimes("twice.mp4")
         #expect(times.count == 100)
@@ -328,7 +329,13 @@ extension Scratch {
         let feed = try RunningProgram(["sh", "-c", "exec 3>input; cat film.mkv >&3; exec sleep 600"], in: scratch)
         let remuxer = Remuxer(RemuxRequest(input: scratch.path("input"), output: scratch.path("out.mkv")))
         let running = Task { try await remuxer.run() }
-        #expect(Patience.block { !scratch.unfinishedSizes.isEmpty })
+        let folder = scratch.folder
+        #expect(
+            await Patience.wait {
+                let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+                return names?.contains { $0.hasPrefix(".vatoolbox-") } == true
+            }
+        )
         running.cancel()
         let error = await #expect(throws: MediaError.self) { try await running.value }
         #expect(error?.code == .cancelled)

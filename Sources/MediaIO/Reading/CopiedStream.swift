@@ -103,7 +103,7 @@ final class CopiedStream {
         case .presentationOnly(var times):
             guard let packet = reference.packet, packet.pointee.pts != ffmpeg_no_pts else { return [reference] }
             waiting.append(reference)
-            decodeTimes += times.add(packet.pointee.pts)
+            decodeTimes += times.add(packet.pointee.pts, duration: packet.pointee.duration)
             timing = .presentationOnly(times)
             return withDecodeTimes()
         }
