@@ -108,28 +108,28 @@ package struct DecodeTimes: Sendable {
         later.insert(time, at: later.firstIndex { $0 > time } ?? later.count)
         count += 1
         if count <= depth { return [] }
-        let times = count == depth + 1 ? beginning(depth) : []
+        let times = count == depth + 1 ? beginning(depth, before: later[0]) : []
         return times + [next(later.removeFirst())]
     }
 
     /// Returns the decode times of pictures that still have none, at the end of a short track.
     package mutating func finish() -> [Int64] {
-        guard count > 0, count <= depth else { return [] }
-        let times = beginning(count - 1) + [next(later[0])]
+        guard count <= depth, let first = later.first else { return [] }
+        let times = beginning(count - 1, before: first) + [next(first)]
         later = []
         return times
     }
 
-    /// The decode times before the first presentation time.
-    private mutating func beginning(_ number: Int) -> [Int64] {
-        let steps = zip(later, later.dropFirst()).map { $1 - $0 } + [duration]
+    /// The decode times before the first presentation time. Times of a damaged file may be any numbers.
+    private mutating func beginning(_ number: Int, before first: Int64) -> [Int64] {
+        let steps = zip(later, later.dropFirst()).map { $1 &- $0 } + [duration]
         let step = steps.filter { $0 > 0 }.min() ?? 1
-        return (0..<number).map { next(later[0] - Int64(number - $0) * step) }
+        return (0..<number).map { next(first &- Int64(number - $0) &* step) }
     }
 
     /// Decode times increase, even if more pictures are reordered than stated.
     private mutating func next(_ time: Int64) -> Int64 {
-        let placed = last.map { max(time, $0 + 1) } ?? time
+        let placed = last.map { max(time, $0 &+ 1) } ?? time
         last = placed
         return placed
     }
