@@ -255,13 +255,18 @@ public final class AudioEncoder {
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
         while pending != nil { try convertPending() }
+        var samples: [AudioSample] = []
         while !hasEnded, queue.total < frame {
             let count = min(max(resampler.inputCount(Int(frame - queue.total)), 1), resampler.input.sampleRate)
             try resampler.convert(AudioBuffer(format: resampler.input, frameCount: count), 0..<count)
+            // An hour of silence is not kept in memory before it is encoded.
+            while queue.count >= codec.framesPerPacket, submitted + Int64(codec.framesPerPacket) <= frame {
+                try submit(codec.framesPerPacket)
+                try takeAll(into: &samples)
+            }
         }
         if hasEnded { try resampler.drain() }
         limit = nil
-        var samples: [AudioSample] = []
         while submitted < frame, queue.count > 0 {
             try submit(min(codec.framesPerPacket, queue.count, Int(frame - submitted)))
             try takeAll(into: &samples)

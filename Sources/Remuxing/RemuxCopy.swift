@@ -7,6 +7,7 @@ import MediaTypes
 /// One copy, from an open input to the finished output.
 struct RemuxCopy {
     private let request: RemuxRequest
+    private let cancellation: Cancellation
     private let source: PacketSource
     private let sink: MediaSink
     private let selection: TrackSelection
@@ -22,7 +23,7 @@ struct RemuxCopy {
         _ cancellation: Cancellation,
         _ abandonment: Cancellation
     ) throws(MediaError) {
-        self.request = request
+        (self.request, self.cancellation) = (request, cancellation)
         let options = request.sinkOptions
         let format =
             if let format = options.format { format } else { try ContainerFormat(name: nil, path: request.output) }
@@ -69,7 +70,7 @@ struct RemuxCopy {
             guard copied[packet.track.index] != nil else { return }
             do {
                 try sink.write(packet)
-            } catch  where error.code == .malformedData {
+            } catch  where error.code == .malformedData && sink.isOpen {
                 problems.noteLostPacket(error)
                 return
             }
@@ -142,7 +143,8 @@ extension RemuxCopy {
         // A raw stream may have no frame rate, which is no matter here.
         options.frameRate = sink.format.requiredCodec == nil ? nil : Rational(25)
         options.format = sink.format.requiredCodec?.rawValue
-        guard let copy = try? PacketSource(path: path, options: options) else { return nil }
+        let copy = try? PacketSource(path: path, options: options, logger: request.logger, cancellation: cancellation)
+        guard let copy else { return nil }
         var given = source.properties
         let known = Set(losses.filter { $0.track == nil }.map(\.property))
         given.values = given.values.filter { key, _ in

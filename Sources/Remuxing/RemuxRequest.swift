@@ -54,6 +54,7 @@ public struct RemuxRequest: Sendable {
                 allowed: "at least one, and each once"
             )
         }
+        try MediaSource.Options(start: start, duration: duration).validate()
         try MediaSink.validate(path: output, options: sinkOptions)
     }
 

@@ -108,7 +108,11 @@ public struct OutputVerification: Sendable, Hashable {
     ) throws(MediaError) -> [Int: DecodedSound] {
         var sounds: [Int: DecodedSound] = [:]
         for track in source.tracks where track.kind == .audio {
-            if let sound = try? DecodedSound(track, logger) { sounds[track.index] = sound }
+            do {
+                sounds[track.index] = try DecodedSound(track, logger)
+            } catch {
+                findings.append("audio track \(track.index) cannot be decoded: \(error.message)")
+            }
         }
         let times = expected.times.sorted()
         var shift: MediaTime?

@@ -204,7 +204,7 @@ public final class Transcoder: Sendable {
         var contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
         contents.levels = try await levels(of: contents)
         let (regions, _) = try request.video.regions(in: contents.video)
-        let folder = if let stream = request.stream { try StreamFolder(stream) } else { StreamFolder?.none }
+        let folder = try await makeFolder()
         var failures: [Int: MediaError] = [:]
         for (index, pipeline) in pipelines.enumerated() {
             do throws(MediaError) {
@@ -262,6 +262,25 @@ public final class Transcoder: Sendable {
         return levels
     }
 
+    /// Creates the folder of a presentation; `nil` if the outputs are files.
+    private func makeFolder() async throws(MediaError) -> StreamFolder? {
+        guard let stream = request.stream else { return nil }
+        return try await onDisk { () throws(MediaError) in try StreamFolder(stream) }
+    }
+
+    /// Runs what writes and deletes files, on a thread that it may block. A cancellation waits for it, so that nothing is
+    /// left half done.
+    private func onDisk<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(MediaError) -> Value
+    ) async throws(MediaError) -> Value {
+        let work = Task {
+            await Self.result { () async throws(MediaError) in
+                try await PlainThread.result(name: "vt-publish", body)
+            }
+        }
+        return try await work.value.get()
+    }
+
     /// Publishes a presentation, and adds it to the reports of its variants.
     private func publish(_ folder: StreamFolder, _ reports: borrowing Mutex<[Int: TranscodeReport]>)
         async throws(MediaError)
@@ -269,12 +288,15 @@ public final class Transcoder: Sendable {
         var facts: [Presentation.VariantFacts] = []
         for pipeline in pipelines { facts.append(await pipeline.variantFacts) }
         let presentation = try folder.presentation(facts)
-        try folder.write(presentation)
+        try await onDisk { () throws(MediaError) in try folder.write(presentation) }
         for (index, pipeline) in pipelines.enumerated() where pipeline.request.isVerified {
-            let result = try await pipeline.verify(try folder.writePlaylist(of: presentation, variant: index))
+            let path = try await onDisk { () throws(MediaError) in
+                try folder.writePlaylist(of: presentation, variant: index)
+            }
+            let result = try await pipeline.verify(path)
             reports.withLock { $0[index]?.verification = result }
         }
-        try folder.publish(presentation)
+        try await onDisk { () throws(MediaError) in try folder.publish(presentation) }
         reports.withLock { reports in
             for index in reports.keys { reports[index]?.stream = presentation.report }
         }

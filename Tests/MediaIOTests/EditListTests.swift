@@ -14,10 +14,10 @@ import Testing
         number(UInt64(8 + contents.count), 4) + Array(type.utf8) + contents
     }
 
-    /// A header whose duration is in its usual place.
-    private func header(_ type: String, isLong: Bool, before: Int, duration: UInt64) -> [UInt8] {
-        let start: [UInt8] = [isLong ? 1 : 0, 0, 0, 0] + [UInt8](repeating: 0, count: before - 4)
-        return box(type, start + number(duration, isLong ? 8 : 4) + [UInt8](repeating: 0, count: 20))
+    private func trackHeader(_ identifier: Int, isLong: Bool, duration: UInt64) -> [UInt8] {
+        let times = [UInt8](repeating: 0, count: isLong ? 16 : 8)
+        let start: [UInt8] = [isLong ? 1 : 0, 0, 0, 0] + times + number(UInt64(identifier), 4) + number(0, 4)
+        return box("tkhd", start + number(duration, isLong ? 8 : 4) + [UInt8](repeating: 0, count: 20))
     }
 
     private func movie(isLong: Bool, duration: UInt64) -> [UInt8] {
@@ -25,18 +25,18 @@ import Testing
         return box("mvhd", [isLong ? 1 : 0, 0, 0, 0] + times + number(1000, 4) + number(duration, isLong ? 8 : 4))
     }
 
-    private func track(isLong: Bool, edits: [UInt64]) -> [UInt8] {
+    private func track(_ identifier: Int = 1, isLong: Bool, edits: [UInt64]) -> [UInt8] {
         let size = isLong ? 8 : 4
         let list = edits.flatMap { number($0, size) + number(0, size) + number(65536, 4) }
         let elst = box("elst", [isLong ? 1 : 0, 0, 0, 0] + number(UInt64(edits.count), 4) + list)
-        let header = header("tkhd", isLong: isLong, before: isLong ? 28 : 20, duration: edits.reduce(0, +))
+        let header = trackHeader(identifier, isLong: isLong, duration: edits.reduce(0, +))
         return box("trak", header + (edits.isEmpty ? [] : box("edts", elst)))
     }
 
     @Test(arguments: [false, true]) func theLastEditAndTheDurationsBecomeShorter(isLong: Bool) {
         let bytes =
             movie(isLong: isLong, duration: 5000) + track(isLong: isLong, edits: [1000, 4000])
-            + track(isLong: isLong, edits: [2000])
+            + track(2, isLong: isLong, edits: [2000])
         let ends = [MediaTime(value: 3, timescale: 1), nil]
         let changes = EditLists.changes(in: bytes[...], ends: ends)
         #expect(changes.map(\.value) == [3000, 2000, 3000])
@@ -49,10 +49,20 @@ import Testing
     @Test func tracksThatEndBeforeOrHaveNoEditsStay() {
         let bytes =
             movie(isLong: false, duration: 2000) + track(isLong: false, edits: [2000])
-            + track(isLong: false, edits: [])
+            + track(2, isLong: false, edits: [])
         let later = MediaTime(value: 2, timescale: 1)
         #expect(EditLists.changes(in: bytes[...], ends: [later, later]).isEmpty)
         #expect(EditLists.changes(in: bytes[...], ends: []).isEmpty)
+    }
+
+    /// A stream without packets has no track in the file.
+    @Test func tracksAreFoundByTheirNumbers() {
+        let bytes =
+            movie(isLong: false, duration: 5000) + track(1, isLong: false, edits: [5000])
+            + track(3, isLong: false, edits: [5000])
+        let ends: [MediaTime?] = [nil, MediaTime(value: 1, timescale: 1), MediaTime(value: 4, timescale: 1)]
+        #expect(EditLists.changes(in: bytes[...], ends: ends).map(\.value) == [4000, 4000])
+        #expect(EditLists.changes(in: bytes[...], ends: [nil, nil, .invalid]).isEmpty)
     }
 
     @Test func damageChangesNothing() {

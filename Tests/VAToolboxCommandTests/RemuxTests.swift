@@ -220,6 +220,23 @@ extension Scratch {
         #expect(part == Array(all[25..<25 + part.count]))
     }
 
+    /// What is read ahead to find the first packet of a late track belongs to the part.
+    @Test(arguments: ["0", "3"]) func aTrackMayBeginAfterThePart(start: String) throws {
+        let scratch = try Scratch()
+        try scratch.generate(
+            "testsrc2=size=64x48:rate=25:duration=60",
+            ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", scratch.path("video.mkv")]
+        )
+        try scratch.ffmpeg([
+            "-i", scratch.path("video.mkv"), "-itsoffset", "50", "-f", "lavfi", "-i", "sine=duration=5", "-map", "0:v",
+            "-map", "1:a", "-c:v", "copy", "-c:a", "aac", scratch.path("late.mkv"),
+        ])
+        try scratch.remux("late.mkv", "-o", "part.mkv", "--start", start, "--duration", "2")
+        let first = try #require(Int(start)) * 25
+        let all = try scratch.frameHashes("late.mkv")
+        #expect(try scratch.frameHashes("part.mkv") == Array(all[first..<first + 50]))
+    }
+
     @Test func pipesAreReadFromTheirBeginning() throws {
         let scratch = try Scratch()
         try scratch.makeFilm("film.ts")

@@ -32,8 +32,6 @@ final class CopiedStream {
     var hasBegun = false
     /// Whether all packets before ``end`` were returned.
     private(set) var isFinished = false
-    /// The number of returned video packets that are shown at or after the end.
-    private(set) var excessCount = 0
 
     var index: Int { Int(stream.pointee.index) }
     var kind: AVMediaType { stream.pointee.codecpar.pointee.codec_type }
@@ -156,7 +154,6 @@ final class CopiedStream {
             return []
         }
         defer { beyond = [] }
-        excessCount += beyond.count
         return beyond + [reference]
     }
 

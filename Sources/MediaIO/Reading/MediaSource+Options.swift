@@ -53,7 +53,7 @@ extension MediaSource {
         /// Checks the ranges of the options.
         ///
         /// - Throws: `invalidArgument` if one is out of range.
-        func validate() throws(MediaError) {
+        package func validate() throws(MediaError) {
             if chromaFormat == .monochrome {
                 throw MediaError(
                     .invalidArgument,

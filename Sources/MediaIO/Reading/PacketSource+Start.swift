@@ -31,6 +31,9 @@ extension PacketSource {
         } else {
             beginAtFirst(items)
         }
+        guard timeline.origin.isValid else {
+            throw MediaError(.malformedData, "the input has no valid start time", given: demuxer.path)
+        }
         guard let end = timeline.end else { return }
         for stream in streams {
             guard let ticks = end.ticks(in: stream.timeBase) else { continue }

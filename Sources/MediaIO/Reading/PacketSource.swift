@@ -158,7 +158,8 @@ package final class PacketSource {
         guard options.duration != nil else { return false }
         let continuous = streams.filter(\.isContinuous)
         if !continuous.isEmpty, continuous.allSatisfy(\.isFinished) { return true }
-        guard let end = timeline.end else { return false }
+        // A track may begin late: what was read ahead for it is not passed on yet.
+        guard queue.isEmpty, waitingItems.isEmpty, let end = timeline.end else { return false }
         return latestEnd > end + MediaTime(value: 10, timescale: 1)
     }
 }
@@ -200,6 +201,7 @@ extension PacketSource {
         reader.restart()
         for stream in streams { stream.restart() }
         waitingItems = []
+        latestEnd = .zero
         (isAtEnd, isFlushed) = (false, false)
     }
 

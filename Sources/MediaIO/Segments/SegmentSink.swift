@@ -271,11 +271,11 @@ public final class SegmentSink {
                     byteCount: packet.byteCount
                 )
                 try audio[index].write(unit) { time in
-                    let count = beginnings.prefix { $0 <= time }.count
-                    defer { passed[index] = max(count, passed[index]) }
-                    return count > passed[index]
+                    let count = beginnings.dropFirst(passed[index]).prefix { $0 <= time }.count
+                    passed[index] += count
+                    return count > 0
                 }
-            } catch  where error.code == .malformedData || error.status == Int(ffmpeg_error_invalid_data) {
+            } catch  where Self.isAboutPacket(error) {
                 packetErrors.append(error.about(packet))
             }
         }
@@ -294,7 +294,13 @@ public final class SegmentSink {
         }
         try writeWaitingPackets(upTo: nil)
         try videoSegmenter.finish()
-        for segmenter in audio { try segmenter.finish() }
+        for segmenter in audio {
+            do {
+                try segmenter.finish()
+            } catch  where Self.isAboutPacket(error) {
+                packetErrors.append(error)
+            }
+        }
         return MediaSink.Summary(
             byteCount: byteCount,
             sampleCount: video.count,
@@ -302,6 +308,10 @@ public final class SegmentSink {
             defragmentationError: nil,
             packetErrors: packetErrors
         )
+    }
+
+    private static func isAboutPacket(_ error: MediaError) -> Bool {
+        error.code == .malformedData || error.status == Int(ffmpeg_error_invalid_data)
     }
 
     /// Discards what is not complete. Has no effect after ``finish()``.

@@ -63,11 +63,22 @@ final class TrackSegmenter {
     /// Writes a sample. The one before it is written to its segment.
     ///
     /// - Parameter beginsSegment: Decides whether a segment begins at a sample; asked for key frames only.
+    /// - Throws: The error of the sample before it, which is lost; this one is kept.
     func write(_ unit: Unit, beginsSegment: (MediaTime) -> Bool) throws(MediaError) {
-        try writePending(until: unit.decode)
+        let refusal = refusalOfPending(until: unit.decode)
         let begins = unit.isKeyFrame && beginsSegment(unit.presentation)
         if begins { try closeSegment(at: unit.presentation) }
         pending = unit
+        if let refusal { throw refusal }
+    }
+
+    private func refusalOfPending(until next: MediaTime?) -> MediaError? {
+        do {
+            try writePending(until: next)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Ends the present segment, so that the next sample, which must be a key frame, begins another one, which has other
@@ -81,9 +92,12 @@ final class TrackSegmenter {
     }
 
     /// Writes the rest.
+    ///
+    /// - Throws: The error of the last sample, without which the segments are complete.
     func finish() throws(MediaError) {
-        try writePending(until: nil)
+        let refusal = refusalOfPending(until: nil)
         try closeSegment(at: end)
+        if let refusal { throw refusal }
     }
 
     private func writePending(until next: MediaTime?) throws(MediaError) {

@@ -18,7 +18,7 @@ enum EditLists {
 
     /// Shortens the edit lists of a complete file.
     ///
-    /// - Parameter ends: The end of each track, in the order of the file; `nil` leaves a track as it is.
+    /// - Parameter ends: The end of each stream of the muxer; `nil` leaves its track as it is.
     /// - Throws: `inputOutput` if the file cannot be read or written; `malformedData` if it has no index.
     static func end(tracks ends: [MediaTime?], in file: OutputFile) throws(MediaError) {
         guard let movie = try SampleEntry.firstBox("moov", in: file) else {
@@ -41,14 +41,17 @@ enum EditLists {
             let movieDuration = number(header, isLong(header) ? 24 : 16, isLong(header) ? 8 : 4)
         else { return [] }
         var (fields, durations): ([Field], [UInt64]) = ([], [])
-        for (index, track) in boxes.filter({ $0.type == "trak" }).enumerated() {
+        for track in boxes where track.type == "trak" {
             let inside = SampleEntry.boxes(in: track.contents)
+            // After the version and two times, the track's number, a reserved number and the duration: 8.3.2. libavformat
+            // writes no track for a stream without packets, but numbers tracks as streams, from 1.
             guard let header = inside.first(where: { $0.type == "tkhd" })?.contents,
-                // After the version, two times, the track's number and a reserved number: 8.3.2.
+                let identifier = number(header, isLong(header) ? 20 : 12, 4)?.value,
                 var duration = number(header, isLong(header) ? 28 : 20, isLong(header) ? 8 : 4)
             else { continue }
-            let end = index < ends.count ? ends[index] : nil
-            let limit = end.map { $0.converted(to: Int32(clamping: timescale)).value }
+            let isStream = identifier > 0 && identifier <= UInt64(ends.count)
+            let end = isStream ? ends[Int(identifier) - 1] : nil
+            let limit = end.flatMap { $0.isValid ? $0.converted(to: Int32(clamping: timescale)).value : nil }
             if let limit, limit >= 0, UInt64(limit) < duration.value, let last = lastDuration(in: inside) {
                 let excess = min(duration.value - UInt64(limit), last.value)
                 duration.value -= excess

@@ -129,7 +129,8 @@ public final class MediaSink {
     private let waiting: WaitingPackets
     private(set) var video = VideoSequence()
     private var packetErrors: [MediaError] = []
-    private var isOpen = true
+    /// Whether it takes samples and packets: false at the end and after an error that concerns the whole output.
+    package private(set) var isOpen = true
     /// Whether everything is written.
     private var isComplete = false
 

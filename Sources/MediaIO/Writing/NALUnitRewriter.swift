@@ -107,6 +107,8 @@ struct NALUnitRewriter {
         do throws(BitstreamError) {
             return try rewritten(bytes, isKeyFrame)
         } catch {
+            // It can be copied as it is, damaged as it is.
+            if source == target, target != .annexB { return nil }
             throw MediaError(.malformedData, "the NAL units of a packet cannot be parsed: \(error)")
         }
     }

@@ -15,6 +15,7 @@ package final class OutputFolder: Sendable {
     private let path: String
     private let parent: String
     private let overwrite: Bool
+    private let fileExtensions: Set<String>
     /// Whether it has its temporary name.
     private let isOpen = Mutex(true)
 
@@ -27,6 +28,7 @@ package final class OutputFolder: Sendable {
     /// - Throws: As ``validate(path:overwrite:fileExtensions:)``; `inputOutput` if it cannot be created.
     package init(path: String, overwrite: Bool, fileExtensions: Set<String>) throws(MediaError) {
         try Self.validate(path: path, overwrite: overwrite, fileExtensions: fileExtensions)
+        self.fileExtensions = fileExtensions
         self.path = path
         self.overwrite = overwrite
         parent = Self.parent(of: path)
@@ -125,6 +127,8 @@ package final class OutputFolder: Sendable {
             error = errno
         }
         if overwrite, error == EEXIST || error == ENOTEMPTY {
+            // Something else may have been put there meanwhile.
+            try Self.validate(path: path, overwrite: true, fileExtensions: fileExtensions)
             if linux_exchange_names(temporaryPath, path) == 0 {
                 FileTree.delete(temporaryPath)
                 return finish()

@@ -132,7 +132,8 @@ public final class StreamFolder: Sendable {
     ///
     /// - Parameter frameRate: The largest number of frames per second, which the multivariant playlist states.
     /// - Throws: `invalidState` if there is no segment of video; `malformedData` if its parameter sets cannot be read;
-    ///   `unsupported` if DASH is wanted and cannot describe the segments; `inputOutput`. Then nothing is published.
+    ///   `unsupported` if DASH is wanted and cannot describe the segments; `inputOutput`. Nothing is published then, unless
+    ///   the folder has its name and only a playlist cannot get its own.
     public func publish(frameRate: Rational) throws(MediaError) -> StreamReport {
         let facts = Presentation.VariantFacts(frameRate: frameRate, captionLanguage: nil)
         let presentation = try presentation([facts])
