@@ -46,15 +46,18 @@ struct AudioArguments: ParsableArguments, Sendable {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Constant gain in dB, such as -3 or 6 (default: none).", valueName: "dB")
+        help: ArgumentHelp(
+            "Constant gain in dB: -100 to 100, such as -3 or 6; not with --audio-loudness (default: none).",
+            valueName: "dB"
+        )
     )
     var audioGain: ArgumentText<SignedNumber>?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Loudness of each track in LUFS, such as -23 (EBU R128) or -16. A first pass measures the track; then one "
-                + "constant gain is applied (default: unchanged).",
+            "Integrated loudness of each track in LUFS: -70 to 0, such as -23 (EBU R128). It is measured first, so the "
+                + "input must be a file; then one constant gain is applied (default: unchanged).",
             valueName: "LUFS"
         )
     )
@@ -72,7 +75,7 @@ struct AudioArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Audio tracks of the output in their order, counted from 1, such as 2,1 (default: all).",
+            "Audio tracks to keep, in output order: 1 is the input's first audio track, such as 2,1 (default: all).",
             valueName: "numbers"
         )
     )

@@ -123,7 +123,8 @@ struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Peak bitrate in bit/s (default: unlimited; with --b-frames off, 1.5 times the bitrate).",
+            "Peak bitrate in bit/s (default: unlimited; for vbr, and for H.264 without B-frames, 1.5 times the "
+                + "bitrate; for qvbr 7.68M).",
             valueName: "rate"
         )
     )

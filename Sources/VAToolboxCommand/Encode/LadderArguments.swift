@@ -11,7 +11,7 @@ struct LadderArguments: ParsableArguments, Sendable {
         parsing: .unconditional,
         help: ArgumentHelp(
             "Several outputs of one input, which is decoded once: heights with optional bitrates, such as "
-                + "1080p:5M,720p,480p. The output path must contain {height}. Without a bitrate, --crf or --qp, the bitrate "
+                + "1080p:5M,720p,480p. The path of a file must contain {height}; a playlist gets a variant per rung. Without a bitrate, --crf or --qp, the bitrate "
                 + "of a rung is 5M x (height / 1080)^1.5.",
             valueName: "rungs"
         )

@@ -33,7 +33,7 @@ struct SegmentArguments: ParsableArguments, Sendable {
     )
     var startDate: ArgumentText<WallClockTime>?
 
-    @Flag(help: "Also write NAME.mpd, which describes the same segments for MPEG-DASH.")
+    @Flag(help: "Also write NAME.mpd for MPEG-DASH, with the same segments; needs fmp4.")
     var dash = false
 
     /// Makes the output of a request a presentation, if its path is that of a playlist.

@@ -70,7 +70,10 @@ struct RemuxInputArguments: ParsableArguments, Sendable {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How much to copy: seconds or [HH:]MM:SS[.fff].", valueName: "time")
+        help: ArgumentHelp(
+            "How much to copy from --start on: seconds or [HH:]MM:SS[.fff]. Only MP4 and MOV without fragments end exactly.",
+            valueName: "time"
+        )
     )
     var duration: ArgumentText<ClockTime>?
 
