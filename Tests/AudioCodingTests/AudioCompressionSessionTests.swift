@@ -83,14 +83,21 @@ import Testing
         (options.lowWaterMark, options.highWaterMark) = (1, 2000)
         let session = try AudioCompressionSession(AudioEncoderSettings(.pcm), input: format, options: options)
         let buffers = noise(40)
+        // One packet of PCM has 4096 bytes, so that the first is too much already. It comes when the next one has begun.
+        for buffer in buffers[..<3] { try await session.encode(buffer) }
+        #expect(await Patience.wait { await session.statistics.byteCount > 2000 })
+        let (starts, start) = AsyncStream.makeStream(of: Void.self)
         let producer = Task {
-            for buffer in buffers { try await session.encode(buffer) }
+            start.finish()
+            for buffer in buffers[3...] { try await session.encode(buffer) }
             try await session.finish()
         }
-        #expect(await Patience.wait { await session.statistics.byteCount > 2000 })
-        // One packet of PCM has 4096 bytes, so that the first is too much already.
-        let statistics = await session.statistics
-        #expect(statistics.sampleCount == 1 && statistics.acceptedBuffers < 4, "\(statistics)")
+        for await _ in starts {}
+        for _ in 0..<100 {
+            let statistics = await session.statistics
+            #expect(statistics.sampleCount == 1 && statistics.acceptedBuffers == 3, "\(statistics)")
+            await Task.yield()
+        }
         let samples = try await collect(session).value
         try await producer.value
         #expect(samples.reduce(0) { $0 + $1.data.count } == 40 * 960 * 4)
@@ -142,7 +149,7 @@ import Testing
         (options.lowWaterMark, options.highWaterMark) = (1, 1)
         let session = try AudioCompressionSession(AudioEncoderSettings(.pcm), input: format, options: options)
         let buffers = noise(4)
-        for buffer in buffers[..<2] { try await session.encode(buffer) }
+        for buffer in buffers[..<3] { try await session.encode(buffer) }
         let waiting = Task { await code { try await session.encode(buffers[2]) } }
         // It is not accepted, whether it waits already or comes later.
         try await session.finish()
@@ -169,7 +176,7 @@ import Testing
         (options.lowWaterMark, options.highWaterMark) = (1, 1)
         let session = try AudioCompressionSession(AudioEncoderSettings(.pcm), input: format, options: options)
         let buffers = noise(3)
-        for buffer in buffers[..<2] { try await session.encode(buffer) }
+        for buffer in buffers[..<3] { try await session.encode(buffer) }
         let waiting = Task { await code { try await session.encode(buffers[2]) } }
         session.cancel()
         session.cancel()
