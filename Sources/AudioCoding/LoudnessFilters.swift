@@ -23,9 +23,11 @@ struct KWeighting: Sendable {
     mutating func sumOfSquares(_ samples: UnsafeBufferPointer<Double>) -> Double {
         var (first, second) = (shelf, highPass)
         var sum = 0.0
-        for sample in samples {
-            let value = second.next(first.next(sample))
-            sum += value * value
+        if let start = samples.baseAddress {
+            for index in 0..<samples.count {
+                let value = second.next(first.next(start[index]))
+                sum += value * value
+            }
         }
         (shelf, highPass) = (first.settled, second.settled)
         return sum
@@ -117,16 +119,20 @@ struct TruePeak: Sendable {
         history += samples
         let phases = phases
         var largest = peak
-        history.withUnsafeBufferPointer { all in
-            let end = all.count - Self.taps + 1
+        history.withUnsafeBufferPointer { buffer in
+            // Pointers without a count, because debug builds call functions for each sample of a buffer.
+            guard let all = buffer.baseAddress else { return }
+            let end = buffer.count - Self.taps + 1
             var start = 0
             while start < end {
                 let next = min(start + Self.stride, end)
                 var loudest = 0.0
-                for index in start..<next + Self.taps - 1 { loudest = max(loudest, abs(all[index])) }
+                for index in start..<next + Self.taps - 1 where abs(all[index]) > loudest { loudest = abs(all[index]) }
                 largest = max(largest, loudest)
                 if loudest * Self.excess > largest {
-                    for weights in phases { Self.interpolate(all, start..<next, weights, &largest) }
+                    for weights in phases {
+                        largest = max(largest, Self.interpolatedPeak(all, start..<next, weights))
+                    }
                 }
                 start = next
             }
@@ -135,18 +141,19 @@ struct TruePeak: Sendable {
         history.removeFirst(history.count - Self.taps + 1)
     }
 
-    private static func interpolate(
-        _ samples: UnsafeBufferPointer<Double>,
-        _ range: Range<Int>,
-        _ weights: [Double],
-        _ largest: inout Double
-    ) {
-        weights.withUnsafeBufferPointer { weights in
+    /// Returns the largest magnitude at a position after the middle of the samples from each start of a range.
+    private static func interpolatedPeak(_ samples: UnsafePointer<Double>, _ range: Range<Int>, _ weights: [Double])
+        -> Double
+    {
+        weights.withUnsafeBufferPointer { buffer in
+            guard let weights = buffer.baseAddress else { return 0 }
+            var largest = 0.0
             for start in range {
                 var sum = 0.0
                 for index in 0..<taps { sum += samples[start + index] * weights[index] }
-                largest = max(largest, abs(sum))
+                if abs(sum) > largest { largest = abs(sum) }
             }
+            return largest
         }
     }
 

@@ -27,7 +27,14 @@ struct PictureSignature: Sendable, Hashable {
     init?(_ picture: PixelBuffer) throws(MediaError) {
         guard picture.format.isYCbCr else { return nil }
         let sums = try picture.withPlanes { planes throws(MediaError) in
-            let reader = SampleReader(format: picture.format, planes: planes)
+            let reader = SampleReader(
+                PictureComponents(
+                    picture.format.arrangement,
+                    width: picture.width,
+                    height: picture.height,
+                    planes: planes
+                )
+            )
             let count = 4 * Self.density
             var sums = [SIMD4<Int>](repeating: .zero, count: 16)
             for row in 0..<count {
@@ -86,26 +93,34 @@ struct PictureSignature: Sendable, Hashable {
 
 /// Reads single samples of a picture, as 8 bits.
 private struct SampleReader {
-    let format: PixelFormat
-    let planes: [PixelPlane]
+    private let components: [ComponentPlane]
+    private let mask: UInt32
+    private let surplusBits: Int
+    private let subsampling: (across: Int, down: Int)
 
-    func luma(_ x: Int, _ y: Int) -> Int { format == .yuy2 ? sample(0, 2 * x, y) : sample(0, x, y) }
-
-    func chroma(_ x: Int, _ y: Int) -> (blue: Int, red: Int) {
-        let column = format.chromaFormat == .yuv444 ? x : x / 2
-        let row = format.chromaFormat == .yuv420 ? y / 2 : y
-        switch format {
-        case .yuy2: return (sample(0, 4 * column + 1, row), sample(0, 4 * column + 3, row))
-        case .nv12, .p010: return (sample(1, 2 * column, row), sample(1, 2 * column + 1, row))
-        default: return (sample(1, column, row), sample(2, column, row))
-        }
+    init(_ picture: PictureComponents) {
+        components = picture.planes
+        mask = 1 << UInt32(picture.bitDepth) - 1
+        surplusBits = picture.bitDepth - 8
+        subsampling = (picture.chromaFormat.horizontalSubsampling, picture.chromaFormat.verticalSubsampling)
     }
 
-    /// Returns a sample by its plane and its position among the samples of the plane.
-    private func sample(_ plane: Int, _ column: Int, _ row: Int) -> Int {
-        let start = planes[plane].baseAddress + row * planes[plane].bytesPerRow
-        guard format.bytesPerSample == 2 else { return Int(start.load(fromByteOffset: column, as: UInt8.self)) }
-        let word = Int(UInt16(littleEndian: start.load(fromByteOffset: 2 * column, as: UInt16.self)))
-        return format == .p010 ? word >> 8 : word >> (format.bitDepth - 8)
+    func luma(_ x: Int, _ y: Int) -> Int { sample(0, x, y) }
+
+    func chroma(_ x: Int, _ y: Int) -> (blue: Int, red: Int) {
+        let (column, row) = (x / subsampling.across, y / subsampling.down)
+        return (sample(1, column, row), sample(2, column, row))
+    }
+
+    private func sample(_ component: Int, _ column: Int, _ row: Int) -> Int {
+        let plane = components[component]
+        let place = plane.base + row * plane.bytesPerRow + column * plane.step
+        let word =
+            switch plane.wordSize {
+            case 1: UInt32(place.load(as: UInt8.self))
+            case 2: UInt32(UInt16(littleEndian: place.load(as: UInt16.self)))
+            default: UInt32(littleEndian: place.load(as: UInt32.self))
+            }
+        return Int((word >> UInt32(plane.shift)) & mask) >> surplusBits
     }
 }

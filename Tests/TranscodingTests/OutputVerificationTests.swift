@@ -11,20 +11,25 @@ import Testing
 
 /// A good file, and files with planted faults.
 @Suite struct OutputVerificationTests {
-    /// A folder with a good file, and what it contains.
-    private final class Files {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "verification-\(UUID().uuidString)")
+    /// A good file, and what it contains.
+    private struct Good {
+        let data: Data
         private(set) var expectation: OutputExpectation
 
-        init() throws {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        /// Made once, since reading its pictures takes debug builds a second.
+        static let shared = Result { try Good() }
+
+        private init() throws {
+            let file = FileManager.default.temporaryDirectory.appending(path: "good-\(UUID().uuidString).mkv")
+            defer { try? FileManager.default.removeItem(at: file) }
             expectation = OutputExpectation(codecName: "h264", width: 160, height: 90, hasTimes: true)
-            try Self.ffmpeg([
+            try Files.ffmpeg([
                 "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25:duration=4,fade=d=4", "-f", "lavfi", "-i",
                 "sine=frequency=440:duration=4", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt",
-                "yuv420p", "-c:a", "aac", path("good.mkv"),
+                "yuv420p", "-c:a", "aac", file.path,
             ])
-            let source = try MediaSource(path: path("good.mkv"))
+            data = try Data(contentsOf: file)
+            let source = try MediaSource(path: file.path)
             while let event = try source.next() {
                 guard case .frame(let frame) = event else { continue }
                 expectation.times.append(frame.presentationTime)
@@ -34,13 +39,25 @@ import Testing
                 .init(codecName: "aac", duration: MediaTime(value: 4, timescale: 1), isAudible: true)
             ]
         }
+    }
+
+    /// A folder with the good file.
+    private final class Files {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "verification-\(UUID().uuidString)")
+        let good: Good
+
+        init() throws {
+            good = try Good.shared.get()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try good.data.write(to: URL(fileURLWithPath: path("good.mkv")))
+        }
 
         deinit { try? FileManager.default.removeItem(at: folder) }
 
         func path(_ name: String) -> String { folder.appending(path: name).path }
 
         func verify(_ name: String) throws(MediaError) -> OutputVerification {
-            try OutputVerification(path: path(name), expectation: expectation)
+            try OutputVerification(path: path(name), expectation: good.expectation)
         }
 
         static func ffmpeg(_ arguments: [String]) throws {
@@ -111,7 +128,7 @@ import Testing
 
     @Test func damagedFilesAreFound() throws {
         let files = try Files()
-        let good = try Data(contentsOf: URL(fileURLWithPath: files.path("good.mkv")))
+        let good = files.good.data
         for (name, data) in [
             ("half.mkv", good.prefix(good.count / 2)), ("empty.mkv", Data()), ("text.mkv", Data("not a film".utf8)),
         ] {
