@@ -47,11 +47,11 @@ struct VAToolboxCommand: ParsableCommand {
         case .encode(let job):
             let interruption = Interruption()
             start(job)
-            interruption.wait(job.interrupt)
+            interruption.wait(job.base.interrupt)
         case .remux(let job):
             let interruption = Interruption()
             start(job)
-            interruption.wait(job.interrupt)
+            interruption.wait(job.base.interrupt)
         case .tryAll(let probe):
             let interruption = Interruption()
             start(probe)
@@ -160,11 +160,11 @@ struct VAToolboxCommand: ParsableCommand {
             switch command {
             case let command as EncodeCommand:
                 let job = EncodeJob([command])
-                startLogging(to: job.console)
+                startLogging(to: job.base.console)
                 return .encode(job)
             case let command as RemuxCommand:
                 let job = RemuxJob(command)
-                startLogging(to: job.console)
+                startLogging(to: job.base.console)
                 return .remux(job)
             case let command as BenchCommand:
                 let job = BenchJob(command)
@@ -213,7 +213,7 @@ struct VAToolboxCommand: ParsableCommand {
         }
         try checkEnvironment()
         let job = EncodeJob(commands)
-        startLogging(to: job.console)
+        startLogging(to: job.base.console)
         return job
     }
 

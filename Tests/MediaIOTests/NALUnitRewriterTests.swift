@@ -87,4 +87,16 @@ import Testing
         list.add(slice)
         #expect(list.units.count == 3)
     }
+
+    /// Sets that no decoder can use are passed on, but damage does not fill the memory.
+    @Test func setsWithoutANumberAreFew() {
+        var list = ParameterSetList([sps, pps], codec: .h264)
+        // The number is missing, or above 255.
+        let damaged = (0..<1000).map { [0x68, 0, 0, 0x10, UInt8($0 / 256), UInt8($0 % 256)] as [UInt8] }
+        for unit in [[0x68]] + damaged { list.add(unit) }
+        #expect(list.units.prefix(2) == [sps, pps])
+        #expect(list.units.dropFirst(2) == damaged.suffix(16))
+        list.add(damaged[999])
+        #expect(list.units.count == 18)
+    }
 }

@@ -64,9 +64,9 @@ extension Scratch {
     }
 
     /// The MD5 of each decoded picture.
-    func frameHashes(_ file: String) throws -> [String] {
+    func frameHashes(_ file: String, _ stream: String = "v") throws -> [String] {
         let text = try ffmpeg([
-            "-xerror", "-i", path(file), "-map", "0:v", "-vsync", "passthrough", "-f", "framemd5", "-",
+            "-xerror", "-i", path(file), "-map", "0:\(stream)", "-vsync", "passthrough", "-f", "framemd5", "-",
         ])
         return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
             $0.split(separator: ",").last.map { $0.trimmingCharacters(in: .whitespaces) }

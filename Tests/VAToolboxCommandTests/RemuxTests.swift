@@ -220,6 +220,24 @@ extension Scratch {
         #expect(part == Array(all[25..<25 + part.count]))
     }
 
+    /// The main video determines the start; another one begins at its next key frame.
+    @Test func eachVideoBeginsAtItsOwnKeyFrame() throws {
+        let scratch = try Scratch()
+        let second = ["-f", "lavfi", "-i", "mandelbrot=size=80x60:rate=25"]
+        try scratch.generate(
+            "testsrc2=size=160x90:rate=25:duration=6",
+            second + ["-map", "0", "-map", "1", "-t", "6", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "2"]
+                + ["-g:v:0", "25", "-g:v:1", "40", "-pix_fmt", "yuv420p", scratch.path("two.mkv")]
+        )
+        let (first, other) = (try scratch.frameHashes("two.mkv", "v:0"), try scratch.frameHashes("two.mkv", "v:1"))
+        #expect(first.count == 150 && other.count == 150)
+        for (output, begins) in [("exact.mp4", (78, 80)), ("part.mkv", (75, 80))] {
+            try scratch.remux("two.mkv", "-o", output, "--start", "3.1")
+            #expect(try scratch.frameHashes(output, "v:0") == Array(first[begins.0...]), "\(output)")
+            #expect(try scratch.frameHashes(output, "v:1") == Array(other[begins.1...]), "\(output)")
+        }
+    }
+
     /// What is read ahead to find the first packet of a late track belongs to the part.
     @Test(arguments: ["0", "3"]) func aTrackMayBeginAfterThePart(start: String) throws {
         let scratch = try Scratch()

@@ -8,7 +8,7 @@ import Testing
 
 /// Every sequence of inputs up to a length, played on the pure machine with a modelled encoder, each to every ending.
 ///
-/// From a session's start the sequences have six inputs. From sessions at work they have three, and six when
+/// From a session's start the sequences have five inputs. From sessions at work they have three. All have six when
 /// `scripts/verify session` sets `VATOOLBOX_SEQUENCE_LENGTH`, which takes minutes.
 @Suite(.timeLimit(.minutes(60))) struct SessionMachineTests {
     struct Exploration: CustomTestStringConvertible {
@@ -30,7 +30,7 @@ import Testing
             let work = world.adoptsColor ? workWithColor : work
             let next = work + [.fail(isPermanent: world.candidates > 1), .create]
             return [
-                Exploration(world: world, start: "its start", prefix: [], usualLength: 6),
+                Exploration(world: world, start: "its start", prefix: [], usualLength: 5),
                 Exploration(world: world, start: "the first encoder", prefix: [.create]),
                 Exploration(world: world, start: "a session at work", prefix: work),
                 Exploration(world: world, start: "the next encoder", prefix: next),

@@ -10,10 +10,10 @@ internal import MediaTypes
 extension PacketSource {
     /// The limits of what is read ahead: packets of all streams, and their bytes.
     private static let (mostItems, mostBytes) = (1000, 64 << 20)
+    /// The bytes of packets before the start that are held while a later key frame may still precede it.
+    private static let mostHeldBytes = 256 << 20
     /// How much audio before the start is copied, and hidden, so that its decoder is ready at the start.
     private static let preroll = MediaTime(value: 80, timescale: 1000)
-    /// How far other tracks may be behind the video in the file.
-    private static let interleaving = MediaTime(value: 1, timescale: 1)
 
     /// The stream whose key frames determine where a part begins: the main video, otherwise the first audio.
     var guide: CopiedStream? {
@@ -151,19 +151,14 @@ extension PacketSource {
         _ first: [Item],
         isLast: Bool
     ) throws(MediaError) -> Bool {
-        var held: [Item] = []
+        var held = HeldItems(guide: guide)
         var key: MediaTime?
         var reachesTarget = false
-        var (earlier, next) = (first[...], 0)
-        while !reachesTarget || (key == nil && isLast) {
-            let item: Item
-            if next < earlier.count {
-                item = earlier[next]
-                next += 1
-            } else {
-                guard let read = try readItem() else { break }
-                item = read
-            }
+        var earlier = first.makeIterator()
+        while !reachesTarget || (key == nil && isLast), key == nil || held.byteCount < Self.mostHeldBytes {
+            var next = earlier.next()
+            if next == nil { next = try readItem() }
+            guard let item = next else { break }
             held.append(item)
             guard item.stream === guide, let packet = item.reference.packet, let time = packet.pointee.ownTime else {
                 continue
@@ -171,13 +166,14 @@ extension PacketSource {
             let shown = MediaTime(time, in: guide.timeBase)
             if packet.isKeyFrame, shown <= target || (isLast && key == nil) {
                 key = shown
-                prune(&held, before: shown, guide)
+                held.prune(before: shown)
+            } else if key == nil, held.isLarge {
+                held.prune(before: shown)
             }
             let decode = packet.pointee.dts != ffmpeg_no_pts ? packet.pointee.dts : time
             if shown >= target, MediaTime(decode, in: guide.timeBase) >= target { reachesTarget = true }
         }
-        earlier = []
-        guard let key, reachesTarget || key >= target else { return false }
+        guard let key, reachesTarget || key >= target || held.byteCount >= Self.mostHeldBytes else { return false }
         let zero = hidesBeginning && key < target ? target : key
         let end = options.duration.map { target + $0 }
         timeline = InputTimeline(
@@ -185,21 +181,8 @@ extension PacketSource {
             start: zero - timeline.beginning,
             duration: end.map { $0 - zero }
         )
-        setQueue(held)
+        setQueue(held.items)
         return true
-    }
-
-    /// Discards what was read before a key frame of the main video, except for what other tracks need.
-    private func prune(_ held: inout [Item], before key: MediaTime, _ guide: CopiedStream) {
-        guard let last = held.popLast() else { return }
-        held.removeAll { item in
-            if item.stream === guide { return true }
-            guard !item.stream.isVideo, let packet = item.reference.packet, let time = packet.pointee.ownTime else {
-                return false
-            }
-            return MediaTime(time, in: item.stream.timeBase) + Self.interleaving < key
-        }
-        held.append(last)
     }
 
     /// Returns whether a packet is not copied, because it precedes the start or the first key frame of its track.
@@ -216,6 +199,63 @@ extension PacketSource {
         let end = MediaTime(time &+ max(packet.pointee.duration, 1), in: item.stream.timeBase)
         return end <= timeline.origin - Self.preroll
     }
+}
+
+/// The packets that were read before the start of a part, as far as the output may need them.
+private struct HeldItems {
+    private(set) var items: [PacketSource.Item] = []
+    private(set) var byteCount = 0
+    /// The number of packets after the last pruning, at least 1000.
+    private var smallCount = 1000
+    private let guide: CopiedStream
+
+    /// How far other tracks may be behind the video in the file.
+    private static let interleaving = MediaTime(value: 1, timescale: 1)
+
+    /// Makes an empty list.
+    ///
+    /// - Parameter guide: The stream whose key frames determine where the part begins.
+    init(guide: CopiedStream) { self.guide = guide }
+
+    /// Whether there are twice as many packets as after the last pruning, so that the cost of pruning stays small.
+    var isLarge: Bool { items.count > 2 * smallCount }
+
+    mutating func append(_ item: PacketSource.Item) {
+        items.append(item)
+        byteCount += item.size
+    }
+
+    /// Discards what the output does not need if it begins at the last packet, or later: all other packets of the guide,
+    /// those of other videos before the last key frame until this time, or before their first one, and those of other tracks
+    /// more than a second before it.
+    mutating func prune(before time: MediaTime) {
+        guard let last = items.popLast() else { return }
+        var keyFrames: [Int: Int] = [:]
+        for (index, item) in items.enumerated() where item.stream.isVideo {
+            guard let packet = item.reference.packet, packet.isKeyFrame, let shown = item.time else { continue }
+            if shown <= time || keyFrames[item.stream.index] == nil { keyFrames[item.stream.index] = index }
+        }
+        items = items.enumerated()
+            .filter { index, item in
+                if item.stream === guide { return false }
+                if item.stream.isVideo { return index >= keyFrames[item.stream.index] ?? .max }
+                guard let shown = item.time else { return true }
+                return shown + Self.interleaving >= time
+            }
+            .map(\.element)
+        items.append(last)
+        byteCount = items.reduce(0) { $0 + $1.size }
+        smallCount = max(items.count, 1000)
+    }
+}
+
+extension PacketSource.Item {
+    /// The presentation time; `nil` if the packet has none.
+    fileprivate var time: MediaTime? {
+        reference.packet?.pointee.ownTime.map { MediaTime($0, in: stream.timeBase) }
+    }
+
+    fileprivate var size: Int { Int(reference.packet?.pointee.size ?? 0) }
 }
 
 extension CopiedStream {

@@ -196,8 +196,10 @@ extension PacketSource {
         waitingItems = references.reversed().map { Item(stream: stream, reference: $0) } + waitingItems
     }
 
-    /// Returns to the beginning, or to a position before the start.
+    /// Discards all state, after a seek to the beginning or to a position before the start. Problems of packets that were
+    /// read before are found again if they matter.
     func restart() {
+        problems = SourceProblems()
         reader.restart()
         for stream in streams { stream.restart() }
         waitingItems = []

@@ -8,9 +8,12 @@ struct ParameterSetList: Equatable {
     /// What a later set of the same stream replaces.
     private struct Identity: Hashable {
         let type: UInt8
-        /// The number of the set; if it cannot be parsed, the set itself.
-        let number: [UInt8]
+        /// The number of the set; `nil` if it cannot be parsed, or no set may have it. Such sets are known by themselves.
+        let number: UInt32?
     }
+
+    /// The sets without a number that are kept: decoders cannot use them, and damaged streams may have any number of them.
+    private static let mostUnnumbered = 16
 
     private var entries: [(identity: Identity, unit: [UInt8])] = []
     private let codec: VideoCodec
@@ -34,22 +37,30 @@ struct ParameterSetList: Equatable {
     /// Adds a set, which replaces that of the same type and number.
     mutating func add(_ unit: [UInt8]) {
         guard (try? codec.nalUnitHeader(of: unit))?.isParameterSet == true else { return }
-        let identity = Identity(type: codec == .h264 ? unit[0] & 0x1F : unit[0] >> 1, number: number(of: unit))
-        if let index = entries.firstIndex(where: { $0.identity == identity }) {
-            entries[index].unit = unit
-        } else {
-            entries.append((identity, unit))
+        let type = codec == .h264 ? unit[0] & 0x1F : unit[0] >> 1
+        let identity = Identity(type: type, number: number(of: unit))
+        guard identity.number == nil else {
+            if let index = entries.firstIndex(where: { $0.identity == identity }) {
+                entries[index].unit = unit
+            } else {
+                entries.append((identity, unit))
+            }
+            return
         }
+        if entries.contains(where: { $0.unit == unit }) { return }
+        let unnumbered = entries.indices.filter { entries[$0].identity.number == nil }
+        if unnumbered.count >= Self.mostUnnumbered { entries.remove(at: unnumbered[0]) }
+        entries.append((identity, unit))
     }
 
-    private func number(of unit: [UInt8]) -> [UInt8] {
-        let parsed: UInt32? =
+    private func number(of unit: [UInt8]) -> UInt32? {
+        let number: UInt32? =
             switch codec {
             case .h264: Self.h264Number(unit)
             case .hevc: Self.hevcNumber(unit)
             }
-        guard let parsed else { return unit }
-        return withUnsafeBytes(of: parsed.bigEndian) { Array($0) }
+        // 255 is the highest that the standards allow for any set: H.264 7.4.2.2.
+        return number.flatMap { $0 <= 255 ? $0 : nil }
     }
 
     /// `seq_parameter_set_id` or `pic_parameter_set_id`: H.264 7.3.2.1.1, 7.3.2.2.

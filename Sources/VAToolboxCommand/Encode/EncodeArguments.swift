@@ -435,15 +435,3 @@ struct EncoderArguments: ParsableArguments, Sendable {
     @Flag(help: "Drop frames instead of falling behind; files are read in real time.")
     var realtime = false
 }
-
-/// What the command prints.
-struct ReportArguments: ParsableArguments, Sendable {
-    @Flag(help: "Print the result to standard output as one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print only warnings and errors.")
-    var quiet = false
-
-    @Flag(name: .shortAndLong, help: "Also print what the encoder and FFmpeg log.")
-    var verbose = false
-}

@@ -126,16 +126,12 @@ extension EncodeOutcome {
     }
 
     private var problems: JSON {
-        let problems = report.problems
-        return .object([
-            "decodeErrors": .integer(problems.decodeErrors),
-            "damagedFrames": .integer(problems.damagedFrames),
-            "readErrors": .integer(problems.readErrors),
-            "lostPackets": .integer(problems.lostPackets),
-            "repairedTimes": .integer(problems.repairedTimes),
-            "discontinuities": .integer(problems.discontinuities),
-            "descriptions": JSON(problems.descriptions),
-        ])
+        var members: JSON.KeyValuePairs = [
+            "decodeErrors": .integer(report.problems.decodeErrors),
+            "damagedFrames": .integer(report.problems.damagedFrames),
+        ]
+        members.append(report.problems.members)
+        return .object(members)
     }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Dispatch
 import Glibc
 import MediaIO
 import MediaTypes
@@ -12,22 +11,20 @@ import VAToolbox
 final class EncodeJob: Sendable {
     /// The options of each output; several share the input.
     private let commands: [EncodeCommand]
-    private let report: ReportArguments
-    private let state = Mutex(State())
-    /// The console for messages.
-    let console: Console
+    private let narrator = Mutex<EncodeNarrator?>(nil)
+    /// The console, the document and the signals.
+    let base: FileJob
 
-    private struct State {
-        var transcoder: Transcoder?
-        var narrator: EncodeNarrator?
-        var wasInterrupted = false
-    }
+    private var console: Console { base.console }
 
     /// - Parameter commands: The options of each output, at least one.
     init(_ commands: [EncodeCommand]) {
         self.commands = commands
-        report = ReportArguments(merging: commands.map(\.report))
-        console = Console(detail: report.detail(usesStandardOutput: commands.contains(where: \.usesStandardOutput)))
+        base = FileJob(
+            commands.map(\.report),
+            usesStandardOutput: commands.contains { $0.output.output == ContainerFormat.standardOutput },
+            rest: "the frames that were read"
+        )
     }
 
     /// Runs the encode and reports the result.
@@ -51,7 +48,8 @@ final class EncodeJob: Sendable {
                 )
             }
             let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
-            begin(transcoder, narrators[0])
+            narrator.withLock { $0 = narrators[0] }
+            base.begin { transcoder.stop() }
             let results = try await console.watching { elapsed, width in
                 ProgressLine(progress: transcoder.progress, elapsed: elapsed).text(width: width)
             } during: { () async throws(MediaError) in
@@ -65,22 +63,15 @@ final class EncodeJob: Sendable {
                 documents.append(document)
                 statuses.append(status)
             }
-            if isSingle { return deliver(documents[0]) ? statuses[0] : .failed }
+            if isSingle { return base.deliver(documents[0], statuses[0]) }
             let status = statuses.max { $0.severity < $1.severity } ?? .failed
             let stream = results.lazy.compactMap { try? $0.get().stream }.first
             if let stream { console.summary(stream.summary(width: console.width)) }
-            return deliver(JSON.outputs(documents, status, stream: stream)) ? status : .failed
+            return base.deliver(JSON.outputs(documents, status, stream: stream), status)
         } catch {
-            // If reading ended before the first picture, nothing else has failed.
-            let isOfInterruption = error.code == .cancelled || error.code == .malformedData
-            let status = wasInterrupted && isOfInterruption ? .interrupted : ExitStatus(error)
-            let narrator = state.withLock { $0.narrator }
+            let narrator = narrator.withLock { $0 }
             narrator?.tellFailures()
-            if !(report.json && usesStandardOutput) {
-                console.error(error.readable)
-                console.remedies(error.remedies)
-            }
-            return deliver(.failure(error, status, switches: narrator?.switches ?? [])) ? status : .failed
+            return base.fail(error, switches: narrator?.switches ?? [])
         }
     }
 
@@ -100,7 +91,7 @@ final class EncodeJob: Sendable {
                 request: output,
                 report: report,
                 elapsed: elapsed,
-                wasInterrupted: wasInterrupted
+                wasInterrupted: base.wasInterrupted
             )
             narrator.finish(outcome)
             return (outcome.document, outcome.status)
@@ -108,82 +99,15 @@ final class EncodeJob: Sendable {
             narrator.tellFailures()
             console.error("\(output.path): \(error.readable)")
             console.remedies(error.remedies)
-            let status: ExitStatus = wasInterrupted && error.code == .cancelled ? .interrupted : ExitStatus(error)
+            let status: ExitStatus = base.wasInterrupted && error.code == .cancelled ? .interrupted : ExitStatus(error)
             return (.failure(error, status, path: output.path, switches: narrator.switches), status)
         }
-    }
-
-    /// Prints the document if it was requested.
-    ///
-    /// - Returns: Whether it was printed, or not requested.
-    private func deliver(_ document: @autoclosure () -> JSON) -> Bool {
-        guard report.json else { return true }
-        let descriptor = usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
-        if Terminal.write(document().text + "\n", to: descriptor) { return true }
-        if !usesStandardOutput { console.error("the JSON document cannot be written to standard output") }
-        return false
-    }
-
-    /// Handles a signal: the first one ends the reading, so that the output is completed; the second one ends the
-    /// process. Safe on any thread.
-    func interrupt(before: Int) {
-        if before > 0 {
-            MediaSink.discardUnfinishedOutputs()
-            _exit(ExitStatus.interrupted.rawValue)
-        }
-        let transcoder = state.withLock { state in
-            state.wasInterrupted = true
-            return state.transcoder
-        }
-        transcoder?.stop()
-        // The reader of standard error may have stopped, and the next signal must not wait for it.
-        let isTold = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async { [console] in
-            console.note("interrupted: finishing the frames that were read; interrupt again to exit at once")
-            isTold.signal()
-        }
-        _ = isTold.wait(timeout: .now() + 1)
-    }
-
-    private var usesStandardOutput: Bool { commands.contains(where: \.usesStandardOutput) }
-
-    private var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
-
-    private func begin(_ transcoder: Transcoder, _ narrator: EncodeNarrator) {
-        let wasInterrupted = state.withLock { state in
-            state.transcoder = transcoder
-            state.narrator = narrator
-            return state.wasInterrupted
-        }
-        if wasInterrupted { transcoder.stop() }
     }
 
     private static func isRegularFile(_ path: String) -> Bool {
         var status = stat()
         let code = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)
         return code == 0 && status.st_mode & S_IFMT == S_IFREG
-    }
-}
-
-extension EncodeCommand {
-    /// Whether the video is written to standard output, which then contains nothing else.
-    var usesStandardOutput: Bool { output.output == ContainerFormat.standardOutput }
-}
-
-extension ReportArguments {
-    /// Returns what applies to several outputs: each flag counts wherever it stands.
-    init(merging all: [ReportArguments]) {
-        self.init()
-        json = all.contains(where: \.json)
-        quiet = all.contains(where: \.quiet)
-        verbose = all.contains(where: \.verbose)
-    }
-
-    /// Returns the level of detail on standard error. With a JSON document, the document contains all notes.
-    func detail(usesStandardOutput: Bool) -> Console.Detail {
-        if json { return usesStandardOutput ? .errors : quiet ? .errors : .warnings }
-        if verbose { return .everything }
-        return quiet ? .warnings : .notes
     }
 }
 

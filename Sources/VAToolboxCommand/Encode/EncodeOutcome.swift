@@ -75,17 +75,7 @@ extension EncodeOutcome {
     }
 
     /// The loss of input data.
-    var damage: String? {
-        let problems = report.problems
-        guard problems.isLossy else { return nil }
-        let counts = [
-            (problems.decodeErrors, "undecodable packet"), (problems.damagedFrames, "damaged frame"),
-            (problems.readErrors, "read error"), (problems.lostPackets, "lost packet"),
-        ]
-        let parts = counts.filter { $0.0 > 0 }.map { Readable.count($0.0, $0.1) }
-        let first = problems.descriptions.first.map { "; first: \($0)" } ?? ""
-        return "part of the input could not be decoded: \(parts.joined(separator: ", "))\(first)"
-    }
+    var damage: String? { report.problems.loss("decoded") }
 
     private var encoder: String {
         let encoder = report.encoder

@@ -12,7 +12,7 @@ extension EncodeCommand {
     /// - Parameter inputIsLive: Whether the input arrives at its own pace, as from a camera through a pipe.
     /// - Throws: `invalidArgument` for invalid values and contradictory options.
     func request(inputIsLive: Bool) throws(MediaError) -> TranscodeRequest {
-        try checkContradictions()
+        try report.validateFlags()
         var request = TranscodeRequest(input: input, output: output.output)
         request.source = try source.options()
         if !output.isPlaylist { request.sink = try output.options() }
@@ -56,21 +56,6 @@ extension EncodeCommand {
         try rate.apply(to: &settings.base)
         return settings
     }
-
-    private func checkContradictions() throws(MediaError) {
-        if report.quiet, report.verbose { throw contradiction("--quiet", "--verbose") }
-        if report.json, report.verbose { throw contradiction("--json", "--verbose") }
-    }
-}
-
-/// Returns the error for two options that exclude each other.
-func contradiction(_ one: String, _ other: String, allowed: String? = nil) -> MediaError {
-    MediaError(
-        .invalidArgument,
-        "two options contradict each other",
-        given: "\(one) and \(other)",
-        allowed: allowed ?? "one of them"
-    )
 }
 
 extension InputArguments {
@@ -108,15 +93,7 @@ extension InputArguments {
 
 extension OutputArguments {
     func options() throws(MediaError) -> MediaSink.Options {
-        var options = MediaSink.Options()
-        let container = try ContainerFormat(name: format, path: output)
-        if let format, output == ContainerFormat.null.rawValue, container != .null {
-            throw contradiction("-o \(output)", "--format \(format)", allowed: "-o ./\(output) for a file of that name")
-        }
-        options.format = container
-        options.isFragmented = fragmented
-        options.overwrite = overwrite
-        return options
+        try MediaSink.Options(path: output, format: format, isFragmented: fragmented, overwrite: overwrite)
     }
 }
 

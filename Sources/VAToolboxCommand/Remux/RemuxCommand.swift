@@ -104,20 +104,17 @@ extension RemuxCommand {
     ///
     /// - Throws: `invalidArgument` for invalid values and contradictory options.
     func request() throws(MediaError) -> RemuxRequest {
-        if report.quiet, report.verbose { throw contradiction("--quiet", "--verbose") }
-        if report.json, report.verbose { throw contradiction("--json", "--verbose") }
-        var request = RemuxRequest(input: input, output: output.output)
-        let container = try ContainerFormat(name: output.format, path: output.output)
-        if let format = output.format, output.output == ContainerFormat.null.rawValue, container != .null {
-            throw contradiction(
-                "-o \(output.output)",
-                "--format \(format)",
-                allowed: "-o ./\(output.output) for a file of that name"
+        try report.validateFlags()
+        var request = RemuxRequest(
+            input: input,
+            output: output.output,
+            sink: try MediaSink.Options(
+                path: output.output,
+                format: output.format,
+                isFragmented: output.fragmented,
+                overwrite: output.overwrite
             )
-        }
-        request.sink.format = container
-        request.sink.isFragmented = output.fragmented
-        request.sink.overwrite = output.overwrite
+        )
         request.inputFormat = source.inputFormat
         request.inputFrameRate = try source.inputFps?.value(of: "--input-fps")
         request.start = try source.start?.value(of: "--start").time
@@ -125,7 +122,4 @@ extension RemuxCommand {
         request.tracks = try source.tracks?.value(of: "--tracks").numbers
         return request
     }
-
-    /// Whether the output is written to standard output, which then contains nothing else.
-    var usesStandardOutput: Bool { output.output == ContainerFormat.standardOutput }
 }

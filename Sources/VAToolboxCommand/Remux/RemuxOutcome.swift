@@ -24,15 +24,8 @@ struct RemuxOutcome {
 extension RemuxOutcome {
     /// Possible defects of the output.
     var warnings: [String] {
-        var warnings = report.losses.map { "lost: \($0)" }
-        let problems = report.problems
-        if problems.isLossy {
-            let counts = [(problems.readErrors, "read error"), (problems.lostPackets, "lost packet")]
-            let parts = counts.filter { $0.0 > 0 }.map { Readable.count($0.0, $0.1) }
-            let first = problems.descriptions.first.map { "; first: \($0)" } ?? ""
-            warnings.append("part of the input could not be read: \(parts.joined(separator: ", "))\(first)")
-        }
-        return warnings
+        let damage = report.problems.loss("read")
+        return report.losses.map { "lost: \($0)" } + (damage.map { [$0] } ?? [])
     }
 
     /// Returns the closing lines, wrapped to at most `width` columns where possible.
@@ -69,8 +62,7 @@ extension RemuxOutcome {
 extension RemuxOutcome {
     /// The output of `remux --json`; docs/command.md describes every key.
     var document: JSON {
-        let problems = report.problems
-        return .object([
+        .object([
             "status": .string(status.name),
             "exitStatus": .integer(Int(status.rawValue)),
             "input": .object(["path": .string(request.input), "format": .string(report.inputFormat)]),
@@ -88,13 +80,7 @@ extension RemuxOutcome {
             "wallTime": .number(elapsed),
             "speed": JSON(speed),
             "stopped": .bool(report.wasStopped),
-            "problems": .object([
-                "readErrors": .integer(problems.readErrors),
-                "lostPackets": .integer(problems.lostPackets),
-                "repairedTimes": .integer(problems.repairedTimes),
-                "discontinuities": .integer(problems.discontinuities),
-                "descriptions": JSON(problems.descriptions),
-            ]),
+            "problems": .object(report.problems.members),
         ])
     }
 

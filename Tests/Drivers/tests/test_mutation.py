@@ -28,7 +28,7 @@ from runner.journal import Finding  # noqa: E402
 from runner.launch import run  # noqa: E402
 from runner.places import ALLOW_LIST, Problem, build, client_environment  # noqa: E402
 
-SAMPLE = 700  # changes of each trace without --full
+SAMPLE = 350  # changes of each trace without --full
 
 
 def traces_at_hand(built, only):

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import Dispatch
+import Glibc
+import MediaIO
+import MediaTypes
+import Synchronization
+import VAToolbox
+
+/// What the command prints.
+struct ReportArguments: ParsableArguments, Sendable {
+    @Flag(help: "Print the result to standard output as one JSON document.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print only warnings and errors.")
+    var quiet = false
+
+    @Flag(name: .shortAndLong, help: "Also print what the encoder and FFmpeg log.")
+    var verbose = false
+}
+
+extension ReportArguments {
+    /// - Throws: `invalidArgument` for flags that exclude each other.
+    func validateFlags() throws(MediaError) {
+        if quiet, verbose { throw contradiction("--quiet", "--verbose") }
+        if json, verbose { throw contradiction("--json", "--verbose") }
+    }
+}
+
+/// What every run that writes files has: a console, a document on request, and an end that a signal can bring forward.
+final class FileJob: Sendable {
+    /// The console for messages.
+    let console: Console
+
+    /// Whether the result is printed as a document.
+    private let isDocument: Bool
+    private let usesStandardOutput: Bool
+    private let rest: String
+    private let state = Mutex(State())
+
+    private struct State {
+        var stop: (@Sendable () -> Void)?
+        var wasInterrupted = false
+    }
+
+    /// - Parameters:
+    ///   - reports: The flags of each output; each counts wherever it stands.
+    ///   - usesStandardOutput: Whether an output is written to standard output, which then contains nothing else.
+    ///   - rest: What is finished after an interruption, such as "the output".
+    init(_ reports: [ReportArguments], usesStandardOutput: Bool, rest: String) {
+        (self.usesStandardOutput, self.rest) = (usesStandardOutput, rest)
+        isDocument = reports.contains(where: \.json)
+        let isQuiet = reports.contains(where: \.quiet)
+        let detail: Console.Detail
+        if isDocument {
+            // The document contains all notes.
+            detail = usesStandardOutput || isQuiet ? .errors : .warnings
+        } else if reports.contains(where: \.verbose) {
+            detail = .everything
+        } else {
+            detail = isQuiet ? .warnings : .notes
+        }
+        console = Console(detail: detail)
+    }
+
+    /// Whether a signal has asked for the end.
+    var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
+
+    /// Begins the work that ``interrupt(before:)`` ends.
+    ///
+    /// - Parameter stop: Ends the reading, so that the output is completed. It is called at once if a signal has arrived.
+    func begin(stop: @escaping @Sendable () -> Void) {
+        let wasInterrupted = state.withLock { state in
+            state.stop = stop
+            return state.wasInterrupted
+        }
+        if wasInterrupted { stop() }
+    }
+
+    /// Handles a signal: the first one ends the reading, so that the output is completed; the second one ends the
+    /// process. Safe on any thread.
+    func interrupt(before: Int) {
+        if before > 0 {
+            MediaSink.discardUnfinishedOutputs()
+            _exit(ExitStatus.interrupted.rawValue)
+        }
+        let stop = state.withLock { state in
+            state.wasInterrupted = true
+            return state.stop
+        }
+        stop?()
+        // The reader of standard error may have stopped, and the next signal must not wait for it.
+        let isTold = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async { [console, rest] in
+            console.note("interrupted: finishing \(rest); interrupt again to exit at once")
+            isTold.signal()
+        }
+        _ = isTold.wait(timeout: .now() + 1)
+    }
+
+    /// Prints the document if it was requested.
+    ///
+    /// - Returns: The status, or `failed` if the document could not be printed.
+    func deliver(_ document: @autoclosure () -> JSON, _ status: ExitStatus) -> ExitStatus {
+        guard isDocument else { return status }
+        let descriptor = usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
+        if Terminal.write(document().text + "\n", to: descriptor) { return status }
+        if !usesStandardOutput { console.error("the JSON document cannot be written to standard output") }
+        return .failed
+    }
+
+    /// Reports an error that has ended the run.
+    ///
+    /// - Parameter switches: The earlier encoder switches; `nil` if there were no encoders.
+    func fail(_ error: MediaError, switches: [EncoderSwitch]? = nil) -> ExitStatus {
+        // If reading ended before the first packet, nothing else has failed.
+        let isOfInterruption = error.code == .cancelled || error.code == .malformedData
+        let status = wasInterrupted && isOfInterruption ? .interrupted : ExitStatus(error)
+        if !(isDocument && usesStandardOutput) {
+            console.error(error.readable)
+            console.remedies(error.remedies)
+        }
+        return deliver(.failure(error, status, switches: switches), status)
+    }
+}
