@@ -128,8 +128,8 @@ let package = Package(
         .target(
             name: "Transcoding",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes", "StreamingPlaylists",
-                "VAToolbox", logging,
+                "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes", "PixelConversion",
+                "StreamingPlaylists", "VAToolbox", logging,
             ],
             swiftSettings: strict
         ),

@@ -73,6 +73,8 @@ actor OutputPipeline {
     private nonisolated let times = Mutex<[MediaTime]>([])
     /// Small versions of the pictures, if the output is verified.
     private var signatures: [MediaTime: PictureSignature] = [:]
+    /// Pictures of the input, if a PSNR is measured.
+    private var references: ReferencePictures?
     /// The duration of the packets of each copied track in seconds.
     private var copiedDurations: [Int: Double] = [:]
 
@@ -111,6 +113,7 @@ actor OutputPipeline {
         let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
         let (_, cut) = try request.video.regions(in: contents.video)
         let lost = lostByVideo + cut
+        if request.leastPSNR != nil { references = ReferencePictures(configuration) }
         let tracks = try await openOutput(contents, configuration, folder)
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let omissions = tracks.refusals + ignored + lostContents
@@ -301,6 +304,7 @@ actor OutputPipeline {
         if request.isVerified, setup?.keepsShape == true {
             signatures[frame.presentationTime] = try PictureSignature(frame.buffer)
         }
+        try references?.add(frame.buffer, at: frame.presentationTime)
         let options = FrameOptions(forceKeyFrame: grid?.place(frame.presentationTime) != nil)
         if !frame.buffer.attachments.captions.isEmpty { hasCaptions = true }
         if context.stream != nil { peakFrameRate.add(frame.presentationTime) }
@@ -414,6 +418,8 @@ actor OutputPipeline {
             height: setup.session.encoder.properties.formatDescription.height,
             times: times.withLock { $0 },
             signatures: signatures,
+            references: references?.pictures ?? [:],
+            leastPSNR: request.leastPSNR,
             hasTimes: request.sink.format?.requiredCodec == nil
         )
         expectation.keepsLines =

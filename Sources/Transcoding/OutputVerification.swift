@@ -27,6 +27,9 @@ public struct OutputExpectation: Sendable {
     var signatures: [MediaTime: PictureSignature] = [:]
     /// Whether the pictures were encoded in their own size, so that their lines can be compared.
     var keepsLines = true
+    /// Some of the pictures as they were encoded, by presentation time, and the PSNR that the output must reach.
+    var references: [MediaTime: LumaPicture] = [:]
+    var leastPSNR: Double?
     /// The audio tracks in the order of the output.
     var audio: [Audio] = []
     /// Whether the container stores times.
@@ -41,8 +44,34 @@ public struct OutputVerification: Sendable, Hashable {
     public var comparedPictureCount = 0
     /// The number of audio tracks that were decoded.
     public var audioTrackCount = 0
+    /// How near the pictures are to the input, if ``OutputRequest/leastPSNR`` was set.
+    public var psnr: PSNR?
     /// What is wrong, described for users; empty if nothing is.
     public var findings: [String] = []
+
+    /// Peak signal-to-noise ratios of luma in dB, of the pictures of an output against those of the input in the size of
+    /// the output. Equal pictures have ``highest``.
+    public struct PSNR: Sendable, Hashable {
+        /// The lowest ratio of a picture.
+        public var lowest: Double
+        /// The mean of the ratios of the pictures.
+        public var mean: Double
+        /// The number of pictures that were measured: all of them if there are few, otherwise some, evenly spread.
+        public var pictureCount: Int
+
+        /// The ratio of equal pictures.
+        public static let highest = 100.0
+        /// The possible values of ``OutputRequest/leastPSNR``.
+        public static let allowed = 1.0...highest
+
+        /// Makes the result of ratios; `nil` if there are none.
+        init?(_ ratios: [Double]) {
+            guard let lowest = ratios.min() else { return nil }
+            self.lowest = lowest
+            mean = ratios.reduce(0, +) / Double(ratios.count)
+            pictureCount = ratios.count
+        }
+    }
 
     /// The peak above which an input is expected to be heard: -60 dB.
     static let audible = 0.001
@@ -116,7 +145,8 @@ public struct OutputVerification: Sendable, Hashable {
         }
         let times = expected.times.sorted()
         var shift: MediaTime?
-        var (wrongTimes, wrongPictures) = (0, 0)
+        var (wrongTimes, wrongPictures, poorPictures) = (0, 0, 0)
+        var ratios: [Double] = []
         var lines = (agreement: 0, size: 0)
         while let event = try source.next() {
             switch event {
@@ -135,6 +165,18 @@ public struct OutputVerification: Sendable, Hashable {
                         findings.append("picture \(pictureCount) is \(difference) s from its time")
                     }
                 }
+                if let reference = expected.references[time],
+                    let ratio = try LumaPicture(frame.buffer)?.psnr(with: reference)
+                {
+                    ratios.append(ratio)
+                    if let least = expected.leastPSNR, ratio < least {
+                        poorPictures += 1
+                        if poorPictures <= Self.mostFindings {
+                            let text = "\(Readable.number(ratio, places: 2)) dB instead of \(least) dB or more"
+                            findings.append("picture \(pictureCount) at \(time.seconds) s has a PSNR of \(text)")
+                        }
+                    }
+                }
                 guard let encoded = expected.signatures[time], let decoded = try PictureSignature(frame.buffer) else {
                     continue
                 }
@@ -150,10 +192,12 @@ public struct OutputVerification: Sendable, Hashable {
         }
         for (kind, count) in [
             ("are not at their times", wrongTimes), ("are not those that were encoded", wrongPictures),
+            ("have too low a PSNR", poorPictures),
         ]
         where count > Self.mostFindings {
             findings.append("\(count) pictures \(kind)")
         }
+        psnr = PSNR(ratios)
         // Strong compression loses the steps, which then agree with nothing.
         if expected.keepsLines, lines.agreement < -lines.size / 2, lines.size > pictureCount * Self.leastLineSteps {
             findings.append("the fields of the pictures are swapped")

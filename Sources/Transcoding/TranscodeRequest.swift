@@ -30,7 +30,10 @@ public struct OutputRequest: Sendable {
     /// Whether the output is decoded and compared with what was encoded, before it appears under its name; see
     /// ``OutputVerification``. Only for regular files.
     public var isVerified = false
-
+    /// The peak signal-to-noise ratio in dB, in `OutputVerification.PSNR.allowed`, that the luma of the output must reach
+    /// against the input, for it to pass the verification; `nil` measures nothing. Up to 32 pictures are measured, evenly
+    /// spread over the output, each against the input's picture in the size of the output. It needs ``isVerified``.
+    public var leastPSNR: Double?
     /// What happens if another encoder takes over.
     public var encoderChange = EncoderChange.continues
 
@@ -150,6 +153,16 @@ public struct TranscodeRequest: Sendable {
                     "only files can be verified",
                     given: output.path,
                     allowed: "the path of a file"
+                )
+            }
+            if let least = output.leastPSNR, !OutputVerification.PSNR.allowed.contains(least) || !output.isVerified {
+                throw MediaError(
+                    .invalidArgument,
+                    output.isVerified
+                        ? "the least PSNR is out of range" : "a PSNR is measured by the verification only",
+                    given: "\(least) dB",
+                    allowed: "\(Int(OutputVerification.PSNR.allowed.lowerBound)) to "
+                        + "\(Int(OutputVerification.PSNR.allowed.upperBound)) dB, with a verification"
                 )
             }
             // They are attached to the pictures, which all outputs share.

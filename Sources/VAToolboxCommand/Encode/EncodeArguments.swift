@@ -90,6 +90,15 @@ struct OutputArguments: ParsableArguments, Sendable {
     @Flag(help: "Decode the output and compare it with the encoded pictures before it appears under its name.")
     var verify = false
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Verify, and fail if the luma PSNR of a frame against the input is lower: 1 to 100. Up to 32 frames are measured.",
+            valueName: "dB"
+        )
+    )
+    var verifyPsnr: ArgumentText<PlainNumber>?
+
     /// Whether the output is a presentation for HTTP Live Streaming.
     var isPlaylist: Bool { format == nil && StreamOptions.isPlaylist(output) }
 

@@ -122,6 +122,14 @@ extension EncodeOutcome {
             "frames": .integer(verification.pictureCount),
             "comparedFrames": .integer(verification.comparedPictureCount),
             "audioTracks": .integer(verification.audioTrackCount),
+            "psnr": psnr(verification.psnr),
+        ])
+    }
+
+    private func psnr(_ psnr: OutputVerification.PSNR?) -> JSON {
+        guard let psnr else { return .null }
+        return .object([
+            "lowest": .number(psnr.lowest), "mean": .number(psnr.mean), "frames": .integer(psnr.pictureCount),
         ])
     }
 

@@ -61,6 +61,11 @@ extension EncodeOutcome {
                 "verified",
                 "\(Readable.count(verification.pictureCount, "frame")) decoded, \(compared) compared\(audio)"
             )
+            if let psnr = verification.psnr {
+                let (lowest, mean) = (Readable.number(psnr.lowest, places: 2), Readable.number(psnr.mean, places: 2))
+                let frames = Readable.count(psnr.pictureCount, "frame")
+                page.entry("PSNR", "lowest \(lowest) dB, mean \(mean) dB, of \(frames)")
+            }
         }
         if wasInterrupted {
             page.entry("stopped", "by a signal; the output contains everything that was read until then")

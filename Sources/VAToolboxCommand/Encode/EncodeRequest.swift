@@ -16,7 +16,8 @@ extension EncodeCommand {
         var request = TranscodeRequest(input: input, output: output.output)
         request.source = try source.options()
         if !output.isPlaylist { request.sink = try output.options() }
-        request.first.isVerified = output.verify
+        request.first.leastPSNR = try output.verifyPsnr?.value(of: "--verify-psnr").value
+        request.first.isVerified = output.verify || output.verifyPsnr != nil
         request.sink.inputPaths = [input == "-" ? "/dev/stdin" : input]
         request.video = try videoSettings()
         request.audio = try audio.settings()
