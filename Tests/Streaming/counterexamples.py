@@ -78,6 +78,7 @@ SECTION_1 = [
     ("1.7", "hdr", colour(INIT, 0, 1)),
     ("1.8", "hdr", None),
     ("1.10", "fmp4", rename(INIT, b"avc1", b"avc3")),
+    ("1.11", "switch", avc_level(2, 51)),
     ("1.11", "hevc", hevc_tier(11, 153)),
     ("1.12", "hevc", None),
     ("1.13", "fmp4", change(SECOND, first_unit(1, 5, 1))),
