@@ -238,6 +238,41 @@ extension Scratch {
         }
     }
 
+    /// A start among the packets that were read ahead for a late track loses none of them.
+    @Test func thePartMayBeginInWhatWasReadAhead() throws {
+        let scratch = try Scratch()
+        try scratch.generate(
+            "testsrc2=size=64x48:rate=25:duration=6",
+            ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", scratch.path("video.mkv")]
+        )
+        try scratch.ffmpeg([
+            "-i", scratch.path("video.mkv"), "-itsoffset", "4", "-f", "lavfi", "-i", "sine=duration=2", "-map", "0:v",
+            "-map", "1:a", "-c:v", "copy", "-c:a", "aac", scratch.path("late.mkv"),
+        ])
+        // What cannot seek is not read again.
+        let command = "cat late.mkv | \(Scratch.vatoolbox) remux - -o part.mkv --start 1.2"
+        let result = try scratch.run("bash", "-c", command)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try scratch.frameHashes("part.mkv") == Array(scratch.frameHashes("late.mkv")[25...]))
+    }
+
+    /// If too much would be held until the start is certain, the copy begins at the last key frame that was found.
+    @Test(arguments: [(256 << 20, 3.0), (1, 0.0)]) func littleIsHeldBeforeTheStart(bytes: Int, start: Double) throws {
+        let scratch = try Scratch()
+        try scratch.makeFilm("film.ts")
+        mkfifo(scratch.path("input"), 0o600)
+        // What cannot seek is read from its beginning.
+        let feed = try RunningProgram(["sh", "-c", "cat film.ts > input"], in: scratch)
+        var options = PacketSource.Options()
+        (options.start, options.output, options.mostHeldBytes) = (MediaTime(value: 7, timescale: 2), .ts, bytes)
+        let source = try PacketSource(path: scratch.path("input"), options: options)
+        #expect(abs(source.start.seconds - start) < 0.1)
+        var pictures = 0
+        while let packet = try source.next() { if packet.track.kind == .video { pictures += 1 } }
+        #expect(pictures == 100 - Int(start * 25))
+        _ = feed.end()
+    }
+
     /// What is read ahead to find the first packet of a late track belongs to the part.
     @Test(arguments: ["0", "3"]) func aTrackMayBeginAfterThePart(start: String) throws {
         let scratch = try Scratch()
@@ -330,6 +365,8 @@ extension Scratch {
         let result = try scratch.vatoolbox("remux", "n.mkv", "-o", "out.mp4")
         #expect(result.status == 1)
         #expect(result.errors.contains("no key frame"))
+        let part = try scratch.vatoolbox("remux", "n.mkv", "-o", "out.mp4", "--start", "0.5")
+        #expect(part.status == 2 && part.errors.contains("there is no key frame before or after the start time"))
         #expect(scratch.names == ["film.mp4", "n.mkv"])
     }
 

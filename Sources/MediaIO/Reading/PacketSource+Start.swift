@@ -10,8 +10,6 @@ internal import MediaTypes
 extension PacketSource {
     /// The limits of what is read ahead: packets of all streams, and their bytes.
     private static let (mostItems, mostBytes) = (1000, 64 << 20)
-    /// The bytes of packets before the start that are held while a later key frame may still precede it.
-    private static let mostHeldBytes = 256 << 20
     /// How much audio before the start is copied, and hidden, so that its decoder is ready at the start.
     private static let preroll = MediaTime(value: 80, timescale: 1000)
 
@@ -155,7 +153,7 @@ extension PacketSource {
         var key: MediaTime?
         var reachesTarget = false
         var earlier = first.makeIterator()
-        while !reachesTarget || (key == nil && isLast), key == nil || held.byteCount < Self.mostHeldBytes {
+        while !reachesTarget || (key == nil && isLast), key == nil || held.byteCount < options.mostHeldBytes {
             var next = earlier.next()
             if next == nil { next = try readItem() }
             guard let item = next else { break }
@@ -173,7 +171,7 @@ extension PacketSource {
             let decode = packet.pointee.dts != ffmpeg_no_pts ? packet.pointee.dts : time
             if shown >= target, MediaTime(decode, in: guide.timeBase) >= target { reachesTarget = true }
         }
-        guard let key, reachesTarget || key >= target || held.byteCount >= Self.mostHeldBytes else { return false }
+        guard let key, reachesTarget || key >= target || held.byteCount >= options.mostHeldBytes else { return false }
         let zero = hidesBeginning && key < target ? target : key
         let end = options.duration.map { target + $0 }
         timeline = InputTimeline(
@@ -181,7 +179,7 @@ extension PacketSource {
             start: zero - timeline.beginning,
             duration: end.map { $0 - zero }
         )
-        setQueue(held.items)
+        setQueue(held.items + Array(IteratorSequence(earlier)))
         return true
     }
 
@@ -205,8 +203,8 @@ extension PacketSource {
 private struct HeldItems {
     private(set) var items: [PacketSource.Item] = []
     private(set) var byteCount = 0
-    /// The number of packets after the last pruning, at least 1000.
-    private var smallCount = 1000
+    /// The number of packets that the last pruning has left, at least 1000.
+    private var keptCount = 1000
     private let guide: CopiedStream
 
     /// How far other tracks may be behind the video in the file.
@@ -218,7 +216,7 @@ private struct HeldItems {
     init(guide: CopiedStream) { self.guide = guide }
 
     /// Whether there are twice as many packets as after the last pruning, so that the cost of pruning stays small.
-    var isLarge: Bool { items.count > 2 * smallCount }
+    var isLarge: Bool { items.count > 2 * keptCount }
 
     mutating func append(_ item: PacketSource.Item) {
         items.append(item)
@@ -245,7 +243,7 @@ private struct HeldItems {
             .map(\.element)
         items.append(last)
         byteCount = items.reduce(0) { $0 + $1.size }
-        smallCount = max(items.count, 1000)
+        keptCount = max(items.count, 1000)
     }
 }
 

@@ -28,6 +28,9 @@ package final class PacketSource {
         package var streams: [Int]?
         /// The container of the output, which determines where a part can begin.
         package var output = ContainerFormat.mp4
+        /// The bytes of packets that may be held until it is certain that no later key frame precedes the start. If there are
+        /// more, the last key frame that was found is used.
+        package var mostHeldBytes = 256 << 20
 
         /// Makes options that read everything.
         package init() {}
