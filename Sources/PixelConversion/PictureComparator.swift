@@ -2,6 +2,7 @@
 
 internal import CLibYUV
 internal import CPixelKernels
+internal import Glibc
 public import MediaTypes
 
 /// The difference between two pictures of the same size and bit depth.
@@ -21,6 +22,14 @@ public struct PictureDifference: Sendable, Hashable {
             self.squaredError = squaredError
             self.sampleCount = sampleCount
             self.similarity = similarity
+        }
+
+        /// Returns the peak signal-to-noise ratio in decibels; infinity for equal samples.
+        ///
+        /// - Parameter bitDepth: The bit depth of the samples.
+        public func psnr(bitDepth: Int) -> Double {
+            let peak = Double(1 << bitDepth - 1)
+            return 10 * log10(peak * peak * Double(sampleCount) / Double(squaredError))
         }
     }
 

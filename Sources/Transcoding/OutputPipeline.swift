@@ -74,7 +74,7 @@ actor OutputPipeline {
     /// Small versions of the pictures, if the output is verified.
     private var signatures: [MediaTime: PictureSignature] = [:]
     /// Pictures of the input, if a PSNR is measured.
-    private var references: ReferencePictures?
+    private var references: VerificationPictures?
     /// The duration of the packets of each copied track in seconds.
     private var copiedDurations: [Int: Double] = [:]
 
@@ -113,7 +113,7 @@ actor OutputPipeline {
         let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
         let (_, cut) = try request.video.regions(in: contents.video)
         let lost = lostByVideo + cut
-        if request.leastPSNR != nil { references = ReferencePictures(configuration) }
+        if request.leastPSNR != nil { references = VerificationPictures(configuration) }
         let tracks = try await openOutput(contents, configuration, folder)
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let omissions = tracks.refusals + ignored + lostContents

@@ -27,8 +27,9 @@ public struct OutputExpectation: Sendable {
     var signatures: [MediaTime: PictureSignature] = [:]
     /// Whether the pictures were encoded in their own size, so that their lines can be compared.
     var keepsLines = true
-    /// Some of the pictures as they were encoded, by presentation time, and the PSNR that the output must reach.
-    var references: [MediaTime: LumaPicture] = [:]
+    /// Pictures of the input from ``VerificationPictures``, by presentation time, and the PSNR in dB that the output must
+    /// reach; `nil` measures nothing.
+    var references: [MediaTime: PixelBuffer] = [:]
     var leastPSNR: Double?
     /// The audio tracks in the order of the output.
     var audio: [Audio] = []
@@ -81,7 +82,8 @@ public struct OutputVerification: Sendable, Hashable {
     /// Decodes a file completely and compares it with what was written into it.
     ///
     /// Compares codec and size; the number, order and times of the pictures; each picture, roughly, with the one that was
-    /// encoded, and the order of its lines, unless the input is red, green and blue or the pictures have bars; the codec and the duration of the audio
+    /// encoded, and the order of its lines, unless the input is red, green and blue or the pictures have bars; on request the
+    /// PSNR of some pictures; the codec and the duration of the audio
     /// tracks, and whether they are silent although their input was not. Any error of a decoder is a finding.
     ///
     /// - Parameters:
@@ -146,7 +148,7 @@ public struct OutputVerification: Sendable, Hashable {
         let times = expected.times.sorted()
         var shift: MediaTime?
         var (wrongTimes, wrongPictures, poorPictures) = (0, 0, 0)
-        var ratios: [Double] = []
+        let meter = PSNRMeter(expected.references)
         var lines = (agreement: 0, size: 0)
         while let event = try source.next() {
             switch event {
@@ -165,16 +167,12 @@ public struct OutputVerification: Sendable, Hashable {
                         findings.append("picture \(pictureCount) is \(difference) s from its time")
                     }
                 }
-                if let reference = expected.references[time],
-                    let ratio = try LumaPicture(frame.buffer)?.psnr(with: reference)
+                if let least = expected.leastPSNR, let ratio = try meter.measure(frame.buffer, at: time), ratio < least
                 {
-                    ratios.append(ratio)
-                    if let least = expected.leastPSNR, ratio < least {
-                        poorPictures += 1
-                        if poorPictures <= Self.mostFindings {
-                            let text = "\(Readable.number(ratio, places: 2)) dB instead of \(least) dB or more"
-                            findings.append("picture \(pictureCount) at \(time.seconds) s has a PSNR of \(text)")
-                        }
+                    poorPictures += 1
+                    if poorPictures <= Self.mostFindings {
+                        let text = "\(Readable.number(ratio, places: 2)) dB instead of \(least) dB or more"
+                        findings.append("picture \(pictureCount) at \(time.seconds) s has a PSNR of \(text)")
                     }
                 }
                 guard let encoded = expected.signatures[time], let decoded = try PictureSignature(frame.buffer) else {
@@ -197,7 +195,7 @@ public struct OutputVerification: Sendable, Hashable {
         where count > Self.mostFindings {
             findings.append("\(count) pictures \(kind)")
         }
-        psnr = PSNR(ratios)
+        psnr = PSNR(meter.ratios)
         // Strong compression loses the steps, which then agree with nothing.
         if expected.keepsLines, lines.agreement < -lines.size / 2, lines.size > pictureCount * Self.leastLineSteps {
             findings.append("the fields of the pictures are swapped")

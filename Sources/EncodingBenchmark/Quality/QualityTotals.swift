@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import Glibc
 internal import PixelConversion
 
 /// The accumulated differences of all pictures of a stream.
@@ -18,13 +17,12 @@ struct QualityTotals {
         }
     }
 
-    /// The largest code value of a sample.
-    private let peak: Double
+    private let bitDepth: Int
     private var planes = [Plane](repeating: Plane(), count: 3)
     /// The number of pictures.
     private(set) var frames = 0
 
-    init(bitDepth: Int) { peak = Double(1 << bitDepth - 1) }
+    init(bitDepth: Int) { self.bitDepth = bitDepth }
 
     /// Adds a picture; all have the same size.
     mutating func add(_ difference: PictureDifference) {
@@ -44,7 +42,8 @@ struct QualityTotals {
         guard samples > 0 else { return .absent("no picture was compared") }
         guard errors > 0 else { return .absent("infinite, because the decoded pictures are identical to the source") }
         func decibels(_ error: UInt64, _ count: Int) -> Double {
-            10 * log10(peak * peak * Double(count) / Double(max(error, 1)))
+            PictureDifference.Plane(squaredError: max(error, 1), sampleCount: count, similarity: nil)
+                .psnr(bitDepth: bitDepth)
         }
         let values = planes.map { decibels($0.squaredError, $0.sampleCount) }
         return .value(.init(y: values[0], u: values[1], v: values[2], all: decibels(errors, samples)))
