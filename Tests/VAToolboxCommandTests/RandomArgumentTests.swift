@@ -35,7 +35,7 @@ import Transcoding
 
     @Test func everyLineIsARequestOrAnError() throws {
         var random = SplitMix(2026)
-        let count = ProcessInfo.processInfo.environment["VATOOLBOX_RANDOM_ARGUMENTS"].flatMap(Int.init) ?? 100
+        let count = ProcessInfo.processInfo.environment["VATOOLBOX_RANDOM_ARGUMENTS"].flatMap(Int.init) ?? 500
         var outcomes = (requests: 0, refused: 0, malformed: 0)
         for _ in 0..<count {
             let words = damaged(Self.lines[random.below(Self.lines.count)], &random)
