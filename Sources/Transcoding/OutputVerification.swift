@@ -196,6 +196,7 @@ public struct OutputVerification: Sendable, Hashable {
             findings.append("\(count) pictures \(kind)")
         }
         psnr = PSNR(meter.ratios)
+        if expected.leastPSNR != nil, psnr == nil { findings.append("no picture could be measured against the input") }
         // Strong compression loses the steps, which then agree with nothing.
         if expected.keepsLines, lines.agreement < -lines.size / 2, lines.size > pictureCount * Self.leastLineSteps {
             findings.append("the fields of the pictures are swapped")

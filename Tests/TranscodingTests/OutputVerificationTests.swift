@@ -126,6 +126,15 @@ import Testing
         #expect(result.findings.contains { $0.contains(finding) }, "\(result.findings)")
     }
 
+    /// A PSNR that was asked for and not measured is no success.
+    @Test func picturesMustBeMeasured() throws {
+        let files = try Files()
+        var expectation = files.good.expectation
+        expectation.leastPSNR = 30
+        let result = try OutputVerification(path: files.path("good.mkv"), expectation: expectation)
+        #expect(result.findings == ["no picture could be measured against the input"] && result.psnr == nil)
+    }
+
     @Test func damagedFilesAreFound() throws {
         let files = try Files()
         let good = files.good.data
