@@ -101,6 +101,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "VideoDecoding",
+            dependencies: ["BitstreamSyntax", "CFFmpeg", "MediaTypes"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AudioCoding",
             dependencies: ["BitstreamSyntax", "CFFmpeg", "FFmpegSupport", "MediaTimeline", "MediaTypes", logging],
             swiftSettings: strict
@@ -109,7 +114,7 @@ let package = Package(
             name: "MediaIO",
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "CFFmpeg", "CLinux", "FFmpegSupport", "MediaTimeline", "MediaTypes",
-                logging,
+                "VideoDecoding", logging,
             ],
             swiftSettings: strict
         ),
@@ -268,7 +273,7 @@ let package = Package(
             name: "MediaIOTests",
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "CFFmpeg", "FFmpegSupport", "MediaIO", "MediaTypes", "TestSupport",
-                logging,
+                "VideoDecoding", logging,
             ],
             swiftSettings: strict
         ),

@@ -4,6 +4,7 @@ import BitstreamSyntax
 import CFFmpeg
 import MediaTypes
 import Testing
+import VideoDecoding
 
 @testable import MediaIO
 

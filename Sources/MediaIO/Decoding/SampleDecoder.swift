@@ -5,6 +5,7 @@ internal import CFFmpeg
 internal import FFmpegSupport
 public import Logging
 public import MediaTypes
+internal import VideoDecoding
 
 /// Decodes samples with libavcodec in strict mode, to check whether the output of an encoder is a valid stream. Used
 /// from one thread at a time; calls block.

@@ -3,6 +3,7 @@
 internal import CFFmpeg
 internal import FFmpegSupport
 internal import MediaTypes
+internal import VideoDecoding
 
 /// Decodes one stream with libavcodec's frame threads. Used from one thread at a time.
 final class VideoDecoder {

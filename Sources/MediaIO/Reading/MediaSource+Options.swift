@@ -3,6 +3,7 @@
 public import BitstreamSyntax
 internal import CFFmpeg
 public import MediaTypes
+internal import VideoDecoding
 
 extension MediaSource {
     /// The options for reading an input.

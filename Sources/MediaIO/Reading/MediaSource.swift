@@ -4,6 +4,7 @@ internal import CFFmpeg
 internal import FFmpegSupport
 public import Logging
 public import MediaTypes
+internal import VideoDecoding
 
 /// Reads a media file, a pipe or a network stream, and returns decoded video and the packets of the tracks that can be
 /// copied.

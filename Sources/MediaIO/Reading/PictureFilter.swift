@@ -4,6 +4,7 @@ internal import BitstreamSyntax
 internal import CFFmpeg
 internal import FFmpegSupport
 internal import MediaTypes
+internal import VideoDecoding
 
 /// A libavfilter graph that deinterlaces, rotates and converts pictures of one kind to a ``PixelFormat``.
 ///

@@ -3,6 +3,7 @@
 internal import CFFmpeg
 internal import Glibc
 internal import MediaTypes
+internal import VideoDecoding
 
 /// Reads uncompressed pictures (YUV4MPEG2 and raw video) directly into recycled memory.
 ///

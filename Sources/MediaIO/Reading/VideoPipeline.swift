@@ -4,6 +4,7 @@ internal import CFFmpeg
 internal import FFmpegSupport
 internal import MediaTimeline
 internal import MediaTypes
+internal import VideoDecoding
 
 /// Converts packets of one video stream to pixel buffers with times: decoding, ordering of times, trimming, filtering.
 final class VideoPipeline {
@@ -195,9 +196,9 @@ extension VideoPipeline {
             .ticks(in: timeBase, AV_ROUND_NEAR_INF) ?? 0
     }
 
-    private func orientation(of frame: UnsafePointer<AVFrame>) -> Orientation {
+    private func orientation(of frame: FrameReference) -> Orientation {
         if let streamOrientation { return streamOrientation }
-        return PictureColor.sideData(frame, AV_FRAME_DATA_DISPLAYMATRIX)
+        return frame.sideData(AV_FRAME_DATA_DISPLAYMATRIX.rawValue)
             .map { Orientation(displayMatrix: PictureColor.displayMatrix($0)) } ?? .upright
     }
 
@@ -209,8 +210,8 @@ extension VideoPipeline {
         let deinterlaces =
             options.deinterlacing == .automatic
             && (ffmpeg_is_interlaced(frame) != 0 || filter?.configuration.deinterlaces == true)
-        let orientation = orientation(of: frame)
-        if !deinterlaces, orientation == .upright, PixelBuffer.canWrap(frame.pointee, for: options.demand) {
+        let orientation = orientation(of: reference)
+        if !deinterlaces, orientation == .upright, PixelBuffer.canWrap(reference, for: options.demand) {
             return nil
         }
         guard let layout = PictureLayout(rawFormat: frame.pointee.format) else { return nil }
@@ -220,7 +221,7 @@ extension VideoPipeline {
             layout: layout,
             demand: options.demand,
             isBottomUp: frame.pointee.linesize.0 < 0,
-            color: PictureColor.description(of: frame.pointee),
+            color: PictureColor.description(of: reference),
             pixelAspectRatio: frame.pointee.sample_aspect_ratio,
             timeBase: timeBase,
             deinterlaces: deinterlaces,
@@ -236,11 +237,11 @@ extension VideoPipeline {
         do { filter = try PictureFilter(configuration, log: log) } catch { try noteUnusable(error) }
     }
 
-    private func noteLostMetadata(_ frame: UnsafePointer<AVFrame>) {
+    private func noteLostMetadata(_ frame: FrameReference) {
         let kinds = [
             (AV_FRAME_DATA_DYNAMIC_HDR_PLUS, "HDR10+ metadata"), (AV_FRAME_DATA_DOVI_RPU_BUFFER, Self.dolbyVision),
         ]
-        for (kind, name) in kinds where PictureColor.sideData(frame, kind) != nil && !lostMetadata.contains(name) {
+        for (kind, name) in kinds where frame.sideData(kind.rawValue) != nil && !lostMetadata.contains(name) {
             lostMetadata.append(name)
         }
     }
@@ -252,15 +253,15 @@ extension VideoPipeline {
     private func makePicture(_ reference: FrameReference, _ duration: Int64) throws(MediaError) -> Picture? {
         let frame = reference.frame
         let applied = filter?.configuration
-        if model == nil { noteLostMetadata(frame) }
+        if model == nil { noteLostMetadata(reference) }
         guard let layout = applied?.layout ?? PictureLayout(rawFormat: frame.pointee.format) else { return nil }
         let ratio = frame.pointee.sample_aspect_ratio
         do {
             let buffer = try PixelBuffer(
                 wrapping: reference,
-                color: applied?.outputColor ?? PictureColor.description(of: frame.pointee),
+                color: applied?.outputColor ?? PictureColor.description(of: reference),
                 pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? Rational(ratio.num, ratio.den).reduced : .one,
-                attachments: PictureColor.attachments(of: frame, stream: streamAttachments)
+                attachments: PictureColor.attachments(of: reference, stream: streamAttachments)
             )
             model =
                 applied == nil && !isInterlaced

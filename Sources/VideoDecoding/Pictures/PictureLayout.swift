@@ -1,37 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import BitstreamSyntax
+package import BitstreamSyntax
 internal import CFFmpeg
-internal import MediaTypes
+package import MediaTypes
 
 /// The pictures that a source has to return.
-struct PictureDemand: Equatable {
+package struct PictureDemand: Equatable {
     /// The chroma format; `nil` for the smallest one that holds all colour of the source.
-    var chromaFormat: ChromaFormat?
+    package var chromaFormat: ChromaFormat?
     /// The maximum bit depth: 10 or 12.
-    var maximumBitDepth: Int
+    package var maximumBitDepth: Int
+
+    /// Makes a demand.
+    package init(chromaFormat: ChromaFormat?, maximumBitDepth: Int) {
+        (self.chromaFormat, self.maximumBitDepth) = (chromaFormat, maximumBitDepth)
+    }
 }
 
 /// The properties of an FFmpeg pixel format, and the pixel format of this package for its pictures.
-struct PictureLayout: Equatable {
+package struct PictureLayout: Equatable {
     /// FFmpeg's name, for example `yuv422p10le`.
-    let name: String
+    package let name: String
     /// The bit depth of the samples; the highest if components differ.
-    let bitDepth: Int
+    package let bitDepth: Int
     /// The smallest chroma format that holds all its colour: monochrome for none, 4:4:4 for red, green and blue.
-    let chromaFormat: ChromaFormat
+    package let chromaFormat: ChromaFormat
     /// Whether it has chroma located as in 4:2:0.
-    let hasChroma420: Bool
+    package let hasChroma420: Bool
     /// Whether samples are red, green and blue, or are converted to that, as those of a palette.
-    let isRGB: Bool
+    package let isRGB: Bool
     /// Whether it is one of the deprecated `yuvj` formats, whose names imply full range.
-    let isFullRangeYCbCr: Bool
+    package let isFullRangeYCbCr: Bool
     /// The pixel format of this package with the same memory layout, if there is one.
-    let equivalent: PixelFormat?
+    package let equivalent: PixelFormat?
 
     private let format: AVPixelFormat
 
-    init?(rawFormat: Int32) {
+    /// Makes the layout of a format; `nil` if FFmpeg has none with this number.
+    ///
+    /// - Parameter rawFormat: The number of an `AVPixelFormat`.
+    package init?(rawFormat: Int32) {
         let format = AVPixelFormat(rawFormat)
         guard let descriptor = av_pix_fmt_desc_get(format)?.pointee, let text = descriptor.name else { return nil }
         func has(_ flag: Int32) -> Bool { descriptor.flags & UInt64(flag) != 0 }
@@ -74,7 +82,7 @@ struct PictureLayout: Equatable {
 
     /// Returns whether pictures can be returned unchanged. YUY2 can, and red, green and blue can unless 4:2:2 is
     /// demanded: they are converted later.
-    func isWanted(_ demand: PictureDemand) -> Bool {
+    package func isWanted(_ demand: PictureDemand) -> Bool {
         guard let equivalent else { return false }
         if equivalent == .bgra { return handsOutRGB(demand) }
         return equivalent == .yuy2
@@ -83,7 +91,7 @@ struct PictureLayout: Equatable {
 
     /// Returns the output format of a filter graph: the equivalent format if it meets the demand, otherwise the one
     /// that loses least.
-    func filtered(_ demand: PictureDemand) -> PixelFormat {
+    package func filtered(_ demand: PictureDemand) -> PixelFormat {
         if let equivalent, equivalent != .yuy2, isWanted(demand) { return equivalent }
         if isRGB, bitDepth <= 8, handsOutRGB(demand) { return .bgra }
         return .preferred(chroma(demand), bitDepth: depth(demand)) ?? .i420
@@ -91,7 +99,7 @@ struct PictureLayout: Equatable {
 
     /// Returns whether a filter graph converts red, green and blue to luma and chroma, for example because there is no
     /// RGB format of more than 8 bits.
-    func losesRGB(_ demand: PictureDemand) -> Bool { isRGB && filtered(demand).isYCbCr }
+    package func losesRGB(_ demand: PictureDemand) -> Bool { isRGB && filtered(demand).isYCbCr }
 
     /// Returns whether red, green and blue are left to a later conversion. For 4:2:2, libswscale is better: it locates
     /// chroma at the left luma sample of each pair, as 4:2:2 requires, and not between both.
@@ -108,7 +116,7 @@ struct PictureLayout: Equatable {
 
 extension PixelFormat {
     /// FFmpeg's name.
-    var ffmpegName: String {
+    package var ffmpegName: String {
         switch self {
         case .i420: "yuv420p"
         case .nv12: "nv12"

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
-internal import MediaTypes
+package import MediaTypes
 
 /// Converts FFmpeg's colour fields and side data to the types of this package.
-enum PictureColor {
+package enum PictureColor {
     /// Returns the colour description of a decoded frame; what the frame does not specify stays unspecified.
     ///
     /// FFmpeg's enumerations of primaries, transfer characteristics and matrix coefficients are the code points of
     /// H.273.
-    static func description(of frame: AVFrame) -> ColorDescription {
+    package static func description(of reference: FrameReference) -> ColorDescription {
+        let frame = reference.frame.pointee
         let layout = PictureLayout(rawFormat: frame.format)
         var color = ColorDescription(
             primaries: .init(rawValue: UInt8(clamping: frame.color_primaries.rawValue)),
@@ -45,7 +46,7 @@ enum PictureColor {
 
 extension PictureColor {
     /// Converts `AVMasteringDisplayMetadata` to the units of the SEI message; `nil` unless it is complete.
-    static func masteringDisplay(_ data: UnsafeRawBufferPointer) -> MasteringDisplay? {
+    package static func masteringDisplay(_ data: UnsafeRawBufferPointer) -> MasteringDisplay? {
         guard data.count >= MemoryLayout<AVMasteringDisplayMetadata>.size else { return nil }
         let metadata = data.loadUnaligned(as: AVMasteringDisplayMetadata.self)
         guard metadata.has_primaries != 0, metadata.has_luminance != 0 else { return nil }
@@ -66,7 +67,7 @@ extension PictureColor {
     }
 
     /// Converts `AVContentLightMetadata`.
-    static func contentLight(_ data: UnsafeRawBufferPointer) -> ContentLightLevel? {
+    package static func contentLight(_ data: UnsafeRawBufferPointer) -> ContentLightLevel? {
         guard data.count >= MemoryLayout<AVContentLightMetadata>.size else { return nil }
         let metadata = data.loadUnaligned(as: AVContentLightMetadata.self)
         return ContentLightLevel(
@@ -81,26 +82,22 @@ extension PictureColor {
     }
 
     /// Returns the HDR metadata and captions of one frame, completed by those of the stream.
-    static func attachments(of frame: UnsafePointer<AVFrame>, stream: PixelAttachments) -> PixelAttachments {
+    package static func attachments(of frame: FrameReference, stream: PixelAttachments) -> PixelAttachments {
         var attachments = stream
-        if let data = sideData(frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA), let display = masteringDisplay(data) {
+        if let data = frame.sideData(AV_FRAME_DATA_MASTERING_DISPLAY_METADATA.rawValue),
+            let display = masteringDisplay(data)
+        {
             attachments.masteringDisplay = display
         }
-        if let data = sideData(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL), let light = contentLight(data) {
+        if let data = frame.sideData(AV_FRAME_DATA_CONTENT_LIGHT_LEVEL.rawValue), let light = contentLight(data) {
             attachments.contentLight = light
         }
-        if let data = sideData(frame, AV_FRAME_DATA_A53_CC) { attachments.captions = Array(data) }
+        if let data = frame.sideData(AV_FRAME_DATA_A53_CC.rawValue) { attachments.captions = Array(data) }
         return attachments
     }
 
-    /// Returns the side data of one type of a frame.
-    static func sideData(_ frame: UnsafePointer<AVFrame>, _ type: AVFrameSideDataType) -> UnsafeRawBufferPointer? {
-        guard let data = av_frame_get_side_data(frame, type)?.pointee, let bytes = data.data else { return nil }
-        return UnsafeRawBufferPointer(start: bytes, count: Int(data.size))
-    }
-
     /// Returns the elements of a display matrix.
-    static func displayMatrix(_ data: UnsafeRawBufferPointer) -> [Int32] {
+    package static func displayMatrix(_ data: UnsafeRawBufferPointer) -> [Int32] {
         (0..<data.count / 4).map { data.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) }
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
-internal import MediaTypes
+package import MediaTypes
 
 extension PixelBuffer {
     /// Returns whether a frame's memory can be used as a pixel buffer: the format meets the demand and rows are stored
     /// top-down.
-    static func canWrap(_ frame: AVFrame, for demand: PictureDemand) -> Bool {
+    package static func canWrap(_ reference: FrameReference, for demand: PictureDemand) -> Bool {
+        let frame = reference.frame.pointee
         guard let layout = PictureLayout(rawFormat: frame.format), let format = layout.equivalent,
             layout.isWanted(demand)
         else { return false }
@@ -16,7 +17,7 @@ extension PixelBuffer {
     /// Makes a pixel buffer from a frame's memory without a copy; the frame is released with the buffer.
     ///
     /// - Throws: `unsupported` unless ``canWrap(_:for:)``.
-    convenience init(
+    package convenience init(
         wrapping reference: FrameReference,
         color: ColorDescription,
         pixelAspectRatio: Rational,
