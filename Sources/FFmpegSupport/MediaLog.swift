@@ -28,9 +28,12 @@ public enum MediaLog {
 
     private static let installed: Void = av_log_set_callback { object, level, format, arguments in
         guard level <= AV_LOG_WARNING, let format, let arguments else { return }
-        guard let logger = LogRoute.logger(for: object) ?? MediaLog.logger else { return }
-        let level: Logger.Level = level <= AV_LOG_ERROR ? .warning : .debug
-        guard level >= logger.logLevel else { return }
+        let route = LogRoute.destination(for: object)
+        let isError = level <= AV_LOG_ERROR
+        let level: Logger.Level = isError ? .warning : .debug
+        let logger = (route?.0.logger ?? MediaLog.logger).flatMap { level >= $0.logLevel ? $0 : nil }
+        let onError = isError ? route?.0.onError : nil
+        guard logger != nil || onError != nil else { return }
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
             guard let base = buffer.baseAddress else { return "" }
             vsnprintf(base, buffer.count, format, arguments)
@@ -38,7 +41,8 @@ public enum MediaLog {
         }
         let message = String(text.reversed().drop { $0.isWhitespace }.reversed())
         guard !message.isEmpty else { return }
-        logger.log(level: level, "\(message)", metadata: ["component": "\(component(of: object))"])
+        if let route { onError?(route.tag, message) }
+        logger?.log(level: level, "\(message)", metadata: ["component": "\(component(of: object))"])
     }
 
     /// Returns the name of the FFmpeg component that logs, for example `h264`.
