@@ -70,6 +70,10 @@ public protocol DecoderBackend: AnyObject {
     /// The actual properties of the decoder.
     var properties: DecoderProperties { get }
 
+    /// The number of whole pictures that the decoder has copied, because its own memory cannot be returned. The default
+    /// is 0. Called on the thread that submits samples.
+    var copiedPictures: Int { get }
+
     /// Accepts a sample. Samples come in decoding order, the first one at a random access point. Complete pictures go
     /// to ``DecoderRequest/output``, before or after the call returns.
     ///
@@ -80,6 +84,11 @@ public protocol DecoderBackend: AnyObject {
     /// Returns every picture that the decoder still holds. When the call returns, ``DecoderRequest/output`` has
     /// received all of them. The next sample must be at a random access point.
     func drain() throws(MediaError)
+}
+
+extension DecoderBackend {
+    /// Returns 0: the decoder returns its own memory.
+    public var copiedPictures: Int { 0 }
 }
 
 /// The actual properties of a decoder.
