@@ -64,44 +64,16 @@ public final class SampleDecoder {
         _ samples: [SampleBuffer],
         show: (PixelBuffer, MediaTime) throws(MediaError) -> Void
     ) throws(MediaError) {
+        let pictures = FramePictures()
         try decode(samples) { (frame: FrameReference, time) throws(MediaError) in
-            if frame.frame.pointee.format == AV_PIX_FMT_YUV420P10LE.rawValue {
-                return try show(try Self.interleaved(frame.frame.pointee), time)
-            }
-            let picture = try PixelBuffer(
-                wrapping: frame,
+            let picture = try pictures.picture(
+                of: frame,
                 color: .unspecified,
                 pixelAspectRatio: .one,
                 attachments: .init()
             )
             try show(picture, time)
         }
-    }
-
-    /// Copies a frame of three planes, with 10 bits in the lower part of 16-bit words, into P010.
-    private static func interleaved(_ frame: AVFrame) throws(MediaError) -> PixelBuffer {
-        let (width, height) = (Int(frame.width), Int(frame.height))
-        let buffer = try PixelBuffer(PixelBuffer.Description(format: .p010, width: width, height: height))
-        let sources = [frame.data.0, frame.data.1, frame.data.2]
-        let pitches = [frame.linesize.0, frame.linesize.1, frame.linesize.2].map { Int($0) }
-        try buffer.withPlanes { planes throws(MediaError) in
-            for (component, source) in sources.enumerated() {
-                guard let source else { continue }
-                let isLuma = component == 0
-                let target = planes[isLuma ? 0 : 1]
-                let (columns, rows) = isLuma ? (width, height) : ((width + 1) / 2, (height + 1) / 2)
-                let (step, offset) = isLuma ? (2, 0) : (4, (component - 1) * 2)
-                for row in 0..<rows {
-                    let from = UnsafeRawPointer(source) + row * pitches[component]
-                    let to = target.baseAddress + row * target.bytesPerRow + offset
-                    for column in 0..<columns {
-                        let sample = from.load(fromByteOffset: column * 2, as: UInt16.self)
-                        to.storeBytes(of: sample << 6, toByteOffset: column * step, as: UInt16.self)
-                    }
-                }
-            }
-        }
-        return buffer
     }
 
     private func decode(

@@ -30,7 +30,7 @@ extension PixelBuffer {
             throw MediaError(
                 .unsupported,
                 "the pixel format of the decoded video is not supported",
-                given: "format \(frame.format)"
+                given: PictureLayout(rawFormat: frame.format)?.name ?? "format \(frame.format)"
             )
         }
         let description = Description(
