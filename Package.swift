@@ -102,7 +102,7 @@ let package = Package(
         ),
         .target(
             name: "VideoDecoding",
-            dependencies: ["BitstreamSyntax", "CFFmpeg", "MediaTypes"],
+            dependencies: ["BitstreamSyntax", "CFFmpeg", "FFmpegSupport", "MediaTypes", logging],
             swiftSettings: strict
         ),
         .target(
@@ -310,6 +310,11 @@ let package = Package(
         .testTarget(
             name: "StreamingPlaylistsTests",
             dependencies: ["MediaTypes", "StreamingPlaylists"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "VideoDecodingTests",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "TestSupport", "VideoDecoding"],
             swiftSettings: strict
         ),
         .testTarget(
