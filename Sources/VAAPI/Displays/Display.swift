@@ -77,6 +77,10 @@ public struct Display: ~Copyable, Sendable {
         try connection.end()
     }
 
+    /// The `VADisplay`, for a library that uses the connection as well. It is valid as long as the display or one of its
+    /// objects exists, and must not be terminated.
+    package var address: UnsafeMutableRawPointer { handle }
+
     /// Returns another display for the same connection.
     public func share() -> Display { Display(sharing: self) }
 

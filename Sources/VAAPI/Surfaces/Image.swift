@@ -36,7 +36,7 @@ public struct Image: ~Copyable, Sendable {
     /// The surface that owns the samples; it must outlive the image.
     private let surface: Surface?
 
-    fileprivate init(_ image: VAImage, _ connection: DisplayConnection, of surface: Surface?) {
+    init(_ image: VAImage, _ connection: DisplayConnection, of surface: Surface?) {
         id = image.image_id
         format = FourCC(rawValue: image.format.fourcc)
         width = Int(image.width)

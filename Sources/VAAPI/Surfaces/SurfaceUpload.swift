@@ -56,12 +56,9 @@ public struct UploadState: ~Copyable, Sendable {
 
     /// Uses an image for all further uploads.
     fileprivate mutating func stage(for surface: Surface) throws(VAError) -> StagingImage {
-        if let staging, staging.fits(surface) { return staging }
-        let image = try surface.connection.makeImage(
-            format: surface.format ?? .nv12,
-            width: surface.width,
-            height: surface.height
-        )
+        let (format, width, height) = (surface.format ?? .nv12, surface.width, surface.height)
+        if let staging, staging.holds(format, width: width, height: height) { return staging }
+        let image = try surface.connection.makeImage(format: format, width: width, height: height)
         let new = StagingImage(image)
         staging = new
         return new
@@ -70,14 +67,14 @@ public struct UploadState: ~Copyable, Sendable {
     fileprivate mutating func took(_ way: UploadWay) { self.way = way }
 }
 
-/// An image that is reused for uploads.
-private final class StagingImage: Sendable {
+/// An image that is reused.
+final class StagingImage: Sendable {
     let image: Image
 
     init(_ image: consuming Image) { self.image = image }
 
-    func fits(_ surface: Surface) -> Bool {
-        image.format == surface.format ?? .nv12 && image.width >= surface.width && image.height >= surface.height
+    func holds(_ format: FourCC, width: Int, height: Int) -> Bool {
+        image.format == format && image.width >= width && image.height >= height
     }
 }
 
@@ -128,18 +125,22 @@ extension Surface {
         do throws(VAError) {
             return try deriveImage()
         } catch {
-            switch error.status.rawValue {
-            case VA_STATUS_ERROR_OPERATION_FAILED, VA_STATUS_ERROR_UNIMPLEMENTED, VA_STATUS_ERROR_INVALID_IMAGE_FORMAT:
-                return nil
-            default:
-                throw error
-            }
+            guard error.isLackOfImages else { throw error }
+            return nil
         }
     }
 }
 
+extension VAError {
+    /// Whether the driver cannot perform an operation with an image, so that another one has to be used.
+    var isLackOfImages: Bool {
+        [VA_STATUS_ERROR_OPERATION_FAILED, VA_STATUS_ERROR_UNIMPLEMENTED, VA_STATUS_ERROR_INVALID_IMAGE_FORMAT]
+            .contains(status.rawValue)
+    }
+}
+
 extension Image {
-    fileprivate func withWritablePlanes<Result>(_ body: (WritablePlanes) -> Result) throws(VAError) -> Result {
+    func withWritablePlanes<Result>(_ body: (WritablePlanes) -> Result) throws(VAError) -> Result {
         let (format, width, height, planes) = (format, width, height, planes)
         return try withMappedBytes { bytes in
             body(WritablePlanes(format: format, width: width, height: height, planes: planes, bytes: bytes))
