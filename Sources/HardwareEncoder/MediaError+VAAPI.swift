@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+package import Logging
 package import MediaTypes
 package import VAAPI
 
 extension MediaError {
     /// Creates an error for a call that libva or the driver refused. An unsupported request during the creation of an
     /// encoder is `unsupported`, because a retry would not help; a driver without room for one more encoder is `busy`.
-    init(_ error: VAError, _ code: MediaError.Code) {
+    package init(_ error: VAError, _ code: MediaError.Code) {
         let isLacking = code == .creationFailed && error.status.isLackOfSupport
         let isBusy = code == .creationFailed && (error.status.isBusy || error.isContextWithoutRoom)
         self.init(
@@ -72,8 +73,29 @@ extension DriverStartFailure {
     }
 }
 
+extension Display {
+    /// Opens a device, and passes the messages of libva and the driver to a logger.
+    ///
+    /// - Throws: `unavailable` if the device or its driver cannot be used.
+    package init(path: String, logger: Logger) throws(MediaError) {
+        do throws(DisplayError) {
+            self = try Display(
+                path: path,
+                onMessage: { message in
+                    switch message.severity {
+                    case .error: logger.error("\(message.text)")
+                    case .info: logger.debug("\(message.text)")
+                    }
+                }
+            )
+        } catch {
+            throw MediaError(error)
+        }
+    }
+}
+
 /// Calls libva and converts its errors to errors of this package.
-func calling<Result: ~Copyable>(
+package func calling<Result: ~Copyable>(
     _ code: MediaError.Code,
     _ body: () throws(VAError) -> Result
 ) throws(MediaError) -> Result {

@@ -50,7 +50,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         device: String,
         logger: Logger
     ) throws(MediaError) {
-        let display = try Self.open(device, logger)
+        let display = try Display(path: device, logger: logger)
         let driver = try calling(.creationFailed) { () throws(VAError) in try display.describe() }
         let capabilities = try Self.capabilities(display, driver, logger)
         let setup = try EncoderSetup<Stream>(
@@ -289,22 +289,6 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
 // MARK: - The driver
 
 extension VAAPIEncoder {
-    private static func open(_ device: String, _ logger: Logger) throws(MediaError) -> Display {
-        do throws(DisplayError) {
-            return try Display(
-                path: device,
-                onMessage: { message in
-                    switch message.severity {
-                    case .error: logger.error("\(message.text)")
-                    case .info: logger.debug("\(message.text)")
-                    }
-                }
-            )
-        } catch {
-            throw MediaError(error)
-        }
-    }
-
     /// Returns the capabilities for every encoding profile and entrypoint of the codec, except for those that the
     /// driver fails to describe.
     private static func capabilities(
