@@ -35,14 +35,7 @@ public struct SoftwareDecoderFactory: DecoderFactory {
     /// - Throws: `invalidArgument` for another codec; `unsupported` if libavcodec has no decoder or refuses the format;
     ///   `malformedData` if the parameter sets cannot be parsed; `outOfMemory`.
     public func makeDecoder(_ request: DecoderRequest) throws(MediaError) -> any DecoderBackend {
-        guard request.formatDescription.codec == codec else {
-            throw MediaError(
-                .invalidArgument,
-                "the decoder is for another codec",
-                given: request.formatDescription.codec.rawValue,
-                allowed: codec.rawValue
-            )
-        }
+        try request.check(codec)
         return try LibraryDecoder(request, on: ProcessorPlatform(request), logger: logger)
     }
 }
@@ -67,18 +60,8 @@ private final class ProcessorPlatform: DecodingPlatform {
         context.pointee.thread_type = isLowLatency ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE
     }
 
-    func picture(
-        of frame: FrameReference,
-        color: ColorDescription,
-        pixelAspectRatio: Rational,
-        attachments: PixelAttachments
-    ) throws(MediaError) -> PixelBuffer {
-        try pictures.picture(
-            of: frame,
-            color: color,
-            pixelAspectRatio: pixelAspectRatio,
-            attachments: attachments
-        )
+    func picture(of frame: FrameReference, _ properties: FrameProperties) throws(MediaError) -> PixelBuffer {
+        try pictures.picture(of: frame, properties)
     }
 
     func failure(_ status: Int32) -> MediaError? { nil }

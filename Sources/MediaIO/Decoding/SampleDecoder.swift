@@ -66,13 +66,7 @@ public final class SampleDecoder {
     ) throws(MediaError) {
         let pictures = FramePictures()
         try decode(samples) { (frame: FrameReference, time) throws(MediaError) in
-            let picture = try pictures.picture(
-                of: frame,
-                color: .unspecified,
-                pixelAspectRatio: .one,
-                attachments: .init()
-            )
-            try show(picture, time)
+            try show(try pictures.picture(of: frame, FrameProperties()), time)
         }
     }
 

@@ -3,7 +3,7 @@
 internal import BitstreamSyntax
 internal import CFFmpeg
 internal import FFmpegSupport
-internal import MediaTypes
+package import MediaTypes
 
 /// Owns the `AVCodecContext` of a decoder for samples with length prefixes. Used by one thread at a time.
 final class CodecContext {
@@ -108,7 +108,7 @@ final class CodecContext {
 
 extension FormatDescription {
     /// The sequence parameter sets.
-    var sequenceParameterSets: [[UInt8]] {
+    package var sequenceParameterSets: [[UInt8]] {
         parameterSets.filter { unit in
             switch codec {
             case .h264: (try? H264NALUnitHeader(nalUnit: unit))?.nalUnitType == .sequenceParameterSet

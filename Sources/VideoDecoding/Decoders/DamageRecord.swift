@@ -15,6 +15,7 @@ final class DamageRecord: Sendable {
         var new: [(tag: UInt32, message: String)] = []
         var known: Set<UInt32> = []
         var isListening = false
+        var failure: MediaError?
     }
 
     /// The number of damaged samples that are remembered.
@@ -35,6 +36,14 @@ final class DamageRecord: Sendable {
             if state.known.count >= Self.limit { state.known.removeAll() }
             if state.known.insert(tag).inserted { state.new.append((tag, message)) }
         }
+    }
+
+    /// Registers an error of the decoder itself.
+    func fail(_ error: MediaError) { state.withLock { $0.failure = $0.failure ?? error } }
+
+    /// Throws the error of the decoder itself, if there is one.
+    func checkFailure() throws(MediaError) {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
     /// Returns whether a sample is damaged.

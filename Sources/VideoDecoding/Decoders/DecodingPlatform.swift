@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+package import BitstreamSyntax
 package import MediaTypes
 
 /// What differs between libavcodec's decoders on the CPU and on a GPU. Used by one thread at a time.
@@ -17,15 +18,41 @@ package protocol DecodingPlatform: AnyObject {
     func prepare(_ context: UnsafeMutableRawPointer, for format: FormatDescription) throws(MediaError)
 
     /// Makes a picture of a decoded frame.
-    func picture(
-        of frame: FrameReference,
-        color: ColorDescription,
-        pixelAspectRatio: Rational,
-        attachments: PixelAttachments
-    ) throws(MediaError) -> PixelBuffer
+    func picture(of frame: FrameReference, _ properties: FrameProperties) throws(MediaError) -> PixelBuffer
+
+    /// Receives each error message of libavcodec, on the thread that logs it, and returns the error of the device or its
+    /// driver that it reports; `nil` if the sample is to blame.
+    var onMessage: @Sendable (String) -> MediaError? { get }
+
+    /// Waits until the samples of a frame are complete.
+    ///
+    /// - Returns: The damage that the device reports; `nil` if there is none.
+    func wait(for frame: FrameReference) throws(MediaError) -> String?
 
     /// Returns the error of the device or its driver because of which a call failed; `nil` if the data is to blame.
     ///
     /// - Parameter status: The status that libavcodec returned.
     func failure(_ status: Int32) -> MediaError?
+}
+
+extension DecodingPlatform {
+    /// Blames the sample for every message.
+    package var onMessage: @Sendable (String) -> MediaError? { { _ in nil } }
+    /// Returns `nil`: a frame is complete when libavcodec returns it.
+    package func wait(for frame: FrameReference) throws(MediaError) -> String? { nil }
+}
+
+extension DecoderRequest {
+    /// Checks that the request is for a codec.
+    ///
+    /// - Throws: `invalidArgument` if it is for another one.
+    package func check(_ codec: VideoCodec) throws(MediaError) {
+        guard formatDescription.codec != codec else { return }
+        throw MediaError(
+            .invalidArgument,
+            "the decoder is for another codec",
+            given: formatDescription.codec.rawValue,
+            allowed: codec.rawValue
+        )
+    }
 }

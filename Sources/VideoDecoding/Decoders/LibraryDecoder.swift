@@ -48,7 +48,10 @@ package final class LibraryDecoder: DecoderBackend {
     ) throws(MediaError) {
         MediaLog.install()
         let damage = DamageRecord()
-        log = LogRoute(logger) { damage.note($0, $1) }
+        let onMessage = platform.onMessage
+        log = LogRoute(logger) { tag, message in
+            if let failure = onMessage(message) { damage.fail(failure) } else { damage.note(tag, message) }
+        }
         self.damage = damage
         self.platform = platform
         output = request.output
@@ -56,6 +59,7 @@ package final class LibraryDecoder: DecoderBackend {
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
         context = try CodecContext(request.formatDescription, platform, mark: log.mark)
+        try damage.checkFailure()
         properties = DecoderProperties(name: platform.name, threadCount: context.threadCount)
         damage.listen()
     }
@@ -84,6 +88,7 @@ package final class LibraryDecoder: DecoderBackend {
             try receiveDuePictures()
         }
         try receive()
+        try damage.checkFailure()
         reportDamage()
     }
 
@@ -95,6 +100,7 @@ package final class LibraryDecoder: DecoderBackend {
         let status = context.send(nil)
         if status < 0, status != ffmpeg_error_eof { try note(status, "avcodec_send_packet") }
         try receive()
+        try damage.checkFailure()
         reportDamage()
         context.flush()
         self.samples = nil
@@ -223,16 +229,17 @@ extension LibraryDecoder {
         if frame.decode_error_flags != 0 {
             damage.note(DamageRecord.tag(number), "errors 0x\(String(frame.decode_error_flags, radix: 16))")
         }
+        if let damaged = try platform.wait(for: reference) { damage.note(DamageRecord.tag(number), damaged) }
         reportDamage()
         let format = formats.last { $0.first <= number }?.format ?? format
         let ratio = frame.sample_aspect_ratio
-        let buffer = try platform.picture(
-            of: reference,
+        let properties = FrameProperties(
             color: PictureColor.description(of: reference).completed(by: format.color),
             pixelAspectRatio: ratio.num > 0 && ratio.den > 0
                 ? Rational(ratio.num, ratio.den).reduced : format.pixelAspectRatio,
             attachments: PictureColor.attachments(of: reference, stream: format.attachments)
         )
+        let buffer = try platform.picture(of: reference, properties)
         let isDamaged = frame.flags & AV_FRAME_FLAG_CORRUPT != 0 || damage.contains(number)
         output(.picture(DecodedPicture(number: number, buffer: buffer, isDamaged: isDamaged)))
     }
@@ -241,8 +248,9 @@ extension LibraryDecoder {
     ///
     /// - Throws: The error of the decoder, if the data is not to blame.
     private func note(_ status: Int32, _ call: String) throws(MediaError) {
-        if status == ffmpeg_error_no_memory { try check(status, call, "no memory to decode a picture") }
+        try damage.checkFailure()
         if let failure = platform.failure(status) { throw failure }
+        if status == ffmpeg_error_no_memory { try check(status, call, "no memory to decode a picture") }
         let recent = recentSamples
         if let first = recent.first, !recent.contains(where: damage.contains) {
             damage.note(DamageRecord.tag(first), describe(status))

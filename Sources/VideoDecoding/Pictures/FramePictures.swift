@@ -10,52 +10,84 @@ package final class FramePictures {
     /// The number of pictures that were copied.
     package private(set) var copies = 0
 
-    private var pool: PixelBufferPool?
+    private var memory = PictureMemory()
 
     /// Makes an object without memory.
     package init() {}
 
     /// Returns a frame as a pixel buffer.
     ///
-    /// - Parameters:
-    ///   - reference: The frame, which is released with the buffer unless it is copied.
-    ///   - color: The colour description.
-    ///   - pixelAspectRatio: The pixel aspect ratio.
-    ///   - attachments: The attachments.
+    /// - Parameter reference: The frame, which is released with the buffer unless it is copied.
     /// - Throws: `unsupported` for a format that no pixel format can hold; `outOfMemory`.
     package func picture(
         of reference: FrameReference,
-        color: ColorDescription,
-        pixelAspectRatio: Rational,
-        attachments: PixelAttachments
+        _ properties: FrameProperties
     ) throws(MediaError) -> PixelBuffer {
         guard let source = FrameComponents(reference.frame.pointee) else {
             return try PixelBuffer(
                 wrapping: reference,
-                color: color,
-                pixelAspectRatio: pixelAspectRatio,
-                attachments: attachments
+                color: properties.color,
+                pixelAspectRatio: properties.pixelAspectRatio,
+                attachments: properties.attachments
             )
         }
-        let pool = try pool(
-            PixelBuffer.Description(
-                format: source.target,
-                width: source.components.width,
-                height: source.components.height,
-                pixelAspectRatio: pixelAspectRatio
-            )
-        )
-        let buffer = try pool.make(color: color, attachments: attachments)
+        let (width, height) = (source.components.width, source.components.height)
+        let buffer = try memory.make(source.target, width: width, height: height, properties)
         try buffer.withPlanes { planes in source.write(to: planes) }
         copies += 1
         return buffer
     }
+}
 
-    private func pool(_ description: PixelBuffer.Description) throws(MediaError) -> PixelBufferPool {
-        if let pool, pool.description == description { return pool }
-        let new = try PixelBufferPool(description)
-        pool = new
-        return new
+/// The properties of a decoded frame besides its samples.
+package struct FrameProperties: Sendable, Hashable {
+    /// The colour description.
+    package var color: ColorDescription
+    /// The pixel aspect ratio (width to height).
+    package var pixelAspectRatio: Rational
+    /// The attachments.
+    package var attachments: PixelAttachments
+
+    /// Makes the properties of a frame.
+    package init(
+        color: ColorDescription = .unspecified,
+        pixelAspectRatio: Rational = .one,
+        attachments: PixelAttachments = .init()
+    ) {
+        (self.color, self.pixelAspectRatio, self.attachments) = (color, pixelAspectRatio, attachments)
+    }
+}
+
+/// Memory for copied pictures: a pool of the format and size of the latest one.
+package struct PictureMemory {
+    private var pool: PixelBufferPool?
+
+    /// Makes an object without memory.
+    package init() {}
+
+    /// Makes a buffer. Its samples are undefined.
+    ///
+    /// - Throws: `invalidArgument` for a size outside 1...``PixelBuffer/maximumDimension``; `outOfMemory`.
+    package mutating func make(
+        _ format: PixelFormat,
+        width: Int,
+        height: Int,
+        _ properties: FrameProperties
+    ) throws(MediaError) -> PixelBuffer {
+        let description = PixelBuffer.Description(
+            format: format,
+            width: width,
+            height: height,
+            pixelAspectRatio: properties.pixelAspectRatio
+        )
+        let current: PixelBufferPool
+        if let pool, pool.description == description {
+            current = pool
+        } else {
+            current = try PixelBufferPool(description)
+            pool = current
+        }
+        return try current.make(color: properties.color, attachments: properties.attachments)
     }
 }
 
