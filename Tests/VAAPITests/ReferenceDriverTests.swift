@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import TestSupport
 import Testing
 
 /// The layer on the reference driver, which finds whatever is destroyed too early, twice or never.
@@ -209,7 +210,7 @@ import Testing
     }
 
     /// Each finding must be a consequence of the fault before it.
-    private func expectNoOtherFindings(_ outcome: Rig.Outcome) throws {
+    private func expectNoOtherFindings(_ outcome: DriverRig.Outcome) throws {
         var fault = ""
         for entry in outcome.journal {
             switch entry.kind {

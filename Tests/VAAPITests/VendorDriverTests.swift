@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import TestSupport
 import Testing
 
 /// The layer on the distribution's own drivers, in the versions that the table of the test drivers is about. They take
