@@ -106,6 +106,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "HardwareDecoder",
+            dependencies: [
+                "BitstreamSyntax", "CFFmpeg", "CLibVA", "FFmpegSupport", "HardwareEncoder", "MediaTypes", "VAAPI",
+                "VideoDecoding", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AudioCoding",
             dependencies: ["BitstreamSyntax", "CFFmpeg", "FFmpegSupport", "MediaTimeline", "MediaTypes", logging],
             swiftSettings: strict
@@ -310,6 +318,21 @@ let package = Package(
         .testTarget(
             name: "StreamingPlaylistsTests",
             dependencies: ["MediaTypes", "StreamingPlaylists"],
+            swiftSettings: strict
+        ),
+        // Streams on a GPU and on the CPU, for the tests of decoders, under the shim.
+        .executableTarget(
+            name: "DecoderScenarios",
+            dependencies: ["BitstreamSyntax", "HardwareDecoder", "MediaTypes", "TestSupport", "VideoDecoding"],
+            path: "Tests/DecoderScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HardwareDecoderTests",
+            dependencies: [
+                "BitstreamSyntax", "DecoderScenarios", "HardwareDecoder", "MediaTypes", "TestSupport", "VAAPI",
+                "VideoDecoding",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

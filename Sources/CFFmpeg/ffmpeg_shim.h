@@ -19,6 +19,7 @@
 #include <libavutil/channel_layout.h>
 #include <libavutil/display.h>
 #include <libavutil/error.h>
+#include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
 #include <libavutil/mastering_display_metadata.h>
@@ -108,6 +109,13 @@ static inline const AVPacketSideData *ffmpeg_side_data_at(const AVStream *stream
 #else
     return &stream->side_data[index];
 #endif
+}
+
+/// Sets the display of a VA-API device: the first field of AVVAAPIDeviceContext, whose header requires libva.
+///
+/// @param display A VADisplay, which has to outlive the device.
+static inline void ffmpeg_set_va_display(AVHWDeviceContext *device, void *display) {
+    *(void **)device->hwctx = display;
 }
 
 /// A function that takes bytes of an output: how many it took, or a negative error.
