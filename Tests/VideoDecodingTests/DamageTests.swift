@@ -44,6 +44,30 @@ import VideoDecoding
         if damage == .header { #expect(reported > 10) }
     }
 
+    /// Whatever the bytes are, decoding goes on, no picture comes twice, and the decoder works again at the next IDR picture.
+    @Test(arguments: streams) func randomDamageNeverEndsTheDecoder(stream: StreamCase) throws {
+        let coded = try stream.make()
+        var random = SplitMix(1)
+        for round in 0..<40 {
+            var damaged = coded
+            for index in damaged.samples.indices where random.isOne(of: 3) {
+                var bytes = damaged.samples[index].data.withUnsafeBytes { Array($0) }
+                for _ in 0...random.below(8) { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
+                if random.isOne(of: 4) { bytes.removeLast(random.below(bytes.count)) }
+                damaged.samples[index].data = CodedData(bytes)
+            }
+            let recording = Recording()
+            let decoder = try recording.decoder(coded, isLowLatency: round % 4 == 0, threads: round % 5 + 1)
+            try decoder.decode(damaged.samples)
+            try decoder.drain()
+            #expect(Set(recording.numbers).count == recording.numbers.count)
+            let count = recording.numbers.count
+            try decoder.decode(coded.samples, from: 100)
+            try decoder.drain()
+            #expect(recording.numbers.dropFirst(count).sorted() == (100..<130).map { $0 })
+        }
+    }
+
     /// Damage to a picture that others refer to is concealed, and the picture says so.
     @Test func concealedPicturesAreMarked() throws {
         var stream = try CodedStream(.h264, "-x264-params bframes=0:keyint=100")
