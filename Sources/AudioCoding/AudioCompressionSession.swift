@@ -133,36 +133,4 @@ public final class AudioCompressionSession: Sendable {
 }
 
 /// The coded samples of an ``AudioCompressionSession``, in order.
-///
-/// There is one consumer: iterating a second time, or from two tasks at once, throws `invalidState`. Iteration ends after
-/// ``AudioCompressionSession/finish()``. If the session fails, the iteration returns the queued samples and then throws its
-/// error; if it is cancelled, the iteration throws `cancelled` immediately. If the consuming task is cancelled, the
-/// iteration throws `cancelled`.
-///
-/// A loop that ends before the samples do releases its iterator. If samples are queued then, or arrive later, the session
-/// is cancelled.
-public struct AudioSampleSequence: AsyncSequence, Sendable {
-    /// The element type.
-    public typealias Element = AudioSample
-
-    let queue: SampleQueue<AudioSample>
-
-    /// Starts the only iteration.
-    public func makeAsyncIterator() -> Iterator { Iterator(consumer: queue.makeConsumer()) }
-
-    /// Returns the samples one after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let consumer: SampleQueue<AudioSample>.Consumer?
-
-        /// Returns the next sample; `nil` after the last one. Waits if none is queued.
-        public mutating func next(
-            isolation actor: isolated (any Actor)? = #isolation
-        ) async throws(MediaError) -> AudioSample? {
-            guard let consumer else { throw SampleQueue<AudioSample>.secondConsumer }
-            return try await consumer.queue.next(isolation: actor)
-        }
-
-        /// Returns the next sample; `nil` after the last one. Waits if none is queued.
-        public mutating func next() async throws(MediaError) -> AudioSample? { try await next(isolation: nil) }
-    }
-}
+public typealias AudioSampleSequence = OutputSequence<AudioSample>

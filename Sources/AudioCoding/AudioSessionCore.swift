@@ -38,15 +38,15 @@ actor AudioSessionCore {
 
     /// - Parameter encoder: The encoder, which nothing else uses.
     init(_ encoder: sending AudioEncoder, marks: (low: Int, high: Int)) {
-        let owner = WeakCore()
+        let owner = WeakReference<AudioSessionCore>()
         self.encoder = encoder
         queue = SampleQueue(
             marks: marks,
             byteCount: { $0.data.count },
-            onCaughtUp: { owner.core.map { core in _ = Task { await core.pump() } } },
-            onAbandoned: { owner.core?.cancel() }
+            onCaughtUp: { owner.object.map { core in _ = Task { await core.pump() } } },
+            onAbandoned: { owner.object?.cancel() }
         )
-        owner.core = self
+        owner.object = self
     }
 
     // MARK: - Calls
@@ -187,18 +187,4 @@ actor AudioSessionCore {
     private static let callCancellation = MediaError(.cancelled, "the call was cancelled")
     private static let cancellation = MediaError(.cancelled, "the audio session was cancelled")
     private static let finishedError = MediaError(.invalidState, "the audio session is finished")
-}
-
-/// The core of a session, which its queue does not keep alive.
-private final class WeakCore: Sendable {
-    private struct Reference {
-        weak var core: AudioSessionCore?
-    }
-
-    private let reference = Mutex(Reference())
-
-    var core: AudioSessionCore? {
-        get { reference.withLock { $0.core } }
-        set { reference.withLock { $0.core = newValue } }
-    }
 }

@@ -37,21 +37,7 @@ extension SampleBuffer {
     /// Whether decoding can start here although this is no key frame, with correct pictures from a later one on. This
     /// is the case for a recovery point SEI message (H.264 D.2.8, HEVC D.3.8), as in intra refresh and H.264's open
     /// GOPs, and for an HEVC clean random access picture. `false` if the data is damaged.
-    public var isRecoveryPoint: Bool {
-        guard !isKeyFrame else { return false }
-        let codec = formatDescription.codec
-        return data.withUnsafeBytes { bytes in
-            guard let units = try? NALUnitFraming.lengthPrefixed(.four).nalUnits(in: bytes) else { return false }
-            for unit in units {
-                guard let header = try? codec.nalUnitHeader(of: bytes[unit]) else { return false }
-                if header.isVideoCodingLayer { return header.isKeyFrame }
-                guard header.isPrefixSEI else { continue }
-                let messages = try? SEIMessage.messages(in: bytes[unit], codec: codec)
-                if messages?.contains(where: { $0.type == .recoveryPoint }) == true { return true }
-            }
-            return false
-        }
-    }
+    public var isRecoveryPoint: Bool { !isKeyFrame && randomAccess != .none }
 
     /// Returns the access unit as a byte stream (H.264 Annex B, HEVC Annex B). The data is copied once.
     ///

@@ -30,7 +30,7 @@ public final class CompressionSession: Sendable {
     public let adjustments: [Adjustment]
 
     let engine: SessionEngine
-    private let delivery: SampleDelivery?
+    private let delivery: SampleDelivery<SampleBuffer>?
     let mailbox: SessionMailbox
     private let current: CurrentEncoder
     private let first: EncoderDescription

@@ -40,38 +40,31 @@ public struct SessionOptions: Sendable {
 
     /// - Throws: `invalidArgument` with the value given and the values allowed.
     func validate() throws(MediaError) {
-        func check<Value: Comparable>(
-            _ value: Value,
-            in allowed: ClosedRange<Value>,
-            _ name: String
-        ) throws(MediaError) {
-            if allowed.contains(value) { return }
-            throw MediaError(
-                .invalidArgument,
-                "\(name) is out of range",
-                given: "\(value)",
-                allowed: "\(allowed.lowerBound)...\(allowed.upperBound)"
-            )
-        }
         let durations = Duration.milliseconds(1)...Duration.seconds(86400)
-        try check(limits.creationAttempts, in: 1...1000, "number of attempts to create an encoder")
-        try check(limits.consecutiveFailedFrames, in: 1...1_000_000, "number of failed frames")
-        try check(limits.missedDeadlines, in: 1...1000, "number of missed deadlines")
-        try check(limits.creationDeadline, in: durations, "deadline for the creation of an encoder")
-        try check(limits.creationPause, in: .zero ... .seconds(3600), "pause before another creation of an encoder")
-        try check(limits.frameDeadline, in: durations, "deadline for frames")
-        try check(limits.framesAhead, in: 0...1000, "number of frames ahead")
-        try check(waterMarks.high, in: 1...Int.max, "high water mark")
-        try check(waterMarks.low, in: 1...waterMarks.high, "low water mark")
-        try check(devices.proofDeadline, in: durations, "deadline for test encodes")
+        try MediaError.check(limits.creationAttempts, in: 1...1000, "number of attempts to create an encoder")
+        try MediaError.check(limits.consecutiveFailedFrames, in: 1...1_000_000, "number of failed frames")
+        try MediaError.check(limits.missedDeadlines, in: 1...1000, "number of missed deadlines")
+        try MediaError.check(limits.creationDeadline, in: durations, "deadline for the creation of an encoder")
+        try MediaError.check(
+            limits.creationPause,
+            in: .zero ... .seconds(3600),
+            "pause before another creation of an encoder"
+        )
+        try MediaError.check(limits.frameDeadline, in: durations, "deadline for frames")
+        try MediaError.check(limits.framesAhead, in: 0...1000, "number of frames ahead")
+        try MediaError.check(waterMarks.high, in: 1...Int.max, "high water mark")
+        try MediaError.check(waterMarks.low, in: 1...waterMarks.high, "low water mark")
+        try MediaError.check(devices.proofDeadline, in: durations, "deadline for test encodes")
         if let breaker = devices.breaker {
-            try check(breaker.failures, in: 1...1000, "number of failures that suspend a device")
-            try check(breaker.window, in: BreakerTimes.allowedTimes, "time window of device failures")
-            try check(breaker.pause, in: BreakerTimes.allowedTimes, "pause of a device")
-            try check(breaker.longestPause, in: BreakerTimes.allowedTimes, "longest pause of a device")
+            try MediaError.check(breaker.failures, in: 1...1000, "number of failures that suspend a device")
+            try MediaError.check(breaker.window, in: BreakerTimes.allowedTimes, "time window of device failures")
+            try MediaError.check(breaker.pause, in: BreakerTimes.allowedTimes, "pause of a device")
+            try MediaError.check(breaker.longestPause, in: BreakerTimes.allowedTimes, "longest pause of a device")
         }
-        if let limit = devices.sessionsPerDevice { try check(limit, in: 1...1000, "number of sessions of a device") }
-        if let realTime { try check(realTime.maximumWaiting, in: 1...1000, "number of waiting frames") }
+        if let limit = devices.sessionsPerDevice {
+            try MediaError.check(limit, in: 1...1000, "number of sessions of a device")
+        }
+        if let realTime { try MediaError.check(realTime.maximumWaiting, in: 1...1000, "number of waiting frames") }
     }
 }
 

@@ -13,19 +13,21 @@ extension CompressionSession {
     public typealias OutputHandler = @Sendable (Result<SampleBuffer, MediaError>) -> Void
 }
 
-/// The only consumer of a session's samples if there is an output handler.
-final class SampleDelivery: Sendable {
+/// The only consumer of a session's output if there is an output handler.
+final class SampleDelivery<Output: Sendable>: Sendable {
+    typealias Handler = @Sendable (Result<Output, MediaError>) -> Void
+
     private struct State {
         var delivered = 0
         var isOver = false
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let queue: SampleQueue<SampleBuffer>
+    private let queue: SampleQueue<Output>
     private let state = Mutex(State())
 
     /// Starts to call the handler, until the samples end.
-    init(_ queue: SampleQueue<SampleBuffer>, handler: @escaping CompressionSession.OutputHandler) {
+    init(_ queue: SampleQueue<Output>, handler: @escaping Handler) {
         self.queue = queue
         guard queue.claim() else { return }
         Task.detached { await self.run(handler) }
@@ -45,7 +47,7 @@ final class SampleDelivery: Sendable {
         }
     }
 
-    private func run(_ handler: CompressionSession.OutputHandler) async {
+    private func run(_ handler: Handler) async {
         do {
             while let sample = try await queue.next() {
                 handler(.success(sample))

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaTypes
+import Synchronization
+
+/// The decoders of a ``DecompressionSession`` on a thread of its own, and the calls that wait for them.
+///
+/// Which samples another decoder has to decode again is up to ``DecodingWindow``; when a decoder is given up, up to
+/// ``DecoderAttempts``. This actor carries it out.
+actor DecodingCore {
+    typealias Outcome = Result<Void, MediaError>
+
+    /// A call of `decode` that waits.
+    private struct Waiting {
+        var id: UInt64
+        var sample: SampleBuffer
+        var isShown: Bool
+        var token: (any Sendable)?
+        var continuation: CheckedContinuation<Outcome, Never>
+    }
+
+    private enum Phase {
+        case running
+        case finished
+        case failed(MediaError)
+    }
+
+    /// A decoder at work.
+    private struct Instance {
+        let id: Int
+        let decoder: any DecoderBackend
+        let identity: DecoderIdentity
+        /// Whether it can only continue at a random access point, because it was drained.
+        var wasDrained = false
+    }
+
+    nonisolated let queue: SampleQueue<DecodedFrame>
+    private nonisolated let executor = ThreadExecutor(name: "vt-decode")
+    private nonisolated let isCancelled = Atomic(false)
+    private nonisolated let lastID = Atomic<UInt64>(0)
+    private nonisolated let report: @Sendable (DecompressionEvent?) -> Void
+    private nonisolated let outbox = DecoderOutbox()
+    private let options: DecompressionOptions
+    private let candidates: [DecoderCandidate]
+    private var attempts: DecoderAttempts
+    private var window: DecodingWindow
+    private var instance: Instance?
+    private var nextInstance = 0
+    /// The last sample that any decoder has accepted.
+    private var lastSubmitted: Int64 = -1
+    private var phase = Phase.running
+    private var waiting: [Waiting] = []
+    private(set) var statistics = DecompressionStatistics()
+    private(set) var description: DecoderDescription?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// - Parameter report: Receives the session's events; `nil` after the last one.
+    init(
+        candidates: [DecoderCandidate],
+        options: DecompressionOptions,
+        report: @escaping @Sendable (DecompressionEvent?) -> Void
+    ) {
+        let owner = WeakReference<DecodingCore>()
+        self.candidates = candidates
+        self.options = options
+        self.report = report
+        attempts = DecoderAttempts(creations: options.creationAttempts, failures: options.consecutiveFailures)
+        window = DecodingWindow(mostBytes: options.replayByteLimit)
+        queue = SampleQueue(
+            marks: ((options.waitingFrames + 1) / 2, options.waitingFrames - 1),
+            byteCount: { _ in 1 },
+            onCaughtUp: { owner.object.map { core in _ = Task { await core.acceptWaiting() } } },
+            onAbandoned: { owner.object?.cancel() }
+        )
+        owner.object = self
+    }
+}
+
+// MARK: - Calls
+
+extension DecodingCore {
+    /// Creates the first decoder.
+    func start(_ format: FormatDescription) throws(MediaError) {
+        do {
+            try create(for: format, repeating: 0)
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
+    nonisolated func decode(
+        _ sample: SampleBuffer,
+        isShown: Bool,
+        token: (any Sendable)?
+    ) async throws(MediaError) {
+        let id = lastID.add(1, ordering: .relaxed).newValue
+        let outcome = await withTaskCancellationHandler {
+            await wait(id, sample, isShown, token)
+        } onCancel: {
+            Task { await revoke(id) }
+        }
+        try outcome.get()
+    }
+
+    private func wait(
+        _ id: UInt64,
+        _ sample: SampleBuffer,
+        _ isShown: Bool,
+        _ token: (any Sendable)?
+    ) async -> Outcome {
+        await withCheckedContinuation { continuation in
+            // A cancellation after this check is handled after this call.
+            if Task.isCancelled { return continuation.resume(returning: .failure(Self.callCancellation)) }
+            waiting.append(
+                Waiting(id: id, sample: sample, isShown: isShown, token: token, continuation: continuation)
+            )
+            acceptWaiting()
+        }
+    }
+
+    private func revoke(_ id: UInt64) {
+        guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
+        waiting.remove(at: index).continuation.resume(returning: .failure(Self.callCancellation))
+    }
+
+    /// Accepts samples until the consumer is behind.
+    private func acceptWaiting() {
+        while !waiting.isEmpty, !queue.isSlow {
+            let call = waiting.removeFirst()
+            do throws(MediaError) {
+                try checkRunning()
+                try accept(call)
+                call.continuation.resume(returning: .success(()))
+            } catch {
+                call.continuation.resume(returning: .failure(error))
+            }
+        }
+    }
+
+    func flush() throws(MediaError) {
+        try checkRunning()
+        try drain()
+    }
+
+    func finish() throws(MediaError) {
+        if case .finished = phase { return }
+        try checkRunning()
+        resumeAll(Self.finishedError)
+        try drain()
+        phase = .finished
+        instance = nil
+        queue.end(.finished)
+        report(nil)
+    }
+
+    /// Ends everything at once; safe on any thread, and without waiting for the decoder.
+    nonisolated func cancel() {
+        guard !isCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        queue.end(.cancelled(Self.cancellation))
+        Task { await fail(Self.cancellation) }
+    }
+
+    private func fail(_ error: MediaError) {
+        guard case .running = phase else { return }
+        phase = .failed(error)
+        instance = nil
+        queue.end(.failed(error))
+        resumeAll(error)
+        report(nil)
+    }
+
+    private func resumeAll(_ error: MediaError) {
+        let calls = waiting
+        waiting = []
+        for call in calls { call.continuation.resume(returning: .failure(error)) }
+    }
+
+    private func checkRunning() throws(MediaError) {
+        switch phase {
+        case .running: if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
+        case .finished: throw Self.finishedError
+        case .failed(let error): throw error
+        }
+    }
+
+    private static let callCancellation = MediaError(.cancelled, "the call was cancelled")
+    private static let cancellation = MediaError(.cancelled, "the decompression session was cancelled")
+    private static let finishedError = MediaError(.invalidState, "the decompression session is finished")
+}
+
+// MARK: - Samples
+
+extension DecodingCore {
+    private func accept(_ call: Waiting) throws(MediaError) {
+        do {
+            _ = try call.sample.accessUnitLayout()
+        } catch {
+            window.addUnusable(call.sample)
+            throw error
+        }
+        let isLate = options.start.map { call.sample.presentationTime < $0 } ?? false
+        let isShown = call.isShown && !isLate
+        if !isShown || options.skipsDisposableSamples, call.sample.isDisposable {
+            statistics.skippedSamples += 1
+            return
+        }
+        statistics.acceptedSamples += 1
+        window.add(call.sample, isShown: isShown, token: call.token)
+        try fatally { () throws(MediaError) in try submit() }
+        window.releaseExcess()
+    }
+
+    /// Carries out work of which every error ends the session.
+    private func fatally(_ work: () throws(MediaError) -> Void) throws(MediaError) {
+        do throws(MediaError) {
+            try work()
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
+    /// Submits every sample that the decoder does not have, and replaces the decoder as often as it fails.
+    ///
+    /// - Throws: The error of the session if no candidate is left.
+    private func submit() throws(MediaError) {
+        while let next = try nextSample() {
+            if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
+            try call { (decoder) throws(MediaError) in try decoder.decode(next) }
+            guard instance != nil else { continue }
+            window.accepted(next.number)
+            instance?.wasDrained = false
+            if next.number <= lastSubmitted { statistics.repeatedSamples += 1 }
+            lastSubmitted = max(lastSubmitted, next.number)
+        }
+    }
+
+    /// The next sample for the decoder, which is created if there is none; `nil` if it has all, or cannot begin yet.
+    private func nextSample() throws(MediaError) -> DecoderSample? {
+        if instance == nil {
+            guard let start = restart() else { return nil }
+            let format = window.entry(start)?.sample?.formatDescription
+            guard let format else { return nil }
+            try create(for: format, repeating: Int(max(lastSubmitted - start + 1, 0)))
+        }
+        if instance?.wasDrained == true, let next = window.next, next.access != .closed, restart() == nil { return nil }
+        return window.next.flatMap { next in next.sample.map { DecoderSample(number: next.number, sample: $0) } }
+    }
+
+    /// Leaves what cannot be decoded again, and returns where decoding begins.
+    private func restart() -> Int64? {
+        let start = window.restart
+        for entry in window.begin(at: start) {
+            statistics.lostFrames += 1
+            report(.lost(presentationTime: entry.presentationTime))
+        }
+        return start
+    }
+
+    /// Takes every picture out of the decoder.
+    private func drain() throws(MediaError) {
+        try fatally { () throws(MediaError) in
+            repeat {
+                try submit()
+                if window.isSettled || instance == nil { return }
+                try call { (decoder) throws(MediaError) in try decoder.drain() }
+            } while instance == nil
+            instance?.wasDrained = true
+        }
+        noteMissing(window.settleAll())
+    }
+}
+
+// MARK: - Decoders
+
+extension DecodingCore {
+    /// Creates a decoder of the first candidate that is not given up.
+    ///
+    /// - Throws: The error of the last candidate.
+    private func create(for format: FormatDescription, repeating count: Int) throws(MediaError) {
+        var verdict = MediaError(.unavailable, "no decoder can be used")
+        while attempts.candidate < candidates.count {
+            if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
+            let candidate = candidates[attempts.candidate]
+            nextInstance += 1
+            let (id, outbox) = (nextInstance, outbox)
+            let request = DecoderRequest(
+                formatDescription: format,
+                isLowLatency: options.isLowLatency,
+                threadCount: options.threadCount
+            ) { [weak self] output in
+                if outbox.add(output, of: id) { Task { [weak self] in await self?.collectLater() } }
+            }
+            do throws(MediaError) {
+                let decoder = try candidate.factory.makeDecoder(request)
+                let identity = candidate.factory.identity
+                instance = Instance(id: id, decoder: decoder, identity: identity)
+                statistics.createdDecoders += 1
+                let description = DecoderDescription(
+                    identity: identity,
+                    properties: decoder.properties,
+                    reason: candidate.reason
+                )
+                self.description = description
+                attempts.created()
+                report(.decoderCreated(description))
+                return
+            } catch {
+                verdict = note(error, of: candidate.factory.identity, whileCreating: true, repeating: count)
+            }
+        }
+        throw verdict
+    }
+
+    /// Calls the decoder and handles its output. If it fails, there is no decoder afterwards.
+    ///
+    /// - Throws: The error of the session if the last candidate is given up.
+    private func call(_ work: (any DecoderBackend) throws(MediaError) -> Void) throws(MediaError) {
+        guard let instance else { return }
+        outbox.enter()
+        var failure: MediaError?
+        do throws(MediaError) { try work(instance.decoder) } catch { failure = error }
+        failure = collect(failure)
+        if let failure { try replace(instance, after: failure) }
+    }
+
+    /// Gives up a decoder that has failed.
+    private func replace(_ failed: Instance, after failure: MediaError) throws(MediaError) {
+        instance = nil
+        let start = window.restart ?? lastSubmitted + 1
+        let count = Int(max(lastSubmitted - start + 1, 0))
+        let verdict = note(failure, of: failed.identity, whileCreating: false, repeating: count)
+        if attempts.candidate >= candidates.count { throw verdict }
+    }
+
+    private func note(
+        _ error: MediaError,
+        of identity: DecoderIdentity,
+        whileCreating: Bool,
+        repeating count: Int
+    ) -> MediaError {
+        statistics.failedDecoders += 1
+        let verdict = attempts.failed(error, whileCreating: whileCreating, identity)
+        report(.decoderFailed(identity, verdict ?? error, samplesToRepeat: count))
+        return verdict ?? error
+    }
+
+    /// Handles output that a decoder has delivered outside of any call.
+    private func collectLater() {
+        guard case .running = phase, let instance else { return }
+        outbox.enter()
+        guard let failure = collect(nil) else { return }
+        try? fatally { () throws(MediaError) in
+            try replace(instance, after: failure)
+            try submit()
+        }
+    }
+
+    /// Handles what the decoder has delivered.
+    ///
+    /// - Returns: The failure of the call, or the one that the decoder has reported.
+    private func collect(_ failure: MediaError?) -> MediaError? {
+        var failure = failure
+        while let outputs = outbox.takeOrLeave() {
+            for (id, output) in outputs where id == instance?.id {
+                switch output {
+                case .picture(let picture): take(picture)
+                case .damaged(let number, let error):
+                    let isNew = window.entry(number)?.isSettled == false
+                    window.noteDamage(from: number)
+                    if isNew { report(.damaged(presentationTime: time(of: number), error)) }
+                case .failed(let error): failure = failure ?? error
+                }
+            }
+        }
+        return failure
+    }
+
+    private func time(of number: Int64) -> MediaTime { window.entry(number)?.presentationTime ?? .invalid }
+
+    private func take(_ picture: DecodedPicture) {
+        let result = window.returned(picture.number, isDamaged: picture.isDamaged)
+        noteMissing(result.missing)
+        guard let entry = result.entry else { return }
+        attempts.returnedFrame()
+        guard entry.isShown else {
+            statistics.hiddenFrames += 1
+            return
+        }
+        statistics.returnedFrames += 1
+        if result.isDamaged { statistics.damagedFrames += 1 }
+        let frame = DecodedFrame(
+            buffer: picture.buffer,
+            presentationTime: entry.presentationTime,
+            duration: entry.duration,
+            isKeyFrame: entry.isKeyFrame,
+            isDamaged: result.isDamaged,
+            token: entry.token
+        )
+        queue.append([frame])
+    }
+
+    private func noteMissing(_ entries: [DecodingWindow.Entry]) {
+        for entry in entries {
+            statistics.samplesWithoutFrame += 1
+            report(.withoutFrame(presentationTime: entry.presentationTime))
+        }
+    }
+}
+
+/// The output of decoders that the core has not handled yet.
+private final class DecoderOutbox: Sendable {
+    private struct State {
+        var outputs: [(id: Int, output: DecoderOutput)] = []
+        /// Whether the core will look for output anyway.
+        var isAttended = false
+    }
+
+    private let state = Mutex(State())
+
+    /// - Returns: Whether the core must be told.
+    func add(_ output: DecoderOutput, of id: Int) -> Bool {
+        state.withLock { state in
+            state.outputs.append((id, output))
+            return !state.isAttended && state.outputs.count == 1
+        }
+    }
+
+    /// Announces that the core will look for output.
+    func enter() { state.withLock { $0.isAttended = true } }
+
+    /// Takes the output; `nil` if there is none, and the core must be told of the next one.
+    func takeOrLeave() -> [(id: Int, output: DecoderOutput)]? {
+        state.withLock { state in
+            if state.outputs.isEmpty {
+                state.isAttended = false
+                return nil
+            }
+            defer { state.outputs.removeAll() }
+            return state.outputs
+        }
+    }
+}

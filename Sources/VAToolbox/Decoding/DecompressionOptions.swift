@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import Logging
+public import MediaTypes
+
+/// How a ``DecompressionSession`` behaves, independently of what it decodes. Values are checked when a session is
+/// created.
+public struct DecompressionOptions: Sendable {
+    /// Whether each frame is returned as soon as it can be: the decoder does not work on several frames at a time.
+    /// Frames still come in presentation order.
+    public var isLowLatency = false
+    /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
+    public var threadCount = 0
+    /// Whether samples to which no other refers are left out, for an overview in less time.
+    public var skipsDisposableSamples = false
+    /// The presentation time of the first frame to return, for exact seeking: frames before it are decoded only if others
+    /// may refer to them. `nil` to return all.
+    public var start: MediaTime?
+    /// The frames that may wait for the consumer before ``DecompressionSession/decode(_:isShown:token:)`` waits, 1...1000.
+    public var waitingFrames = 8
+    /// Failures of a decoder before the session gives it up: attempts to create it, 1...1000, ...
+    public var creationAttempts = 5
+    /// ... and failures in a row without a frame in between, 1...1000.
+    public var consecutiveFailures = 20
+    /// The bytes of samples that are kept for another decoder, in case that one fails, from 0. A group of pictures beyond
+    /// this size is lost with its decoder.
+    public var replayByteLimit = 256 << 20
+    /// Receives the logs of this session's decoders; `nil` leaves them to `MediaLog.logger`.
+    public var logger: Logger?
+
+    /// Creates the defaults.
+    public init() {}
+
+    /// - Throws: `invalidArgument` with the value given and the values allowed.
+    func validate() throws(MediaError) {
+        try MediaError.check(threadCount, in: 0...64, "number of threads")
+        try MediaError.check(waitingFrames, in: 1...1000, "number of waiting frames")
+        try MediaError.check(creationAttempts, in: 1...1000, "number of attempts to create a decoder")
+        try MediaError.check(consecutiveFailures, in: 1...1000, "number of failures")
+        try MediaError.check(replayByteLimit, in: 0...Int.max, "size of the samples that are kept")
+        if let start, !start.isValid {
+            throw MediaError(.invalidArgument, "the start is not a valid time", given: "\(start)")
+        }
+    }
+}
+
+/// A decoder that a ``DecompressionSession`` may use.
+public struct DecoderCandidate: Sendable {
+    /// Creates the decoder.
+    public var factory: any DecoderFactory
+    /// The reason for its rank, as text for users.
+    public var reason: String
+
+    /// Creates a candidate.
+    public init(factory: any DecoderFactory, reason: String) {
+        self.factory = factory
+        self.reason = reason
+    }
+}
+
+/// The decoder that a session uses, with the reason for its selection.
+public struct DecoderDescription: Sendable {
+    /// The decoder's identity.
+    public var identity: DecoderIdentity
+    /// The actual properties.
+    public var properties: DecoderProperties
+    /// The reason for its selection, as text for users.
+    public var reason: String
+}
+
+/// An event of a ``DecompressionSession``, for logs.
+public enum DecompressionEvent: Sendable {
+    /// A decoder was created and is used from here on.
+    case decoderCreated(DecoderDescription)
+    /// A decoder could not be created or failed; the session retries with the same candidate or the next one, and decodes
+    /// that many samples again. No frame is lost.
+    case decoderFailed(DecoderIdentity, MediaError, samplesToRepeat: Int)
+    /// The data of a sample is damaged, or that of one of the next samples. Frames state whether they are affected.
+    case damaged(presentationTime: MediaTime, MediaError)
+    /// A sample has no frame of its own: its data is damaged, it is the second field of a frame, or what it refers to
+    /// precedes the point where decoding began.
+    case withoutFrame(presentationTime: MediaTime)
+    /// The frame of a sample is lost, because a decoder failed and the samples to which this one refers had been
+    /// released (``DecompressionOptions/replayByteLimit``).
+    case lost(presentationTime: MediaTime)
+}
+
+/// The counters of a ``DecompressionSession``.
+public struct DecompressionStatistics: Sendable, Hashable {
+    /// Samples that were accepted, without ``skippedSamples``.
+    public var acceptedSamples = 0
+    /// Samples that were left out because no other refers to them and their frames were not wanted.
+    public var skippedSamples = 0
+    /// Frames that were queued for the consumer.
+    public var returnedFrames = 0
+    /// Frames that were decoded only because others refer to them.
+    public var hiddenFrames = 0
+    /// Frames with ``DecodedFrame/isDamaged``.
+    public var damagedFrames = 0
+    /// Samples without a frame, as ``DecompressionEvent/withoutFrame(presentationTime:)`` reports them.
+    public var samplesWithoutFrame = 0
+    /// Frames that were lost, as ``DecompressionEvent/lost(presentationTime:)`` reports them.
+    public var lostFrames = 0
+    /// Samples that were decoded again.
+    public var repeatedSamples = 0
+    /// Decoders that were created.
+    public var createdDecoders = 0
+    /// Decoders that failed, in creation or later.
+    public var failedDecoders = 0
+
+    /// Creates statistics with all counters at zero.
+    public init() {}
+}
