@@ -26,6 +26,8 @@ struct rebuild_surface {
     bool filled;
 };
 
+enum rebuild_fields { REBUILD_FRAME, REBUILD_TOP_FIELD, REBUILD_BOTTOM_FIELD };
+
 /* Everything that a client submitted for one picture (frame or field) between vaBeginPicture and vaEndPicture. */
 struct rebuild_picture {
     struct journal_place place;
@@ -34,11 +36,14 @@ struct rebuild_picture {
     const struct submitted_buffer *buffers; /* in the order rendered, with copies of the data */
     uint32_t buffer_count;
     struct rebuild_surface target; /* as before this picture */
-    uint64_t number;               /* of this picture, from 1, increasing; that of the first one for second fields */
-    bool second_field;             /* of the frame whose first field was the picture before in this context */
-    /* What judge has found, entries as in ReferenceFrames of the picture parameters; those that are not used have
-     * VA_INVALID_SURFACE. */
+    /* What judge has found: which fields the picture has, and its references, entries as in ReferenceFrames of the
+     * picture parameters; those that are not used have VA_INVALID_SURFACE as `surface.id`. */
+    enum rebuild_fields fields;
     struct rebuild_surface references[REBUILD_MAXIMUM_REFERENCES];
+    int32_t order_count;           /* for the journal */
+    /* What the driver makes of it: */
+    bool second_field; /* of the frame whose first field is the picture before in this context */
+    uint64_t number;   /* of this picture, from 1, increasing; that of the first field for a second one */
 };
 
 /* What judge asks about. `token` is that of the call. */
@@ -83,9 +88,8 @@ struct codec_rebuilding {
     void *(*create)(VAProfile profile, uint32_t context_width, uint32_t context_height);
     void (*destroy)(void *rebuilder);
     /* In vaEndPicture, in the client's thread, without any state but what the picture and the scene say: makes findings,
-     * fills `references`, `second_field` (from what the picture says itself, when the target holds the picture before:
-     * `target.number` is then the latest number of the context) and returns VA_STATUS_SUCCESS, or why the picture
-     * cannot be decoded at all. It must not cost more than a few microseconds; bytes of slice data are not read.
+     * fills `fields`, `references` and `order_count`, and returns VA_STATUS_SUCCESS, or why the picture cannot be decoded
+     * at all. It must not cost more than a few microseconds; bytes of slice data are not read.
      * Buffers' bytes may be hostile: sizes are checked before every read. Findings go by journal_judging. */
     VAStatus (*judge)(struct rebuild_picture *picture, const struct rebuild_scene *scene);
     /* In the context's worker, in order. False: `failure` says why, and nothing is decoded. Units are released by the

@@ -10,12 +10,17 @@
 
 struct software;
 
+/* What a unit has of its frame. */
+enum software_fields { SOFTWARE_FRAME, SOFTWARE_TOP_FIELD, SOFTWARE_BOTTOM_FIELD };
+
 /* The picture of a unit, until the next call: planes Y, Cb, Cr with samples of 8 bits, or in 16-bit words. */
 struct software_picture {
     const uint8_t *planes[3];
     size_t pitches[3]; /* bytes */
     uint32_t columns, rows; /* of luma; cropping does not count */
     unsigned chroma, depth; /* chroma_format_idc, bits of a sample */
+    /* Blocks of 16x16 luma samples that nothing was decoded into, in raster order. */
+    uint32_t missing, first_missing, last_missing;
 };
 
 struct software_functions {
@@ -26,8 +31,8 @@ struct software_functions {
     bool (*restart)(struct software *software);
     /* Decodes a unit (Annex B). False: it could not, wholly or in part; `problem` then says why. The picture is given in
      * either case, with no planes when there is none. */
-    bool (*decode)(struct software *software, const uint8_t *bytes, size_t size, struct software_picture *picture,
-                   char *problem, size_t problem_size);
+    bool (*decode)(struct software *software, const uint8_t *bytes, size_t size, enum software_fields fields,
+                   struct software_picture *picture, char *problem, size_t problem_size);
 };
 
 /* What the library exports, to be found by dlsym. */
