@@ -45,6 +45,15 @@ const void *rebuild_find_buffer(const struct rebuild_picture *picture, VABufferT
     return found->data;
 }
 
+const void *rebuild_peek_buffer(const struct rebuild_picture *picture, VABufferType type)
+{
+    const void *data = NULL;
+    for (uint32_t i = 0; i < picture->buffer_count; i++)
+        if (picture->buffers[i].type == type)
+            data = picture->buffers[i].data;
+    return data;
+}
+
 static bool break_off(const struct rebuild_picture *picture, struct rebuild_cursor *cursor, const char *name,
                       const char *reason)
 {

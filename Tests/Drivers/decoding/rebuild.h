@@ -109,6 +109,9 @@ extern const struct codec_rebuilding h264_rebuilding, hevc_rebuilding;
 const void *rebuild_find_buffer(const struct rebuild_picture *picture, VABufferType type, size_t size,
                                 const char *what);
 
+/* The same for rebuild: without findings. NULL: there is none. */
+const void *rebuild_peek_buffer(const struct rebuild_picture *picture, VABufferType type);
+
 /* One slice: its parameters, and the bytes that they name. */
 struct rebuild_slice {
     const void *parameters; /* of the size that was asked for */
