@@ -6,13 +6,16 @@
 #ifndef DRIVERS_DECODING_REBUILD_HEVC_H
 #define DRIVERS_DECODING_REBUILD_HEVC_H
 
-#include "../hevc/syntax.h"
+#include "../hevc/coder.h"
 #include "rebuild.h"
 
 #include <va/va_dec_hevc.h>
 
 #define HEVC_FRAMES 15 /* entries of ReferenceFrames */
 #define HEVC_ORDER_BITS 16 /* of slice_pic_order_cnt_lsb in the rebuilt stream */
+/* Flags of entries that the picture may predict from. */
+#define HEVC_SUBSETS \
+    (VA_PICTURE_HEVC_RPS_ST_CURR_BEFORE | VA_PICTURE_HEVC_RPS_ST_CURR_AFTER | VA_PICTURE_HEVC_RPS_LT_CURR)
 
 struct hevc_rebuilt_sets {
     struct hevc_vps vps;
@@ -44,8 +47,7 @@ struct hevc_rebuilt_set {
 void hevc_rebuild_sets(struct hevc_rebuilt_sets *sets, const VAPictureParameterBufferHEVC *picture,
                        const VAIQMatrixBufferHEVC *matrix);
 
-/* The raster address of each coding tree block in tile scan, and back (6.5.1): the address in tile scan. `sets` are in
- * their ranges, tiles within the picture. */
+/* The address of a coding tree block in tile scan (6.5.1). `sets` are in their ranges, tiles within the picture. */
 uint32_t hevc_tile_scan_address(const struct hevc_rebuilt_sets *sets, uint32_t raster_address);
 
 /* rebuild_hevc_slice.c */
@@ -58,12 +60,16 @@ static inline bool hevc_frame_is_used(const VAPictureHEVC *frame)
 /* How many entries of the list the slice uses, 15 at most. */
 uint32_t hevc_list_length(const VASliceParameterBufferHEVC *slice, unsigned list);
 
-/* Which entries of ReferenceFrames the picture may predict from: by their flags, or because a slice lists them. */
+/* Which entries of ReferenceFrames the picture may predict from: by their flags, or because a slice lists them. None of a
+ * random access point. */
 void hevc_find_current(const struct rebuild_picture *picture, const VAPictureParameterBufferHEVC *parameters,
                        bool current[HEVC_FRAMES]);
 
 /* Fills what is derived. */
 void hevc_order_set(struct hevc_rebuilt_set *set);
+
+/* Order count and reference picture set of any slice header. False: an order count is repeated, or too far away. */
+bool hevc_rebuild_references(struct hevc_slice_header *header, const struct hevc_rebuilt_set *set);
 
 /* The header of a slice segment. False: the lists or weights name what no header can say; `problem` tells which. */
 bool hevc_rebuild_header(struct hevc_slice_header *header, const struct hevc_rebuilt_sets *sets,
@@ -72,6 +78,15 @@ bool hevc_rebuild_header(struct hevc_slice_header *header, const struct hevc_reb
 
 /* The latest buffer of the type of at least `size` bytes, without a finding; NULL: there is none. */
 const void *hevc_peek_buffer(const struct rebuild_picture *picture, VABufferType type, size_t size);
+
+/* rebuild_hevc_grey.c */
+
+/* The PPS of grey pictures; its SPS is that of all. */
+struct hevc_pps hevc_grey_pps(void);
+
+/* Appends a grey picture with the order count of `set`, which keeps what the set lists and refers to nothing. */
+bool hevc_write_grey(struct hevc_coder *coder, const struct hevc_rebuilt_sets *sets,
+                     const struct hevc_rebuilt_set *set, struct bits *stream);
 
 /* rebuild_hevc_judge.c */
 VAStatus hevc_judge(struct rebuild_picture *picture, const struct rebuild_scene *scene);
