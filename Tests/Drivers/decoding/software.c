@@ -62,14 +62,15 @@ static bool open_codec(struct software *software, bool hevc)
         return false;
     AVCodecContext *context = software->codec;
     context->thread_count = 1;
+    context->thread_type = 0;
     context->opaque = software;
     context->get_buffer2 = provide_memory;
     context->get_format = choose_format;
     context->err_recognition = AV_EF_EXPLODE | AV_EF_BITSTREAM | AV_EF_BUFFER;
     context->error_concealment = 0;
     context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
-    /* Its words would go to the client's log, for libavcodec may be the client's, too. */
-    context->log_level_offset = 1000;
+    /* Its words would go to the client's log, for libavcodec may be the client's, too. (Levels have 8 bits.) */
+    context->log_level_offset = 100;
     return avcodec_open2(context, codec, NULL) == 0;
 }
 

@@ -59,14 +59,29 @@ static bool is_encoder_type(VABufferType type)
     }
 }
 
-static VAStatus check_buffer(bool processing, VABufferType type, unsigned size, unsigned count, const void *data)
+static bool is_decoder_type(VABufferType type)
 {
-    if (processing ? type != VAProcPipelineParameterBufferType : !is_encoder_type(type)) {
+    return type == VAPictureParameterBufferType || type == VAIQMatrixBufferType ||
+           type == VASliceParameterBufferType || type == VASliceDataBufferType;
+}
+
+/* What the context takes. */
+static bool is_taken(const struct context *context, VABufferType type)
+{
+    if (context->processor)
+        return type == VAProcPipelineParameterBufferType;
+    return context->decoder ? is_decoder_type(type) : is_encoder_type(type);
+}
+
+static VAStatus check_buffer(const struct context *context, VABufferType type, unsigned size, unsigned count,
+                             const void *data)
+{
+    if (!is_taken(context, type)) {
         journal_finding(JOURNAL_NOWHERE, "buffer-type", "va.h vaCreateBuffer", "type %d has no use in %s", type,
-                        processing ? "VideoProc without filters" : "an encoder");
+                        context->processor ? "VideoProc without filters" : context->decoder ? "a decoder" : "an encoder");
         return VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE;
     }
-    if (processing && size < sizeof(VAProcPipelineParameterBuffer)) {
+    if (context->processor && size < sizeof(VAProcPipelineParameterBuffer)) {
         journal_finding(JOURNAL_NOWHERE, "buffer-size", "va_vpp.h VAProcPipelineParameterBuffer",
                         "%u bytes, the structure has %zu", size, sizeof(VAProcPipelineParameterBuffer));
         return VA_STATUS_ERROR_INVALID_PARAMETER;
@@ -91,9 +106,8 @@ VAStatus entry_vaCreateBuffer(VADriverContextP driver_context, VAContextID conte
     struct context *owner = object_find(driver, OBJECT_CONTEXT, context, "vaCreateBuffer");
     if (!owner)
         return VA_STATUS_ERROR_INVALID_CONTEXT;
-    bool processing = owner->processor != NULL;
+    VAStatus status = check_buffer(owner, type, size, num_elements, data);
     object_release(driver, owner);
-    VAStatus status = check_buffer(processing, type, size, num_elements, data);
     if (status != VA_STATUS_SUCCESS)
         return status;
     struct buffer *buffer = buffer_create(driver, context, type, size, num_elements, data);

@@ -222,12 +222,12 @@ static void code_negative(const struct driver *driver, struct context *context, 
 
 /* As kernels have it: a picture is read when what is being written to its input has been. False: the context ends
  * first. Without the lock. */
-static bool await_conversion(struct driver *driver, const struct context *context, const struct job *job)
+static bool await_input(struct driver *driver, const struct context *context, const struct job *job)
 {
     pthread_mutex_lock(&driver->lock);
-    while (job->input->converting && !context->stopping)
+    while (!surface_is_due(job->input, &job->input_turn) && !context->stopping)
         pthread_cond_wait(&driver->changed, &driver->lock);
-    bool over = !job->input->converting;
+    bool over = surface_is_due(job->input, &job->input_turn);
     pthread_mutex_unlock(&driver->lock);
     return over;
 }
@@ -237,7 +237,7 @@ static bool work_on(struct driver *driver, struct context *context, const struct
 {
     struct coded_fault fault;
     struct job_result result;
-    if (!await_conversion(driver, context, job))
+    if (!await_input(driver, context, job))
         return false;
     faults_coded(driver->faults, &fault);
     if (fault.hang)

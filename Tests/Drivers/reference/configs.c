@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles, entrypoints, attributes and configs. */
+#include "decoding.h"
 #include "processing.h"
 
 #include <va/va_drmcommon.h>
@@ -18,7 +19,7 @@ VAStatus entry_vaQueryConfigProfiles(VADriverContextP context, VAProfile *profil
 VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile profile, VAEntrypoint *entrypoint_list,
                                         int *num_entrypoints)
 {
-    static const VAEntrypoint known[] = {VAEntrypointEncSlice, VAEntrypointEncSliceLP};
+    static const VAEntrypoint known[] = {VAEntrypointVLD, VAEntrypointEncSlice, VAEntrypointEncSliceLP};
     const struct persona *persona = &driver_of(context)->persona;
     *num_entrypoints = 0;
     if (profile == VAProfileNone && persona->processes_video) {
@@ -27,7 +28,7 @@ VAStatus entry_vaQueryConfigEntrypoints(VADriverContextP context, VAProfile prof
     }
     if (!persona_has_profile(persona, profile))
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (!persona_encodes(persona, profile)) {
+    if (profile == VAProfileMPEG2Main) {
         entrypoint_list[(*num_entrypoints)++] = VAEntrypointVLD;
         return VA_STATUS_SUCCESS;
     }
@@ -43,7 +44,7 @@ static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntr
         return entrypoint == VAEntrypointVideoProc ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     if (!persona_has_profile(&driver->persona, profile) || profile == VAProfileMPEG2Main)
         return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
-    if (!persona_encodes(&driver->persona, profile) || !persona_has_entrypoint(&driver->persona, profile, entrypoint))
+    if (!persona_has_entrypoint(&driver->persona, profile, entrypoint))
         return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     return VA_STATUS_SUCCESS;
 }
@@ -51,7 +52,9 @@ static VAStatus find_pair(const struct driver *driver, VAProfile profile, VAEntr
 static uint32_t attribute_of(const struct persona *persona, VAEntrypoint entrypoint,
                              const struct persona_limits *limits, VAConfigAttribType type)
 {
-    return entrypoint == VAEntrypointVideoProc ? processing_attribute(persona, type) : persona_attribute(limits, type);
+    if (entrypoint == VAEntrypointVideoProc)
+        return processing_attribute(persona, type);
+    return entrypoint == VAEntrypointVLD ? decoding_attribute(limits, type) : persona_attribute(limits, type);
 }
 
 VAStatus entry_vaGetConfigAttributes(VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
@@ -132,6 +135,8 @@ VAStatus entry_vaCreateConfig(VADriverContextP context, VAProfile profile, VAEnt
         if (status != VA_STATUS_SUCCESS)
             return status;
     }
+    if (entrypoint == VAEntrypointVLD && driver->effort != EFFORT_SKIP && !software_functions_load())
+        return VA_STATUS_ERROR_OPERATION_FAILED;
     struct config *config = object_create(driver, OBJECT_CONFIG, sizeof(*config));
     if (!config)
         return VA_STATUS_ERROR_ALLOCATION_FAILED;
@@ -209,6 +214,7 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
     const uint32_t pointers = persona->takes_pointers ? VA_SURFACE_ATTRIB_MEM_TYPE_USER_PTR : 0;
     const uint32_t get = VA_SURFACE_ATTRIB_GETTABLE, both = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE;
     const bool processing = config->submitted.entrypoint == VAEntrypointVideoProc;
+    const bool decoding = config->submitted.entrypoint == VAEntrypointVLD;
     VASurfaceAttrib attributes[PIXEL_SURFACES + SURFACE_ATTRIBUTES + 1] = {
         surface_integer(VASurfaceAttribMinWidth, get, processing ? PROCESSING_MINIMUM_SIZE : limits->minimum_width),
         surface_integer(VASurfaceAttribMaxWidth, get, limits->maximum_width),
@@ -219,7 +225,8 @@ VAStatus entry_vaQuerySurfaceAttributes(VADriverContextP context, VAConfigID con
         {.type = VASurfaceAttribExternalBufferDescriptor, .flags = VA_SURFACE_ATTRIB_SETTABLE,
          .value = {.type = VAGenericValueTypePointer}},
         surface_integer(VASurfaceAttribUsageHint, both,
-                        VA_SURFACE_ATTRIB_USAGE_HINT_ENCODER | VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT |
+                        (decoding ? VA_SURFACE_ATTRIB_USAGE_HINT_DECODER : VA_SURFACE_ATTRIB_USAGE_HINT_ENCODER) |
+                            VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT |
                             (processing ? VA_SURFACE_ATTRIB_USAGE_HINT_VPP_READ | VA_SURFACE_ATTRIB_USAGE_HINT_VPP_WRITE
                                         : 0)),
         {.type = VASurfaceAttribDRMFormatModifiers, .flags = VA_SURFACE_ATTRIB_SETTABLE,

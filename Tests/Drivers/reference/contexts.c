@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "codecs.h"
+#include "decoding.h"
 #include "processing.h"
 #include "rate_control.h"
 #include "skipping.h"
@@ -68,6 +69,10 @@ static VAStatus equip(struct driver *driver, struct context *context, const VASu
         context->processor = processor_create(driver);
         return context->processor ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
     }
+    if (context->config.entrypoint == VAEntrypointVLD) {
+        context->decoder = decoder_create(driver, context);
+        return context->decoder ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
+    }
     struct journal_place place = JOURNAL_NOWHERE;
     place.context = context->object.id;
     context->checker = checker_create(&context->config, place);
@@ -133,6 +138,10 @@ void context_stop(struct driver *driver, struct context *context)
         processor_stop(driver, context->processor);
         return;
     }
+    if (context->decoder) {
+        decoder_stop(driver, context->decoder);
+        return;
+    }
     pthread_mutex_lock(&driver->lock);
     context->stopping = true;
     pthread_cond_broadcast(&driver->changed);
@@ -151,6 +160,8 @@ void context_free(struct driver *driver, struct context *context)
     free(context->rendered);
     if (context->processor)
         processor_free(context->processor);
+    if (context->decoder)
+        decoder_free(context->decoder);
     if (context->checker)
         checker_destroy(context->checker);
     if (context->coder)

@@ -114,7 +114,7 @@ static void describe(VADriverContextP context, const struct driver *driver)
     context->version_major = VA_MAJOR_VERSION;
     context->version_minor = VA_MINOR_VERSION;
     context->max_profiles = (int)persona_profile_count + 1; /* and VAProfileNone */
-    context->max_entrypoints = 2;
+    context->max_entrypoints = 3;
     context->max_attributes = VAConfigAttribTypeMax;
     context->max_image_formats = PIXEL_KINDS;
     context->max_subpic_formats = 1; /* libva wants one; none is listed */

@@ -49,6 +49,7 @@ struct driver {
     uint64_t segment_seed;
     const char *dump_folder; /* or NULL */
     uint64_t submissions; /* pictures given to workers so far */
+    VASurfaceDecodeMBErrors decoding_errors[2]; /* what vaQuerySurfaceError gave last, with the end of the list */
     struct object *objects[OBJECT_BUCKETS];
     uint32_t living[OBJECT_KINDS], most_living[OBJECT_KINDS]; /* now, and at any time */
 };
@@ -100,10 +101,23 @@ struct surface {
     uint32_t reading;        /* pictures in flight that this is the input of */
     uint32_t coding;         /* pictures in flight that write to or predict from it */
     uint32_t coding_context; /* whose pictures those are */
-    uint32_t converting;     /* conversions in flight that write to it, counted in `coding` as well */
+    uint32_t processing;     /* conversions in flight that read it, counted in `reading` as well */
+    /* How often it was submitted to be written by decoders and VideoProc, and to be read by encoders, VideoProc and, as
+     * a reference, decoders; and how often that came to its end. Encoders' own writing is not counted. */
+    uint64_t writes_begun, writes_ended, reads_begun, reads_ended;
+    VAContextID decoded_by;  /* the context whose picture was decoded into it last, when nothing else has written since */
+    uint64_t decoded_number; /* of that picture there (rebuild_picture) */
+    bool filled;             /* anything was ever written to it, mapping it aside */
+    VAStatus damage;         /* of what was decoded into it last, for vaSyncSurface */
+    uint32_t first_damaged, last_damaged; /* macroblocks; UINT32_MAX: to the last one */
     uint32_t contexts;       /* living contexts that named it as render target */
     uint32_t mapped;         /* mappings of derived images */
     uint64_t synchronised;   /* the client has waited for pictures up to this submission */
+};
+
+/* When a use of a surface may begin: after those that were submitted before. */
+struct surface_turn {
+    uint64_t writes, reads;
 };
 
 /* What a fault on a coded picture does to its coded buffer. */
@@ -141,6 +155,7 @@ struct image {
 struct job;
 struct codec_coding;
 struct processor;
+struct decoder;
 struct rate_control;
 struct rate_history;
 struct skipped_slices;
@@ -162,7 +177,8 @@ struct context {
     struct surface *target; /* a reference, while begun */
     struct submitted_buffer *rendered; /* each with a copy of the data */
     uint32_t rendered_count, rendered_capacity;
-    struct processor *processor; /* of VideoProc, else NULL: what follows is an encoder's */
+    struct processor *processor; /* of VideoProc, else NULL */
+    struct decoder *decoder;     /* of VLD, else NULL; without either, what follows is an encoder's */
     struct checker *checker;
 
     pthread_t worker;
@@ -256,6 +272,14 @@ bool wait_for_buffer(struct driver *driver, struct buffer *buffer, uint64_t nano
 bool was_synchronised(struct driver *driver, const struct buffer *buffer);
 /* Whether a fault has refused the client's attempt to wait for the picture. */
 bool could_not_wait(struct driver *driver, const struct buffer *buffer);
+
+/* The kernel's implicit synchronisation: uses of a surface in the order of their submission. Reading waits for what
+ * writes, writing for everything. With the lock held. */
+struct surface_turn surface_begin_reading(struct surface *surface);
+struct surface_turn surface_begin_writing(struct surface *surface); /* what was decoded into it is gone */
+void surface_end_reading(struct surface *surface);
+void surface_end_writing(struct surface *surface);
+bool surface_is_due(const struct surface *surface, const struct surface_turn *turn);
 
 /* pictures.c: after faults. */
 void picture_refused(VADriverContextP driver_context, VAContextID id);

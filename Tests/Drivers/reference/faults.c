@@ -23,7 +23,7 @@ static const struct {
     const char *name;
     enum action action;
     enum argument argument;
-    bool coded_only; /* `negative` is for `processed` as well */
+    bool coded_only; /* `negative` is for `processed` and `decoded` as well */
 } actions[] = {
     {"status", STATUS, NUMBER, false},     {"delay", DELAY, DURATION, false},
     {"hang", HANG, NO_ARGUMENT, false},    {"segv", SEGMENTATION_FAULT, NO_ARGUMENT, false},
@@ -34,7 +34,7 @@ static const struct {
 
 #define ENTRY_NAME(name, parameters, arguments, refused) #name,
 static const char *const targets[FAULT_TARGETS] = {
-    "vaInitialize", "coded", "processed", DRIVER_ENTRY_POINTS(ENTRY_NAME) PROCESSING_ENTRY_POINTS(ENTRY_NAME)};
+    "vaInitialize", "coded", "processed", "decoded", DRIVER_ENTRY_POINTS(ENTRY_NAME) PROCESSING_ENTRY_POINTS(ENTRY_NAME)};
 #undef ENTRY_NAME
 
 struct fault {
@@ -108,7 +108,7 @@ static bool read_action(char *text, struct fault *fault)
         if (strcmp(text, actions[i].name) != 0)
             continue;
         fault->action = actions[i].action;
-        bool negated = actions[i].action == NEGATIVE && fault->target == TARGET_processed;
+        bool negated = actions[i].action == NEGATIVE && (fault->target == TARGET_processed || fault->target == TARGET_decoded);
         if (actions[i].coded_only && fault->target != TARGET_coded && !negated)
             return false;
         if (actions[i].action == STATUS && fault->target == TARGET_processed)
@@ -392,4 +392,9 @@ void faults_coded(struct fault_display *display, struct coded_fault *coded)
 void faults_processed(struct fault_display *display, struct coded_fault *fault)
 {
     enter_picture(display, TARGET_processed, fault);
+}
+
+void faults_decoded(struct fault_display *display, struct coded_fault *fault)
+{
+    enter_picture(display, TARGET_decoded, fault);
 }

@@ -247,6 +247,11 @@ static VAStatus transfer_locked(struct driver *driver, struct transfer *transfer
                         "surface 0x%08x is used by %u pictures that are not coded yet", transfer->surface->object.id,
                         transfer->surface->reading + transfer->surface->coding);
     wait_for_surface(driver, transfer->surface, VA_TIMEOUT_INFINITE);
+    if (transfer->to_surface) {
+        transfer->surface->filled = true;
+        transfer->surface->decoded_by = 0;
+        transfer->surface->damage = VA_STATUS_SUCCESS;
+    }
     if (faults_device_lost(driver->faults)) /* meanwhile */
         return VA_STATUS_ERROR_OPERATION_FAILED;
     pthread_mutex_unlock(&driver->lock);

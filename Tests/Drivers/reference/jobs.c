@@ -202,6 +202,10 @@ struct job *job_create(struct driver *driver, struct context *context, const str
 static void count_uses(struct job *job, int change)
 {
     job->input->reading += (uint32_t)change;
+    if (change > 0)
+        job->input_turn = surface_begin_reading(job->input);
+    else
+        surface_end_reading(job->input);
     for (uint32_t i = 0; i < job->held_count; i++)
         job->held[i]->coding += (uint32_t)change;
     job->coded->pending = change > 0;
@@ -256,6 +260,8 @@ static void take_objects(struct driver *driver, const struct context *context, s
     job->reconstruction->coded_width = job->coded_width;
     job->reconstruction->coded_height = job->coded_height;
     job->reconstruction->picture = job->place.picture;
+    job->reconstruction->filled = true;
+    job->reconstruction->decoded_by = 0;
     job->coded->filled = job->coded->waited = false;
     job->coded->submission = ++driver->submissions;
     job->coded->input = job->input->object.id;

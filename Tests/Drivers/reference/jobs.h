@@ -44,6 +44,7 @@ struct job {
     struct wish *wishes; /* of 16x16 luma samples, for the whole picture in raster order, owned; NULL: none */
 
     struct surface *input, *reconstruction;
+    struct surface_turn input_turn;
     struct surface **held; /* references to surfaces, each once; input and reconstruction among them */
     uint32_t held_count, held_capacity;
     struct buffer *coded; /* a reference */

@@ -250,6 +250,23 @@ static bool read_hevc(struct persona *persona, const char *text)
     return false;
 }
 
+static bool read_decoders(struct persona *persona, char *text)
+{
+    persona->decodes = 0;
+    if (strcmp(text, "none") == 0)
+        return true;
+    char *rest = text;
+    for (char *part; (part = environment_next(&rest, ","));) {
+        if (strcmp(part, "h264") == 0)
+            persona->decodes |= PERSONA_DECODES_H264;
+        else if (strcmp(part, "hevc") == 0)
+            persona->decodes |= PERSONA_DECODES_HEVC;
+        else
+            return false;
+    }
+    return persona->decodes != 0;
+}
+
 static bool read_entrypoints(struct persona *persona, char *text)
 {
     persona->full_entrypoint = persona->low_power_entrypoint = false;
@@ -294,6 +311,8 @@ static bool read_setting(struct persona *persona, const char *key, char *value)
         return read_formats(persona, value);
     if (strcmp(key, "entrypoints") == 0)
         return read_entrypoints(persona, value);
+    if (strcmp(key, "decode") == 0)
+        return read_decoders(persona, value);
     if (strcmp(key, "h264") == 0)
         return read_h264(persona, value);
     if (strcmp(key, "hevc") == 0)
@@ -395,17 +414,36 @@ bool persona_encodes(const struct persona *persona, VAProfile profile)
     }
 }
 
+bool persona_decodes(const struct persona *persona, VAProfile profile)
+{
+    switch (profile) {
+    case VAProfileH264ConstrainedBaseline:
+    case VAProfileH264Main:
+    case VAProfileH264High:
+        return persona->h264 == H264_DECODED ||
+               (persona->decodes & PERSONA_DECODES_H264 && persona->h264 != H264_NOT_LISTED);
+    case VAProfileHEVCMain:
+        return persona->decodes & PERSONA_DECODES_HEVC;
+    case VAProfileHEVCMain10:
+        return persona->decodes & PERSONA_DECODES_HEVC && persona->formats & 1u << PIXEL_P010;
+    default:
+        return false;
+    }
+}
+
 bool persona_has_profile(const struct persona *persona, VAProfile profile)
 {
-    bool h264 = profile == VAProfileH264ConstrainedBaseline || profile == VAProfileH264Main ||
-                profile == VAProfileH264High;
     if (profile == VAProfileMPEG2Main)
         return persona->h264 == H264_NOT_LISTED;
-    return persona_encodes(persona, profile) || (h264 && persona->h264 == H264_DECODED);
+    return persona_encodes(persona, profile) || persona_decodes(persona, profile);
 }
 
 bool persona_has_entrypoint(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint)
 {
+    if (entrypoint == VAEntrypointVLD)
+        return persona_decodes(persona, profile);
+    if (!persona_encodes(persona, profile))
+        return false;
     return (entrypoint == VAEntrypointEncSlice && persona->full_entrypoint) ||
            (entrypoint == VAEntrypointEncSliceLP && persona->low_power_entrypoint &&
             persona_has_low_power_extension(profile));
@@ -455,6 +493,10 @@ struct persona_limits persona_limits_for(const struct persona *persona, VAProfil
         limits.prediction_directions = VA_PREDICTION_DIRECTION_PREVIOUS | VA_PREDICTION_DIRECTION_FUTURE;
     if (entrypoint == VAEntrypointVideoProc)
         persona_largest(persona, &limits.maximum_width, &limits.maximum_height);
+    if (entrypoint == VAEntrypointVLD) {
+        limits.minimum_width = limits.minimum_height = DECODING_MINIMUM_SIZE;
+        limits.width_alignment = limits.height_alignment = 0;
+    }
     return limits;
 }
 

@@ -22,8 +22,12 @@ enum persona_hevc {
     HEVC_ALL,
 };
 
+/* Codecs that are decoded: H.264; HEVC Main and, with its format of surfaces, Main 10. */
+enum { PERSONA_DECODES_H264 = 1, PERSONA_DECODES_HEVC = 2 };
+
 struct persona {
     const char *name;
+    uint32_t decodes; /* PERSONA_DECODES_* bits; H264_DECODED adds the first one */
     enum persona_h264 h264;
     enum persona_hevc hevc;
     char vendor[128]; /* what vaQueryVendorString says */
@@ -43,9 +47,10 @@ struct persona {
 /* False when a variable cannot be understood: `problem` then says which and why. */
 bool persona_read(struct persona *persona, char *problem, size_t size);
 
-/* Whether the profile is listed, and whether it is for encoding. */
+/* Whether the profile is listed, and whether it is for encoding or decoding. */
 bool persona_has_profile(const struct persona *persona, VAProfile profile);
 bool persona_encodes(const struct persona *persona, VAProfile profile);
+bool persona_decodes(const struct persona *persona, VAProfile profile);
 bool persona_has_entrypoint(const struct persona *persona, VAProfile profile, VAEntrypoint entrypoint);
 /* personas_hevc.c, likewise for profiles of range extensions alone. */
 bool persona_encodes_extension(const struct persona *persona, VAProfile profile);
@@ -70,6 +75,9 @@ void persona_largest(const struct persona *persona, uint32_t *width, uint32_t *h
 
 /* The value that vaGetConfigAttributes reports, or VA_ATTRIB_NOT_SUPPORTED. */
 uint32_t persona_attribute(const struct persona_limits *limits, VAConfigAttribType type);
+
+/* Of pictures that are decoded, in each direction. */
+#define DECODING_MINIMUM_SIZE 16
 
 extern const VAProfile persona_profiles[];
 extern const unsigned persona_profile_count;

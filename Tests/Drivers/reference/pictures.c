@@ -2,6 +2,7 @@
 /* vaBeginPicture, vaRenderPicture, vaEndPicture: gathers a picture's buffers, has them judged, gives them to the
  * context's worker. */
 #include "driver.h"
+#include "decoding.h"
 #include "processing.h"
 
 #include <stdlib.h>
@@ -243,6 +244,8 @@ static VAStatus end_picture(struct driver *driver, struct context *context)
                         "the input surface 0x%08x is still mapped", context->target->object.id);
     if (context->processor)
         return processing_end(driver, context);
+    if (context->decoder)
+        return decoding_end(driver, context);
     struct scene scene = {driver, context};
     struct submission submission = {
         .place = place_of(context),

@@ -17,6 +17,7 @@ struct task {
     struct task *next;
     struct journal_place place;
     struct surface *source, *target; /* references */
+    struct surface_turn source_turn, target_turn;
     struct conversion conversion;
 };
 
@@ -156,18 +157,20 @@ static void finish_first(struct processor *processor)
     if (!processor->first)
         processor->last = NULL;
     task->source->reading--;
+    task->source->processing--;
+    surface_end_reading(task->source);
     task->target->coding--;
-    task->target->converting--;
+    surface_end_writing(task->target);
     object_release_locked(processor->driver, task->source);
     object_release_locked(processor->driver, task->target);
     free(task);
     pthread_cond_broadcast(&processor->driver->changed);
 }
 
-/* With the lock held. A source may be the target of a conversion in another context. */
-static bool source_is_ready(const struct processor *processor)
+/* With the lock held. Other contexts may still use the surfaces. */
+static bool is_due(const struct task *task)
 {
-    return !processor->first->source->converting;
+    return surface_is_due(task->source, &task->source_turn) && surface_is_due(task->target, &task->target_turn);
 }
 
 static void *work(void *token)
@@ -176,7 +179,7 @@ static void *work(void *token)
     struct driver *driver = processor->driver;
     pthread_mutex_lock(&driver->lock);
     for (;;) {
-        while ((!processor->first || processor->hung || !source_is_ready(processor)) && !processor->stopping)
+        while ((!processor->first || processor->hung || !is_due(processor->first)) && !processor->stopping)
             pthread_cond_wait(&driver->changed, &driver->lock);
         if (!processor->first || processor->hung)
             break;
@@ -273,9 +276,11 @@ static void submit(struct driver *driver, struct context *context, struct task *
     judge_surfaces(context, task->place, task->source, task->target);
     object_hold_locked(task->target);
     task->source->reading++;
+    task->source->processing++;
+    task->source_turn = surface_begin_reading(task->source);
     task->target->coding++;
     task->target->coding_context = context->object.id;
-    task->target->converting++;
+    task->target_turn = surface_begin_writing(task->target);
     driver->submissions++;
     if (processor->last)
         processor->last->next = task;

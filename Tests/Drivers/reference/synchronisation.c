@@ -56,15 +56,48 @@ bool could_not_wait(struct driver *driver, const struct buffer *buffer)
     return buffer->object.unwaitable || (surface && surface->object.unwaitable);
 }
 
+struct surface_turn surface_begin_reading(struct surface *surface)
+{
+    surface->reads_begun++;
+    return (struct surface_turn){.writes = surface->writes_begun};
+}
+
+struct surface_turn surface_begin_writing(struct surface *surface)
+{
+    struct surface_turn turn = {.writes = surface->writes_begun, .reads = surface->reads_begun};
+    surface->writes_begun++;
+    surface->filled = true;
+    surface->decoded_by = 0;
+    return turn;
+}
+
+void surface_end_reading(struct surface *surface)
+{
+    surface->reads_ended++;
+}
+
+void surface_end_writing(struct surface *surface)
+{
+    surface->writes_ended++;
+    surface->damage = VA_STATUS_SUCCESS;
+}
+
+bool surface_is_due(const struct surface *surface, const struct surface_turn *turn)
+{
+    return surface->writes_ended >= turn->writes && surface->reads_ended >= turn->reads;
+}
+
 VAStatus entry_vaSyncSurface2(VADriverContextP context, VASurfaceID id, uint64_t timeout_ns)
 {
     struct driver *driver = driver_of(context);
     pthread_mutex_lock(&driver->lock);
     struct surface *surface = object_find_locked(driver, OBJECT_SURFACE, id, "vaSyncSurface");
     bool ready = false;
+    VAStatus damage = VA_STATUS_SUCCESS;
     if (surface) {
         uint64_t submissions = driver->submissions;
         ready = wait_for_surface(driver, surface, timeout_ns);
+        damage = surface->damage;
         if (ready && surface->synchronised < submissions)
             surface->synchronised = submissions;
         object_release_locked(driver, surface);
@@ -72,7 +105,7 @@ VAStatus entry_vaSyncSurface2(VADriverContextP context, VASurfaceID id, uint64_t
     pthread_mutex_unlock(&driver->lock);
     if (!surface)
         return VA_STATUS_ERROR_INVALID_SURFACE;
-    return ready ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_TIMEDOUT;
+    return ready ? damage : VA_STATUS_ERROR_TIMEDOUT;
 }
 
 VAStatus entry_vaSyncSurface(VADriverContextP context, VASurfaceID render_target)
@@ -117,9 +150,28 @@ VAStatus entry_vaQuerySurfaceStatus(VADriverContextP context, VASurfaceID render
     return surface ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_SURFACE;
 }
 
+/* The list is valid until the next call for the display. */
 VAStatus entry_vaQuerySurfaceError(VADriverContextP context, VASurfaceID render_target, VAStatus error_status,
                                    void **error_info)
 {
-    (void)context, (void)render_target, (void)error_status, (void)error_info;
-    return VA_STATUS_ERROR_UNIMPLEMENTED;
+    struct driver *driver = driver_of(context);
+    if (error_status != VA_STATUS_ERROR_DECODING_ERROR)
+        return VA_STATUS_ERROR_UNIMPLEMENTED;
+    pthread_mutex_lock(&driver->lock);
+    struct surface *surface = object_find_locked(driver, OBJECT_SURFACE, render_target, "vaQuerySurfaceError");
+    if (surface) {
+        const bool damaged = surface->damage == VA_STATUS_ERROR_DECODING_ERROR;
+        const uint32_t blocks = (surface->width + 15) / 16 * ((surface->height + 15) / 16);
+        driver->decoding_errors[0] = (VASurfaceDecodeMBErrors){
+            .status = damaged ? 1 : -1,
+            .start_mb = surface->first_damaged,
+            .end_mb = surface->last_damaged == UINT32_MAX ? blocks - 1 : surface->last_damaged,
+            .decode_error_type = VADecodeMBError,
+        };
+        driver->decoding_errors[1] = (VASurfaceDecodeMBErrors){.status = -1};
+        *error_info = driver->decoding_errors;
+        object_release_locked(driver, surface);
+    }
+    pthread_mutex_unlock(&driver->lock);
+    return surface ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_SURFACE;
 }
