@@ -505,6 +505,10 @@ static bool prepare_references(struct h264_rebuilder *rebuilder, const struct h2
     for (unsigned i = 0; i < REBUILD_MAXIMUM_REFERENCES; i++)
         if (is_used(&picture->picture->references[i]))
             compare_reference(rebuilder, picture, i);
+    if (picture->picture->second_field && any_has_become_long(rebuilder, picture))
+        journal_event("decoding-note", "\"context\":%u,\"picture\":%u,\"reason\":\"%s\"",
+                      picture->picture->place.context, picture->picture->place.picture,
+                      "a reference has become a long-term one between two fields; that counts from the next frame on");
     if (picture->picture->second_field)
         return (rebuilder->started && has_all(rebuilder, picture)) ||
                fail(picture->rebuilt, "the first field, or a reference of the second one, is not there");
