@@ -18,7 +18,6 @@ struct hevc_rebuilder {
     int32_t last_order_count; /* of the picture before, in the rebuilt stream */
     uint64_t forgotten;       /* pictures up to this number went with the software decoder's loss */
     bool lost;                /* the software decoder has to start anew */
-    bool unsent;              /* the parameter sets that are in force were in a unit that was not decoded */
     struct bits sequence, picture; /* the NAL units of the parameter sets that are in force: VPS, SPS and the PPS of
                                       grey pictures; the PPS of all others */
     struct hevc_coder *grey; /* NULL until it is needed */
@@ -110,9 +109,9 @@ static bool write_sets(struct hevc_rebuilder *rebuilder, struct bits *stream, bo
     }
     *changed = replace(&rebuilder->sequence, &sequence);
     bool picture_changed = replace(&rebuilder->picture, &picture);
-    if (*changed || rebuilder->unsent)
+    if (*changed)
         bits_append(stream, rebuilder->sequence.bytes, 0, rebuilder->sequence.count);
-    if (*changed || rebuilder->unsent || picture_changed)
+    if (*changed || picture_changed)
         bits_append(stream, rebuilder->picture.bytes, 0, rebuilder->picture.count);
     return !stream->failed;
 }
@@ -294,7 +293,6 @@ static bool rebuild(void *token, const struct rebuild_picture *picture, const st
         bits_release(&stream);
         return false;
     }
-    rebuilder->unsent = true;
     uint32_t type = choose_type(rebuilder, picture, parameters, changed, first);
     rebuilder->set.order_count = rebuild_order_count(rebuilder, type, parameters->CurrPic.pic_order_cnt);
     rebuild_set(rebuilder, picture, parameters);
@@ -302,9 +300,10 @@ static bool rebuild(void *token, const struct rebuild_picture *picture, const st
     bool written = make_up_references(rebuilder, picture, rebuilt, &stream);
     struct rebuilt_unit *unit = &rebuilt->units[rebuilt->unit_count++];
     *unit = (struct rebuilt_unit){.stream = stream, .target = true};
-    if (!written || !write_slices(rebuilder, picture, type, &unit->stream, &rebuilt->failure))
+    if (!written || !write_slices(rebuilder, picture, type, &unit->stream, &rebuilt->failure)) {
+        rebuilder->lost = true; /* parameter sets that were to be in force may be in units that are not decoded */
         return false;
-    rebuilder->unsent = false;
+    }
     hold(rebuilder, picture, parameters->CurrPic.pic_order_cnt);
     rebuilt->failure = NULL;
     return true;

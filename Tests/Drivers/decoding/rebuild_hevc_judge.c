@@ -139,6 +139,9 @@ static void judge_tiles(struct judged *judged)
     uint32_t width = hevc_width_in_ctbs(&judged->sets.sps), height = hevc_height_in_ctbs(&judged->sets.sps);
     if (!pps->tiles_enabled_flag)
         return;
+    if (pps->entropy_coding_sync_enabled_flag)
+        fail(judged, "profile-tiles-and-wavefronts", "H.265 A.3.2",
+             "tiles_enabled_flag and entropy_coding_sync_enabled_flag are both 1");
     if (pps->num_tile_columns_minus1 == 0 && pps->num_tile_rows_minus1 == 0)
         fail(judged, "tiles-count", CLAUSE("num_tile_columns_minus1"), "tiles are enabled, but there is one");
     if (!tiles_fit(pps->column_width_minus1, pps->num_tile_columns_minus1, width))
@@ -285,6 +288,7 @@ static void judge_flags_of_slice(struct judged *judged)
 {
     const VAPictureParameterBufferHEVC *parameters = judged->parameters;
     const VASliceParameterBufferHEVC *slice = &judged->slice;
+    const bool predicts = slice->LongSliceFlags.fields.slice_type != HEVC_SLICE_I;
     const struct {
         bool used, allowed;
         const char *what;
@@ -293,9 +297,9 @@ static void judge_flags_of_slice(struct judged *judged)
          parameters->slice_parsing_fields.bits.dependent_slice_segments_enabled_flag, "dependent_slice_segment_flag"},
         {slice->LongSliceFlags.fields.slice_sao_luma_flag || slice->LongSliceFlags.fields.slice_sao_chroma_flag,
          parameters->slice_parsing_fields.bits.sample_adaptive_offset_enabled_flag, "slice_sao_luma_flag"},
-        {slice->LongSliceFlags.fields.cabac_init_flag, parameters->slice_parsing_fields.bits.cabac_init_present_flag,
+        {predicts && slice->LongSliceFlags.fields.cabac_init_flag, parameters->slice_parsing_fields.bits.cabac_init_present_flag,
          "cabac_init_flag"},
-        {slice->LongSliceFlags.fields.slice_temporal_mvp_enabled_flag,
+        {predicts && slice->LongSliceFlags.fields.slice_temporal_mvp_enabled_flag, /* of no use to I slices */
          parameters->slice_parsing_fields.bits.sps_temporal_mvp_enabled_flag &&
              !parameters->slice_parsing_fields.bits.IdrPicFlag, "slice_temporal_mvp_enabled_flag"},
         {slice->LongSliceFlags.fields.slice_loop_filter_across_slices_enabled_flag,
