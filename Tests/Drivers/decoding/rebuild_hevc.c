@@ -7,7 +7,7 @@
 
 /* A picture that the software decoder holds. */
 struct held_picture {
-    uint64_t number;
+    uint64_t number;   /* 0: a grey one, for a surface without a picture */
     int32_t submitted; /* its order count as the client stated it */
     int32_t rebuilt;   /* and in the rebuilt stream */
 };
@@ -57,12 +57,29 @@ static void forget(struct hevc_rebuilder *rebuilder, uint64_t number)
     rebuilder->lost = false;
 }
 
-static const struct held_picture *find_held(const struct hevc_rebuilder *rebuilder, uint64_t number)
+/* The picture that stands for entry `i` of ReferenceFrames; NULL: none. */
+static const struct held_picture *find_held(const struct hevc_rebuilder *rebuilder,
+                                            const struct rebuild_picture *picture,
+                                            const VAPictureParameterBufferHEVC *parameters, unsigned i)
 {
-    for (uint32_t i = 0; number && i < rebuilder->held_count; i++)
-        if (rebuilder->held[i].number == number)
-            return &rebuilder->held[i];
+    const uint64_t number = picture->references[i].number;
+    if (!hevc_frame_is_used(&parameters->ReferenceFrames[i]))
+        return NULL;
+    for (uint32_t k = 0; k < rebuilder->held_count; k++) {
+        const struct held_picture *held = &rebuilder->held[k];
+        if (held->number == number && (number || held->submitted == parameters->ReferenceFrames[i].pic_order_cnt))
+            return held;
+    }
     return NULL;
+}
+
+static bool keeps_pictures(const struct hevc_rebuilder *rebuilder, const struct rebuild_picture *picture,
+                           const VAPictureParameterBufferHEVC *parameters)
+{
+    for (unsigned i = 0; i < HEVC_FRAMES; i++)
+        if (find_held(rebuilder, picture, parameters, i))
+            return true;
+    return false;
 }
 
 /* Keeps `new`; true when it differs from what is in force. */
@@ -116,25 +133,29 @@ static bool write_sets(struct hevc_rebuilder *rebuilder, struct bits *stream, bo
     return !stream->failed;
 }
 
-/* What the client's order counts and flags make it. A CRA picture keeps what is held, like any other; it only bounds
- * what later pictures may refer to, which is the client's affair. */
+/* A random access point that keeps nothing begins a new sequence, as its order counts may. One that keeps pictures, for
+ * leading pictures, is a CRA picture. */
 static uint32_t choose_type(struct hevc_rebuilder *rebuilder, const struct rebuild_picture *picture,
                             const VAPictureParameterBufferHEVC *parameters, bool sequence_changed, bool first)
 {
+    const bool random_access = parameters->slice_parsing_fields.bits.RapPicFlag;
+    if (sequence_changed) { /* the software decoder drops all references */
+        rebuilder->held_count = 0;
+        rebuilder->forgotten = picture->number - 1;
+        if (!first && !random_access)
+            rebuild_finding(picture, UINT32_MAX, "sequence-changed-inside", "H.265 7.4.2.4.2",
+                            "what the SPS states differs from the picture before, and this is no random access point");
+    }
     if (parameters->slice_parsing_fields.bits.IdrPicFlag) {
         rebuilder->held_count = 0;
         return HEVC_NAL_IDR_W_RADL;
     }
-    if (sequence_changed) { /* the software decoder drops all references */
-        rebuilder->held_count = 0;
-        rebuilder->forgotten = picture->number - 1;
-        if (parameters->slice_parsing_fields.bits.RapPicFlag)
-            return first ? HEVC_NAL_CRA : HEVC_NAL_BLA_N_LP;
-        if (!first)
-            rebuild_finding(picture, UINT32_MAX, "sequence-changed-inside", "H.265 7.4.2.4.2",
-                            "what the SPS states differs from the picture before, and this is no random access point");
-    }
-    return parameters->slice_parsing_fields.bits.RapPicFlag ? HEVC_NAL_CRA : HEVC_NAL_TRAIL_R;
+    if (!random_access)
+        return HEVC_NAL_TRAIL_R;
+    if (keeps_pictures(rebuilder, picture, parameters))
+        return HEVC_NAL_CRA;
+    rebuilder->held_count = 0;
+    return HEVC_NAL_BLA_N_LP;
 }
 
 /* PicOrderCntVal in the rebuilt stream (8.3.1): congruent to the client's. */
@@ -166,7 +187,7 @@ static void rebuild_set(struct hevc_rebuilder *rebuilder, const struct rebuild_p
         *reference = (struct hevc_rebuilt_reference){.current = current[i]};
         if (!hevc_frame_is_used(frame) || parameters->slice_parsing_fields.bits.IdrPicFlag)
             continue;
-        const struct held_picture *held = find_held(rebuilder, picture->references[i].number);
+        const struct held_picture *held = find_held(rebuilder, picture, parameters, i);
         int64_t distance = (int64_t)frame->pic_order_cnt - parameters->CurrPic.pic_order_cnt;
         int64_t order_count = set->order_count + distance;
         if (held)
@@ -189,16 +210,19 @@ static void rebuild_set(struct hevc_rebuilder *rebuilder, const struct rebuild_p
 }
 
 /* After the picture, the software decoder holds it and what its set keeps. */
-static void hold(struct hevc_rebuilder *rebuilder, const struct rebuild_picture *picture, int32_t submitted)
+static void hold(struct hevc_rebuilder *rebuilder, const struct rebuild_picture *picture,
+                 const VAPictureParameterBufferHEVC *parameters)
 {
     struct held_picture held[HEVC_FRAMES + 1];
     uint32_t count = 0;
     for (unsigned i = 0; i < HEVC_FRAMES; i++) {
-        const struct held_picture *found = find_held(rebuilder, picture->references[i].number);
-        if (rebuilder->set.references[i].kept && found)
-            held[count++] = *found;
+        if (rebuilder->set.references[i].kept)
+            held[count++] = (struct held_picture){picture->references[i].number,
+                                                  parameters->ReferenceFrames[i].pic_order_cnt,
+                                                  rebuilder->set.references[i].order_count};
     }
-    held[count++] = (struct held_picture){picture->number, submitted, rebuilder->set.order_count};
+    held[count++] = (struct held_picture){picture->number, parameters->CurrPic.pic_order_cnt,
+                                          rebuilder->set.order_count};
     memcpy(rebuilder->held, held, count * sizeof(held[0]));
     rebuilder->held_count = count;
     rebuilder->last_order_count = rebuilder->set.order_count;
@@ -235,13 +259,14 @@ static bool write_slice(struct hevc_rebuilder *rebuilder, uint32_t type, const s
 /* Adds a grey picture in place of each reference that the software decoder does not hold, after `stream`, which goes
  * into the first of them. */
 static bool make_up_references(struct hevc_rebuilder *rebuilder, const struct rebuild_picture *picture,
-                               struct rebuilt *rebuilt, struct bits *stream)
+                               const VAPictureParameterBufferHEVC *parameters, struct rebuilt *rebuilt,
+                               struct bits *stream)
 {
     struct hevc_rebuilt_set *set = &rebuilder->grey_set;
     *set = rebuilder->set;
     for (unsigned i = 0; i < HEVC_FRAMES; i++) {
         set->references[i].current = false;
-        set->references[i].kept = set->references[i].kept && find_held(rebuilder, picture->references[i].number);
+        set->references[i].kept = set->references[i].kept && find_held(rebuilder, picture, parameters, i);
     }
     for (unsigned i = 0; i < HEVC_FRAMES; i++) {
         if (!rebuilder->set.references[i].kept || set->references[i].kept)
@@ -297,14 +322,14 @@ static bool rebuild(void *token, const struct rebuild_picture *picture, const st
     rebuilder->set.order_count = rebuild_order_count(rebuilder, type, parameters->CurrPic.pic_order_cnt);
     rebuild_set(rebuilder, picture, parameters);
     rebuilt->failure = "the references that are missing cannot be made up";
-    bool written = make_up_references(rebuilder, picture, rebuilt, &stream);
+    bool written = make_up_references(rebuilder, picture, parameters, rebuilt, &stream);
     struct rebuilt_unit *unit = &rebuilt->units[rebuilt->unit_count++];
     *unit = (struct rebuilt_unit){.stream = stream, .target = true};
     if (!written || !write_slices(rebuilder, picture, type, &unit->stream, &rebuilt->failure)) {
         rebuilder->lost = true; /* parameter sets that were to be in force may be in units that are not decoded */
         return false;
     }
-    hold(rebuilder, picture, parameters->CurrPic.pic_order_cnt);
+    hold(rebuilder, picture, parameters);
     rebuilt->failure = NULL;
     return true;
 }
