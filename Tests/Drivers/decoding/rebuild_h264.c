@@ -23,6 +23,7 @@ static void lost(void *token)
     struct h264_rebuilder *rebuilder = token;
     rebuilder->started = rebuilder->sets_sent = rebuilder->longs_allowed = false;
     rebuilder->held_count = 0;
+    rebuilder->unheld_until = rebuilder->latest;
 }
 
 static bool fail(struct rebuilt *rebuilt, const char *reason)
@@ -112,6 +113,7 @@ static void make_room(struct h264_rebuilder *rebuilder, struct h264_marking *mar
         if (!held->long_term && (best->long_term || age > most))
             oldest = i;
     }
+    rebuilder->guessed[rebuilder->guessed_count++ % H264_HELD] = rebuilder->held[oldest].number;
     unmark(rebuilder, marking, oldest);
 }
 
@@ -321,6 +323,19 @@ static bool is_full(const struct h264_rebuilder *rebuilder, const struct h264_pi
     return count >= H264_HELD;
 }
 
+/* A picture of the context is missing that was no reference, or had been left out of ReferenceFrames since. */
+static void judge_missing(const struct h264_rebuilder *rebuilder, const struct h264_picture *picture,
+                          const struct rebuild_surface *reference)
+{
+    bool known = reference->number <= rebuilder->unheld_until;
+    for (unsigned i = 0; i < H264_HELD; i++)
+        known = known || rebuilder->guessed[i] == reference->number;
+    if (!known)
+        rebuild_finding(picture->picture, UINT32_MAX, "reference-not-kept", "H.264 8.2.5",
+                        "0x%08x is listed, but it was decoded as no reference, or not listed meanwhile",
+                        reference->surface.id);
+}
+
 /* Pictures before the client's that make the software decoder hold what the client has. */
 static bool write_missing(struct h264_rebuilder *rebuilder, const struct h264_picture *picture)
 {
@@ -338,6 +353,8 @@ static bool write_missing(struct h264_rebuilder *rebuilder, const struct h264_pi
         struct h264_marking marking = {header, 0};
         if (again)
             unmark(rebuilder, &marking, index);
+        else
+            judge_missing(rebuilder, picture, reference);
         if (!idr) {
             unmark_unlisted(rebuilder, picture, &marking);
             mark_longs(rebuilder, picture, &marking);
@@ -421,7 +438,10 @@ static void compare_reference(struct h264_rebuilder *rebuilder, const struct h26
                         entry->TopFieldOrderCnt, entry->BottomFieldOrderCnt, held->client_order[0],
                         held->client_order[1]);
     }
-    if (!(entry->flags & VA_PICTURE_H264_LONG_TERM_REFERENCE) && entry->frame_idx != held->client_frame_num)
+    if (held->long_term && !(entry->flags & VA_PICTURE_H264_LONG_TERM_REFERENCE))
+        rebuild_finding(picture->picture, UINT32_MAX, "reference-long-term", clause,
+                        "entry %u is a short-term reference, it was a long-term one before", index);
+    else if (!(entry->flags & VA_PICTURE_H264_LONG_TERM_REFERENCE) && entry->frame_idx != held->client_frame_num)
         rebuild_finding(picture->picture, UINT32_MAX, "reference-frame-num", clause,
                         "entry %u has the frame_idx %u, its frame_num was %u", index, entry->frame_idx,
                         held->client_frame_num);
@@ -558,6 +578,8 @@ static bool rebuild(void *token, const struct rebuild_picture *picture, const st
     struct h264_slice_header *header = malloc(sizeof(*header));
     const struct h264_picture parts = {picture, rebuild_peek_buffer(picture, VAPictureParameterBufferType), source,
                                        rebuilt};
+    if (!picture->second_field)
+        rebuilder->latest = picture->number;
     const bool done = header ? rebuild_with(rebuilder, &parts, header) : fail(rebuilt, "out of memory");
     free(header);
     if (!done)

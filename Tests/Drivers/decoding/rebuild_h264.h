@@ -36,6 +36,9 @@ struct h264_rebuilder {
     /* What was held when the client's picture began, for its lists: its marking goes before them in the headers. */
     struct h264_held listed[H264_HELD + 1];
     unsigned listed_count;
+    uint64_t latest, unheld_until; /* number of the latest picture, and that up to which none is held */
+    uint64_t guessed[H264_HELD];   /* numbers of pictures that went to make room, a ring */
+    unsigned guessed_count;
     uint32_t next_frame_num;  /* of the next frame */
     uint32_t field_frame_num; /* of the frame whose second field may come */
     bool longs_allowed;       /* long-term indices have been made available since the last IDR picture */

@@ -212,17 +212,23 @@ static void release_job(struct driver *driver, struct decode_job *job)
 }
 
 /* With the lock held. */
-static void finish_first(struct decoder *decoder)
+static void end_job(struct decoder *decoder, struct decode_job *job)
 {
-    struct decode_job *job = decoder->first;
-    decoder->first = job->next;
     for (unsigned i = 0; i < REBUILD_MAXIMUM_REFERENCES; i++)
         if (job->references[i])
             surface_end_reading(job->references[i]);
     surface_end_writing(job->target);
     job->target->coding--;
-    release_job(decoder->driver, job);
     pthread_cond_broadcast(&decoder->driver->changed);
+}
+
+/* With the lock held. */
+static void finish_first(struct decoder *decoder)
+{
+    struct decode_job *job = decoder->first;
+    decoder->first = job->next;
+    end_job(decoder, job);
+    release_job(decoder->driver, job);
 }
 
 /* With the lock held: other contexts may still use the surfaces. */
@@ -412,6 +418,12 @@ static void hold_references(struct driver *driver, struct decode_job *job)
     }
 }
 
+/* With the lock held. Nothing is to be decoded and nothing to be waited for: the thread need not wake. */
+static bool is_done_at_once(const struct decoder *decoder, const struct decode_job *job)
+{
+    return !decoder->functions && !decoder->first && is_due(job) && !faults_are_given();
+}
+
 static void submit(struct driver *driver, struct context *context, struct decode_job *job)
 {
     struct decoder *decoder = context->decoder;
@@ -430,11 +442,20 @@ static void submit(struct driver *driver, struct context *context, struct decode
     target->decoded_number = job->picture.number;
     driver->submissions++;
     job->submitted = microseconds_now();
-    if (decoder->first)
-        decoder->last->next = job;
-    else
-        decoder->first = job;
-    decoder->last = job;
+    if (is_done_at_once(decoder, job)) {
+        end_job(decoder, job);
+        pthread_mutex_unlock(&driver->lock);
+        const struct decode_result nothing = {.started = job->submitted, .ended = job->submitted};
+        decoding_report(driver, job, &nothing);
+        pthread_mutex_lock(&driver->lock);
+        release_job(driver, job);
+    } else {
+        if (decoder->first)
+            decoder->last->next = job;
+        else
+            decoder->first = job;
+        decoder->last = job;
+    }
     pthread_mutex_unlock(&driver->lock);
     pthread_cond_broadcast(&driver->changed); /* who wakes takes the lock first */
 }

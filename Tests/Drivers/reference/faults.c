@@ -384,6 +384,11 @@ static void enter_picture(struct fault_display *display, enum fault_target targe
     }
 }
 
+bool faults_are_given(void)
+{
+    return atomic_load(&state.count) > 0;
+}
+
 void faults_coded(struct fault_display *display, struct coded_fault *coded)
 {
     enter_picture(display, TARGET_coded, coded);

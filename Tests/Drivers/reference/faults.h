@@ -69,6 +69,9 @@ void faults_processed(struct fault_display *display, struct coded_fault *fault);
  * occur. */
 void faults_decoded(struct fault_display *display, struct coded_fault *fault);
 
+/* Whether there are any faults to come. */
+bool faults_are_given(void);
+
 /* Whether a fault has taken the device away from the display. */
 bool faults_device_lost(const struct fault_display *display);
 

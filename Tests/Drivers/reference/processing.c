@@ -161,6 +161,7 @@ static void finish_first(struct processor *processor)
     surface_end_reading(task->source);
     task->target->coding--;
     surface_end_writing(task->target);
+    task->target->damage = VA_STATUS_SUCCESS;
     object_release_locked(processor->driver, task->source);
     object_release_locked(processor->driver, task->target);
     free(task);

@@ -79,7 +79,6 @@ void surface_end_reading(struct surface *surface)
 void surface_end_writing(struct surface *surface)
 {
     surface->writes_ended++;
-    surface->damage = VA_STATUS_SUCCESS;
 }
 
 bool surface_is_due(const struct surface *surface, const struct surface_turn *turn)
