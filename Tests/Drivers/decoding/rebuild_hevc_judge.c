@@ -108,7 +108,8 @@ static void judge_blocks(struct judged *judged)
     uint32_t ctb = hevc_ctb_log2(sps);
     int32_t least_qp = -26 - 6 * (int32_t)sps->bit_depth_luma_minus8;
     if (ctb < 4)
-        fail(judged, "block-size", "H.265 A.3.2", "coding tree blocks have %u samples, at least 16 are needed", 1u << ctb);
+        fail(judged, "block-size", "H.265 A.3.2", "coding tree blocks have %u samples, at least 16 are needed",
+             1u << ctb);
     if (pps->diff_cu_qp_delta_depth > sps->log2_diff_max_min_luma_coding_block_size)
         fail(judged, "qp-delta-depth", CLAUSE("diff_cu_qp_delta_depth"), "%u, at most %u", pps->diff_cu_qp_delta_depth,
              sps->log2_diff_max_min_luma_coding_block_size);
@@ -297,8 +298,8 @@ static void judge_flags_of_slice(struct judged *judged)
          parameters->slice_parsing_fields.bits.dependent_slice_segments_enabled_flag, "dependent_slice_segment_flag"},
         {slice->LongSliceFlags.fields.slice_sao_luma_flag || slice->LongSliceFlags.fields.slice_sao_chroma_flag,
          parameters->slice_parsing_fields.bits.sample_adaptive_offset_enabled_flag, "slice_sao_luma_flag"},
-        {predicts && slice->LongSliceFlags.fields.cabac_init_flag, parameters->slice_parsing_fields.bits.cabac_init_present_flag,
-         "cabac_init_flag"},
+        {predicts && slice->LongSliceFlags.fields.cabac_init_flag,
+         parameters->slice_parsing_fields.bits.cabac_init_present_flag, "cabac_init_flag"},
         {predicts && slice->LongSliceFlags.fields.slice_temporal_mvp_enabled_flag, /* of no use to I slices */
          parameters->slice_parsing_fields.bits.sps_temporal_mvp_enabled_flag &&
              !parameters->slice_parsing_fields.bits.IdrPicFlag, "slice_temporal_mvp_enabled_flag"},

@@ -26,7 +26,8 @@ uint32_t hevc_list_length(const VASliceParameterBufferHEVC *slice, unsigned list
 void hevc_find_current(const struct rebuild_picture *picture, const VAPictureParameterBufferHEVC *parameters,
                        bool current[HEVC_FRAMES])
 {
-    const bool none = parameters->slice_parsing_fields.bits.RapPicFlag || parameters->slice_parsing_fields.bits.IdrPicFlag;
+    const bool none =
+        parameters->slice_parsing_fields.bits.RapPicFlag || parameters->slice_parsing_fields.bits.IdrPicFlag;
     for (unsigned i = 0; i < HEVC_FRAMES; i++)
         current[i] = !none && hevc_frame_is_used(&parameters->ReferenceFrames[i]) &&
                      parameters->ReferenceFrames[i].flags & HEVC_SUBSETS;
