@@ -81,6 +81,8 @@ static void write_weights(struct h264_slice_header *header, const VASliceParamet
                                         {slice->chroma_weight_l1, slice->chroma_offset_l1}};
     const bool has_luma[2] = {slice->luma_weight_l0_flag, slice->luma_weight_l1_flag};
     const bool has_chroma[2] = {slice->chroma_weight_l0_flag, slice->chroma_weight_l1_flag};
+    if (slice->luma_log2_weight_denom > 7 || slice->chroma_log2_weight_denom > 7)
+        return; /* of a slice without weights, or it would have been refused */
     header->luma_log2_weight_denom = slice->luma_log2_weight_denom;
     header->chroma_log2_weight_denom = slice->chroma_log2_weight_denom;
     const int32_t luma_default = 1 << slice->luma_log2_weight_denom;
