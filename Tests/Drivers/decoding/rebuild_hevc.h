@@ -60,8 +60,8 @@ static inline bool hevc_frame_is_used(const VAPictureHEVC *frame)
 /* How many entries of the list the slice uses, 15 at most. */
 uint32_t hevc_list_length(const VASliceParameterBufferHEVC *slice, unsigned list);
 
-/* Which entries of ReferenceFrames the picture may predict from: by their flags, or because a slice lists them. A random
- * access point predicts from none. */
+/* Which entries of ReferenceFrames the picture may predict from: by their flags, or because a slice lists them. None of
+ * a random access point. */
 void hevc_find_current(const struct rebuild_picture *picture, const VAPictureParameterBufferHEVC *parameters,
                        bool current[HEVC_FRAMES]);
 

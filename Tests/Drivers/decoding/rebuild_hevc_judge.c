@@ -82,6 +82,24 @@ static void judge_profile(struct judged *judged)
              parameters->bit_depth_luma_minus8 + 8u, parameters->bit_depth_chroma_minus8 + 8u);
 }
 
+/* Values that cannot even be written. */
+static void judge_ranges(struct judged *judged)
+{
+    const VAPictureParameterBufferHEVC *parameters = judged->parameters;
+    const uint32_t least = parameters->log2_min_luma_coding_block_size_minus3;
+    if (least > 3 || parameters->log2_diff_max_min_luma_coding_block_size > 3 - least ||
+        parameters->log2_min_transform_block_size_minus2 > least)
+        fail(judged, "block-size", "H.265 7.4.3.2.1", "log2: coding blocks from %u to %u more, transforms from %u",
+             least + 3, parameters->log2_diff_max_min_luma_coding_block_size,
+             parameters->log2_min_transform_block_size_minus2 + 2u);
+    if (parameters->pic_fields.bits.pcm_enabled_flag &&
+        (parameters->pcm_sample_bit_depth_luma_minus1 > parameters->bit_depth_luma_minus8 + 7 ||
+         parameters->pcm_sample_bit_depth_chroma_minus1 > parameters->bit_depth_chroma_minus8 + 7))
+        fail(judged, "pcm-bit-depth", CLAUSE("pcm_sample_bit_depth_luma_minus1"), "%u and %u of %u bits",
+             parameters->pcm_sample_bit_depth_luma_minus1 + 1u, parameters->pcm_sample_bit_depth_chroma_minus1 + 1u,
+             parameters->bit_depth_luma_minus8 + 8u);
+}
+
 /* Whether the parameter sets can be read as they were written. */
 static void judge_sets(struct judged *judged)
 {
@@ -482,6 +500,7 @@ VAStatus hevc_judge(struct rebuild_picture *picture, const struct rebuild_scene 
     judge_matrix(judged);
     judge_kind(judged);
     judge_references(judged);
+    judge_ranges(judged);
     if (judged->decodable)
         judge_sets(judged);
     if (judged->decodable)

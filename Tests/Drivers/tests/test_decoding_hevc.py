@@ -4,6 +4,7 @@
 of streams/ on it; every picture equals that of a software decoder that reads the stream itself. Then mistakes that are
 planted in what ffmpeg submits."""
 
+import json
 import random
 import re
 import shutil
@@ -140,7 +141,7 @@ MISTAKES = {
         "picture.bit_depth_luma_minus8@*+1": "target-format",
         "picture.log2_min_luma_coding_block_size_minus3@*+1": "",
         "picture.log2_diff_max_min_luma_coding_block_size@*+-1": "",
-        "picture.log2_diff_max_min_luma_coding_block_size@*+3": "picture-parameters-invalid",
+        "picture.log2_diff_max_min_luma_coding_block_size@*+3": "block-size",
         "picture.log2_min_transform_block_size_minus2@*+1": "",
         "picture.log2_diff_max_min_transform_block_size@*+-1": "",
         "picture.max_transform_hierarchy_depth_intra@*+-1": "",
@@ -460,6 +461,14 @@ class MistakeTest(DecodingTest):
         with ThreadPoolExecutor(2) as pool:
             problems = [problem for problem in pool.map(problem_with, MISTAKES[name].items()) if problem]
         self.assertEqual(problems, [])
+
+    def test_garbage_only_fails(self):
+        for seed in range(1, 4):
+            ended = run([str(self.built / "tests" / "hevc_decoding_garbage"), "5000", str(seed)])
+            self.assertEqual(ended.status, 0, ended.output)
+            summary = json.loads(ended.output)
+            self.assertGreater(summary["rebuilt"], 2000)
+            self.assertLess(summary["taken"], 4000)
 
     def test_mistakes_change_pictures_or_are_found(self):
         self.check("bipredictive", self.stream(
