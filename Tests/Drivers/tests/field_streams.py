@@ -175,7 +175,7 @@ class Remix:
         }
         self.held = []
         self.frame_num = self.poc_base = 0
-        self.longs_allowed = False
+        self.longs_allowed = self.reset = False
         self.idr_pic_id = 0
         self.out = [self.sps(), self.pps()]
         order = 0
@@ -183,6 +183,8 @@ class Remix:
             if n % 12 == 0:
                 order = 0
             self.frame(n % 12 == 0, order, self.random.random() < field_share)
+            order = 0 if self.reset else order
+            self.reset = False
             order += 2 * self.random.randint(1, 3)
         self.stream = b"".join(self.out)
 
@@ -258,7 +260,11 @@ class Remix:
         operations = Writer()
         randomly = self.random.random
         long = None
-        if current is None:
+        if current is None and field is None and randomly() < 0.1:
+            # Everything goes, and numbers begin anew after this picture, as after an IDR picture.
+            operations.ue(5)
+            self.held, self.longs_allowed, self.reset = [], False, True
+        elif current is None:
             if randomly() < 0.25 and len(self.held) > 1 and (field is None or kind != B):
                 held = self.random.choice([h for h in self.held if h.fields == 3] or [None])
                 if held and held.long is None:
@@ -330,6 +336,9 @@ class Remix:
         writer.se(data.qp - 26).ue(0).se(self.random.randint(-2, 2)).se(self.random.randint(-2, 2))
         writer.parts.append(data.bits)
         self.out.append(writer.nal())
+        if self.reset:
+            self.frame_num = 0
+            pocs = tuple(poc - min(pocs) for poc in pocs)
         held = Held(self.frame_num, 3 if field is None else 1 << field, long, pocs)
         if not reference:
             return None

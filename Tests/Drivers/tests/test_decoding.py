@@ -7,6 +7,7 @@ surfaces, failures on demand, and mistakes that are planted in what ffmpeg submi
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -364,6 +365,39 @@ class FailureTest(DecodingTest):
         self.decode(path)
         self.assertIn("picture-not-decodable", self.findings())
         self.assertTrue(any(entry["failed"] for entry in self.entries("decoded")))
+
+
+class SanitizedTest(DecodingTest):
+    """A small client, the driver and all, with AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.plain = cls.built
+        cls.built = cls.plain.parent / (cls.plain.name + "-sanitize")
+        outcome = subprocess.run([DRIVERS / "build", "--sanitize", "--output", cls.built], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+        if outcome.returncode != 0 and "libclang_rt" in outcome.stdout:
+            raise unittest.SkipTest("the compiler has no sanitizers")
+        assert outcome.returncode == 0, outcome.stdout
+
+    def sanitized(self, *arguments, **settings):
+        # The shim stays the plain one: it is loaded before the sanitizers are.
+        environment = self.environment(extra={"LD_PRELOAD": str(self.plain / "librender_node.so")}, **settings)
+        ended = run([str(self.built / "tests" / "driver_decoding"), *arguments], environment, 300)
+        self.assertNotRegex(ended.output, "Sanitizer|runtime error")
+        return ended
+
+    def test_pictures_and_faults(self):
+        for settings in ({}, {"effort": "skip"}, {"faults": "decoded:2=status:0x17"}, {"faults": "decoded:2=negative"},
+                         {"faults": "decoded:2=device-lost"}, {"faults": "vaEndPicture:2=status:0x17"}):
+            with self.subTest(settings):
+                self.sanitized("pictures", "6", **settings)
+
+    def test_garbage(self):
+        for seed in ("11", "12"):
+            self.assertEqual(self.sanitized("garbage", "1500", seed).status, 0)
+        self.assertEqual(self.sanitized("garbage", "3000", "13", effort="skip").status, 0)
 
 
 class MistakeTest(DecodingTest):
