@@ -303,10 +303,10 @@ class DecodingTest(unittest.TestCase):
         return path
 
     def environment(self, journal="journal", **settings):
-        self.journal = self.folder / journal
-        self.journal.unlink(missing_ok=True)
+        path = self.journal = self.folder / journal  # other threads may set it meanwhile
+        path.unlink(missing_ok=True)
         limits = " ".join(filter(None, (DECODES, settings.pop("limits", ""))))
-        return client_environment(self.built, journal=self.journal, limits=limits, **settings)
+        return client_environment(self.built, journal=path, limits=limits, **settings)
 
     def decode(self, path, environment, filters=("-vf", "hwdownload,format=nv12"), output=("-f", "framemd5", "-")):
         return run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-threads", "1", "-hwaccel", "vaapi",
