@@ -281,6 +281,9 @@ static bool make_up_references(struct hevc_rebuilder *rebuilder, const struct re
         if (!rebuilder->grey || !hevc_write_grey(rebuilder->grey, &rebuilder->sets, set, &unit->stream))
             return false;
         set->references[i].kept = true;
+        journal_event("injection", "\"context\":%u,\"picture\":%u,\"surface\":%u,\"number\":%llu",
+                      picture->place.context, picture->place.picture, parameters->ReferenceFrames[i].picture_id,
+                      (unsigned long long)picture->references[i].number);
     }
     return true;
 }

@@ -401,6 +401,7 @@ class StreamTest(DecodingTest):
         path = self.folder / "lost.265"
         path.write_bytes(join(units[:second] + units[second + 1:]))
         self.assert_decodes([path], known={"reference-without-picture"})
+        self.assertEqual(len(self.entries("injection")), 1)
 
     def test_transcoding(self):
         for name, profile in (("pyramid", "main"), ("10-plain", "main10")):
