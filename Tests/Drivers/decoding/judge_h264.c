@@ -40,7 +40,8 @@ static bool judge_sequence(const struct rebuild_picture *picture, const VAPictur
                             parameters->seq_fields.bits.mb_adaptive_frame_field_flag, 0, !frames_only);
     if (good && (columns != (picture->context_width + 15) / 16 ||
                  rows > (picture->context_height + 31) / 32 * 2 || rows < (picture->context_height + 15) / 16))
-        rebuild_finding(picture, UINT32_MAX, "picture-size", "va.h VAPictureParameterBufferH264.picture_width_in_mbs_minus1",
+        rebuild_finding(picture, UINT32_MAX, "picture-size",
+                        "va.h VAPictureParameterBufferH264.picture_width_in_mbs_minus1",
                         "%ux%u macroblocks, the context was created for %ux%u samples", columns, rows,
                         picture->context_width, picture->context_height);
     if (good && !frames_only && rows % 2) {
@@ -101,7 +102,8 @@ static bool judge_reference(const struct rebuild_picture *picture, const VAPictu
         return false;
     }
     if (kind == 0 || kind == kinds || entry->flags & ~KNOWN_FLAGS)
-        rebuild_finding(picture, UINT32_MAX, "reference-flags", clause, "entry %u: flags are 0x%x", index, entry->flags);
+        rebuild_finding(picture, UINT32_MAX, "reference-flags", clause, "entry %u: flags are 0x%x", index,
+                        entry->flags);
     const uint32_t other =
         picture->fields == REBUILD_TOP_FIELD ? VA_PICTURE_H264_BOTTOM_FIELD : VA_PICTURE_H264_TOP_FIELD;
     if (entry->picture_id == picture->target.surface.id &&
@@ -246,7 +248,8 @@ static bool judge_slice(const struct rebuild_picture *picture, uint32_t number,
         judge_slice_field(picture, number, "first_mb_in_slice", values->first_mb_in_slice, 0, (int)macroblocks - 1) &&
         judge_slice_field(picture, number, "slice_qp_delta", values->slice_qp_delta, -26 - offset, 25 - offset) &&
         judge_slice_field(picture, number, "cabac_init_idc", values->cabac_init_idc, 0, 2) &&
-        judge_slice_field(picture, number, "disable_deblocking_filter_idc", values->disable_deblocking_filter_idc, 0, 2) &&
+        judge_slice_field(picture, number, "disable_deblocking_filter_idc", values->disable_deblocking_filter_idc, 0,
+                          2) &&
         judge_slice_field(picture, number, "slice_alpha_c0_offset_div2", values->slice_alpha_c0_offset_div2, -6, 6) &&
         judge_slice_field(picture, number, "slice_beta_offset_div2", values->slice_beta_offset_div2, -6, 6);
     if (good && kind != H264_SLICE_I)
@@ -284,7 +287,8 @@ static bool judge_slices(const struct rebuild_picture *picture, const VAPictureP
             return false;
         if (number == 0 ? values->first_mb_in_slice != 0 : values->first_mb_in_slice < next)
             rebuild_finding(picture, number, "slice-order", "H.264 7.4.3 first_mb_in_slice",
-                            "is %u, expected %s %u", values->first_mb_in_slice, number ? "at least" : "the first,", next);
+                            "is %u, expected %s %u", values->first_mb_in_slice, number ? "at least" : "the first,",
+                            next);
         next = values->first_mb_in_slice + 1u;
     }
     if (cursor.count == 0 && !cursor.broken)

@@ -84,7 +84,8 @@ bool rebuild_next_slice(const struct rebuild_picture *picture, size_t parameter_
         if (buffer->type != VASliceParameterBufferType || cursor->element >= buffer->count)
             continue;
         if (buffer->size < parameter_size || (buffer->count > 1 && buffer->size % sizeof(uint64_t)))
-            return break_off(picture, cursor, "decoding-buffer-size", "the slice parameters do not have the size of the structure");
+            return break_off(picture, cursor, "decoding-buffer-size",
+                             "the slice parameters do not have the size of the structure");
         const struct submitted_buffer *data = data_behind(picture, cursor->buffer);
         if (!data)
             return break_off(picture, cursor, "slice-data-missing", "no slice data follow the slice parameters");

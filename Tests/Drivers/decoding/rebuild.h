@@ -87,9 +87,9 @@ struct codec_rebuilding {
     /* One per context; NULL: out of memory. */
     void *(*create)(VAProfile profile, uint32_t context_width, uint32_t context_height);
     void (*destroy)(void *rebuilder);
-    /* In vaEndPicture, in the client's thread, without any state but what the picture and the scene say: makes findings,
-     * fills `fields`, `references` and `order_count`, and returns VA_STATUS_SUCCESS, or why the picture cannot be decoded
-     * at all. It must not cost more than a few microseconds; bytes of slice data are not read.
+    /* In vaEndPicture, in the client's thread, without any state but what the picture and the scene say: makes
+     * findings, fills `fields`, `references` and `order_count`, and returns VA_STATUS_SUCCESS, or why the picture cannot
+     * be decoded at all. It must not cost more than a few microseconds; bytes of slice data are not read.
      * Buffers' bytes may be hostile: sizes are checked before every read. Findings go by journal_judging. */
     VAStatus (*judge)(struct rebuild_picture *picture, const struct rebuild_scene *scene);
     /* In the context's worker, in order. False: `failure` says why, and nothing is decoded. Units are released by the

@@ -406,8 +406,9 @@ static bool has_order(const struct h264_held *held, const VAPictureH264 *entry)
     return true;
 }
 
-/* An operation 5 of the client's marking makes its order counts start anew: the picture that had it is then the only
- * reference, and the earlier of its fields has the order count 0 (H.264 8.2.1). */
+/* An operation 5 of the client's marking makes its order counts and frame_num start anew: the picture that had it is
+ * then the only reference, its frame_num is 0, and the earlier of its fields has the order count 0 (H.264 8.2.1, 7.4.3).
+ * libavcodec leaves its order counts as they were. */
 static bool starts_anew(const struct h264_rebuilder *rebuilder, const struct h264_picture *picture,
                         const struct h264_held *held, const VAPictureH264 *entry)
 {
@@ -415,7 +416,7 @@ static bool starts_anew(const struct h264_rebuilder *rebuilder, const struct h26
     bool has_field[2];
     client_order(entry, order, has_field);
     return count_references(picture) == 1 && held == &rebuilder->held[rebuilder->held_count - 1] &&
-           smaller(order) == 0 && entry->frame_idx == 0;
+           entry->frame_idx == 0 && (smaller(order) == 0 || has_order(held, entry));
 }
 
 static void compare_reference(struct h264_rebuilder *rebuilder, const struct h264_picture *picture, unsigned index)
@@ -425,19 +426,18 @@ static void compare_reference(struct h264_rebuilder *rebuilder, const struct h26
     if (!held || held->injected)
         return;
     static const char clause[] = "va.h VAPictureParameterBufferH264.ReferenceFrames";
-    if (!has_order(held, entry)) {
-        if (starts_anew(rebuilder, picture, held, entry)) {
-            client_order(entry, held->client_order, held->has_field);
-            held->client_frame_num = 0;
-            const unsigned field = held->has_field[0] ? 0 : 1;
-            rebuilder->order_shift = held->order[field] - held->client_order[field];
-            return;
-        }
+    if (starts_anew(rebuilder, picture, held, entry)) {
+        client_order(entry, held->client_order, held->has_field);
+        held->client_frame_num = 0;
+        const unsigned field = held->has_field[0] ? 0 : 1;
+        rebuilder->order_shift = held->order[field] - held->client_order[field];
+        return;
+    }
+    if (!has_order(held, entry))
         rebuild_finding(picture->picture, UINT32_MAX, "reference-order-count", clause,
                         "entry %u has the order counts %d and %d, when it was decoded they were %d and %d", index,
                         entry->TopFieldOrderCnt, entry->BottomFieldOrderCnt, held->client_order[0],
                         held->client_order[1]);
-    }
     if (held->long_term && !(entry->flags & VA_PICTURE_H264_LONG_TERM_REFERENCE))
         rebuild_finding(picture->picture, UINT32_MAX, "reference-long-term", clause,
                         "entry %u is a short-term reference, it was a long-term one before", index);

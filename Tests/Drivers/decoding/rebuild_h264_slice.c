@@ -90,7 +90,8 @@ static void write_weights(struct h264_slice_header *header, const VASliceParamet
     for (unsigned list = 0; list < 2; list++)
         for (unsigned i = 0; i < H264_MAXIMUM_REFERENCES; i++) {
             struct h264_weight *weight = &header->weight[list][i];
-            *weight = (struct h264_weight){.luma_weight = luma_default, .chroma_weight = {chroma_default, chroma_default}};
+            *weight = (struct h264_weight){.luma_weight = luma_default,
+                                           .chroma_weight = {chroma_default, chroma_default}};
             if (has_luma[list]) {
                 weight->luma_weight = luma[list][0][i];
                 weight->luma_offset = luma[list][1][i];

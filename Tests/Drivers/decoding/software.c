@@ -38,7 +38,8 @@ static int provide_memory(AVCodecContext *codec, AVFrame *frame, int flags)
         return failure;
     for (unsigned i = 0; i < AV_NUM_DATA_POINTERS && frame->buf[i]; i++)
         for (size_t at = 0; at < (size_t)frame->buf[i]->size; at += NOISE)
-            memcpy(frame->buf[i]->data + at, noise, frame->buf[i]->size - at < NOISE ? frame->buf[i]->size - at : NOISE);
+            memcpy(frame->buf[i]->data + at, noise,
+                   frame->buf[i]->size - at < NOISE ? frame->buf[i]->size - at : NOISE);
     software->asked++;
     av_frame_unref(software->current);
     return av_frame_ref(software->current, frame);

@@ -29,8 +29,8 @@ struct software_functions {
     void (*destroy)(struct software *software);
     /* Forgets all pictures. */
     bool (*restart)(struct software *software);
-    /* Decodes a unit (Annex B). False: it could not, wholly or in part; `problem` then says why. The picture is given in
-     * either case, with no planes when there is none. */
+    /* Decodes a unit (Annex B). False: it could not, wholly or in part; `problem` then says why. The picture is given
+     * in either case, with no planes when there is none. */
     bool (*decode)(struct software *software, const uint8_t *bytes, size_t size, enum software_fields fields,
                    struct software_picture *picture, char *problem, size_t problem_size);
 };

@@ -78,7 +78,9 @@ static VAStatus check_buffer(const struct context *context, VABufferType type, u
 {
     if (!is_taken(context, type)) {
         journal_finding(JOURNAL_NOWHERE, "buffer-type", "va.h vaCreateBuffer", "type %d has no use in %s", type,
-                        context->processor ? "VideoProc without filters" : context->decoder ? "a decoder" : "an encoder");
+                        context->processor ? "VideoProc without filters"
+                        : context->decoder ? "a decoder"
+                                           : "an encoder");
         return VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE;
     }
     if (context->processor && size < sizeof(VAProcPipelineParameterBuffer)) {

@@ -79,7 +79,8 @@ MISTAKES = {
         picture.picture_height_in_mbs_minus1@5+1 picture.picture_height_in_mbs_minus1@5+-1
         picture.bit_depth_luma_minus8@5+1 picture.num_ref_frames@5+-4 picture.seq_fields@5^1 picture.seq_fields@5^0x10
         picture.seq_fields@5^0x20 picture.seq_fields@5^0x40 picture.pic_init_qp_minus26@5+1
-        picture.chroma_qp_index_offset@5+1 picture.second_chroma_qp_index_offset@5+1 picture.pic_fields@*^1 picture.pic_fields@*^4 picture.pic_fields@*^8 picture.pic_fields@*^0x10
+        picture.chroma_qp_index_offset@5+1 picture.second_chroma_qp_index_offset@5+1
+        picture.pic_fields@*^1 picture.pic_fields@*^4 picture.pic_fields@*^8 picture.pic_fields@*^0x10
         picture.pic_fields@*^0x20 picture.pic_fields@*^0x40 picture.pic_fields@*^0x100 picture.pic_fields@1^0x400
         picture.frame_num@1+1 matrix.ScalingList4x4[0][1]@*+4 matrix.ScalingList4x4[3][1]@*+4
         matrix.ScalingList8x8[0][1]@*+4 matrix.ScalingList8x8[1][1]@*+4 slice.slice_data_size@5+-6
@@ -131,8 +132,8 @@ class DecodingTest(unittest.TestCase):
         parameters, *options = [parameters] if isinstance(parameters, str) else parameters or self.x264(name)
         ended = run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i",
                      f"testsrc2=size={size}:rate=25,noise=alls=12:allf=t:all_seed=3", "-frames:v", str(frames),
-                     "-pix_fmt", pixels, "-c:v", "libx264", "-x264-params", f"keyint=12:threads=1:{parameters}", *options,
-                     str(path)], media.tool_environment(), 120, self.folder)
+                     "-pix_fmt", pixels, "-c:v", "libx264", "-x264-params", f"keyint=12:threads=1:{parameters}",
+                     *options, str(path)], media.tool_environment(), 120, self.folder)
         if ended.status != 0:
             self.fail(ended.output)
         return path
@@ -219,7 +220,8 @@ class StreamTest(DecodingTest):
         for seed in range(6):
             for adaptive in (False, True):
                 with self.subTest(seed=seed, adaptive=adaptive):
-                    remix = Remix((96, 64), seed, adaptive, most=(4, 3, 8, 16)[seed % 4], bipred=(0, 2)[seed // 2 % 2])
+                    remix = Remix((96, 64), seed, adaptive, most=(4, 3, 8, 16)[seed % 4],
+                                  bipred=(0, 2)[seed // 2 % 2], field_share=(0.7, 0.3)[seed % 2])
                     path = self.folder / "remix.h264"
                     path.write_bytes(remix.stream)
                     self.assert_decodes(path)
@@ -231,7 +233,7 @@ class StreamTest(DecodingTest):
         units = [unit for unit in re.split(b"(?=\0\0\0\1)|(?<=[^\0])(?=\0\0\1)", data) if unit]
         kinds = [unit.lstrip(b"\0")[1] & 31 for unit in units]
         sets = [unit for unit, kind in zip(units, kinds) if kind in (7, 8)][:2]
-        # Such slices begin with first_mb_in_slice 0 and slice_type 7; the message before it says that it can be begun at.
+        # Such slices begin with first_mb_in_slice 0 and slice_type 7. The message before it says that one may begin there.
         later = next(i for i, unit in enumerate(units) if i > 8 and kinds[i] == 1 and unit.lstrip(b"\0")[2] == 0x88)
         self.assertEqual(kinds[later - 1], 6)
         path = self.folder / "begun.h264"
@@ -295,8 +297,8 @@ class SurfaceTest(DecodingTest):
                      "mbaff-top", "mbaff-bottom", "open-gop", "intra-refresh"):
             with self.subTest(name):
                 path = self.stream(name)
-                ended = run(["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "h264parse", "!", "vah264dec", "!",
-                             "video/x-raw,format=NV12", "!", "fakesink"],
+                ended = run(["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "h264parse", "!", "vah264dec",
+                             "!", "video/x-raw,format=NV12", "!", "fakesink"],
                             self.environment(limits="derive-image=no"), 60)
                 self.assertEqual(ended.status, 0, ended.output)
                 self.assertEqual(sorted(entry["md5"] for entry in self.entries("decoded")),
@@ -416,9 +418,10 @@ class MistakeTest(DecodingTest):
         fields = self.folder / "fields.h264"
         fields.write_bytes(Remix((96, 64), 2, False, frames=12, bipred=2, field_share=1).stream)
         streams = {
-            "bipredictive": self.stream("mistaken", "bframes=2:b-adapt=0:ref=4:direct=temporal:cqm=jvt:8x8dct=1:deblock=1,1:"
+            "bipredictive": self.stream("mistaken", "b-adapt=0:ref=4:direct=temporal:cqm=jvt:8x8dct=1:deblock=1,1:"
                                         "weightb=1:weightp=0:partitions=all:b-pyramid=normal:bframes=4", frames=12),
-            "explicit": self.stream("explicit", ("weightp=2:bframes=0:ref=3:cabac=0", "-vf", "fade=in:0:12"), frames=12),
+            "explicit": self.stream("explicit", ("weightp=2:bframes=0:ref=3:cabac=0", "-vf", "fade=in:0:12"),
+                                    frames=12),
             "fields": fields,
         }
         for name, path in streams.items():
