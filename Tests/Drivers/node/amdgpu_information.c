@@ -203,7 +203,8 @@ enum {
     JPEG = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_JPEG,
     VP9 = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VP9,
     AV1 = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_AV1,
-    OLD = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_MPEG2 | 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VC1,
+    OLD = 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_MPEG2 | 1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_MPEG4 |
+          1 << AMDGPU_INFO_VIDEO_CAPS_CODEC_IDX_VC1,
 };
 
 static uint32_t codecs_of(const struct amd_traits *amd, bool encodes)
@@ -215,11 +216,13 @@ static uint32_t codecs_of(const struct amd_traits *amd, bool encodes)
         return 0;
     if (encodes)
         return has_vcn && amd->video_major >= 4 ? codecs | AV1 : codecs;
-    codecs |= JPEG;
-    if (!has_vcn || amd->video_major < 3)
-        codecs |= OLD;
     if (has_vcn)
         codecs |= VP9;
+    if (amd->decodes_only) /* Navi 24 */
+        return codecs;
+    codecs |= JPEG;
+    if (!has_vcn || amd->video_major <= 3)
+        codecs |= OLD;
     if (has_vcn && amd->video_major >= 3)
         codecs |= AV1;
     return codecs;

@@ -5,6 +5,7 @@
 #include "amdgpu.h"
 #include "i915.h"
 #include "paths.h"
+#include "trace.h"
 #include "tree.h"
 #include "xe.h"
 
@@ -133,7 +134,10 @@ uint64_t node_count_request(const struct node_settings *node)
 
 uint64_t node_count_submission(const struct node_settings *node)
 {
-    return __atomic_add_fetch(&submissions[place_of(node)], 1, __ATOMIC_RELAXED);
+    uint64_t number = __atomic_add_fetch(&submissions[place_of(node)], 1, __ATOMIC_RELAXED);
+
+    trace("renderD%u submission %llu", node->number, (unsigned long long)number);
+    return number;
 }
 
 const struct node_settings *node_of_tree_file(const struct stat *status)
