@@ -160,8 +160,8 @@ class VendorDriverTest(unittest.TestCase):
     def packets(self, outcome):
         return [int(line.split(",")[4]) for line in outcome.output.splitlines() if line and line[0] != "#"]
 
-    def list_capabilities(self, chip, **settings):
-        outcome = self.run_program(chip, (self.built / "tests" / "list_capabilities", NODE), **settings)
+    def list_capabilities(self, chip, *options, **settings):
+        outcome = self.run_program(chip, (self.built / "tests" / "list_capabilities", *options, NODE), **settings)
         self.assertEqual(outcome.status, 0, outcome)
         return outcome.output.splitlines()
 
@@ -195,10 +195,10 @@ def version_of(first_line):
     return f"{match[1]} {match[2]}" if match else first_line
 
 
-def read_tables():
+def read_tables(paths=TABLES.values()):
     """The committed lists: by chip and driver's version, the lines."""
     tables, place = {}, None
-    for path in TABLES.values():
+    for path in paths:
         for line in path.read_text().splitlines():
             if match := re.fullmatch(r"\[(\S+)\] (.+)", line):
                 place = match[1], match[2]
@@ -208,10 +208,10 @@ def read_tables():
     return tables
 
 
-def table_of(version):
+def table_of(version, tables=TABLES):
     """The file that has the lists of that version of a driver."""
     number = version.split()[-1].split(".")[0]
-    return next((path for numbers, path in TABLES.items() if number in numbers), None)
+    return next((path for numbers, path in tables.items() if number in numbers), None)
 
 
 @functools.cache
