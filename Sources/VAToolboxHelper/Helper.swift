@@ -34,9 +34,7 @@ import Synchronization
         let server = HelperServer(
             socket: socket,
             limitations: report.degradations.map(\.description),
-            factories: [X264EncoderFactory(), X265EncoderFactory()],
-            others: { VAAPIEncoderFactory($0) },
-            inspector: { (path, tell) throws(MediaError) in try LocalDriver.inspect(path: path, log: log, tell: tell) }
+            services: services(log)
         )
         log.connect(server)
         for warning in report.warnings { log.write(level: "warning", warning) }
@@ -51,6 +49,15 @@ import Synchronization
         // Not with `exit`: drivers crash in their destructors.
         fflush(nil)
         _exit(0)
+    }
+
+    private static func services(_ log: ForwardedLog) -> HelperServices {
+        var services = HelperServices(encoders: [X264EncoderFactory(), X265EncoderFactory()])
+        services.otherEncoders = { VAAPIEncoderFactory($0) }
+        services.inspector = { (path, tell) throws(MediaError) in
+            try LocalDriver.inspect(path: path, log: log, tell: tell)
+        }
+        return services
     }
 
     private static func confine() -> SandboxReport {

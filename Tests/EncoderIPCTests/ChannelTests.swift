@@ -23,13 +23,13 @@ extension ProcessTests {
         @Test func messagesArriveInOrderWithTheirDescriptors() throws {
             var (file, other) = (stat(), stat())
             let pipe = try DescriptorPair.pipe()
-            try client.send(ClientMessage.drain)
-            let offer = ClientMessage.offer(MemoryOffer(slot: 7, byteCount: 9))
+            try client.send(EncoderClientMessage.drain)
+            let offer = EncoderClientMessage.offer(MemoryOffer(slot: 7, byteCount: 9))
             try client.send(offer, descriptor: pipe.near.number)
             let first = try #require(try kind(helper))
-            #expect(first == ClientMessage.Kind.drain.rawValue)
+            #expect(first == EncoderClientMessage.Kind.drain.rawValue)
             var received: Descriptor?
-            let second = try #require(try helper.receive(ClientMessage.self, descriptor: &received))
+            let second = try #require(try helper.receive(EncoderClientMessage.self, descriptor: &received))
             #expect(StoredProperties(second) == StoredProperties(offer))
             guard let received else {
                 Issue.record("no descriptor")
@@ -43,15 +43,15 @@ extension ProcessTests {
         }
 
         private func kind(_ channel: Channel, within patience: Duration = .seconds(20)) throws -> UInt16? {
-            try channel.receive(ClientMessage.self, until: .after(patience))?.kind
+            try channel.receive(EncoderClientMessage.self, until: .after(patience))?.kind
         }
 
         @Test func theEndIsSeenBehindTheLastMessage() throws {
-            try client.send(ClientMessage.close)
+            try client.send(EncoderClientMessage.close)
             client.shutDown()
-            #expect(try kind(helper) == ClientMessage.Kind.close.rawValue)
+            #expect(try kind(helper) == EncoderClientMessage.Kind.close.rawValue)
             #expect(try kind(helper) == nil)
-            let error = #expect(throws: MediaError.self) { try helper.send(HelperMessage.drained) }
+            let error = #expect(throws: MediaError.self) { try helper.send(EncoderHelperMessage.drained) }
             #expect(error?.status == Int(EPIPE))
         }
 
@@ -60,15 +60,15 @@ extension ProcessTests {
                 try kind(helper, within: .milliseconds(20))
             }
             let error = #expect(throws: MediaError.self) {
-                while true { try client.send(ClientMessage.drain, until: .after(.milliseconds(20))) }
+                while true { try client.send(EncoderClientMessage.drain, until: .after(.milliseconds(20))) }
             }
             #expect(error?.code == .deadlineExceeded)
             // What was sent before is there, and nothing of the last one.
             var count = 0
             while (try? kind(helper, within: .zero)) != nil { count += 1 }
             #expect(count > 0)
-            try client.send(ClientMessage.close)
-            #expect(try kind(helper) == ClientMessage.Kind.close.rawValue)
+            try client.send(EncoderClientMessage.close)
+            #expect(try kind(helper) == EncoderClientMessage.Kind.close.rawValue)
         }
 
         /// Whatever comes that is no message is refused, and the descriptors that came with it are closed.
@@ -76,7 +76,7 @@ extension ProcessTests {
             let pair = try DescriptorPair.sockets()
             let receiver = Channel(try Descriptor.duplicate(pair.far.number), peer: "the client")
             let pipe = try DescriptorPair.pipe()
-            var bytes = try ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 0)).bytes(sequence: 0)
+            var bytes = try EncoderClientMessage.offer(MemoryOffer(slot: 0, byteCount: 0)).bytes(sequence: 0)
             if descriptorCount == 1 { bytes[7] = 99 }
             if descriptorCount == 5 { bytes += Array(repeating: 0, count: 200_000) }
             let numbers = Array(repeating: pipe.near.number, count: min(descriptorCount, 4))

@@ -59,7 +59,8 @@ extension ProcessTests {
             serving.enter()
             Thread.detachNewThread {
                 do {
-                    try EncoderServer(far, factories: [FailingEncoder.Factory(code: code, calls: calls)]).run()
+                    let factory = FailingEncoder.Factory(code: code, calls: calls)
+                    try EncoderServer(far, HelperServices(encoders: [factory])).run()
                 } catch {
                     Issue.record(error)
                 }
@@ -73,14 +74,17 @@ extension ProcessTests {
                 maximumReorderDepth: nil,
                 ringByteCount: 4096
             )
-            try client.send(ClientMessage.create(order), descriptor: memory.number)
-            try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
-            for number: Int64 in 0..<4 { try client.send(ClientMessage.smallFrame(number)) }
-            try client.send(ClientMessage.update(.small()))
-            try client.send(ClientMessage.drain)
+            try client.send(EncoderClientMessage.create(order), descriptor: memory.number)
+            try client.send(
+                EncoderClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)),
+                descriptor: memory.number
+            )
+            for number: Int64 in 0..<4 { try client.send(EncoderClientMessage.smallFrame(number)) }
+            try client.send(EncoderClientMessage.update(.small()))
+            try client.send(EncoderClientMessage.drain)
             var (answers, released): ([String], Set<Int64>) = ([], [])
             while answers.count < 7 {
-                switch try #require(try client.receive(HelperMessage.self, until: .after(.seconds(60)))) {
+                switch try #require(try client.receive(EncoderHelperMessage.self, until: .after(.seconds(60)))) {
                 case .created: answers.append("created")
                 case .accepted(let number, let pictures, _):
                     answers.append("accepted \(number)")
@@ -94,7 +98,7 @@ extension ProcessTests {
             }
             // Every picture is the client's again, of failed frames too.
             #expect(released == [0, 1, 2, 3])
-            try client.send(ClientMessage.close)
+            try client.send(EncoderClientMessage.close)
             serving.wait()
             return (answers, calls.all)
         }

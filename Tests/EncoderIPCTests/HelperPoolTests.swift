@@ -138,7 +138,7 @@ extension ProcessTests {
                 }
                 #expect(hang?.code == .deadlineExceeded)
                 waitUntil { !good.outputs.errors.isEmpty }
-                #expect(good.outputs.errors.first?.message.contains("because another encoder in it failed") == true)
+                #expect(good.outputs.errors.first?.message.contains("because another connection to it failed") == true)
             }
             Traces.expectNone()
         }
@@ -255,7 +255,7 @@ extension ProcessTests {
                 #expect(send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == 100)
             }
             #expect(noise?.code == .malformedData)
-            let wrongSocket = try greet { helper, _ in try helper.send(HelperMessage.drained) }
+            let wrongSocket = try greet { helper, _ in try helper.send(EncoderHelperMessage.drained) }
             #expect(wrongSocket?.code == .malformedData)
             let version = try greet { _, socket in
                 var bytes = try ControlNotice.hello(Greeting(build: "other")).bytes(sequence: 0)
@@ -264,7 +264,7 @@ extension ProcessTests {
             }
             #expect(version?.code == .malformedData && version?.message.contains("version of the protocol") == true)
             let end = try greet { helper, _ in helper.shutDown() }
-            #expect(end?.message == "the encoder's helper process closed its connection")
+            #expect(end?.message == "the helper process closed its connection")
             Traces.expectNone()
         }
 

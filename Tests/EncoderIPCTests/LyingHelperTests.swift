@@ -26,17 +26,17 @@ final class FakeHelper: Sendable {
         thread.start()
     }
 
-    func receive() throws -> ClientMessage? {
-        try channel.receive(ClientMessage.self, until: .after(.seconds(20)))
+    func receive() throws -> EncoderClientMessage? {
+        try channel.receive(EncoderClientMessage.self, until: .after(.seconds(20)))
     }
 
-    func send(_ messages: HelperMessage...) {
+    func send(_ messages: EncoderHelperMessage...) {
         // The client may have gone already: it was lied to.
         for message in messages { try? channel.send(message) }
     }
 
     /// Says something again and again, until nobody listens any more.
-    func repeatForever(_ message: HelperMessage) {
+    func repeatForever(_ message: EncoderHelperMessage) {
         while (try? channel.send(message)) != nil {}
     }
 
@@ -72,7 +72,7 @@ final class FakeHelper: Sendable {
         offset: Int = 0,
         byteCount: Int = 8,
         format: FormatDescription? = nil
-    ) -> HelperMessage {
+    ) -> EncoderHelperMessage {
         .coded(
             CodedNotice(
                 number: number,
@@ -107,7 +107,7 @@ struct Lie: Sendable, CustomTestStringConvertible {
     }
 
     /// Messages instead of an answer to the first frame.
-    init(frame name: String, _ messages: HelperMessage...) {
+    init(frame name: String, _ messages: EncoderHelperMessage...) {
         self.init(name) { helper in
             try helper.behave()
             try helper.waitForFrame()
@@ -155,7 +155,7 @@ extension ProcessTests {
             let identity = EncoderIdentity(name: "fake", codec: .h264)
             let encoder = try RemoteEncoder(identity, request, deadlines) { (handlers) throws(MediaError) in
                 #expect(host.reserve(limit: 1))
-                return try HelperLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
+                return try EncoderLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
             }
             var pictures = try Pictures(.shared)
             let frame = EncoderFrame(number: 0, buffer: try pictures.next(0), presentationTime: .zero)
@@ -241,7 +241,7 @@ extension ProcessTests {
                 $0.formatDescription = FormatDescription(codec: .h264, width: 96, height: 32, parameterSets: [[1]])
             },
             Lie("another version") { helper in
-                var bytes = try HelperMessage.drained.bytes(sequence: 0)
+                var bytes = try EncoderHelperMessage.drained.bytes(sequence: 0)
                 bytes[4] += 1
                 helper.send(raw: bytes)
                 while try helper.receive() != nil {}
@@ -306,14 +306,14 @@ extension ProcessTests {
         @Test func theVersionIsNamed() {
             let error = #expect(throws: MediaError.self) {
                 try play { helper in
-                    var bytes = try HelperMessage.drained.bytes(sequence: 0)
-                    bytes[4] = UInt8(EncoderProtocol.version + 1)
+                    var bytes = try EncoderHelperMessage.drained.bytes(sequence: 0)
+                    bytes[4] = UInt8(HelperProtocol.version + 1)
                     helper.send(raw: bytes)
                     while try helper.receive() != nil {}
                 }
             }
             let expected =
-                "version of the protocol at byte 4 is \(EncoderProtocol.version + 1), expected \(EncoderProtocol.version)"
+                "version of the protocol at byte 4 is \(HelperProtocol.version + 1), expected \(HelperProtocol.version)"
             #expect(error?.message.contains(expected) == true)
         }
 
@@ -355,7 +355,7 @@ extension ProcessTests {
             let encoder = try RemoteEncoder(.init(name: "fake", codec: .h264), request, .init()) {
                 (handlers) throws(MediaError) in
                 #expect(host.reserve(limit: 1))
-                return try HelperLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
+                return try EncoderLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
             }
             let picture: PixelBuffer
             do {
@@ -370,7 +370,7 @@ extension ProcessTests {
 
         @Test func aHelperThatLeavesIsTold() {
             let error = #expect(throws: MediaError.self) { try play { helper in try helper.behave() } }
-            #expect(error?.message == "the encoder's helper process closed its connection")
+            #expect(error?.message == "the helper process closed its connection")
             Traces.expectNone()
         }
     }
@@ -392,7 +392,7 @@ extension ProcessTests {
             let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
             let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
             try speak(client)
-            try EncoderServer(far, factories: [NoFactory()]).run()
+            try EncoderServer(far, HelperServices(encoders: [NoFactory()])).run()
         }
 
         private func refuses(_ what: String, _ speak: (Channel) throws -> Void) {
@@ -407,7 +407,7 @@ extension ProcessTests {
             ringByteCount: 4096
         )
 
-        private func frame(slot: UInt32, _ planes: [PlaneLayout], width: Int = 16) -> ClientMessage {
+        private func frame(slot: UInt32, _ planes: [PlaneLayout], width: Int = 16) -> EncoderClientMessage {
             .frame(
                 FrameOrder(
                     number: 0,
@@ -423,11 +423,14 @@ extension ProcessTests {
         @Test func anHonestClientIsServed() throws {
             try serve { client in
                 let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
-                try client.send(ClientMessage.create(order), descriptor: memory.number)
-                try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
-                try client.send(ClientMessage.forget(slot: 0))
-                try client.send(ClientMessage.taken(count: 0))
-                try client.send(ClientMessage.close)
+                try client.send(EncoderClientMessage.create(order), descriptor: memory.number)
+                try client.send(
+                    EncoderClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)),
+                    descriptor: memory.number
+                )
+                try client.send(EncoderClientMessage.forget(slot: 0))
+                try client.send(EncoderClientMessage.taken(count: 0))
+                try client.send(EncoderClientMessage.close)
             }
             Traces.expectNone()
         }
@@ -435,29 +438,31 @@ extension ProcessTests {
         @Test func memoryIsChecked() throws {
             let pipe = try DescriptorPair.pipe()
             refuses("a pipe") { client in
-                try client.send(ClientMessage.create(order), descriptor: pipe.near.number)
+                try client.send(EncoderClientMessage.create(order), descriptor: pipe.near.number)
             }
             let small = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 100)
-            refuses("too small") { client in try client.send(ClientMessage.create(order), descriptor: small.number) }
+            refuses("too small") { client in
+                try client.send(EncoderClientMessage.create(order), descriptor: small.number)
+            }
             // A file can be cut off whenever its owner likes, and touching what was cut off would kill a process.
             let file = try #require(tmpfile())
             defer { fclose(file) }
             #expect(ftruncate(fileno(file), 8192) == 0)
             refuses("a plain file") { client in
-                try client.send(ClientMessage.create(order), descriptor: fileno(file))
+                try client.send(EncoderClientMessage.create(order), descriptor: fileno(file))
             }
             for byteCount in [0, -1, 101, .max] {
                 refuses("\(byteCount) bytes") { client in
                     let offer = MemoryOffer(slot: 0, byteCount: byteCount)
-                    try client.send(ClientMessage.offer(offer), descriptor: small.number)
+                    try client.send(EncoderClientMessage.offer(offer), descriptor: small.number)
                 }
             }
             refuses("a slot twice") { client in
-                let offer = ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 100))
+                let offer = EncoderClientMessage.offer(MemoryOffer(slot: 0, byteCount: 100))
                 try client.send(offer, descriptor: small.number)
                 try client.send(offer, descriptor: small.number)
             }
-            refuses("an empty slot") { client in try client.send(ClientMessage.forget(slot: 0)) }
+            refuses("an empty slot") { client in try client.send(EncoderClientMessage.forget(slot: 0)) }
         }
 
         @Test func picturesLieInTheirMemory() throws {
@@ -474,7 +479,7 @@ extension ProcessTests {
             for planes in layouts {
                 refuses("\(planes)") { client in
                     let offer = MemoryOffer(slot: 3, byteCount: 384)
-                    try client.send(ClientMessage.offer(offer), descriptor: memory.number)
+                    try client.send(EncoderClientMessage.offer(offer), descriptor: memory.number)
                     try client.send(frame(slot: 3, planes))
                 }
             }
@@ -501,21 +506,21 @@ extension ProcessTests {
         }
 
         /// - Returns: What a helper answers to two orders.
-        private func answers(_ first: EncoderOrder, _ second: ClientMessage) throws -> [HelperMessage] {
+        private func answers(_ first: EncoderOrder, _ second: EncoderClientMessage) throws -> [EncoderHelperMessage] {
             let sockets = try DescriptorPair.sockets()
             let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
             let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
             let thread = Thread {
-                try? EncoderServer(far, factories: [TrustingFactory()]).run()
+                try? EncoderServer(far, HelperServices(encoders: [TrustingFactory()])).run()
                 far.shutDown()
             }
             thread.start()
             let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
-            try client.send(ClientMessage.create(first), descriptor: memory.number)
+            try client.send(EncoderClientMessage.create(first), descriptor: memory.number)
             try client.send(second)
-            var answers: [HelperMessage] = []
+            var answers: [EncoderHelperMessage] = []
             while answers.count < 2,
-                let answer = try client.receive(HelperMessage.self, until: .after(.seconds(20)))
+                let answer = try client.receive(EncoderHelperMessage.self, until: .after(.seconds(20)))
             {
                 answers.append(answer)
             }
@@ -544,15 +549,15 @@ extension ProcessTests {
 
         @Test func ordersNeedAnEncoder() throws {
             refuses("drain") { client in
-                try client.send(ClientMessage.drain)
+                try client.send(EncoderClientMessage.drain)
             }
         }
 
         @Test func whatIsTakenWasThere() throws {
             let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
             refuses("taken") { client in
-                try client.send(ClientMessage.create(order), descriptor: memory.number)
-                try client.send(ClientMessage.taken(count: 1))
+                try client.send(EncoderClientMessage.create(order), descriptor: memory.number)
+                try client.send(EncoderClientMessage.taken(count: 1))
             }
         }
     }

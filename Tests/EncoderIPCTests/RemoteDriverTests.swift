@@ -28,7 +28,9 @@ extension ProcessTests {
             let sockets = try DescriptorPair.sockets()
             let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
             let near = sockets.near.number
-            let server = HelperServer(far, factories: [], inspector: inspector)
+            var services = HelperServices()
+            services.inspector = inspector
+            let server = HelperServer(far, services: services)
             // It ends with an error where the client leaves without a word.
             Thread { try? server.run() }.start()
             var options = RemoteDriver.Options()

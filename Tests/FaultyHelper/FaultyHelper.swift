@@ -12,7 +12,7 @@ import TestSupport
         let moments = ["creating", "encoding", "draining", "updating"]
         let factories = Fault.allCases.flatMap { fault in moments.map { FaultyFactory(fault: fault, moment: $0) } }
         do {
-            try HelperServer(socket: 3, factories: factories).run()
+            try HelperServer(socket: 3, services: HelperServices(encoders: factories)).run()
         } catch {
             say("\(error)\n")
             _exit(1)

@@ -37,7 +37,7 @@ import TestSupport
 
     private static func serve() -> Never {
         do {
-            try HelperServer(socket: 3, factories: [NullFactory()]).run()
+            try HelperServer(socket: 3, services: HelperServices(encoders: [NullFactory()])).run()
         } catch {
             _exit(error.code == .inputOutput ? 0 : 1)
         }

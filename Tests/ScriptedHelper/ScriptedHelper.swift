@@ -8,8 +8,10 @@ import TestSupport
 /// A helper whose encoders play what tests of sessions write for them.
 @main enum ScriptedHelper {
     static func main() {
+        var services = HelperServices()
+        services.otherEncoders = { RemotePartFactory(identity: $0) }
         do {
-            try HelperServer(socket: 3, factories: [], others: { RemotePartFactory(identity: $0) }).run()
+            try HelperServer(socket: 3, services: services).run()
         } catch {
             // An encoder may be stuck, so nothing is waited for.
             _exit(error.code == .inputOutput ? 0 : 1)

@@ -5,7 +5,7 @@ internal import Glibc
 internal import MediaTypes
 internal import Synchronization
 
-/// One helper process: its start, its log, its end, and the connections to encoders in it.
+/// One helper process: its start, its log, its end, and the connections to encoders and decoders in it.
 ///
 /// A separate thread starts the process, reads its output and waits for its end, so that a stuck helper blocks no other
 /// thread, and `PR_SET_PDEATHSIG`, which refers to the thread that started the process, works as intended.
@@ -16,7 +16,7 @@ final class HelperHost: Sendable {
         /// The reason why the helper can no longer be used.
         var failure: MediaError?
         var isClosed = false
-        /// Whether an encoder in it has failed: other encoders must not use the state that the driver left behind.
+        /// Whether an encoder or decoder in it has failed: others must not use the state that the driver left behind.
         var isRetired = false
         var connections = 0
         /// Receives the log lines of the helper, on the host's thread; never blocks.
@@ -27,7 +27,7 @@ final class HelperHost: Sendable {
 
     /// The time that a helper may take to end after it was asked to, or has closed its socket.
     static let grace = Duration.seconds(2)
-    static let peer = "the encoder's helper process"
+    static let peer = "the helper process"
 
     private let control: Channel
     private let metrics: HelperMetrics
@@ -169,16 +169,23 @@ final class HelperHost: Sendable {
     }
 
     /// Opens a connection for a reserved place.
-    func connect(_ handlers: HelperLink.Handlers) throws(MediaError) -> HelperLink {
+    func connect<Messages: ConnectionMessages>(
+        _ handlers: HelperLink<Messages>.Handlers
+    ) throws(MediaError) -> HelperLink<Messages> {
         let sockets = try DescriptorPair.sockets()
         do {
-            try control.send(ControlOrder.attach, descriptor: sockets.far.number, until: .after(Self.grace))
+            let order = ControlOrder.attach(Messages.kind)
+            try control.send(order, descriptor: sockets.far.number, until: .after(Self.grace))
         } catch {
             // It may or may not have received the socket, and serves nobody if it does not read.
             retire()
             throw ending(within: Self.grace) ?? error
         }
-        return try HelperLink.start(try Descriptor.duplicate(sockets.near.number), host: self, handlers: handlers)
+        return try HelperLink<Messages>.start(
+            try Descriptor.duplicate(sockets.near.number),
+            host: self,
+            handlers: handlers
+        )
     }
 
     /// Replaces the function that receives the log lines of the helper.
@@ -196,12 +203,12 @@ final class HelperHost: Sendable {
         control.shutDown()
     }
 
-    /// Ends a helper that violates the protocol, with every encoder in it, without waiting for its end.
+    /// Ends a helper that violates the protocol, with everything in it, without waiting for its end.
     func end(because error: MediaError) {
         let process = state.withLock { state in
             if state.failure == nil {
                 var failure = error
-                failure.message = "\(Self.peer) was killed because another encoder in it failed: \(error.message)"
+                failure.message = "\(Self.peer) was killed because another connection to it failed: \(error.message)"
                 failure.isPermanent = false
                 state.failure = failure
             }
@@ -235,7 +242,7 @@ final class HelperHost: Sendable {
                 }
                 if isUnwanted { process.end() }
             }
-            try? control.send(ControlOrder.hello(Hello(build: EncoderProtocol.build)), until: .now)
+            try? control.send(ControlOrder.hello(Hello(build: HelperProtocol.build)), until: .now)
             try receive(launch, &tail)
             conclude(nil, launch, &tail)
         } catch {
@@ -256,7 +263,7 @@ final class HelperHost: Sendable {
             switch notice {
             case .log(let message):
                 let line = HelperLogLine(level: message.level, text: message.text)
-                // Messages below the level of a warning do not explain the end of an encoder.
+                // Messages below the level of a warning do not explain the end of a helper.
                 if line.isWarning { tail.add(line.text) }
                 log(line)
             case .hello(let greeting):

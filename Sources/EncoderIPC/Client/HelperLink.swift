@@ -5,48 +5,52 @@ internal import Glibc
 internal import MediaTypes
 internal import Synchronization
 
-/// The client's connection to one encoder in a helper: orders with their answers, and all other messages of the
-/// encoder.
+/// The client's connection to one encoder or decoder in a helper: orders with their answers, and all other messages.
 ///
 /// A separate thread receives. One thread at a time sends orders.
-final class HelperLink: Sendable {
+final class HelperLink<Messages: ConnectionMessages>: Sendable {
+    typealias Order = Messages.Client
+    typealias Message = Messages.Helper
+
     /// The handlers of messages from the helper. They run on the link's thread and only block to send a message.
     struct Handlers: Sendable {
         /// Handles a message that answers no order. An error ends the helper.
         ///
         /// - Returns: Whether it shows progress. Only a bounded number of messages may count as progress, so that a
         ///   helper that only sends messages is ended.
-        var message: @Sendable (HelperMessage) throws(MediaError) -> Bool
-        /// The handlers of frames that are submitted without waiting for their answers; `nil` if there are none.
-        var frames: Frames?
-        /// Called when the encoder is lost while no order waits for an answer.
+        var message: @Sendable (Message) throws(MediaError) -> Bool
+        /// The handlers of orders that are submitted without waiting for their answers; `nil` if there are none.
+        var submissions: Submissions?
+        /// Called when the far end is lost while no order waits for an answer.
         var failed: @Sendable (MediaError) -> Void
     }
 
-    /// The handlers of frames that are submitted without waiting.
-    struct Frames: Sendable {
+    /// The handlers of orders that are submitted without waiting.
+    struct Submissions: Sendable {
         /// The longest time without progress while answers are pending.
         var patience: Duration
+        /// The purpose of such an order, for errors.
+        var purpose: String
         /// Whether answers are pending.
         var areDue: @Sendable () -> Bool
         /// Handles an answer.
         ///
-        /// - Returns: Whether it answers such a frame, rather than an order.
-        var answer: @Sendable (HelperMessage) throws(MediaError) -> Bool
+        /// - Returns: Whether it answers such an order, rather than one that a thread waits for.
+        var answer: @Sendable (Message) throws(MediaError) -> Bool
     }
 
     private struct State {
         var isWaiting = false
-        var answer: HelperMessage?
+        var answer: Message?
         var failure: MediaError?
         var isClosed = false
-        /// Whether the loss of the encoder was reported.
+        /// Whether the loss of the far end was reported.
         var isTold = false
         /// The time of the helper's last progress.
         var progress = SuspendingClock.now
     }
 
-    static let peer = HelperHost.peer
+    private static var peer: String { HelperHost.peer }
 
     private let channel: Channel
     private let host: HelperHost
@@ -65,9 +69,9 @@ final class HelperLink: Sendable {
         host: HelperHost,
         handlers: Handlers
     ) throws(MediaError) -> HelperLink {
-        if let frames = handlers.frames {
+        if let submissions = handlers.submissions {
             // Frequent enough for an accurate deadline.
-            let pause = max(frames.patience.asPatience / 8, .milliseconds(1)).components
+            let pause = max(submissions.patience.asPatience / 8, .milliseconds(1)).components
             var time = timeval(tv_sec: Int(pause.seconds), tv_usec: Int(pause.attoseconds / 1_000_000_000_000))
             let size = socklen_t(MemoryLayout<timeval>.size)
             guard setsockopt(socket.number, SOL_SOCKET, SO_RCVTIMEO, &time, size) == 0 else {
@@ -100,27 +104,27 @@ final class HelperLink: Sendable {
     /// - Throws: The error that the helper answers; `deadlineExceeded` (the helper is then ended); the end of the
     ///   helper.
     func call(
-        _ order: ClientMessage,
+        _ order: Order,
         descriptor: Int32? = nil,
         within patience: Duration,
         to purpose: String
-    ) throws(MediaError) -> HelperMessage {
-        switch try ask(order, descriptor: descriptor, within: patience, to: purpose) {
-        case .refused(let error), .callFailed(let error):
+    ) throws(MediaError) -> Message {
+        let answer = try ask(order, descriptor: descriptor, within: patience, to: purpose)
+        if case .refusal(let error) = answer.role {
             if !error.isPermanent { host.retire() }
             throw error
-        case let answer: return answer
         }
+        return answer
     }
 
     /// Sends an order like ``call(_:descriptor:within:to:)``, but returns an error in the helper's answer like any
     /// other answer. It only throws failures of the helper itself.
     func ask(
-        _ order: ClientMessage,
+        _ order: Order,
         descriptor: Int32? = nil,
         within patience: Duration,
         to purpose: String
-    ) throws(MediaError) -> HelperMessage {
+    ) throws(MediaError) -> Message {
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure {
                 state.isTold = true
@@ -141,7 +145,7 @@ final class HelperLink: Sendable {
         return try answer(within: patience, to: purpose)
     }
 
-    private func answer(within patience: Duration, to purpose: String) throws(MediaError) -> HelperMessage {
+    private func answer(within patience: Duration, to purpose: String) throws(MediaError) -> Message {
         while true {
             let remaining = try state.withLock { (state) throws(MediaError) -> Duration? in
                 if state.answer == nil, let failure = state.failure {
@@ -153,8 +157,7 @@ final class HelperLink: Sendable {
             }
             guard let remaining else { break }
             if remaining <= .zero {
-                let limit = "\(patience)"
-                abandon(MediaError(.deadlineExceeded, "\(Self.peer) did not \(purpose) in time", allowed: limit))
+                abandon(Self.deadlineExceeded(purpose, patience))
                 continue
             }
             _ = change.wait(until: .after(min(remaining, .seconds(1))))
@@ -171,10 +174,10 @@ final class HelperLink: Sendable {
     /// Restarts the time without progress of the helper.
     func noteWork() { state.withLock { $0.progress = .now } }
 
-    /// Submits a frame without waiting for its answer, which ``Handlers/frames`` receives.
+    /// Submits an order without waiting for its answer, which ``Handlers/submissions`` receives.
     ///
     /// - Throws: The end of the helper.
-    func give(_ order: FrameOrder, within patience: Duration) throws(MediaError) {
+    func give(_ order: Order, within patience: Duration) throws(MediaError) {
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure {
                 state.isTold = true
@@ -182,11 +185,11 @@ final class HelperLink: Sendable {
             }
             state.progress = .now
         }
-        try tell(.frame(order), within: patience)
+        try tell(order, within: patience)
     }
 
     /// Sends a message that has no answer. If the helper was lost, the next order reports it.
-    func tell(_ message: ClientMessage, descriptor: Int32? = nil, within patience: Duration) throws(MediaError) {
+    func tell(_ message: Order, descriptor: Int32? = nil, within patience: Duration) throws(MediaError) {
         do {
             try channel.send(message, descriptor: descriptor, until: .after(patience))
         } catch  where error.code == .invalidArgument {
@@ -204,7 +207,8 @@ final class HelperLink: Sendable {
         change.signal()
     }
 
-    /// Lets the encoder be released. If the message cannot be sent, the end of the connection has the same effect.
+    /// Lets the encoder or decoder be released. If the message cannot be sent, the end of the connection has the same
+    /// effect.
     ///
     /// - Parameter patience: The time to wait for the release. A helper does not outlive this process, so without
     ///   waiting, a driver in it might be interrupted while it ends.
@@ -212,13 +216,13 @@ final class HelperLink: Sendable {
         let (isFirst, isUsable) = state.withLock { state in
             defer { state.isClosed = true }
             let isUsable = state.failure == nil
-            state.failure = state.failure ?? MediaError(.invalidState, "the encoder is closed")
+            state.failure = state.failure ?? Self.closed
             return (!state.isClosed, isUsable)
         }
         guard isFirst else { return }
-        let isSent = channel.sendIfPossible(ClientMessage.close)
+        let isSent = channel.sendIfPossible(Messages.close)
         host.release()
-        // A stuck helper receives no more encoders.
+        // A stuck helper receives no more connections.
         if isUsable, isSent, !over.wait(until: .after(patience)), patience > .zero { host.retire() }
         channel.shutDown()
     }
@@ -230,12 +234,12 @@ final class HelperLink: Sendable {
         do throws(MediaError) {
             var descriptor: Descriptor?
             receiving: while true {
-                switch try channel.receive(HelperMessage.self, &descriptor, waits: true) {
+                switch try channel.receive(Message.self, &descriptor, waits: true) {
                 case .message(let message): try handle(message, handlers)
                 case .nothing: break
                 case .end: break receiving
                 }
-                try checkPatience(handlers.frames)
+                try checkPatience(handlers.submissions)
             }
             conclude(nil, handlers)
         } catch {
@@ -244,16 +248,19 @@ final class HelperLink: Sendable {
     }
 
     /// Ends a helper that has made no progress for too long, regardless of its other messages.
-    private func checkPatience(_ frames: Frames?) throws(MediaError) {
-        guard let frames, frames.areDue() else { return }
-        if state.withLock({ $0.progress + frames.patience.asPatience <= .now }) { throw frames.deadlineExceeded }
+    private func checkPatience(_ submissions: Submissions?) throws(MediaError) {
+        guard let submissions, submissions.areDue() else { return }
+        let patience = submissions.patience
+        if state.withLock({ $0.progress + patience.asPatience <= .now }) {
+            throw Self.deadlineExceeded(submissions.purpose, patience)
+        }
     }
 
-    private func handle(_ message: HelperMessage, _ handlers: Handlers) throws(MediaError) {
-        switch message {
-        case .created, .refused, .accepted, .updated, .drained, .callFailed, .inspected:
-            if try handlers.frames?.answer(message) == true {
-                if case .callFailed(let error) = message, !error.isPermanent { host.retire() }
+    private func handle(_ message: Message, _ handlers: Handlers) throws(MediaError) {
+        switch message.role {
+        case .answer, .refusal:
+            if try handlers.submissions?.answer(message) == true {
+                if case .refusal(let error) = message.role, !error.isPermanent { host.retire() }
                 return noteWork()
             }
             let isExpected = state.withLock { state in
@@ -265,8 +272,8 @@ final class HelperLink: Sendable {
                 throw MediaError(.malformedData, "\(Self.peer) sent a reply without a request")
             }
             change.signal()
-        case .coded, .released, .failed, .roomWanted, .stage, .report, .encoder:
-            if case .failed = message { host.retire() }
+        case .failure, .notice:
+            if case .failure = message.role { host.retire() }
             if try handlers.message(message) { noteWork() }
         }
     }
@@ -274,7 +281,7 @@ final class HelperLink: Sendable {
     /// Determines why no more messages arrive, and reports it.
     private func conclude(_ error: MediaError?, _ handlers: Handlers) {
         let isClosed = state.withLock { $0.isClosed }
-        let failure = isClosed ? MediaError(.invalidState, "the encoder is closed") : error ?? reasonForTheEnd
+        let failure = isClosed ? Self.closed : error ?? reasonForTheEnd
         if let error, !isClosed { host.end(because: error) }
         let (isToldHere, final) = state.withLock { state -> (Bool, MediaError) in
             let final = state.failure ?? failure
@@ -290,7 +297,7 @@ final class HelperLink: Sendable {
     }
 
     /// The reason why the helper closed the connection: usually its end. A helper that continues without the connection
-    /// accepts no more encoders.
+    /// accepts no more connections.
     private var reasonForTheEnd: MediaError {
         // A waiting order has already failed if the deadline has passed.
         if let failure = state.withLock({ $0.failure }) { return failure }
@@ -299,10 +306,10 @@ final class HelperLink: Sendable {
         host.retire()
         return MediaError(.frameFailed, "\(Self.peer) closed its connection")
     }
-}
 
-extension HelperLink.Frames {
-    fileprivate var deadlineExceeded: MediaError {
-        MediaError(.deadlineExceeded, "\(HelperLink.peer) did not encode a frame in time", allowed: "\(patience)")
+    private static var closed: MediaError { MediaError(.invalidState, "the connection to the helper is closed") }
+
+    private static func deadlineExceeded(_ purpose: String, _ patience: Duration) -> MediaError {
+        MediaError(.deadlineExceeded, "\(peer) did not \(purpose) in time", allowed: "\(patience)")
     }
 }

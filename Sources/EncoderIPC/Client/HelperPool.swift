@@ -4,21 +4,21 @@ internal import Logging
 public import MediaTypes
 internal import Synchronization
 
-/// Starts helper processes, and assigns encoders to them.
+/// Starts helper processes, and assigns encoders and decoders to them.
 ///
-/// Safe to use from several threads. A helper ends with the last encoder in it; a spare one ends with its pool.
+/// Safe to use from several threads. A helper ends with the last encoder or decoder in it; a spare one ends with its pool.
 public final class HelperPool: Sendable {
     /// Options of a pool.
     public struct Options: Sendable {
         /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
         public var path: String?
-        /// How many encoders may run in one helper at the same time, 1...1000.
+        /// How many encoders and decoders may run in one helper at the same time, 1...1000.
         ///
-        /// With 1, an encoder that fails affects no other. A larger number saves processes, and encoders of one driver
-        /// share its memory. But when a helper ends, all of its encoders end, and a helper in which an encoder has
-        /// failed accepts no more. No frame is lost either way.
+        /// With 1, one that fails affects no other. A larger number saves processes, and those of one driver share its
+        /// memory. But when a helper ends, everything in it ends, and a helper in which an encoder or decoder has failed
+        /// accepts no more. No frame is lost either way.
         public var encodersPerHelper = 1
-        /// Whether a spare helper is kept running, so that the next encoder does not wait for the start of a process.
+        /// Whether a spare helper is kept running, so that the next encoder or decoder does not wait for the start of a process.
         /// It is started with the pool, and again after it was used or has ended. It has the environment that this
         /// process had at that time.
         public var keepsSpare = false
@@ -26,7 +26,7 @@ public final class HelperPool: Sendable {
         /// label `vatoolbox.helper` unless this is replaced.
         public var log: @Sendable (HelperLogLine) -> Void = { HelperPool.logToSwiftLog($0) }
 
-        /// Creates the defaults: one encoder per helper, no spare.
+        /// Creates the defaults: one encoder or decoder per helper, no spare.
         public init() {}
     }
 
@@ -37,7 +37,7 @@ public final class HelperPool: Sendable {
     public let options: Options
 
     private struct State {
-        /// The helpers that several encoders share. They exist as long as their encoders.
+        /// The helpers that several connections share. They exist as long as these.
         var shared: [Shared] = []
         var spare: HelperHost?
     }
@@ -55,7 +55,7 @@ public final class HelperPool: Sendable {
         guard (1...1000).contains(options.encodersPerHelper) else {
             throw MediaError(
                 .invalidArgument,
-                "number of encoders in one helper is out of range",
+                "number of encoders and decoders in one helper is out of range",
                 given: "\(options.encodersPerHelper)",
                 allowed: "1...1000"
             )
@@ -75,14 +75,14 @@ public final class HelperPool: Sendable {
     ///
     /// - Parameters:
     ///   - patience: The deadline for the start of a helper.
-    ///   - logger: Receives the log of the helper if it has only one encoder; `nil` leaves it to the pool.
+    ///   - logger: Receives the log of the helper if it has only one connection; `nil` leaves it to the pool.
     /// - Throws: `unavailable` if there is no helper program or it cannot be run, `deadlineExceeded`, `outOfMemory`, or
     ///   the end of the helper.
-    func connect(
-        _ handlers: HelperLink.Handlers,
+    func connect<Messages: ConnectionMessages>(
+        _ handlers: HelperLink<Messages>.Handlers,
         within patience: Duration,
         logger: Logger? = nil
-    ) throws(MediaError) -> HelperLink {
+    ) throws(MediaError) -> HelperLink<Messages> {
         let host = try place(logger)
         do {
             try host.awaitGreeting(within: patience)
@@ -93,7 +93,7 @@ public final class HelperPool: Sendable {
         }
     }
 
-    /// Returns a helper with a reserved place for one more encoder.
+    /// Returns a helper with a reserved place for one more connection.
     private func place(_ logger: Logger?) throws(MediaError) -> HelperHost {
         let limit = options.encodersPerHelper
         let log = limit > 1 ? nil : logger.map { logger in { @Sendable line in Self.log(line, to: logger) } }

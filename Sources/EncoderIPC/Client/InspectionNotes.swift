@@ -20,7 +20,7 @@ final class InspectionNotes: Sendable {
     /// Handles a message that answers no order.
     ///
     /// - Throws: `malformedData` if it does not belong to an inspection.
-    func handle(_ message: HelperMessage) throws(MediaError) {
+    func handle(_ message: EncoderHelperMessage) throws(MediaError) {
         switch message {
         case .stage(let stage): state.withLock { $0.stages.add(stage) }
         case .report(let report):
@@ -28,7 +28,7 @@ final class InspectionNotes: Sendable {
                 defer { state.report = report }
                 return state.report == nil
             }
-            guard isFirst else { throw MediaError(.malformedData, "\(HelperLink.peer) reported a driver twice") }
+            guard isFirst else { throw MediaError(.malformedData, "\(HelperHost.peer) reported a driver twice") }
         case .encoder(let encoder):
             let isListed = state.withLock { state in
                 guard let report = state.report, report.lists(encoder),
@@ -38,12 +38,12 @@ final class InspectionNotes: Sendable {
                 return true
             }
             guard isListed else {
-                throw MediaError(.malformedData, "\(HelperLink.peer) described an encoder that it did not announce")
+                throw MediaError(.malformedData, "\(HelperHost.peer) described an encoder that it did not announce")
             }
         default:
             throw MediaError(
                 .malformedData,
-                "\(HelperLink.peer) sent an unexpected message",
+                "\(HelperHost.peer) sent an unexpected message",
                 given: "\(message.kind)"
             )
         }
@@ -65,7 +65,7 @@ final class InspectionNotes: Sendable {
     func inspection(_ cause: DriverFailure.Cause?) -> DriverInspection {
         state.withLock { state in
             if cause == nil, let report = state.report { return .reported(report, state.encoders, failure: nil) }
-            let cause = cause ?? .helper(MediaError(.malformedData, "\(HelperLink.peer) did not report the driver"))
+            let cause = cause ?? .helper(MediaError(.malformedData, "\(HelperHost.peer) did not report the driver"))
             var stage = state.stages.last
             if case .refused = cause, state.report == nil { stage = state.stages.furthest }
             let file = stage?.file ?? state.report?.file ?? state.stages.lastFile

@@ -68,7 +68,7 @@ package enum RemoteDriver {
         case .inspected where notes.hasReport: return nil
         case .callFailed(let error): return .refused(error)
         default:
-            let error = MediaError(.malformedData, "\(HelperLink.peer) replied to another request")
+            let error = MediaError(.malformedData, "\(HelperHost.peer) replied to another request")
             link.abandon(error)
             throw error
         }
@@ -78,13 +78,13 @@ package enum RemoteDriver {
         _ host: HelperHost,
         _ notes: InspectionNotes,
         within patience: Duration
-    ) throws(MediaError) -> HelperLink {
+    ) throws(MediaError) -> EncoderLink {
         // There is no place if the helper has already failed, which the greeting reports.
         _ = host.reserve(limit: 1)
         do throws(MediaError) {
             try host.awaitGreeting(within: patience)
             return try host.connect(
-                HelperLink.Handlers(
+                EncoderLink.Handlers(
                     message: { (message) throws(MediaError) in
                         try notes.handle(message)
                         return false

@@ -47,8 +47,8 @@ struct LogLine: WireStructure, Hashable, Sendable {
 enum ControlOrder: Sendable {
     /// Answered by ``ControlNotice/hello(_:)``.
     case hello(Hello)
-    /// The descriptor in the message is the far end of a new connection, for one encoder. No answer.
-    case attach
+    /// The descriptor in the message is the far end of a new connection, for one encoder or decoder. No answer.
+    case attach(ConnectionKind)
     /// No more connections will follow: the helper ends when its connections are closed. No answer.
     case close
 }
@@ -80,7 +80,7 @@ extension ControlOrder: WireMessage {
     init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
         switch Kind(rawValue: kind) {
         case .hello: self = .hello(try Hello(from: &reader))
-        case .attach: self = .attach
+        case .attach: self = .attach(try ConnectionKind(from: &reader))
         case .close: self = .close
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
@@ -89,7 +89,8 @@ extension ControlOrder: WireMessage {
     func writePayload(to writer: inout WireWriter) throws(WireError) {
         switch self {
         case .hello(let hello): try hello.write(to: &writer)
-        case .attach, .close: break
+        case .attach(let kind): try kind.write(to: &writer)
+        case .close: break
         }
     }
 }

@@ -3,45 +3,58 @@
 internal import Glibc
 internal import MediaTypes
 
-/// The orders of one encoder's client, for the helper threads that wait for them.
+/// What a helper knows from the messages of one client.
+protocol ClientState {
+    /// The messages of the client.
+    associatedtype Message: WireMessage
+    /// The orders for the thread of the encoder or decoder.
+    associatedtype Order
+
+    /// Records a message.
+    ///
+    /// - Throws: `malformedData` if it violates the protocol.
+    mutating func note(_ message: Message, _ descriptor: consuming Descriptor?) throws(MediaError)
+        -> Noted<Order>
+}
+
+/// What follows from a client's message.
+enum Noted<Order> {
+    /// An order is to be carried out.
+    case order(Order)
+    /// Threads that wait for something may continue.
+    case change
+    /// It was the last message.
+    case end
+}
+
+/// The orders of one client, for the helper threads that wait for them.
 ///
 /// Any thread that waits for something receives, one thread at a time, and also records what others wait for. An order
-/// therefore wakes only the encoder's thread, and space for coded frames is detected even if that thread is busy.
-final class OrderInbox: @unchecked Sendable {
-    enum Order {
-        case create(EncoderOrder, RingWriter)
-        case frame(PendingFrame)
-        case update(EncoderConfiguration)
-        case drain
-        case inspect(path: String)
-    }
-
+/// therefore wakes only the thread that carries it out, and what a message makes possible, such as space for coded
+/// frames, is detected even if that thread is busy.
+final class OrderInbox<State: ClientState>: @unchecked Sendable {
     /// More orders than a client sends without an answer.
-    private static let mostOrders = 16
+    private static var mostOrders: Int { 16 }
 
     private let channel: Channel
-    private let outbox: Outbox
-    private let releases: ReleaseNotes
     private let lock = Monitor()
     // Used under the lock.
-    private var orders: [Order] = []
-    private var memory = PictureMemory()
-    private var ring: RingWriter?
+    private var orders: [State.Order] = []
+    private var state: State
     private var isReceiving = false
     private var end: Result<Void, MediaError>?
 
-    init(_ channel: Channel, _ outbox: Outbox, _ releases: ReleaseNotes) {
+    init(_ channel: Channel, _ state: State) {
         self.channel = channel
-        self.outbox = outbox
-        self.releases = releases
+        self.state = state
     }
 
     /// Waits for the next order.
     ///
     /// - Returns: `nil` after the client's last message.
     /// - Throws: `malformedData` for a message that violates the protocol, `inputOutput` if the client is gone.
-    func next() throws(MediaError) -> Order? {
-        try wait { orders.isEmpty ? nil : orders.removeFirst() }
+    func next() throws(MediaError) -> State.Order? {
+        try wait { _ in orders.isEmpty ? nil : orders.removeFirst() }
     }
 
     /// Whether the client has sent an order that was not taken yet. Does not wait.
@@ -52,33 +65,16 @@ final class OrderInbox: @unchecked Sendable {
         return !orders.isEmpty
     }
 
-    /// Writes coded data to the ring when there is space, for one thread at a time.
-    ///
-    /// - Returns: The offset of the data.
-    /// - Throws: `frameFailed` if the data is longer than the ring, `inputOutput` if no client will read it.
-    func write(_ data: CodedData, to ring: RingWriter) throws(MediaError) -> Int {
-        let byteCount = try ring.fittingByteCount(of: data)
-        while true {
-            if ring.asks(for: byteCount) {
-                // Together with all messages that were held back: the client does not take frames that it does not know
-                // of.
-                try outbox.send(.roomWanted)
-                try outbox.hold(false)
-            }
-            switch try wait(for: { ring.attempt(data) }) {
-            case .written(let offset): return offset
-            case .answered: continue
-            case nil: throw MediaError(.inputOutput, "the client no longer reads coded frames")
-            }
-        }
-    }
-
     /// Receives until something is found, or until another receiving thread has found it.
-    private func wait<Found>(for find: () -> Found?) throws(MediaError) -> Found? {
+    ///
+    /// - Parameter find: Called under the lock.
+    /// - Returns: `nil` after the client's last message.
+    /// - Throws: As ``next()``.
+    func wait<Found>(for find: (inout State) -> Found?) throws(MediaError) -> Found? {
         lock.enter()
         defer { lock.leave() }
         while true {
-            if let found = find() { return found }
+            if let found = find(&state) { return found }
             if let end {
                 try end.get()
                 return nil
@@ -98,9 +94,9 @@ final class OrderInbox: @unchecked Sendable {
         isReceiving = true
         lock.leave()
         var descriptor: Descriptor?
-        let arrival: Result<Channel.Arrival<ClientMessage>, MediaError>
+        let arrival: Result<Channel.Arrival<State.Message>, MediaError>
         do throws(MediaError) {
-            arrival = .success(try channel.receive(ClientMessage.self, &descriptor, waits: waits))
+            arrival = .success(try channel.receive(State.Message.self, &descriptor, waits: waits))
         } catch {
             arrival = .failure(error)
         }
@@ -110,7 +106,7 @@ final class OrderInbox: @unchecked Sendable {
         do throws(MediaError) {
             switch try arrival.get() {
             case .message(let message): try note(message, descriptor)
-            case .end: try note(nil, nil)
+            case .end: throw MediaError(.inputOutput, "the client has closed its connection")
             case .nothing: return false
             }
         } catch {
@@ -119,79 +115,37 @@ final class OrderInbox: @unchecked Sendable {
         return true
     }
 
-    private func note(_ message: ClientMessage?, _ descriptor: consuming Descriptor?) throws(MediaError) {
-        switch message {
-        case .create(let order):
-            guard ring == nil else { throw MediaError(.malformedData, "the client asked for a second encoder") }
-            let writer = RingWriter(try Self.map(descriptor, order.ringByteCount, .readWrite))
-            ring = writer
-            try add(.create(order, writer))
-        case .offer(let offer): try memory.add(try Self.picture(descriptor, offer), slot: offer.slot)
-        case .forget(let slot): try memory.remove(slot)
-        case .frame(let order): try add(.frame(PendingFrame(try frame(order))))
-        case .update(let configuration): try add(.update(configuration))
-        case .drain: try add(.drain)
-        case .taken(let count): try ring?.release(total: count)
-        case .inspect(let path): try add(.inspect(path: path))
-        case .close: end = .success(())
-        case nil: throw MediaError(.inputOutput, "the client has closed its connection")
-        }
-    }
-
-    private func add(_ order: Order) throws(MediaError) {
-        guard orders.count < Self.mostOrders else {
-            throw MediaError(.malformedData, "the client sends requests without waiting for replies")
-        }
-        orders.append(order)
-    }
-
-    private func frame(_ order: FrameOrder) throws(MediaError) -> EncoderFrame {
-        let (releases, number) = (releases, order.number)
-        let buffer = try memory.picture(order) { releases.add(number) }
-        return EncoderFrame(
-            number: number,
-            buffer: buffer,
-            conversion: order.conversion,
-            presentationTime: order.presentationTime,
-            duration: order.duration,
-            options: order.options
-        )
-    }
-
-    private static func picture(
-        _ descriptor: consuming Descriptor?,
-        _ offer: MemoryOffer
-    ) throws(MediaError) -> PictureMemory.Slot {
-        if let byteCount = offer.byteCount { return .memory(try map(descriptor, byteCount, .read)) }
-        switch consume descriptor {
-        case .some(let descriptor): return .descriptor(PictureMemory.SharedDescriptor(descriptor))
-        case .none: throw MediaError(.malformedData, "a message arrived without its descriptor")
-        }
-    }
-
-    private static func map(
-        _ descriptor: borrowing Descriptor?,
-        _ byteCount: Int,
-        _ access: SharedMapping.Access
-    ) throws(MediaError) -> SharedMapping {
-        switch descriptor {
-        case .some(let descriptor): try SharedMapping(descriptor, byteCount: byteCount, access: access)
-        case .none: throw MediaError(.malformedData, "a message arrived without its descriptor")
+    private func note(_ message: State.Message, _ descriptor: consuming Descriptor?) throws(MediaError) {
+        switch try state.note(message, descriptor) {
+        case .order(let order):
+            guard orders.count < Self.mostOrders else {
+                throw MediaError(.malformedData, "the client sends requests without waiting for replies")
+            }
+            orders.append(order)
+        case .change: break
+        case .end: end = .success(())
         }
     }
 }
 
-/// A frame that waits for the encoder. The code that takes it decides when its picture is released.
-final class PendingFrame {
-    let number: Int64
-    private var frame: EncoderFrame?
-
-    init(_ frame: EncoderFrame) {
-        number = frame.number
-        self.frame = frame
+extension SharedMapping {
+    /// Maps memory whose descriptor should have arrived with a message.
+    convenience init(
+        received descriptor: borrowing Descriptor?,
+        byteCount: Int,
+        access: Access
+    ) throws(MediaError) {
+        switch descriptor {
+        case .some(let descriptor): try self.init(descriptor, byteCount: byteCount, access: access)
+        case .none: throw MediaError.missingDescriptor
+        }
     }
+}
 
-    func take() -> EncoderFrame? { frame.take() }
+extension MediaError {
+    static var missingDescriptor: MediaError {
+        MediaError(.malformedData, "a message arrived without its descriptor")
+    }
 }
 
 /// A lock with a condition, for state that several threads share.

@@ -4,9 +4,9 @@ import MediaTypes
 
 @testable import EncoderIPC
 
-extension ClientMessage {
+extension EncoderClientMessage {
     /// A frame of 16x16, whose picture lies at the beginning of the memory of slot 0.
-    static func smallFrame(_ number: Int64) -> ClientMessage {
+    static func smallFrame(_ number: Int64) -> EncoderClientMessage {
         let planes = [PlaneLayout(offset: 0, bytesPerRow: 16), PlaneLayout(offset: 256, bytesPerRow: 16)]
         return .frame(
             FrameOrder(

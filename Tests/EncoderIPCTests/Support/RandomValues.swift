@@ -323,7 +323,7 @@ extension SeededGenerator {
     }
 
     /// One message of each kind.
-    mutating func clientMessages() -> [ClientMessage] {
+    mutating func clientMessages() -> [EncoderClientMessage] {
         [
             .create(order()), .offer(MemoryOffer(slot: integer(), byteCount: maybe { $0.number() })),
             .forget(slot: integer()), .frame(frameOrder()), .update(configuration()), .drain, .taken(count: integer()),
@@ -332,7 +332,7 @@ extension SeededGenerator {
     }
 
     /// One message of each kind.
-    mutating func helperMessages() -> [HelperMessage] {
+    mutating func helperMessages() -> [EncoderHelperMessage] {
         [
             .created(properties()), .refused(error()),
             .accepted(number: integer(), released: list { $0.integer() }, copies: integer()),
@@ -343,7 +343,7 @@ extension SeededGenerator {
     }
 
     /// One message of each kind.
-    mutating func controlOrders() -> [ControlOrder] { [.hello(Hello(build: text())), .attach, .close] }
+    mutating func controlOrders() -> [ControlOrder] { [.hello(Hello(build: text())), .attach(one()), .close] }
 
     /// One message of each kind.
     mutating func controlNotices() -> [ControlNotice] {

@@ -67,7 +67,7 @@ struct Client {
             guard host.reserve(limit: 1) else { return }
             let request = EncoderRequest(configuration: Seeds.configuration) { outputs.take($0) }
             let encoder = try RemoteEncoder(Seeds.identity, request, deadlines) { (handlers) throws(MediaError) in
-                try HelperLink.start(try Descriptor.duplicate(connection.number), host: host, handlers: handlers)
+                try EncoderLink.start(try Descriptor.duplicate(connection.number), host: host, handlers: handlers)
             }
             check(encoder.properties)
             for (index, step) in steps.enumerated() { take(step, Int64(index), encoder, outputs) }

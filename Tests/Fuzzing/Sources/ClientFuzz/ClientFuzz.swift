@@ -98,7 +98,7 @@ private struct Script: Sendable {
     let connection: Int32?
     let attachments: Attachments
 
-    /// The orders that have an answer, by the kinds of ``ClientMessage``.
+    /// The orders that have an answer, by the kinds of ``EncoderClientMessage``.
     private static let orders: Set<UInt16> = [1, 4, 5, 6, 9]
 
     func run() {

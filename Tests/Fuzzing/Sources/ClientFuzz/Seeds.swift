@@ -46,14 +46,14 @@ enum Seeds {
         output.byte(6)
         output.append([0, 8, 0, 5, 0, 7])
         say(ControlNotice.hello(Greeting(build: "fuzz", limitations: ["none"])), .control, &output)
-        say(HelperMessage.created(properties), .waits, &output)
+        say(EncoderHelperMessage.created(properties), .waits, &output)
         say(ControlNotice.log(LogLine(level: "warning", text: "so far so good")), .control, &output)
         for number in [0, 1, 2] as [Int64] { frame(number, &output) }
         let adjustment = Adjustment(property: "size", requested: "33x17", used: "32x16", reason: "why not")
-        say(HelperMessage.updated(.done(adjustments: [adjustment])), .waits, &output)
+        say(EncoderHelperMessage.updated(.done(adjustments: [adjustment])), .waits, &output)
         frame(4, &output)
-        say(HelperMessage.drained, .waits, &output)
-        say(HelperMessage.failed(MediaError(.frameFailed, "at last")), [], &output)
+        say(EncoderHelperMessage.drained, .waits, &output)
+        say(EncoderHelperMessage.failed(MediaError(.frameFailed, "at last")), [], &output)
         return output.bytes
     }
 
@@ -62,8 +62,8 @@ enum Seeds {
         var output = FuzzOutput()
         output.append([Manners.inspects.rawValue, 0])
         say(ControlNotice.hello(Greeting(build: "fuzz")), .control, &output)
-        say(HelperMessage.stage(.openingNode), .waits, &output)
-        say(HelperMessage.stage(.loading(file: "/usr/lib/fuzz_drv_video.so")), [], &output)
+        say(EncoderHelperMessage.stage(.openingNode), .waits, &output)
+        say(EncoderHelperMessage.stage(.loading(file: "/usr/lib/fuzz_drv_video.so")), [], &output)
         say(ControlNotice.log(LogLine(level: "info", text: "libva")), .control, &output)
         let profile = DriverReport.Profile(number: 6, entrypoints: [.init(number: 6), .init(number: 8)])
         let report = DriverReport(
@@ -73,17 +73,17 @@ enum Seeds {
             file: "/usr/lib/fuzz_drv_video.so",
             profiles: [profile]
         )
-        say(HelperMessage.report(report), [], &output)
-        say(HelperMessage.stage(.askingAttributes(profile: 6, entrypoint: 8)), [], &output)
+        say(EncoderHelperMessage.report(report), [], &output)
+        say(EncoderHelperMessage.stage(.askingAttributes(profile: 6, entrypoint: 8)), [], &output)
         let encoder = DriverReport.Encoder(
             profile: 6,
             entrypoint: 8,
             attributes: [.init(number: 5, value: 2)],
             surfaces: [.init(number: 1, flags: 3, value: 0x3231_564E)]
         )
-        say(HelperMessage.encoder(encoder), [], &output)
-        say(HelperMessage.stage(.closing), [], &output)
-        say(HelperMessage.inspected, [], &output)
+        say(EncoderHelperMessage.encoder(encoder), [], &output)
+        say(EncoderHelperMessage.stage(.closing), [], &output)
+        say(EncoderHelperMessage.inspected, [], &output)
         return output.bytes
     }
 
@@ -97,12 +97,12 @@ enum Seeds {
             byteCount: 60,
             formatDescription: number == 2 ? properties.formatDescription : nil
         )
-        say(HelperMessage.coded(notice), .waits, &output)
-        if number == 1 { say(HelperMessage.roomWanted, .waits, &output) }
+        say(EncoderHelperMessage.coded(notice), .waits, &output)
+        if number == 1 { say(EncoderHelperMessage.roomWanted, .waits, &output) }
         // A picture is released by itself or with an answer.
         let isReleased = number.isMultiple(of: 2)
-        if isReleased { say(HelperMessage.released(number: number), [], &output) }
-        say(HelperMessage.accepted(number: number, released: isReleased ? [] : [number]), [], &output)
+        if isReleased { say(EncoderHelperMessage.released(number: number), [], &output) }
+        say(EncoderHelperMessage.accepted(number: number, released: isReleased ? [] : [number]), [], &output)
     }
 
     private static func say(_ message: some WireMessage, _ form: Form, _ output: inout FuzzOutput) {
@@ -118,7 +118,7 @@ enum Seeds {
     private static func noise(_ seed: UInt64) -> [UInt8] {
         var output = FuzzOutput()
         output.append([0, 3, 0, 0, 7])
-        say(HelperMessage.created(properties), .waits, &output)
+        say(EncoderHelperMessage.created(properties), .waits, &output)
         for (bytes, descriptorCount) in RandomMessages.all(seed: seed) {
             let isControl = bytes[6] >= 129
             output.byte(Form.raw.rawValue | (isControl ? Form.control.rawValue : 0) | (descriptorCount > 0 ? 8 : 0))

@@ -33,8 +33,8 @@ internal import MediaTypes
     let message = corrected(input.remainder())
     let descriptorCount = Int(choice >> 2 & 7)
     switch choice & 3 {
-    case 0: if let read = read(ClientMessage.self, message, descriptorCount) { use(read) }
-    case 1: if let read = read(HelperMessage.self, message, descriptorCount) { use(read) }
+    case 0: if let read = read(EncoderClientMessage.self, message, descriptorCount) { use(read) }
+    case 1: if let read = read(EncoderHelperMessage.self, message, descriptorCount) { use(read) }
     case 2: _ = read(ControlOrder.self, message, descriptorCount)
     default: _ = read(ControlNotice.self, message, descriptorCount)
     }
@@ -74,7 +74,7 @@ private func read<Message: WireMessage>(_ type: Message.Type, _ bytes: [UInt8], 
 
 // MARK: - What the ends do with values
 
-private func use(_ message: ClientMessage) {
+private func use(_ message: EncoderClientMessage) {
     switch message {
     case .create(let order): use(order.configuration)
     case .update(let configuration): use(configuration)
@@ -144,7 +144,7 @@ private func use(_ order: FrameOrder) {
     }
 }
 
-private func use(_ message: HelperMessage) {
+private func use(_ message: EncoderHelperMessage) {
     switch message {
     case .created(let properties):
         use(properties.formatDescription)
@@ -160,7 +160,7 @@ private func use(_ message: HelperMessage) {
         precondition(stages.last == stage && stages.lastFile == stage.file)
     case .report(let report): precondition(report.fittingWire == report)
     case .encoder(let encoder): precondition(encoder.fittingWire == encoder)
-    case .accepted(_, let released, _): precondition(released.count <= HelperMessage.mostReleased)
+    case .accepted(_, let released, _): precondition(released.count <= EncoderHelperMessage.mostReleased)
     case .released, .drained, .roomWanted, .inspected: break
     }
 }

@@ -101,7 +101,7 @@ enum Seeds {
         return .dmaBuf(slots: [2], planes: layouts.map { DMABuffer.Plane(object: 0, layout: $0) }, modifier: 0)
     }
 
-    private static func record(_ message: ClientMessage, _ descriptors: UInt8, _ output: inout FuzzOutput) {
+    private static func record(_ message: EncoderClientMessage, _ descriptors: UInt8, _ output: inout FuzzOutput) {
         let payload = payload(message)
         output.byte(descriptors | Form.waits.rawValue)
         output.byte(UInt8(truncatingIfNeeded: message.kind))

@@ -58,7 +58,7 @@ struct Form: OptionSet {
 
 /// The client, and the thread of the helper.
 private final class Bench {
-    /// Answers, by the kinds of ``HelperMessage``; `coded` is not one.
+    /// Answers, by the kinds of ``EncoderHelperMessage``; `coded` is not one.
     private static let answers: Set<UInt16> = [65, 66, 67, 70, 71, 72, 76]
     private static let coded: UInt16 = 69
     private static let roomWanted: UInt16 = 77
@@ -73,17 +73,16 @@ private final class Bench {
         let controlEnds = RawPeer.pair()
         let connectionEnds = RawPeer.pair()
         let (control, connection) = (RawPeer(owning: controlEnds.near), RawPeer(owning: connectionEnds.near))
-        let server = HelperServer(
-            socket: controlEnds.far,
-            factories: [EchoFactory(), SmallX264Factory()],
-            others: { $0.isHardware ? EchoFactory() : nil },
-            inspector: inspect
-        )
+        var services = HelperServices(encoders: [EchoFactory(), SmallX264Factory()])
+        services.otherEncoders = { $0.isHardware ? EchoFactory() : nil }
+        services.inspector = inspect
+        let server = HelperServer(socket: controlEnds.far, services: services)
         worker.start { try? server.run() }
 
         if manners.contains(.greets) { control.send(control.framed(kind: 129, Seeds.hello, descriptorCount: 0)) }
         var far: RawPeer? = RawPeer(owning: connectionEnds.far)
-        control.send(control.framed(kind: 130, [], descriptorCount: 1), [connectionEnds.far])
+        let attach = control.framed(kind: 130, [ConnectionKind.encoder.rawValue], descriptorCount: 1)
+        control.send(attach, [connectionEnds.far])
         far = nil
         _ = far
         send(&input, control, connection, manners)

@@ -55,7 +55,7 @@ struct CodedNotice: WireValue, Sendable {
 }
 
 /// Messages from an encoder in a helper to its client.
-enum HelperMessage: Sendable {
+enum EncoderHelperMessage: Sendable {
     /// The encoder was created.
     case created(EncoderProperties)
     /// There is no such encoder, or it could not be created.
@@ -65,7 +65,7 @@ enum HelperMessage: Sendable {
     case accepted(number: Int64, released: [Int64] = [], copies: UInt8 = 0)
     /// Nothing in the helper reads the picture of the frame any more.
     case released(number: Int64)
-    /// The ring is filling up. Answered by ``ClientMessage/taken(count:)``.
+    /// The ring is filling up. Answered by ``EncoderClientMessage/taken(count:)``.
     case roomWanted
     /// A frame was coded or dropped.
     case coded(CodedNotice)
@@ -87,7 +87,16 @@ enum HelperMessage: Sendable {
     case inspected
 }
 
-extension HelperMessage: WireMessage {
+extension EncoderHelperMessage: HelperMessage {
+    var role: HelperMessageRole {
+        switch self {
+        case .created, .accepted, .updated, .drained, .inspected: .answer
+        case .refused(let error), .callFailed(let error): .refusal(error)
+        case .failed: .failure
+        case .coded, .released, .roomWanted, .stage, .report, .encoder: .notice
+        }
+    }
+
     enum Kind: UInt16 {
         case created = 65
         case refused

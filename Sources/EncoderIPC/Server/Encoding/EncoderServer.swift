@@ -10,33 +10,20 @@ internal import Synchronization
 final class EncoderServer: Sendable {
     private let channel: Channel
     private let outbox: Outbox
-    private let factories: [any EncoderFactory]
-    private let others: @Sendable (EncoderIdentity) -> (any EncoderFactory)?
-    private let inspector: DriverInspector?
+    private let services: HelperServices
     private let releases: ReleaseNotes
-    private let inbox: OrderInbox
+    private let inbox: OrderInbox<EncoderClientState>
     /// If frames take no longer than this, messages about a frame are held back while another frame is waiting.
     private static let quick = Duration.milliseconds(1)
     /// Keeps coded frames in the order of their data in the ring.
     private let outputs = Mutex(())
 
-    /// - Parameters:
-    ///   - factories: The available encoders, by ``EncoderIdentity/name`` and codec.
-    ///   - others: Creates a factory for an identity that is not among them.
-    ///   - inspector: Inspects drivers; `nil` if this helper does not.
-    init(
-        _ channel: Channel,
-        factories: [any EncoderFactory],
-        others: @escaping @Sendable (EncoderIdentity) -> (any EncoderFactory)? = { _ in nil },
-        inspector: DriverInspector? = nil
-    ) {
+    init(_ channel: Channel, _ services: HelperServices) {
         self.channel = channel
         outbox = Outbox(channel)
-        self.factories = factories
-        self.others = others
-        self.inspector = inspector
+        self.services = services
         releases = ReleaseNotes(outbox)
-        inbox = OrderInbox(channel, outbox, releases)
+        inbox = OrderInbox(channel, EncoderClientState(releases))
     }
 
     /// Serves until the client closes the encoder.
@@ -55,7 +42,7 @@ final class EncoderServer: Sendable {
         var failure: MediaError?
 
         /// Records the error of an order.
-        mutating func note(_ error: MediaError, of order: OrderInbox.Order) {
+        mutating func note(_ error: MediaError, of order: EncoderClientState.Order) {
             switch order {
             // The frame was not accepted and is submitted again.
             case .frame where error.code == .conversionFailed: break
@@ -66,14 +53,14 @@ final class EncoderServer: Sendable {
         }
     }
 
-    private func carryOut(_ order: OrderInbox.Order, _ work: inout Work) throws(MediaError) {
+    private func carryOut(_ order: EncoderClientState.Order, _ work: inout Work) throws(MediaError) {
         if case .create(let order, let ring) = order {
             do {
                 let new = try makeEncoder(order, ring)
                 work.encoder = new
-                return try channel.send(HelperMessage.created(new.properties))
+                return try channel.send(EncoderHelperMessage.created(new.properties))
             } catch {
-                return try channel.send(HelperMessage.refused(error))
+                return try channel.send(EncoderHelperMessage.refused(error))
             }
         }
         if case .inspect(let path) = order { return try inspect(path) }
@@ -81,7 +68,7 @@ final class EncoderServer: Sendable {
         guard let encoder = work.encoder else {
             throw MediaError(.malformedData, "the client sent a request before it created an encoder")
         }
-        let answer: HelperMessage
+        let answer: EncoderHelperMessage
         do throws(MediaError) {
             if let failure = work.failure {
                 // The picture is released.
@@ -135,15 +122,17 @@ final class EncoderServer: Sendable {
     }
 
     private func inspect(_ path: String) throws(MediaError) {
-        let answer: HelperMessage
+        let answer: EncoderHelperMessage
         do throws(MediaError) {
-            guard let inspector else { throw MediaError(.unsupported, "this helper cannot query drivers") }
+            guard let inspector = services.inspector else {
+                throw MediaError(.unsupported, "this helper cannot query drivers")
+            }
             let channel = channel
             try inspector(path) { (news) throws(MediaError) in
                 switch news {
-                case .stage(let stage): try channel.send(HelperMessage.stage(stage))
-                case .report(let report): try channel.send(HelperMessage.report(report))
-                case .encoder(let encoder): try channel.send(HelperMessage.encoder(encoder))
+                case .stage(let stage): try channel.send(EncoderHelperMessage.stage(stage))
+                case .report(let report): try channel.send(EncoderHelperMessage.report(report))
+                case .encoder(let encoder): try channel.send(EncoderHelperMessage.encoder(encoder))
                 }
             }
             answer = .inspected
@@ -156,15 +145,15 @@ final class EncoderServer: Sendable {
     private func makeEncoder(_ order: EncoderOrder, _ ring: RingWriter) throws(MediaError) -> any EncoderBackend {
         let wanted = order.encoder
         guard
-            let factory = factories.first(where: {
+            let factory = services.encoders.first(where: {
                 $0.identity.name == wanted.name && $0.identity.codec == wanted.codec
-            }) ?? others(wanted)
+            }) ?? services.otherEncoders(wanted)
         else {
             throw MediaError(
                 .unavailable,
                 "the helper has no such encoder",
                 given: "\(wanted)",
-                allowed: factories.map { "\($0.identity)" }.joined(separator: ", ")
+                allowed: services.encoders.map { "\($0.identity)" }.joined(separator: ", ")
             )
         }
         _ = try order.configuration.validated(for: wanted.codec)
@@ -205,9 +194,30 @@ final class EncoderServer: Sendable {
             isKeyFrame: frame.isKeyFrame,
             isReference: frame.isReference,
             isDropped: frame.isDropped,
-            offset: try inbox.write(frame.data, to: ring),
+            offset: try write(frame.data, to: ring),
             byteCount: frame.data.count,
             formatDescription: frame.formatDescription
         )
+    }
+
+    /// Writes coded data to the ring when there is space, for one thread at a time.
+    ///
+    /// - Returns: The offset of the data.
+    /// - Throws: `frameFailed` if the data is longer than the ring, `inputOutput` if no client will read it.
+    private func write(_ data: CodedData, to ring: RingWriter) throws(MediaError) -> Int {
+        let byteCount = try ring.fittingByteCount(of: data)
+        while true {
+            if ring.asks(for: byteCount) {
+                // Together with all messages that were held back: the client does not take frames that it does not know
+                // of.
+                try outbox.send(.roomWanted)
+                try outbox.hold(false)
+            }
+            switch try inbox.wait(for: { _ in ring.attempt(data) }) {
+            case .written(let offset): return offset
+            case .answered: continue
+            case nil: throw MediaError(.inputOutput, "the client no longer reads coded frames")
+            }
+        }
     }
 }

@@ -27,7 +27,7 @@ struct CodedRing: Sendable {
         guard (0...mapping.byteCount).contains(offset), (0...mapping.byteCount - offset).contains(byteCount) else {
             throw MediaError(
                 .malformedData,
-                "\(HelperLink.peer) returned a frame outside the memory for coded frames",
+                "\(HelperHost.peer) returned a frame outside the memory for coded frames",
                 given: "\(byteCount) bytes at \(offset)",
                 allowed: "\(mapping.byteCount) bytes"
             )
@@ -44,7 +44,7 @@ struct CodedRing: Sendable {
 /// final.
 final class FrameLedger: Sendable {
     fileprivate struct State {
-        weak var link: HelperLink?
+        weak var link: EncoderLink?
         var properties: EncoderProperties?
         /// Whether nothing is passed to the session any more.
         var isClosed = false
@@ -85,7 +85,7 @@ final class FrameLedger: Sendable {
     }
 
     /// Sets the link to which space in the ring is returned.
-    func connect(_ link: HelperLink) { state.withLock { $0.link = link } }
+    func connect(_ link: EncoderLink) { state.withLock { $0.link = link } }
 
     /// Allows frames to be returned from here on.
     func open(_ properties: EncoderProperties) { state.withLock { $0.properties = properties } }
@@ -114,9 +114,10 @@ final class FrameLedger: Sendable {
     /// Returns the link's handlers for frames that are submitted without waiting.
     ///
     /// - Parameter patience: The deadline for their answers.
-    func frames(within patience: Duration) -> HelperLink.Frames {
-        HelperLink.Frames(
+    func frames(within patience: Duration) -> EncoderLink.Submissions {
+        EncoderLink.Submissions(
             patience: patience,
+            purpose: "encode a frame",
             areDue: { self.state.withLock { !$0.unanswered.isEmpty } },
             answer: { (message) throws(MediaError) in try self.answer(message) }
         )
@@ -150,7 +151,7 @@ final class FrameLedger: Sendable {
     ///
     /// - Returns: Whether it is such an answer: frames are answered in order, before later orders.
     /// - Throws: `malformedData` if it answers another order.
-    private func answer(_ message: HelperMessage) throws(MediaError) -> Bool {
+    private func answer(_ message: EncoderHelperMessage) throws(MediaError) -> Bool {
         guard let first = state.withLock({ $0.unanswered.first }) else { return false }
         switch message {
         case .accepted(first.number, let released, let copies):
@@ -194,7 +195,7 @@ final class FrameLedger: Sendable {
     ///
     /// - Returns: Whether the helper made progress: a frame or a picture was returned.
     /// - Throws: `malformedData` if it does not match what the helper was given.
-    func handle(_ message: HelperMessage) throws(MediaError) -> Bool {
+    func handle(_ message: EncoderHelperMessage) throws(MediaError) -> Bool {
         switch message {
         case .coded(let notice): return try take(notice)
         case .released(let number): return try release(number)
@@ -256,7 +257,7 @@ final class FrameLedger: Sendable {
     }
 
     private func lie(_ what: String, _ given: String) -> MediaError {
-        MediaError(.malformedData, "\(HelperLink.peer) \(what)", given: given)
+        MediaError(.malformedData, "\(HelperHost.peer) \(what)", given: given)
     }
 }
 

@@ -18,7 +18,7 @@ final class ReleaseNotes: Sendable {
     /// Records the release of a frame's picture.
     func add(_ number: Int64) {
         let isGathered = state.withLock { state in
-            guard state.isGathering, state.numbers.count < HelperMessage.mostReleased else { return false }
+            guard state.isGathering, state.numbers.count < EncoderHelperMessage.mostReleased else { return false }
             state.numbers.append(number)
             return true
         }

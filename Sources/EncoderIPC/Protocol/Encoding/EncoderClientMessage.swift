@@ -118,29 +118,29 @@ struct FrameOrder: WireStructure, Hashable, Sendable {
 
 /// Messages from the client to an encoder, over a separate connection. Orders are answered one after another, in the
 /// order in which they arrived.
-enum ClientMessage: Sendable {
-    /// Answered by ``HelperMessage/created(_:)`` or ``HelperMessage/refused(_:)``.
+enum EncoderClientMessage: Sendable {
+    /// Answered by ``EncoderHelperMessage/created(_:)`` or ``EncoderHelperMessage/refused(_:)``.
     case create(EncoderOrder)
     /// No answer.
     case offer(MemoryOffer)
     /// The memory of that slot is no longer used. No answer.
     case forget(slot: UInt32)
-    /// Answered by ``HelperMessage/accepted(number:)`` or ``HelperMessage/callFailed(_:)``.
+    /// Answered by ``EncoderHelperMessage/accepted(number:)`` or ``EncoderHelperMessage/callFailed(_:)``.
     case frame(FrameOrder)
-    /// Answered by ``HelperMessage/updated(_:)`` or ``HelperMessage/callFailed(_:)``.
+    /// Answered by ``EncoderHelperMessage/updated(_:)`` or ``EncoderHelperMessage/callFailed(_:)``.
     case update(EncoderConfiguration)
-    /// Answered by ``HelperMessage/drained`` or ``HelperMessage/callFailed(_:)``.
+    /// Answered by ``EncoderHelperMessage/drained`` or ``EncoderHelperMessage/callFailed(_:)``.
     case drain
-    /// The total number of coded frames that were taken from the ring. Answers ``HelperMessage/roomWanted``.
+    /// The total number of coded frames that were taken from the ring. Answers ``EncoderHelperMessage/roomWanted``.
     case taken(count: UInt64)
     /// The last message: the encoder is to be released. No answer.
     case close
-    /// The driver of the render node at that path is to be inspected. Answered by ``HelperMessage/inspected`` or
-    /// ``HelperMessage/callFailed(_:)``, after ``HelperMessage/stage(_:)`` and ``HelperMessage/report(_:)``.
+    /// The driver of the render node at that path is to be inspected. Answered by ``EncoderHelperMessage/inspected`` or
+    /// ``EncoderHelperMessage/callFailed(_:)``, after ``EncoderHelperMessage/stage(_:)`` and ``EncoderHelperMessage/report(_:)``.
     case inspect(path: String)
 }
 
-extension ClientMessage: WireMessage {
+extension EncoderClientMessage: WireMessage {
     enum Kind: UInt16 {
         case create = 1
         case offer

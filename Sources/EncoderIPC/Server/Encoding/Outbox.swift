@@ -7,7 +7,7 @@ internal import Synchronization
 /// sent together, because each send may wake a thread of the client.
 final class Outbox: Sendable {
     private struct State {
-        var held: [HelperMessage] = []
+        var held: [EncoderHelperMessage] = []
         var holds = false
     }
 
@@ -20,7 +20,7 @@ final class Outbox: Sendable {
     init(_ channel: Channel) { self.channel = channel }
 
     /// Sends a message after those that are held back, or holds it back.
-    func send(_ message: HelperMessage) throws(MediaError) {
+    func send(_ message: EncoderHelperMessage) throws(MediaError) {
         try state.withLock { (state) throws(MediaError) in
             state.held.append(message)
             if !state.holds || state.held.count >= Self.mostHeld { try sendAll(&state) }

@@ -11,7 +11,7 @@ final class RemoteEncoder: EncoderBackend {
     private(set) var copiedPictures = 0
     let takesLater: Bool
 
-    private let link: HelperLink
+    private let link: EncoderLink
     private let ledger: FrameLedger
     private let deadlines: RemoteEncoderFactory.Deadlines
     private var slots = PictureSlots()
@@ -23,16 +23,16 @@ final class RemoteEncoder: EncoderBackend {
         _ identity: EncoderIdentity,
         _ request: EncoderRequest,
         _ deadlines: RemoteEncoderFactory.Deadlines,
-        connect: (HelperLink.Handlers) throws(MediaError) -> HelperLink
+        connect: (EncoderLink.Handlers) throws(MediaError) -> EncoderLink
     ) throws(MediaError) {
         let byteCount = CodedRing.byteCount(for: request.configuration)
         let memory = try SharedMapping.makeMemory(named: "vatoolbox-coded", byteCount: byteCount)
         let ring = CodedRing(try SharedMapping(memory, byteCount: byteCount, access: .read))
         let ledger = FrameLedger(ring: ring, taken: request.taken, output: request.output)
         let link = try connect(
-            HelperLink.Handlers(
+            EncoderLink.Handlers(
                 message: { (message) throws(MediaError) in try ledger.handle(message) },
-                frames: request.taken == nil ? nil : ledger.frames(within: deadlines.call),
+                submissions: request.taken == nil ? nil : ledger.frames(within: deadlines.call),
                 failed: { ledger.fail($0) }
             )
         )
@@ -55,7 +55,7 @@ final class RemoteEncoder: EncoderBackend {
         _ identity: EncoderIdentity,
         _ request: EncoderRequest,
         _ deadlines: RemoteEncoderFactory.Deadlines,
-        _ link: HelperLink,
+        _ link: EncoderLink,
         _ memory: borrowing Descriptor,
         _ byteCount: Int
     ) throws(MediaError) -> EncoderProperties {
@@ -79,8 +79,8 @@ final class RemoteEncoder: EncoderBackend {
     }
 
     /// Ends a helper that violates the protocol.
-    private static func refuse(_ link: HelperLink, _ reason: String) -> MediaError {
-        let error = MediaError(.malformedData, "\(HelperLink.peer) \(reason)")
+    private static func refuse(_ link: EncoderLink, _ reason: String) -> MediaError {
+        let error = MediaError(.malformedData, "\(HelperHost.peer) \(reason)")
         link.abandon(error)
         return error
     }
@@ -121,7 +121,7 @@ final class RemoteEncoder: EncoderBackend {
         link.noteWork()
         ledger.expectAnswer(to: frame)
         do {
-            try link.give(order, within: deadlines.call)
+            try link.give(.frame(order), within: deadlines.call)
         } catch {
             ledger.settle()
             throw error
@@ -168,7 +168,7 @@ final class RemoteEncoder: EncoderBackend {
         return Self.refuse(link, reason)
     }
 
-    private func call(_ order: ClientMessage, to purpose: String) throws(MediaError) -> HelperMessage {
+    private func call(_ order: EncoderClientMessage, to purpose: String) throws(MediaError) -> EncoderHelperMessage {
         do {
             return try link.call(order, within: deadlines.call, to: purpose)
         } catch {
