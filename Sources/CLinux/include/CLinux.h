@@ -19,7 +19,10 @@ int linux_memfd_create(const char *_Nonnull name);
 /// fcntl(F_ADD_SEALS) with F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL: the size can never change again.
 int linux_seal_size(int fd);
 
-/// The same with F_SEAL_FUTURE_WRITE: existing mappings stay writable, and no process can write in any other way, map
+/// The same without F_SEAL_SEAL: other seals may follow.
+int linux_fix_size(int fd);
+
+/// As linux_seal_size with F_SEAL_FUTURE_WRITE: existing mappings stay writable, and no process can write in any other way, map
 /// it writable or punch holes. Kernels older than 5.1 set only the other seals.
 int linux_seal_for_readers(int fd);
 

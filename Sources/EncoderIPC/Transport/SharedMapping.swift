@@ -45,15 +45,23 @@ final class SharedMapping: @unchecked Sendable {
 
     /// Creates a memfd with a fixed size.
     ///
-    /// - Parameter name: The name that `/proc` shows.
-    static func makeMemory(named name: String, byteCount: Int) throws(MediaError) -> Descriptor {
+    /// - Parameters:
+    ///   - name: The name that `/proc` shows.
+    ///   - allowsSeals: Whether other seals than those of the size may follow.
+    static func makeMemory(
+        named name: String,
+        byteCount: Int,
+        allowsSeals: Bool = false
+    ) throws(MediaError) -> Descriptor {
         let number = linux_memfd_create(name)
         guard number >= 0 else { throw systemError("memfd_create", "shared memory cannot be created") }
         let descriptor = Descriptor(owning: number)
         guard ftruncate(number, byteCount) == 0 else {
             throw systemError("ftruncate", "shared memory cannot be created")
         }
-        guard linux_seal_size(number) == 0 else { throw systemError("fcntl(F_ADD_SEALS)", "memory cannot be sealed") }
+        guard (allowsSeals ? linux_fix_size(number) : linux_seal_size(number)) == 0 else {
+            throw systemError("fcntl(F_ADD_SEALS)", "memory cannot be sealed")
+        }
         return descriptor
     }
 }

@@ -205,6 +205,26 @@ extension PixelBuffer {
         self.init(description, storage: .deviceSurface(surface), planes: [], onRelease: {})
     }
 
+    /// Makes a picture in shared memory that is mapped already, without a copy.
+    ///
+    /// - Parameters:
+    ///   - description: The properties of the picture in the memory.
+    ///   - memory: The memory and the layout of the planes in it.
+    ///   - base: The address at which the whole memory is mapped, readable and writable.
+    ///   - release: Called exactly once, on any thread, when nothing uses the memory any more. It is not called if this
+    ///     initialiser throws.
+    /// - Throws: `invalidArgument` for a wrong size, number of planes or row length.
+    package convenience init(
+        _ description: Description,
+        sharedMemory memory: SharedMemory,
+        at base: UnsafeMutableRawPointer,
+        release: @escaping @Sendable () -> Void
+    ) throws(MediaError) {
+        try Self.check(description, rows: memory.planes.map(\.bytesPerRow))
+        let planes = memory.planes.map { PixelPlane(baseAddress: base + $0.offset, bytesPerRow: $0.bytesPerRow) }
+        self.init(description, storage: .sharedMemory(memory), planes: planes, onRelease: release)
+    }
+
     convenience init(
         _ description: Description,
         memory: PixelMemory,

@@ -91,12 +91,17 @@ final class PixelMemory: @unchecked Sendable {
 }
 
 /// The layout of a picture of one format and size: packed planes with aligned rows.
-struct PackedLayout: Sendable, Hashable {
-    var planes: [PlaneLayout] = []
-    var byteCount = 0
+package struct PackedLayout: Sendable, Hashable {
+    /// The planes, one behind the other.
+    package private(set) var planes: [PlaneLayout] = []
+    /// The size of the memory in bytes.
+    package private(set) var byteCount = 0
 
+    /// Lays out a picture.
+    ///
     /// - Parameter rowUnit: The unit of rows: each plane has room for a multiple of this number of luma rows.
-    init(format: PixelFormat, width: Int, height: Int, rowUnit: Int = 1) throws(MediaError) {
+    /// - Throws: `invalidArgument` for a size outside 1...``PixelBuffer/maximumDimension``.
+    package init(format: PixelFormat, width: Int, height: Int, rowUnit: Int = 1) throws(MediaError) {
         let alignment = PixelMemory.alignment
         for plane in 0..<format.planeCount {
             guard let extent = format.planeExtent(plane, width: width, height: height) else {

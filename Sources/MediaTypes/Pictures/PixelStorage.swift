@@ -52,6 +52,13 @@ public struct SharedMemory: Sendable, Hashable {
     public let byteCount: Int
     /// The layout of the planes.
     public let planes: [PlaneLayout]
+
+    /// Describes memory whose size is sealed.
+    package init(fileDescriptor: Int32, byteCount: Int, planes: [PlaneLayout]) {
+        self.fileDescriptor = fileDescriptor
+        self.byteCount = byteCount
+        self.planes = planes
+    }
 }
 
 /// An uncompressed picture in a file that must not change while the buffer exists.
