@@ -191,7 +191,7 @@ extension ProcessTests {
                     )
                     switch message {
                     case .coded(let notice):
-                        let data = try ring.data(offset: notice.offset, byteCount: notice.byteCount)
+                        let data = try ring.data(offset: notice.offset, byteCount: notice.byteCount, from: "it")
                         let byte = UInt8(truncatingIfNeeded: notice.number)
                         let isWhole = data.withUnsafeBytes { $0.count == byteCount && $0.allSatisfy { $0 == byte } }
                         #expect(isWhole, "frame \(notice.number)")

@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import BitstreamSyntax
-internal import Dispatch
 internal import MediaTypes
 internal import Synchronization
 
-/// The client's end of the ring: reads coded data from memory that the helper writes.
-struct CodedRing: Sendable {
-    private let mapping: SharedMapping
-
-    init(_ mapping: SharedMapping) { self.mapping = mapping }
-
+extension CodedRing {
     /// The size of a ring: room for two frames that are as large as their pictures, and at least 1 MiB. Memory is only
     /// allocated as far as it was written.
-    static func byteCount(for configuration: EncoderConfiguration) -> Int {
+    static func byteCount(width: Int, height: Int, chromaFormat: ChromaFormat, bitDepth: Int) -> Int {
         let sides = 1...PixelBuffer.maximumDimension
-        guard sides.contains(configuration.width), sides.contains(configuration.height) else { return 1 << 20 }
-        let samples = configuration.chromaFormat.sampleCount(luma: configuration.width * configuration.height)
-        return max(1 << 20, samples * (configuration.bitDepth > 8 ? 4 : 2))
+        guard sides.contains(width), sides.contains(height) else { return 1 << 20 }
+        return max(1 << 20, chromaFormat.sampleCount(luma: width * height) * (bitDepth > 8 ? 4 : 2))
     }
 
-    /// Copies data, so that the helper can no longer change it and its space is free again.
-    ///
-    /// - Throws: `malformedData` if the data is not in the ring.
-    func data(offset: Int, byteCount: Int) throws(MediaError) -> CodedData {
-        guard (0...mapping.byteCount).contains(offset), (0...mapping.byteCount - offset).contains(byteCount) else {
-            throw MediaError(
-                .malformedData,
-                "\(HelperHost.peer) returned a frame outside the memory for coded frames",
-                given: "\(byteCount) bytes at \(offset)",
-                allowed: "\(mapping.byteCount) bytes"
-            )
-        }
-        return CodedData(UnsafeRawBufferPointer(start: mapping.base + offset, count: byteCount))
+    /// The size of a ring for the frames of an encoder.
+    static func byteCount(for configuration: EncoderConfiguration) -> Int {
+        byteCount(
+            width: configuration.width,
+            height: configuration.height,
+            chromaFormat: configuration.chromaFormat,
+            bitDepth: configuration.bitDepth
+        )
     }
 }
 
@@ -56,14 +44,10 @@ final class FrameLedger: Sendable {
         var lent: [Int64: PixelBuffer] = [:]
         /// The number of frames that were taken from the ring.
         var taken: UInt64 = 0
-        /// The frames that were submitted without waiting for the answer, in order, with the values to report.
-        var unanswered: [TakenFrame] = []
-        /// Whether a thread waits for fewer unanswered frames.
-        var isRoomAwaited = false
     }
 
-    /// The maximum number of unanswered frames, less than a helper allows.
-    private static let mostUnanswered = 8
+    /// The frames that were submitted without waiting for the answer, with the values to report.
+    private let unanswered = UnansweredOrders<TakenFrame>()
 
     private let ring: CodedRing
     /// Called under the lock; it never blocks and does not call the ledger.
@@ -71,8 +55,6 @@ final class FrameLedger: Sendable {
     /// Called for frames that were submitted without waiting, under the same conditions.
     private let tellTaken: (@Sendable (TakenFrame) -> Void)?
     private let state = Mutex(State())
-    /// Signalled when fewer frames are unanswered, or when no further answer will come.
-    private let room = DispatchSemaphore(value: 0)
 
     init(
         ring: CodedRing,
@@ -91,7 +73,10 @@ final class FrameLedger: Sendable {
     func open(_ properties: EncoderProperties) { state.withLock { $0.properties = properties } }
 
     /// Ends the output to the session: a call has failed, and frames that were not returned are lost.
-    func settle() { state.withLock { $0.isClosed = true } }
+    func settle() {
+        state.withLock { $0.isClosed = true }
+        unanswered.end()
+    }
 
     /// Ends the output to the session and releases the pictures.
     func close() {
@@ -118,26 +103,15 @@ final class FrameLedger: Sendable {
         EncoderLink.Submissions(
             patience: patience,
             purpose: "encode a frame",
-            areDue: { self.state.withLock { !$0.unanswered.isEmpty } },
+            areDue: { self.unanswered.count > 0 },
             answer: { (message) throws(MediaError) in try self.answer(message) }
         )
     }
 
-    /// Records that the answer to a frame is pending. If the maximum number is reached, first waits until half of them
-    /// are answered or the link reports that none will be.
+    /// Records that the answer to a frame is pending, after waiting while too many are.
     func expectAnswer(to frame: TakenFrame) {
-        while true {
-            let isNoted = state.withLock { state in
-                guard state.unanswered.count < Self.mostUnanswered || state.isClosed else {
-                    state.isRoomAwaited = true
-                    return false
-                }
-                state.unanswered.append(frame)
-                return true
-            }
-            if isNoted { return }
-            room.wait()
-        }
+        unanswered.waitForRoom()
+        unanswered.append(frame)
     }
 
     /// Reports a frame that the helper has accepted, including one whose answer was awaited.
@@ -152,7 +126,7 @@ final class FrameLedger: Sendable {
     /// - Returns: Whether it is such an answer: frames are answered in order, before later orders.
     /// - Throws: `malformedData` if it answers another order.
     private func answer(_ message: EncoderHelperMessage) throws(MediaError) -> Bool {
-        guard let first = state.withLock({ $0.unanswered.first }) else { return false }
+        guard let first = unanswered.first else { return false }
         switch message {
         case .accepted(first.number, let released, let copies):
             for number in released { try release(number) }
@@ -162,11 +136,7 @@ final class FrameLedger: Sendable {
         case .callFailed(let error): fail(error, keepsPictures: true)
         default: throw lie("replied to another request", "\(message.kind)")
         }
-        let isRoom = state.withLock { state in
-            state.unanswered.removeFirst()
-            return state.endWait(atMost: Self.mostUnanswered / 2)
-        }
-        if isRoom { room.signal() }
+        unanswered.removeFirst()
         return true
     }
 
@@ -180,14 +150,14 @@ final class FrameLedger: Sendable {
     ///
     /// - Parameter keepsPictures: Whether the helper may still read pictures; they are released when it has ended.
     func fail(_ error: MediaError, keepsPictures: Bool = false) {
-        let (lent, isRoom) = state.withLock { state in
+        let lent = state.withLock { state in
             if !state.isClosed { output(.failed(error)) }
             state.isClosed = true
             state.failure = state.failure ?? error
             defer { if !keepsPictures { state.lent = [:] } }
-            return (keepsPictures ? [:] : state.lent, state.endWait(atMost: .max))
+            return keepsPictures ? [:] : state.lent
         }
-        if isRoom { room.signal() }
+        unanswered.end()
         withExtendedLifetime(lent) {}
     }
 
@@ -241,7 +211,7 @@ final class FrameLedger: Sendable {
         }
         let frame = CodedFrame(
             number: notice.number,
-            data: try ring.data(offset: notice.offset, byteCount: notice.byteCount),
+            data: try ring.data(offset: notice.offset, byteCount: notice.byteCount, from: HelperHost.peer),
             isKeyFrame: notice.isKeyFrame,
             isReference: notice.isReference,
             isDropped: notice.isDropped,
@@ -258,17 +228,6 @@ final class FrameLedger: Sendable {
 
     private func lie(_ what: String, _ given: String) -> MediaError {
         MediaError(.malformedData, "\(HelperHost.peer) \(what)", given: given)
-    }
-}
-
-extension FrameLedger.State {
-    /// Ends a wait for at most that many unanswered frames.
-    ///
-    /// - Returns: Whether a thread was waiting for it.
-    fileprivate mutating func endWait(atMost most: Int) -> Bool {
-        guard isRoomAwaited, unanswered.count <= most else { return false }
-        isRoomAwaited = false
-        return true
     }
 }
 
