@@ -51,6 +51,8 @@ import Synchronization
         _exit(0)
     }
 
+    /// What this helper offers. Decoders belong into `decoders`, by name, and `otherDecoders`, on a device that the client
+    /// names.
     private static func services(_ log: ForwardedLog) -> HelperServices {
         var services = HelperServices(encoders: [X264EncoderFactory(), X265EncoderFactory()])
         services.otherEncoders = { VAAPIEncoderFactory($0) }

@@ -9,122 +9,12 @@ import Testing
 
 @testable import EncoderIPC
 
-/// A helper of a test, in this process, that sends whatever its script says.
-final class FakeHelper: Sendable {
-    typealias Script = @Sendable (FakeHelper) throws -> Void
-
-    let channel: Channel
-    private let socket: Int32
-
-    init(_ socket: consuming Descriptor, script: @escaping Script) {
-        self.socket = socket.number
-        channel = Channel(socket, peer: "the client")
-        let thread = Thread {
-            do { try script(self) } catch { Issue.record(error, "the script of the helper") }
-            self.channel.shutDown()
-        }
-        thread.start()
-    }
-
-    func receive() throws -> EncoderClientMessage? {
-        try channel.receive(EncoderClientMessage.self, until: .after(.seconds(20)))
-    }
-
-    func send(_ messages: EncoderHelperMessage...) {
-        // The client may have gone already: it was lied to.
-        for message in messages { try? channel.send(message) }
-    }
-
-    /// Says something again and again, until nobody listens any more.
-    func repeatForever(_ message: EncoderHelperMessage) {
-        while (try? channel.send(message)) != nil {}
-    }
-
-    /// Bytes as they are.
-    func send(raw bytes: [UInt8]) { _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
-
-    /// What an honest helper says until the first frame.
-    func behave(_ properties: EncoderProperties = FakeHelper.properties) throws {
-        _ = try receive()
-        send(.created(properties))
-    }
-
-    /// Waits for a frame.
-    func waitForFrame() throws {
-        while let message = try receive() { if case .frame = message { return } }
-    }
-
-    static let format = FormatDescription(codec: .h264, width: 96, height: 64, parameterSets: [[0x67]])
-
-    static let properties = EncoderProperties(
-        name: "fake",
-        profile: "none",
-        level: "none",
-        reorderDepth: 0,
-        maximumDelay: 0,
-        pixelFormats: [.nv12],
-        supportedProperties: [],
-        formatDescription: format
-    )
-
-    static func coded(
-        _ number: Int64 = 0,
-        offset: Int = 0,
-        byteCount: Int = 8,
-        format: FormatDescription? = nil
-    ) -> EncoderHelperMessage {
-        .coded(
-            CodedNotice(
-                number: number,
-                isKeyFrame: true,
-                isReference: true,
-                isDropped: false,
-                offset: offset,
-                byteCount: byteCount,
-                formatDescription: format
-            )
-        )
-    }
-}
-
 /// The frames that an encoder has taken.
 private final class TakenFrames: Sendable {
     private let frames = Mutex<[TakenFrame]>([])
 
     @Sendable func add(_ frame: TakenFrame) { frames.withLock { $0.append(frame) } }
     var all: [TakenFrame] { frames.withLock { $0 } }
-}
-
-/// One lie.
-struct Lie: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let script: FakeHelper.Script
-
-    /// A lie in the place of the first answers.
-    init(_ name: String, script: @escaping FakeHelper.Script) {
-        testDescription = name
-        self.script = script
-    }
-
-    /// Messages instead of an answer to the first frame.
-    init(frame name: String, _ messages: EncoderHelperMessage...) {
-        self.init(name) { helper in
-            try helper.behave()
-            try helper.waitForFrame()
-            for message in messages { helper.send(message) }
-            while try helper.receive() != nil {}
-        }
-    }
-
-    /// An encoder that cannot be.
-    init(properties name: String, _ change: @escaping @Sendable (inout EncoderProperties) -> Void) {
-        self.init(name) { helper in
-            var properties = FakeHelper.properties
-            change(&properties)
-            try helper.behave(properties)
-            while try helper.receive() != nil {}
-        }
-    }
 }
 
 extension ProcessTests {
@@ -200,7 +90,7 @@ extension ProcessTests {
             Traces.expectNone()
         }
 
-        private static let lies: [Lie] = [
+        private static let lies: [Lie<EncoderMessages>] = [
             Lie(frame: "a frame behind the ring", FakeHelper.coded(offset: 1 << 20, byteCount: 1)),
             Lie(frame: "a frame that ends behind the ring", FakeHelper.coded(offset: (1 << 20) - 1, byteCount: 2)),
             Lie(frame: "a frame before the ring", FakeHelper.coded(offset: -1, byteCount: 1)),
@@ -256,14 +146,14 @@ extension ProcessTests {
             },
         ]
 
-        @Test(arguments: lies, [true, false]) func aLieIsRefused(lie: Lie, isWaitedFor: Bool) throws {
+        @Test(arguments: lies, [true, false]) func aLieIsRefused(lie: Lie<EncoderMessages>, isWaitedFor: Bool) throws {
             let taken: (@Sendable (TakenFrame) -> Void)? = isWaitedFor ? nil : TakenFrames().add
             let error = #expect(throws: MediaError.self) { try play(taken: taken, lie.script) }
             #expect(error?.code == .malformedData, "\(error.map { "\($0)" } ?? "")")
             Traces.expectNone()
         }
 
-        private static let chatter: [Lie] = [
+        private static let chatter: [Lie<EncoderMessages>] = [
             Lie("failures instead of an encoder") { helper in
                 _ = try helper.receive()
                 helper.repeatForever(.failed(MediaError(.frameFailed, "again")))
@@ -294,7 +184,9 @@ extension ProcessTests {
         ]
 
         /// What can be said for ever is no sign of work.
-        @Test(arguments: chatter, [true, false]) func whoOnlyTalksIsEnded(lie: Lie, isWaitedFor: Bool) throws {
+        @Test(arguments: chatter, [true, false]) func whoOnlyTalksIsEnded(lie: Lie<EncoderMessages>, isWaitedFor: Bool)
+            throws
+        {
             let taken: (@Sendable (TakenFrame) -> Void)? = isWaitedFor ? nil : TakenFrames().add
             let error = #expect(throws: MediaError.self) {
                 try play(patience: .milliseconds(500), taken: taken, lie.script)

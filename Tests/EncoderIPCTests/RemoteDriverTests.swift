@@ -267,7 +267,7 @@ extension ProcessTests {
 
         private static let encoder = DriverReport.Encoder(profile: 7, entrypoint: 6)
 
-        private static let lies: [Lie] = [
+        private static let lies: [Lie<EncoderMessages>] = [
             Lie("two reports") { $0.send(.report(report), .report(report), .inspected) },
             Lie("an encoder before the report") { $0.send(.encoder(encoder), .report(report), .inspected) },
             Lie("an encoder twice") { $0.send(.report(report), .encoder(encoder), .encoder(encoder), .inspected) },
@@ -288,7 +288,7 @@ extension ProcessTests {
             Lie("nothing more") { $0.channel.shutDown() },
         ]
 
-        @Test(arguments: lies) func aHelperThatLies(_ lie: Lie) throws {
+        @Test(arguments: lies) func aHelperThatLies(_ lie: Lie<EncoderMessages>) throws {
             let inspection = try ask { helper in
                 _ = try helper.receive()
                 try lie.script(helper)

@@ -15,6 +15,8 @@ import Testing
         for round in 0..<Self.rounds {
             for message in random.clientMessages() { try comesBack(message, sequence: UInt64(round)) }
             for message in random.helperMessages() { try comesBack(message, sequence: UInt64(round)) }
+            for message in random.decoderClientMessages() { try comesBack(message, sequence: UInt64(round)) }
+            for message in random.decoderHelperMessages() { try comesBack(message, sequence: UInt64(round)) }
             for message in random.controlOrders() { try comesBack(message, sequence: UInt64(round)) }
             for message in random.controlNotices() { try comesBack(message, sequence: UInt64(round)) }
         }
@@ -83,6 +85,8 @@ import Testing
         for _ in 0..<3 {
             for message in random.clientMessages() { try check(message) }
             for message in random.helperMessages() { try check(message) }
+            for message in random.decoderClientMessages() { try check(message) }
+            for message in random.decoderHelperMessages() { try check(message) }
             for message in random.controlOrders() { try check(message) }
             for message in random.controlNotices() { try check(message) }
         }
@@ -128,6 +132,8 @@ import Testing
         for _ in 0..<25 {
             for message in random.clientMessages() { try survive(message) }
             for message in random.helperMessages() { try survive(message) }
+            for message in random.decoderClientMessages() { try survive(message) }
+            for message in random.decoderHelperMessages() { try survive(message) }
             for message in random.controlOrders() { try survive(message) }
             for message in random.controlNotices() { try survive(message) }
         }
@@ -143,12 +149,12 @@ import Testing
     }
 
     @Test func itsBytes() {
-        #expect(drain == [0x56, 0x54, 0x49, 0x50, 11, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
+        #expect(drain == [0x56, 0x54, 0x49, 0x50, 12, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
     }
 
     @Test(arguments: [
         (0, 0, "magic number at byte 0 is 0, expected 86"),
-        (4, 1, "version of the protocol at byte 4 is 1, expected 11"),
+        (4, 1, "version of the protocol at byte 4 is 1, expected 12"),
         (6, 77, "kind of message at byte 6 cannot be 77"),
         (8, 1, "flags at byte 8 is 1, expected 0"),
         (10, 1, "number of descriptors at byte 10 is 1, expected 0"),

@@ -6,13 +6,21 @@ import Glibc
 import MediaTypes
 import TestSupport
 
-/// A helper whose encoders do what drivers do at their worst, each at the moment that its name tells.
+/// A helper whose encoders and decoders do what drivers do at their worst, each at the moment that its name tells.
 @main enum FaultyHelper {
     static func main() {
         let moments = ["creating", "encoding", "draining", "updating"]
         let factories = Fault.allCases.flatMap { fault in moments.map { FaultyFactory(fault: fault, moment: $0) } }
+        var services = HelperServices(encoders: factories)
+        services.decoders = Fault.allCases.flatMap { fault in
+            ["creating", "decoding", "draining"].map { FaultyDecoderFactory(fault: fault, moment: $0) }
+        }
+        services.decoders += [
+            EchoDecoder.Factory("echo"), EchoDecoder.Factory("reordering", depth: 3),
+            EchoDecoder.Factory("threaded", depth: 3, usesThread: true),
+        ]
         do {
-            try HelperServer(socket: 3, services: HelperServices(encoders: factories)).run()
+            try HelperServer(socket: 3, services: services).run()
         } catch {
             say("\(error)\n")
             _exit(1)
@@ -111,5 +119,41 @@ final class FaultyEncoder: EncoderBackend {
 
     private func strike(_ moment: String) throws(MediaError) {
         if factory.moment == moment { try factory.fault.strike() }
+    }
+}
+
+struct FaultyDecoderFactory: DecoderFactory {
+    let fault: Fault
+    let moment: String
+
+    var identity: DecoderIdentity { DecoderIdentity(name: "\(fault.rawValue)-\(moment)", codec: .h264) }
+
+    func makeDecoder(_ request: DecoderRequest) throws(MediaError) -> any DecoderBackend {
+        if moment == "creating" { try fault.strike() }
+        return FaultyDecoder(self, request)
+    }
+}
+
+/// Gives each picture back at once; the third sample meets the fault.
+final class FaultyDecoder: DecoderBackend {
+    var properties: DecoderProperties { echo.properties }
+    private let factory: FaultyDecoderFactory
+    private let echo: EchoDecoder
+    private var samples = 0
+
+    init(_ factory: FaultyDecoderFactory, _ request: DecoderRequest) {
+        self.factory = factory
+        echo = EchoDecoder(EchoDecoder.Factory("faulty"), request)
+    }
+
+    func decode(_ sample: DecoderSample) throws(MediaError) {
+        samples += 1
+        if samples == 3, factory.moment == "decoding" { try factory.fault.strike() }
+        if samples < 3 || factory.fault != .silence { try echo.decode(sample) }
+    }
+
+    func drain() throws(MediaError) {
+        if factory.moment == "draining" { try factory.fault.strike() }
+        try echo.drain()
     }
 }

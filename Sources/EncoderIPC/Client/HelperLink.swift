@@ -37,6 +37,13 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         ///
         /// - Returns: Whether it answers such an order, rather than one that a thread waits for.
         var answer: @Sendable (Message) throws(MediaError) -> Bool
+        /// Whether the helper waits for this process, so that the time does not count. It must not be up to the helper
+        /// alone.
+        var isExcused: @Sendable () -> Bool = { false }
+        /// The longest time between two calls of ``watch``.
+        var longestPause = Duration.seconds(3600)
+        /// Called on the link's thread again and again.
+        var watch: @Sendable (HelperLink) -> Void = { _ in }
     }
 
     private struct State {
@@ -44,6 +51,8 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         var answer: Message?
         var failure: MediaError?
         var isClosed = false
+        /// Whether orders fail because this end has given up, and not because of the helper.
+        var isCancelled = false
         /// Whether the loss of the far end was reported.
         var isTold = false
         /// The time of the helper's last progress.
@@ -54,6 +63,7 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
 
     private let channel: Channel
     private let host: HelperHost
+    private let submissions: Submissions?
     private let state = Mutex(State())
     private let change = DispatchSemaphore(value: 0)
     /// Signalled when no more messages will arrive.
@@ -71,21 +81,23 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     ) throws(MediaError) -> HelperLink {
         if let submissions = handlers.submissions {
             // Frequent enough for an accurate deadline.
-            let pause = max(submissions.patience.asPatience / 8, .milliseconds(1)).components
+            let wanted = min(submissions.patience.asPatience / 8, submissions.longestPause)
+            let pause = max(wanted, .milliseconds(1)).components
             var time = timeval(tv_sec: Int(pause.seconds), tv_usec: Int(pause.attoseconds / 1_000_000_000_000))
             let size = socklen_t(MemoryLayout<timeval>.size)
             guard setsockopt(socket.number, SOL_SOCKET, SO_RCVTIMEO, &time, size) == 0 else {
                 throw systemError("setsockopt", "a socket cannot be set up")
             }
         }
-        let link = HelperLink(socket, host)
+        let link = HelperLink(socket, host, handlers.submissions)
         try PlainThread.start(name: "vt-link") { link.run(handlers) }
         return link
     }
 
-    private init(_ socket: consuming Descriptor, _ host: HelperHost) {
+    private init(_ socket: consuming Descriptor, _ host: HelperHost, _ submissions: Submissions?) {
         channel = Channel(socket, peer: Self.peer)
         self.host = host
+        self.submissions = submissions
     }
 
     /// The ID of the process, while it runs.
@@ -157,6 +169,10 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
             }
             guard let remaining else { break }
             if remaining <= .zero {
+                if submissions?.isExcused() == true {
+                    noteWork()
+                    continue
+                }
                 abandon(Self.deadlineExceeded(purpose, patience))
                 continue
             }
@@ -178,14 +194,25 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     ///
     /// - Throws: The end of the helper.
     func give(_ order: Order, within patience: Duration) throws(MediaError) {
-        try state.withLock { (state) throws(MediaError) in
-            if let failure = state.failure {
-                state.isTold = true
-                throw failure
-            }
-            state.progress = .now
-        }
+        try check()
+        noteWork()
         try tell(order, within: patience)
+    }
+
+    /// - Throws: The error of the connection, if it can no longer be used.
+    func check() throws(MediaError) {
+        try state.withLock { (state) throws(MediaError) in
+            guard let failure = state.failure else { return }
+            state.isTold = true
+            throw failure
+        }
+    }
+
+    /// Sends a message that has no answer, if this requires no waiting.
+    ///
+    /// - Returns: Whether it was sent.
+    func sendIfPossible(_ message: Order, descriptor: Int32? = nil) -> Bool {
+        channel.sendIfPossible(message, descriptor: descriptor)
     }
 
     /// Sends a message that has no answer. If the helper was lost, the next order reports it.
@@ -207,20 +234,45 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         change.signal()
     }
 
+    /// Ends a helper that violates the protocol.
+    ///
+    /// - Parameter reason: What it did.
+    /// - Returns: The error.
+    func refuse(_ reason: String) -> MediaError {
+        let error = MediaError(.malformedData, "\(Self.peer) \(reason)")
+        abandon(error)
+        return error
+    }
+
+    /// Gives the encoder or decoder up: orders fail with an error, also one that waits. The helper is not ended, and is
+    /// told to release what it has. The connection stays until ``close(within:)``.
+    func cancel(because error: MediaError) {
+        let isFirst = state.withLock { state in
+            guard state.failure == nil else { return false }
+            state.failure = error
+            state.isTold = true
+            state.isCancelled = true
+            return true
+        }
+        guard isFirst else { return }
+        if !channel.sendIfPossible(Messages.close) { channel.shutDown() }
+        change.signal()
+    }
+
     /// Lets the encoder or decoder be released. If the message cannot be sent, the end of the connection has the same
     /// effect.
     ///
     /// - Parameter patience: The time to wait for the release. A helper does not outlive this process, so without
     ///   waiting, a driver in it might be interrupted while it ends.
     func close(within patience: Duration = .zero) {
-        let (isFirst, isUsable) = state.withLock { state in
+        let (isFirst, isUsable, isCancelled) = state.withLock { state in
             defer { state.isClosed = true }
-            let isUsable = state.failure == nil
+            let isUsable = state.failure == nil || state.isCancelled
             state.failure = state.failure ?? Self.closed
-            return (!state.isClosed, isUsable)
+            return (!state.isClosed, isUsable, state.isCancelled)
         }
         guard isFirst else { return }
-        let isSent = channel.sendIfPossible(Messages.close)
+        let isSent = isCancelled || channel.sendIfPossible(Messages.close)
         host.release()
         // A stuck helper receives no more connections.
         if isUsable, isSent, !over.wait(until: .after(patience)), patience > .zero { host.retire() }
@@ -239,7 +291,8 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
                 case .nothing: break
                 case .end: break receiving
                 }
-                try checkPatience(handlers.submissions)
+                submissions?.watch(self)
+                try checkPatience()
             }
             conclude(nil, handlers)
         } catch {
@@ -248,10 +301,11 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     }
 
     /// Ends a helper that has made no progress for too long, regardless of its other messages.
-    private func checkPatience(_ submissions: Submissions?) throws(MediaError) {
+    private func checkPatience() throws(MediaError) {
         guard let submissions, submissions.areDue() else { return }
         let patience = submissions.patience
         if state.withLock({ $0.progress + patience.asPatience <= .now }) {
+            if submissions.isExcused() { return noteWork() }
             throw Self.deadlineExceeded(submissions.purpose, patience)
         }
     }
@@ -259,11 +313,13 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     private func handle(_ message: Message, _ handlers: Handlers) throws(MediaError) {
         switch message.role {
         case .answer, .refusal:
-            if try handlers.submissions?.answer(message) == true {
+            if try submissions?.answer(message) == true {
                 if case .refusal(let error) = message.role, !error.isPermanent { host.retire() }
                 return noteWork()
             }
             let isExpected = state.withLock { state in
+                // The order has failed already.
+                if state.isCancelled { return true }
                 guard state.isWaiting, state.answer == nil else { return false }
                 state.answer = message
                 return true

@@ -68,9 +68,7 @@ package enum RemoteDriver {
         case .inspected where notes.hasReport: return nil
         case .callFailed(let error): return .refused(error)
         default:
-            let error = MediaError(.malformedData, "\(HelperHost.peer) replied to another request")
-            link.abandon(error)
-            throw error
+            throw link.refuse("replied to another request")
         }
     }
 

@@ -81,7 +81,11 @@ package final class HelperServer: Sendable {
             serve(EncoderMessages.self, connection, connections, thread: "vt-encode") { () throws(MediaError) in
                 try server.run()
             }
-        case .decoder: connection.shutDown()
+        case .decoder:
+            let server = DecoderServer(connection, services)
+            serve(DecoderMessages.self, connection, connections, thread: "vt-decode") { () throws(MediaError) in
+                try server.run()
+            }
         }
     }
 

@@ -58,11 +58,18 @@ final class OrderInbox<State: ClientState>: @unchecked Sendable {
     }
 
     /// Whether the client has sent an order that was not taken yet. Does not wait.
-    var isOrderWaiting: Bool {
+    var isOrderWaiting: Bool { look { _ in orders.isEmpty ? nil : true } ?? false }
+
+    /// Looks for something in the messages that have arrived. Does not wait.
+    ///
+    /// - Parameter find: Called under the lock.
+    func look<Found>(for find: (inout State) -> Found?) -> Found? {
         lock.enter()
         defer { lock.leave() }
-        while orders.isEmpty, end == nil, !isReceiving, receive(waits: false) {}
-        return !orders.isEmpty
+        while true {
+            if let found = find(&state) { return found }
+            guard end == nil, !isReceiving, receive(waits: false) else { return nil }
+        }
     }
 
     /// Receives until something is found, or until another receiving thread has found it.

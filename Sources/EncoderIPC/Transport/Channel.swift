@@ -62,11 +62,11 @@ final class Channel: Sendable {
     ///
     /// - Returns: Whether it was sent. If not, the end of the connection must have the same effect.
     @discardableResult
-    func sendIfPossible(_ message: some WireMessage) -> Bool {
+    func sendIfPossible(_ message: some WireMessage, descriptor: Int32? = nil) -> Bool {
         outgoing.withLockIfAvailable { outgoing in
             do {
                 try outgoing.writer.message(message, sequence: outgoing.sequence)
-                try send(outgoing.writer.bytes, nil, .now)
+                try send(outgoing.writer.bytes, descriptor, .now)
                 outgoing.sequence &+= 1
                 return true
             } catch {

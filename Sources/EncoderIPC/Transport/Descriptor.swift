@@ -33,6 +33,16 @@ struct Descriptor: ~Copyable, Sendable {
     }
 }
 
+/// A descriptor that is closed with its last reference.
+final class SharedDescriptor: Sendable {
+    private let descriptor: Descriptor
+
+    /// The descriptor number, valid as long as this object exists.
+    var number: Int32 { descriptor.number }
+
+    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+}
+
 /// Two connected descriptors.
 struct DescriptorPair: ~Copyable {
     let near: Descriptor

@@ -116,7 +116,8 @@ struct Pictures {
 
 /// What encoders in helpers must not leave behind in this process, where other tests run at the same time.
 struct Traces: Equatable, CustomStringConvertible {
-    /// Sockets that keep messages apart, pipes that are read without waiting, processes, memory for coded frames.
+    /// Sockets that keep messages apart, pipes that are read without waiting, processes, memory for coded data and
+    /// decoded pictures.
     var descriptors: [String]
     /// Helpers, also those that have ended and were not waited for.
     var children: [String]
@@ -156,7 +157,8 @@ struct Traces: Equatable, CustomStringConvertible {
             return type == Int32(SOCK_SEQPACKET.rawValue) ? file : nil
         }
         if file.hasPrefix("pipe:") { return fcntl(number, F_GETFL) & O_NONBLOCK != 0 ? file : nil }
-        return file.contains("pidfd") || file.contains("vatoolbox-coded") ? file : nil
+        let memory = ["vatoolbox-coded", "vatoolbox-samples", "vatoolbox-decoded"]
+        return file.contains("pidfd") || memory.contains { file.contains($0) } ? file : nil
     }
 
     var description: String { "\(descriptors), children \(children), \(threads) threads" }

@@ -276,6 +276,63 @@ extension SeededGenerator {
         )
     }
 
+    mutating func decoderIdentity() -> DecoderIdentity {
+        DecoderIdentity(name: text(), codec: one(), device: maybe { $0.text() })
+    }
+
+    mutating func decoderOrder() -> DecoderOrder {
+        DecoderOrder(
+            decoder: decoderIdentity(),
+            formatDescription: format(),
+            isLowLatency: flag(),
+            threadCount: number(),
+            ringByteCount: number()
+        )
+    }
+
+    mutating func sampleOrder() -> SampleOrder {
+        SampleOrder(
+            number: integer(),
+            offset: number(),
+            byteCount: number(),
+            presentationTime: time(),
+            decodeTime: time(),
+            duration: time(),
+            isKeyFrame: flag(),
+            isReference: flag(),
+            isDropped: flag(),
+            formatDescription: maybe { $0.format() },
+            formatDescriptionChanged: flag()
+        )
+    }
+
+    mutating func shape() -> PictureShape { PictureShape(format: one(), width: number(), height: number()) }
+
+    mutating func slotOffer() -> SlotOffer {
+        SlotOffer(slot: integer(), shape: shape(), byteCount: number(), planes: list { $0.layout() })
+    }
+
+    mutating func pictureNotice() -> PictureNotice {
+        PictureNotice(number: integer(), slot: integer(), picture: picture(), isDamaged: flag())
+    }
+
+    /// One message of each kind.
+    mutating func decoderClientMessages() -> [DecoderClientMessage] {
+        [
+            .create(decoderOrder()), .ring(byteCount: number()), .sample(sampleOrder()), .drain, .offer(slotOffer()),
+            .free(slot: integer()), .forget(slot: integer()), .close,
+        ]
+    }
+
+    /// One message of each kind.
+    mutating func decoderHelperMessages() -> [DecoderHelperMessage] {
+        [
+            .created(DecoderProperties(name: text(), threadCount: number())), .refused(error()),
+            .accepted(number: integer()), .drained, .callFailed(error()), .failed(error()), .picture(pictureNotice()),
+            .damaged(number: integer(), error()), .slotAwaited(shape()),
+        ]
+    }
+
     mutating func stage() -> DriverStage {
         switch integer(UInt8.self) % 10 {
         case 0: .openingNode
@@ -354,6 +411,7 @@ extension SeededGenerator {
     }
 
     mutating func allMessages() -> [any WireMessage] {
-        clientMessages() + helperMessages() + controlOrders() + controlNotices()
+        clientMessages() + helperMessages() + decoderClientMessages() + decoderHelperMessages() + controlOrders()
+            + controlNotices()
     }
 }

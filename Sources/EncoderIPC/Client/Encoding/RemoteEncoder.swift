@@ -71,18 +71,11 @@ final class RemoteEncoder: EncoderBackend {
             within: deadlines.creation,
             to: "create the encoder"
         )
-        guard case .created(var properties) = answer else { throw refuse(link, "replied to another request") }
-        if let reason = properties.reasonAgainst(identity, request) { throw refuse(link, reason) }
+        guard case .created(var properties) = answer else { throw link.refuse("replied to another request") }
+        if let reason = properties.reasonAgainst(identity, request) { throw link.refuse(reason) }
         // A new process may succeed where this one failed.
         properties.isFailureFinal = false
         return properties
-    }
-
-    /// Ends a helper that violates the protocol.
-    private static func refuse(_ link: EncoderLink, _ reason: String) -> MediaError {
-        let error = MediaError(.malformedData, "\(HelperHost.peer) \(reason)")
-        link.abandon(error)
-        return error
     }
 
     /// The ID of the helper process, while it runs.
@@ -165,7 +158,7 @@ final class RemoteEncoder: EncoderBackend {
 
     private func refuse(_ reason: String) -> MediaError {
         ledger.settle()
-        return Self.refuse(link, reason)
+        return link.refuse(reason)
     }
 
     private func call(_ order: EncoderClientMessage, to purpose: String) throws(MediaError) -> EncoderHelperMessage {

@@ -63,7 +63,7 @@ struct EncoderClientState: ClientState {
             return .memory(try SharedMapping(received: descriptor, byteCount: byteCount, access: .read))
         }
         switch consume descriptor {
-        case .some(let descriptor): return .descriptor(PictureMemory.SharedDescriptor(descriptor))
+        case .some(let descriptor): return .descriptor(SharedDescriptor(descriptor))
         case .none: throw MediaError.missingDescriptor
         }
     }

@@ -11,12 +11,6 @@ struct PictureMemory {
         case descriptor(SharedDescriptor)
     }
 
-    /// The descriptor of a file or a DMA-BUF, closed with its last reference.
-    final class SharedDescriptor: Sendable {
-        let descriptor: Descriptor
-        init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
-    }
-
     /// The maximum number of slots; the client uses fewer.
     static let maximumSlots = 1024
 
@@ -55,12 +49,12 @@ struct PictureMemory {
             return try PixelBuffer(order.picture, planes: planes) { withExtendedLifetime(memory) { release() } }
         case .dmaBuf(let slots, let planes, let modifier):
             let objects = try slots.map { (slot) throws(MediaError) in try descriptor(slot) }
-            let descriptors = objects.map { $0.descriptor.number }
+            let descriptors = objects.map(\.number)
             let buffer = DMABuffer(fileDescriptors: descriptors, planes: planes, modifier: modifier)
             return try PixelBuffer(order.picture, dmaBuf: buffer) { withExtendedLifetime(objects) { release() } }
         case .file(let slot, let planes):
             let object = try descriptor(slot)
-            let file = FilePicture(fileDescriptor: object.descriptor.number, planes: planes)
+            let file = FilePicture(fileDescriptor: object.number, planes: planes)
             return try PixelBuffer(order.picture, file: file) { withExtendedLifetime(object) { release() } }
         }
     }
@@ -70,7 +64,10 @@ struct PictureMemory {
         return object
     }
 
-    private static func planes(
+    /// Returns the planes of a picture.
+    ///
+    /// - Throws: `malformedData` if one exceeds the memory.
+    static func planes(
         _ layouts: [PlaneLayout],
         of picture: PixelBuffer.Description,
         in memory: SharedMapping

@@ -19,8 +19,9 @@ internal import MediaTypes
         (0..<12).flatMap { seed in
             RandomMessages.all(seed: seed).map { message in
                 let kind = message.bytes[6]
-                let direction: UInt8 = kind < 65 ? 0 : kind < 129 ? 1 : kind < 193 ? 2 : 3
-                return [direction | UInt8(clamping: message.descriptorCount) << 2] + message.bytes
+                // The first kinds of the directions.
+                let direction = [33, 65, 97, 129, 193].count { kind >= $0 }
+                return [UInt8(direction) | UInt8(clamping: message.descriptorCount) << 3] + message.bytes
             }
         }
     }
@@ -31,11 +32,13 @@ internal import MediaTypes
     var input = FuzzInput(bytes, count)
     let choice = input.byte()
     let message = corrected(input.remainder())
-    let descriptorCount = Int(choice >> 2 & 7)
-    switch choice & 3 {
+    let descriptorCount = Int(choice >> 3 & 7)
+    switch choice & 7 {
     case 0: if let read = read(EncoderClientMessage.self, message, descriptorCount) { use(read) }
-    case 1: if let read = read(EncoderHelperMessage.self, message, descriptorCount) { use(read) }
-    case 2: _ = read(ControlOrder.self, message, descriptorCount)
+    case 1: if let read = read(DecoderClientMessage.self, message, descriptorCount) { use(read) }
+    case 2: if let read = read(EncoderHelperMessage.self, message, descriptorCount) { use(read) }
+    case 3: if let read = read(DecoderHelperMessage.self, message, descriptorCount) { use(read) }
+    case 4: _ = read(ControlOrder.self, message, descriptorCount)
     default: _ = read(ControlNotice.self, message, descriptorCount)
     }
     return 0
@@ -101,13 +104,13 @@ private func use(_ configuration: EncoderConfiguration) {
 
 /// Memory for pictures, as large as a page and half of another. The search for leaks does not see references inside of
 /// enumerations, so the objects stand beside them.
-private let pictures: (mapping: SharedMapping, object: PictureMemory.SharedDescriptor, memory: PictureMemory) = {
+private let pictures: (mapping: SharedMapping, object: SharedDescriptor, memory: PictureMemory) = {
     var memory = PictureMemory()
     do {
         let file = try SharedMapping.makeMemory(named: "fuzz", byteCount: 6000)
         let mapping = try SharedMapping(file, byteCount: 6000, access: .read)
         for slot in [0, 1] as [UInt32] { try memory.add(.memory(mapping), slot: slot) }
-        let object = PictureMemory.SharedDescriptor(file)
+        let object = SharedDescriptor(file)
         try memory.add(.descriptor(object), slot: 2)
         return (mapping, object, memory)
     } catch {
@@ -130,18 +133,61 @@ private func use(_ order: FrameOrder) {
     case .file(let slot, let planes): order.place = .file(slot: slot % 4, planes: planes)
     }
     guard let picture = try? pictures.memory.picture(order, release: {}) else { return }
-    try? picture.withPlanes { planes in
-        for (index, plane) in planes.enumerated() {
-            guard let extent = picture.format.planeExtent(index, width: picture.width, height: picture.height) else {
-                fatalError("a picture has a plane too many")
-            }
-            for row in 0..<extent.rows {
-                let start = plane.baseAddress + row * plane.bytesPerRow
-                precondition(start >= pictures.mapping.base)
-                precondition(start + extent.bytesPerRow <= pictures.mapping.base + pictures.mapping.byteCount)
-            }
+    try? picture.withPlanes { check($0, picture.format, width: picture.width, height: picture.height) }
+}
+
+/// Checks that planes lie in the memory.
+private func check(_ planes: [PixelPlane], _ format: PixelFormat, width: Int, height: Int) {
+    for (index, plane) in planes.enumerated() {
+        guard let extent = format.planeExtent(index, width: width, height: height) else {
+            fatalError("a picture has a plane too many")
+        }
+        for row in 0..<extent.rows {
+            let start = plane.baseAddress + row * plane.bytesPerRow
+            precondition(start >= pictures.mapping.base)
+            precondition(start + extent.bytesPerRow <= pictures.mapping.base + pictures.mapping.byteCount)
         }
     }
+}
+
+private func use(_ message: DecoderClientMessage) {
+    switch message {
+    case .create(let order):
+        use(order.formatDescription)
+        precondition(CodedRing.byteCount(for: order.formatDescription) >= 1 << 20)
+    case .sample(let order):
+        if let format = order.formatDescription { use(format) }
+        let ring = CodedRing(pictures.mapping)
+        let data = try? ring.data(offset: order.offset, byteCount: order.byteCount, from: "the fuzzer")
+        precondition(data == nil || data?.count == order.byteCount)
+    case .offer(let offer):
+        var table = SlotTable()
+        guard (try? table.add(offer, pictures.mapping)) != nil else { return }
+        guard let slot = table.take(offer.shape) else { fatalError("a slot that was offered is not there") }
+        check(slot.planes, offer.shape.format, width: offer.shape.width, height: offer.shape.height)
+    case .free(let slot), .forget(let slot):
+        var table = SlotTable()
+        precondition((try? table.free(slot)) == nil && (try? table.remove(slot)) == nil)
+    case .ring, .drain, .close: break
+    }
+}
+
+private func use(_ message: DecoderHelperMessage) {
+    switch message {
+    case .created(let properties): precondition(properties.fittingWire == properties)
+    case .refused(let error), .callFailed(let error), .failed(let error), .damaged(_, let error):
+        precondition(error.fittingWire == error)
+    case .picture(let notice): use(notice.picture.shape)
+    case .slotAwaited(let shape): use(shape)
+    case .accepted, .drained: break
+    }
+}
+
+private func use(_ shape: PictureShape) {
+    guard let layout = try? shape.layout() else { return }
+    precondition(layout.planes.count == shape.format.planeCount && layout.byteCount > 0)
+    var plan = SlotPlan(limit: 2)
+    precondition(plan.await(shape) == [.offer(0), .offer(1)] && plan.hold(1, shape) && plan.release(1) == [.free(1)])
 }
 
 private func use(_ message: EncoderHelperMessage) {

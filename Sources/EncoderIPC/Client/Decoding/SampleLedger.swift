@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import MediaTypes
+internal import Synchronization
+
+/// The samples for which a decoder in a helper has returned no picture, and the pictures that it returns. Every message
+/// of the helper is checked against this state.
+///
+/// After ``settle()`` or an error that was passed to the output, no picture is returned any more.
+final class SampleLedger: Sendable {
+    private struct State {
+        /// Whether nothing is passed to the session any more.
+        var isClosed = false
+        /// The error that the session received, or would have received.
+        var failure: MediaError?
+        /// The samples without a picture.
+        var pending: Set<Int64> = []
+        /// The same samples and others, in the order in which they were submitted.
+        var submitted: ArraySlice<Int64> = []
+        /// When a call of the session began to wait.
+        var callStart: SuspendingClock.Instant?
+    }
+
+    /// The number of samples to remember. No decoder delays a picture by so many: some samples never have one.
+    private static let mostPending = 1024
+
+    /// The samples whose answers are pending.
+    let unanswered = UnansweredOrders<Int64>()
+    private let ring: SampleRing
+    let slots: DecodedSlots
+    /// Called under the lock; it never blocks and does not call the ledger.
+    private let output: @Sendable (DecoderOutput) -> Void
+    private let state = Mutex(State())
+
+    init(ring: SampleRing, slots: DecodedSlots, output: @escaping @Sendable (DecoderOutput) -> Void) {
+        self.ring = ring
+        self.slots = slots
+        self.output = output
+    }
+
+    /// Records a sample that is about to be submitted.
+    func expect(_ number: Int64) {
+        unanswered.append(number)
+        state.withLock { state in
+            state.pending.insert(number)
+            state.submitted.append(number)
+            if state.submitted.count > Self.mostPending { state.pending.remove(state.submitted.removeFirst()) }
+        }
+    }
+
+    /// Ends the output to the session: a call has failed, or the decoder is released.
+    func settle() {
+        state.withLock { $0.isClosed = true }
+        unanswered.end()
+    }
+
+    /// The error of the decoder, if it has failed.
+    var failure: MediaError? { state.withLock { $0.failure } }
+
+    /// Records that a call of the session waits for the helper, or no longer does.
+    func noteCall(isWaiting: Bool) { state.withLock { $0.callStart = isWaiting ? .now : nil } }
+
+    /// How long a call of the session has been waiting.
+    var callDuration: Duration? { state.withLock { $0.callStart.map { .now - $0 } } }
+
+    /// Fails the decoder and reports the error to the session.
+    func fail(_ error: MediaError) {
+        state.withLock { state in
+            if !state.isClosed { output(.failed(error)) }
+            state.isClosed = true
+            state.failure = state.failure ?? error
+        }
+        unanswered.end()
+    }
+
+    /// Records that the decoder has returned every picture.
+    func noteDrained() {
+        state.withLock { state in
+            state.pending = []
+            state.submitted = []
+        }
+    }
+
+    // MARK: - Messages
+
+    /// Handles the answer to a sample.
+    ///
+    /// - Returns: Whether it is such an answer: samples are answered in order, before later orders.
+    /// - Throws: `malformedData` if it answers another order.
+    func answer(_ message: DecoderHelperMessage) throws(MediaError) -> Bool {
+        guard let first = unanswered.first else { return false }
+        switch message {
+        case .accepted(first): break
+        case .callFailed(let error): fail(error)
+        default: throw lie("replied to another request", "\(message.kind)")
+        }
+        ring.releaseFirst()
+        unanswered.removeFirst()
+        return true
+    }
+
+    /// Handles a message that answers no order.
+    ///
+    /// - Returns: Whether the helper made progress: a picture was returned.
+    /// - Throws: `malformedData` if it does not match what the helper was given.
+    func handle(_ message: DecoderHelperMessage) throws(MediaError) -> Bool {
+        switch message {
+        case .picture(let notice): return try take(notice)
+        case .damaged(let number, let error):
+            try state.withLock { (state) throws(MediaError) in
+                if state.isClosed { return }
+                guard state.submitted.contains(number) else {
+                    throw lie("reported damage of a sample that it did not have", "sample \(number)")
+                }
+                output(.damaged(number: number, error))
+            }
+        case .slotAwaited(let shape):
+            if !state.withLock({ $0.isClosed }) { try slots.await(shape) }
+        case .failed(let error): fail(error)
+        default: throw lie("sent an unexpected message", "\(message.kind)")
+        }
+        return false
+    }
+
+    /// - Returns: Whether the picture was passed on; after the end, none is.
+    private func take(_ notice: PictureNotice) throws(MediaError) -> Bool {
+        let (isPending, isClosed) = state.withLock { state in
+            (state.pending.remove(notice.number) != nil, state.isClosed)
+        }
+        if isClosed { return false }
+        guard isPending else {
+            throw lie("returned a picture of a sample that it did not have", "sample \(notice.number)")
+        }
+        let buffer = try slots.picture(notice.picture, in: notice.slot)
+        let picture = DecodedPicture(number: notice.number, buffer: buffer, isDamaged: notice.isDamaged)
+        return state.withLock { state in
+            if !state.isClosed { output(.picture(picture)) }
+            return !state.isClosed
+        }
+    }
+
+    private func lie(_ what: String, _ given: String) -> MediaError {
+        MediaError(.malformedData, "\(HelperHost.peer) \(what)", given: given)
+    }
+}

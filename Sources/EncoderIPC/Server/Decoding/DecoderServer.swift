@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import BitstreamSyntax
+internal import MediaTypes
+internal import Synchronization
+
+/// The helper's end of one connection: a decoder for a client in another process.
+///
+/// The thread that calls ``run()`` is the decoder's thread. It also receives, like any thread that waits for the
+/// client.
+final class DecoderServer: Sendable {
+    private let channel: Channel
+    private let services: HelperServices
+    private let inbox: OrderInbox<DecoderClientState>
+    /// Keeps pictures in order while one of them waits for memory.
+    private let outputs = Mutex(())
+
+    init(_ channel: Channel, _ services: HelperServices) {
+        self.channel = channel
+        self.services = services
+        inbox = OrderInbox(channel, DecoderClientState())
+    }
+
+    /// Serves until the client closes the decoder.
+    ///
+    /// - Throws: `malformedData` for a message that violates the protocol, `inputOutput` if the client is gone.
+    func run() throws(MediaError) {
+        var work = Work()
+        while let order = try inbox.next() {
+            let answer = try carryOut(order, &work)
+            try channel.send(answer)
+        }
+    }
+
+    /// The state of the decoder's thread.
+    private struct Work {
+        var decoder: (any DecoderBackend)?
+        /// The error after which the decoder is not called any more. The client may have sent orders before it received
+        /// the error.
+        var failure: MediaError?
+    }
+
+    /// - Returns: The answer.
+    private func carryOut(
+        _ order: DecoderClientState.Order,
+        _ work: inout Work
+    ) throws(MediaError) -> DecoderHelperMessage {
+        if case .create(let order) = order {
+            do {
+                let new = try makeDecoder(order)
+                work.decoder = new
+                return .created(new.properties)
+            } catch {
+                return .refused(error)
+            }
+        }
+        guard let decoder = work.decoder else {
+            throw MediaError(.malformedData, "the client sent a request before it created a decoder")
+        }
+        if let failure = work.failure { return .callFailed(failure) }
+        // Data outside the ring is a violation, not an error of the decoder.
+        let sample: DecoderSample? = if case .sample(let pending) = order { try pending.sample() } else { nil }
+        do throws(MediaError) {
+            guard let sample else {
+                try decoder.drain()
+                return .drained
+            }
+            try decoder.decode(sample)
+            return .accepted(number: sample.number)
+        } catch {
+            work.failure = error
+            return .callFailed(error)
+        }
+    }
+
+    private func makeDecoder(_ order: DecoderOrder) throws(MediaError) -> any DecoderBackend {
+        let wanted = order.decoder
+        let factory =
+            services.decoders.first { $0.identity.name == wanted.name && $0.identity.codec == wanted.codec }
+            ?? services.otherDecoders(wanted)
+        guard let factory else {
+            throw MediaError(
+                .unavailable,
+                "the helper has no such decoder",
+                given: "\(wanted)",
+                allowed: services.decoders.map { "\($0.identity)" }.joined(separator: ", ")
+            )
+        }
+        guard order.formatDescription.codec == wanted.codec, (0...Self.mostThreads).contains(order.threadCount) else {
+            throw MediaError(
+                .invalidArgument,
+                "the decoder's codec or number of threads is out of range",
+                given: "\(order.formatDescription.codec.rawValue), \(order.threadCount) threads",
+                allowed: "\(wanted.codec.rawValue), 0...\(Self.mostThreads) threads"
+            )
+        }
+        let request = DecoderRequest(
+            formatDescription: order.formatDescription,
+            isLowLatency: order.isLowLatency,
+            threadCount: order.threadCount,
+            output: { self.deliver($0) }
+        )
+        return try factory.makeDecoder(request)
+    }
+
+    private static let mostThreads = 1024
+
+    // MARK: - Output
+
+    /// Sends the output of a decoder. An error here usually means that the client is gone, which ``run()`` also
+    /// detects.
+    private func deliver(_ output: DecoderOutput) {
+        outputs.withLock { _ in
+            do throws(MediaError) {
+                switch output {
+                case .picture(let picture): try deliver(picture)
+                case .damaged(let number, let error):
+                    try channel.send(DecoderHelperMessage.damaged(number: number, error))
+                case .failed(let error): try channel.send(DecoderHelperMessage.failed(error))
+                }
+            } catch {
+                try? channel.send(DecoderHelperMessage.failed(error))
+            }
+        }
+    }
+
+    /// Copies a picture into memory of the client, after waiting for some. A client that closes the decoder gets no
+    /// more pictures.
+    private func deliver(_ picture: DecodedPicture) throws(MediaError) {
+        let description = picture.buffer.pictureDescription
+        _ = try description.shape.layout()
+        guard let slot = try slot(description.shape) else { return }
+        defer { withExtendedLifetime(slot.memory) {} }
+        try picture.buffer.copySamples(to: slot.planes)
+        let notice = PictureNotice(
+            number: picture.number,
+            slot: slot.number,
+            picture: description,
+            isDamaged: picture.isDamaged
+        )
+        try channel.send(DecoderHelperMessage.picture(notice))
+    }
+
+    private func slot(_ shape: PictureShape) throws(MediaError) -> SlotTable.Slot? {
+        if let slot = inbox.look(for: { $0.takeSlot(shape) }) { return slot }
+        try channel.send(DecoderHelperMessage.slotAwaited(shape))
+        return try inbox.wait { $0.takeSlot(shape) }
+    }
+}
