@@ -3,9 +3,9 @@
 internal import BitstreamSyntax
 internal import FuzzSupport
 internal import Glibc
-internal import MediaTypes
 
 @testable internal import EncoderIPC
+@testable internal import MediaTypes
 
 // Messages from bytes, without a socket: whatever is read is written as the very same bytes, and what is done with the
 // values before anybody has checked them does not trap.

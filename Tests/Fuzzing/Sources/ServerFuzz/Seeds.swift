@@ -2,13 +2,14 @@
 
 internal import BitstreamSyntax
 internal import FuzzSupport
-internal import MediaTypes
 
 @testable internal import EncoderIPC
+@testable internal import MediaTypes
 
 /// Orders as real clients give them, and random ones.
 enum Seeds {
     static let identity = EncoderIdentity(name: "echo", codec: .h264)
+    static let decoder = DecoderIdentity(name: "echo", codec: .h264)
     private static let x264 = EncoderIdentity(name: "x264", codec: .h264)
 
     static func properties(_ configuration: EncoderConfiguration) -> EncoderProperties {
@@ -42,6 +43,9 @@ enum Seeds {
                 seeds.append(try session(manners, format, ringByteCount: 65536))
             }
             seeds.append(try session(manners, .nv12, ringByteCount: 65536, identity: x264))
+        }
+        for manners in [[.greets, .closes, .decodes], [.decodes], [.decodes, .isDeaf]] as [Manners] {
+            for format in PixelFormat.allCases { seeds.append(try decoding(manners, format)) }
         }
         for seed in 0..<8 as Range<UInt64> { seeds.append(noise(seed)) }
         return seeds
@@ -83,6 +87,46 @@ enum Seeds {
         return output.bytes
     }
 
+    /// A session: a decoder, memory for pictures of one format, a few samples, larger memory for them, and the end.
+    private static func decoding(_ manners: Manners, _ format: PixelFormat) throws -> [UInt8] {
+        var output = FuzzOutput()
+        output.byte(manners.rawValue)
+        let description = FormatDescription(
+            codec: .h264,
+            width: 32,
+            height: 16,
+            parameterSets: [[0x67, 0x42], [0x68]]
+        )
+        let order = DecoderOrder(
+            decoder: decoder,
+            formatDescription: description,
+            isLowLatency: false,
+            threadCount: 1,
+            ringByteCount: 4096
+        )
+        decoderRecord(.create(order), Attachments.smallMemory, &output)
+        let shape = PictureShape(format: format, width: 32, height: 16)
+        let layout = try shape.layout()
+        for slot in 0..<2 as Range<UInt32> {
+            let offer = SlotOffer(slot: slot, shape: shape, byteCount: layout.byteCount, planes: layout.planes)
+            decoderRecord(.offer(offer), Attachments.largeMemory, &output)
+        }
+        for number in 0..<5 as Range<Int64> {
+            decoderRecord(.sample(sample(number, number == 3 ? description : nil)), 0, &output)
+            if number > 0 { decoderRecord(.free(slot: UInt32(number & 1)), 0, &output) }
+        }
+        decoderRecord(.ring(byteCount: 65536), Attachments.largeMemory, &output)
+        decoderRecord(.forget(slot: 0), 0, &output)
+        decoderRecord(.drain, 0, &output)
+        return output.bytes
+    }
+
+    private static func sample(_ number: Int64, _ format: FormatDescription?) -> SampleOrder {
+        var order = SampleOrder.blank
+        (order.number, order.offset, order.byteCount, order.formatDescription) = (number, Int(number) * 64, 48, format)
+        return order
+    }
+
     private static func frame(_ number: Int64, _ format: PixelFormat, slot: UInt32) -> FrameOrder {
         FrameOrder(
             number: number,
@@ -102,9 +146,26 @@ enum Seeds {
     }
 
     private static func record(_ message: EncoderClientMessage, _ descriptors: UInt8, _ output: inout FuzzOutput) {
-        let payload = payload(message)
+        record(kind: message.kind, payload(message), descriptors, &output)
+    }
+
+    private static func decoderRecord(
+        _ message: DecoderClientMessage,
+        _ descriptors: UInt8,
+        _ output: inout FuzzOutput
+    ) {
+        let kind = message.kind - DecoderClientMessage.Kind.create.rawValue
+        record(kind: kind, payload(message), descriptors, &output)
+    }
+
+    private static func record(
+        kind: UInt16,
+        _ payload: [UInt8],
+        _ descriptors: UInt8,
+        _ output: inout FuzzOutput
+    ) {
         output.byte(descriptors | Form.waits.rawValue)
-        output.byte(UInt8(truncatingIfNeeded: message.kind))
+        output.byte(UInt8(truncatingIfNeeded: kind))
         output.short(payload.count)
         output.append(payload)
     }

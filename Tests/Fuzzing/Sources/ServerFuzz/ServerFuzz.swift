@@ -42,6 +42,10 @@ struct Manners: OptionSet {
     static let isDeaf = Manners(rawValue: 8)
     /// It closes the control socket before the connection.
     static let endsControlFirst = Manners(rawValue: 16)
+    /// It wants a decoder.
+    static let decodes = Manners(rawValue: 32)
+
+    var connection: ConnectionKind { contains(.decodes) ? .decoder : .encoder }
 }
 
 /// What a record is. The lowest three bits choose descriptors.
@@ -58,8 +62,10 @@ struct Form: OptionSet {
 
 /// The client, and the thread of the helper.
 private final class Bench {
-    /// Answers, by the kinds of ``EncoderHelperMessage``; `coded` is not one.
-    private static let answers: Set<UInt16> = [65, 66, 67, 70, 71, 72, 76]
+    /// Answers, by the kinds of ``EncoderHelperMessage``, where `coded` is not one, and ``DecoderHelperMessage``.
+    private static let answers: Set<UInt16> = [65, 66, 67, 70, 71, 72, 76, 97, 98, 99, 100, 101, 102]
+    /// Orders that have answers.
+    private static let orders: Set<UInt16> = [1, 4, 5, 6, 9, 33, 35, 36]
     private static let coded: UInt16 = 69
     private static let roomWanted: UInt16 = 77
 
@@ -75,19 +81,21 @@ private final class Bench {
         let (control, connection) = (RawPeer(owning: controlEnds.near), RawPeer(owning: connectionEnds.near))
         var services = HelperServices(encoders: [EchoFactory(), SmallX264Factory()])
         services.otherEncoders = { $0.isHardware ? EchoFactory() : nil }
+        services.decoders = [EchoDecoderFactory()]
         services.inspector = inspect
         let server = HelperServer(socket: controlEnds.far, services: services)
         worker.start { try? server.run() }
 
         if manners.contains(.greets) { control.send(control.framed(kind: 129, Seeds.hello, descriptorCount: 0)) }
         var far: RawPeer? = RawPeer(owning: connectionEnds.far)
-        let attach = control.framed(kind: 130, [ConnectionKind.encoder.rawValue], descriptorCount: 1)
+        let attach = control.framed(kind: 130, [manners.connection.rawValue], descriptorCount: 1)
         control.send(attach, [connectionEnds.far])
         far = nil
         _ = far
         send(&input, control, connection, manners)
         if manners.contains(.closes) {
-            connection.send(connection.framed(kind: 8, [], descriptorCount: 0))
+            let kind = manners.contains(.decodes) ? DecoderMessages.close.kind : EncoderMessages.close.kind
+            connection.send(connection.framed(kind: kind, [], descriptorCount: 0))
             control.send(control.framed(kind: 131, [], descriptorCount: 0))
         }
         if manners.contains(.endsControlFirst) { control.finishAndDrop() }
@@ -104,14 +112,14 @@ private final class Bench {
             let form = Form(rawValue: input.byte())
             let peer = form.contains(.control) ? control : connection
             let descriptors = attachments.set(form.descriptors)
-            let kind = form.contains(.raw) ? 0 : self.kind(input.byte(), form)
+            let kind = form.contains(.raw) ? 0 : self.kind(input.byte(), form, manners)
             let bytes = input.bytes(input.short())
             let message =
                 form.contains(.raw) ? bytes : peer.framed(kind: kind, bytes, descriptorCount: descriptors.count)
             guard peer.send(message, descriptors) else { continue }
             if manners.contains(.isDeaf) { continue }
             // Only what has an answer is waited for; what is refused is answered by the end of the connection.
-            var isWaiting = form.contains(.waits) && patience > 0 && [1, 4, 5, 6, 9].contains(kind)
+            var isWaiting = form.contains(.waits) && patience > 0 && Self.orders.contains(kind)
             while true {
                 let arrival = connection.receive(within: isWaiting ? patience : 0)
                 if case .message(Self.coded) = arrival { taken += 1 }
@@ -131,8 +139,9 @@ private final class Bench {
         }
     }
 
-    private func kind(_ byte: UInt8, _ form: Form) -> UInt16 {
-        form.contains(.control) ? 129 + UInt16(byte & 3) : UInt16(byte & 15)
+    private func kind(_ byte: UInt8, _ form: Form, _ manners: Manners) -> UInt16 {
+        if form.contains(.control) { return 129 + UInt16(byte & 3) }
+        return UInt16(byte & 15) + (manners.contains(.decodes) ? DecoderClientMessage.Kind.create.rawValue : 0)
     }
 }
 
@@ -219,6 +228,36 @@ private final class EchoEncoder: EncoderBackend {
             )
         )
     }
+}
+
+/// Makes decoders that read every byte, and return a picture for each sample.
+private struct EchoDecoderFactory: DecoderFactory {
+    var identity: DecoderIdentity { Seeds.decoder }
+
+    func makeDecoder(_ request: DecoderRequest) throws(MediaError) -> any DecoderBackend { EchoDecoder(request) }
+}
+
+private final class EchoDecoder: DecoderBackend {
+    let properties = DecoderProperties(name: Seeds.decoder.name)
+    private let output: @Sendable (DecoderOutput) -> Void
+
+    init(_ request: DecoderRequest) { output = request.output }
+
+    func decode(_ sample: DecoderSample) throws(MediaError) {
+        let number = sample.number
+        let first = sample.sample.data.withUnsafeBytes { bytes in
+            if let base = bytes.baseAddress { touch(base, bytes.count) }
+            return bytes.first ?? 0
+        }
+        if first == 250 { throw MediaError(.frameFailed, "a byte that this decoder fails with") }
+        if first == 251 { return output(.failed(MediaError(.frameFailed, "as the sample asked for"))) }
+        if first == 252 { output(.damaged(number: number, MediaError(.malformedData, "as the sample asked for"))) }
+        let format = PixelFormat.allCases[Int(first) % PixelFormat.allCases.count]
+        let buffer = try PixelBuffer(PixelBuffer.Description(format: format, width: 32, height: 16))
+        output(.picture(DecodedPicture(number: number, buffer: buffer, isDamaged: first == 252)))
+    }
+
+    func drain() {}
 }
 
 /// The encoder of the real helper, of small pictures and on few threads: what sizes cost is no news.
