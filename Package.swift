@@ -85,7 +85,7 @@ let package = Package(
             name: "VAToolbox",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareEncoder", "MediaTypes", "PixelConversion",
-                "RenderNodes", "SoftwareEncoder", "VAAPI", logging, metrics,
+                "RenderNodes", "SoftwareEncoder", "VAAPI", "VideoDecoding", logging, metrics,
             ],
             swiftSettings: strict
         ),

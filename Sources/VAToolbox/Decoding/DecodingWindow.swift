@@ -69,9 +69,23 @@ struct DecodingWindow {
     private var points: [Int64] = []
     /// The number of the oldest sample that is not settled; ``nextNumber`` if there is none.
     private var oldest: Int64 = 0
-    /// The samples from which on pictures may be damaged, up to a random access point. Before the first sample, everything is
-    /// missing.
-    private var damages: [Int64] = [-1]
+    /// What is damaged or missing, as far as pictures may still be affected. Before the first sample, everything is missing.
+    private var damages = [Damage(number: -1, presentationTime: .invalid)]
+
+    /// Damaged data.
+    private struct Damage {
+        /// The number of the sample.
+        var number: Int64
+        /// Its presentation time; invalid if it is not known.
+        var presentationTime: MediaTime
+
+        /// Whether pictures that are correct after a random access point do not refer to the sample. Those that are presented
+        /// after the point refer to none that is presented before it.
+        func precedes(_ point: Entry) -> Bool {
+            number < point.number
+                || presentationTime.isValid && presentationTime < point.presentationTime && point.access != .none
+        }
+    }
 
     /// - Parameter mostBytes: The samples that are kept after ``releaseExcess()`` have at most this size.
     init(mostBytes: Int) { self.mostBytes = mostBytes }
@@ -239,19 +253,21 @@ extension DecodingWindow {
         findOldest()
     }
 
-    /// Records that the data of a sample, or of one after it, is damaged.
+    /// Records that the data of a sample is damaged.
     mutating func noteDamage(from number: Int64) {
-        let isKnown = damages.contains { known in known <= number && !points.contains { known < $0 && $0 <= number } }
-        if !isKnown { damages.append(number) }
+        guard !damages.contains(where: { $0.number == number }) else { return }
+        damages.append(Damage(number: number, presentationTime: entry(number)?.presentationTime ?? .invalid))
     }
 
     /// Returns whether an entry is affected by earlier damage, and forgets damage that a random access point has ended.
     private mutating func isAffected(_ entry: Entry) -> Bool {
         guard !damages.isEmpty else { return false }
-        let starts = points.filter { $0 <= entry.number && self.entry($0).map(entry.isCorrect) == true }
-        // Pictures come in presentation order, so those before the random access point have all come.
-        if let last = starts.last { damages.removeAll { $0 < last } }
-        return damages.contains { $0 <= entry.number }
+        // Pictures come in presentation order, so all that may be affected by what precedes such a point have come.
+        for point in points where point <= entry.number {
+            guard let point = self.entry(point), entry.isCorrect(after: point) else { continue }
+            damages.removeAll { $0.precedes(point) }
+        }
+        return damages.contains { $0.number <= entry.number }
     }
 }
 

@@ -44,30 +44,6 @@ public struct DecompressionOptions: Sendable {
     }
 }
 
-/// A decoder that a ``DecompressionSession`` may use.
-public struct DecoderCandidate: Sendable {
-    /// Creates the decoder.
-    public var factory: any DecoderFactory
-    /// The reason for its rank, as text for users.
-    public var reason: String
-
-    /// Creates a candidate.
-    public init(factory: any DecoderFactory, reason: String) {
-        self.factory = factory
-        self.reason = reason
-    }
-}
-
-/// The decoder that a session uses, with the reason for its selection.
-public struct DecoderDescription: Sendable {
-    /// The decoder's identity.
-    public var identity: DecoderIdentity
-    /// The actual properties.
-    public var properties: DecoderProperties
-    /// The reason for its selection, as text for users.
-    public var reason: String
-}
-
 /// An event of a ``DecompressionSession``, for logs.
 public enum DecompressionEvent: Sendable {
     /// A decoder was created and is used from here on.

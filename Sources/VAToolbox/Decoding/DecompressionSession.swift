@@ -10,7 +10,7 @@ public import MediaTypes
 /// stays hidden.
 ///
 /// ```swift
-/// let session = try await DecompressionSession(formatDescription: track.formatDescription)
+/// let session = try await DecompressionSession(formatDescription: first.formatDescription)
 /// let consumer = Task { [frames = session.frames] in for try await frame in frames { show(frame) } }
 /// for sample in samples { try await session.decode(sample) }
 /// try await session.finish()
@@ -34,6 +34,27 @@ public final class DecompressionSession: Sendable {
     /// pool. If the session fails or is cancelled, the last call reports that error. A slow handler slows `decode` down.
     /// It must not wait for a call of the session.
     public typealias OutputHandler = @Sendable (Result<DecodedFrame, MediaError>) -> Void
+
+    /// Creates a session with the best available decoder, which is libavcodec on the CPU.
+    ///
+    /// - Parameters:
+    ///   - formatDescription: The format of the first sample.
+    ///   - options: How the session behaves.
+    ///   - outputHandler: Receives the frames instead of ``frames``.
+    /// - Throws: `invalidArgument` for an invalid option, `malformedData` if the parameter sets cannot be parsed,
+    ///   `unsupported` if no decoder supports the format.
+    public convenience init(
+        formatDescription: FormatDescription,
+        options: DecompressionOptions = .init(),
+        outputHandler: OutputHandler? = nil
+    ) async throws(MediaError) {
+        try await self.init(
+            formatDescription: formatDescription,
+            options: options,
+            candidates: [.software(formatDescription.codec, logger: options.logger)],
+            outputHandler: outputHandler
+        )
+    }
 
     /// Creates a session that may use these decoders, in this order.
     ///

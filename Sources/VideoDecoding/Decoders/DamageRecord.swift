@@ -29,8 +29,13 @@ final class DamageRecord: Sendable {
     /// Registers messages from now on: those before the first sample are about parameter sets.
     func listen() { state.withLock { $0.isListening = true } }
 
+    /// What libavcodec logs as an error although no picture is affected: a reference that is to be given up does not exist,
+    /// as after a start at a random access point of an open GOP. A picture that needs it has messages of its own.
+    private static let harmless = ["mmco: unref short failure"]
+
     /// Registers a message about a sample.
     func note(_ tag: UInt32, _ message: String) {
+        if Self.harmless.contains(where: message.hasPrefix) { return }
         state.withLock { state in
             guard state.isListening else { return }
             if state.known.count >= Self.limit { state.known.removeAll() }

@@ -107,6 +107,18 @@ import Testing
         #expect(damaged == [false, true, true, false, false, true])
     }
 
+    @Test func damageToWhatLeadsAnOpenPointEndsWithThePoint() {
+        var stream = ModelStream()
+        stream.add(.closed)
+        stream.add(.open, leading: 2)
+        stream.add(.none)
+        var window = window(stream)
+        // The first of the leading pictures, in both orders.
+        window.noteDamage(from: 2)
+        let damaged = [0, 2, 3, 1, 4].map { window.returned($0).isDamaged }
+        #expect(damaged == [false, true, true, false, false])
+    }
+
     @Test func releasedSamplesAreLostAndDecodingBeginsAtTheNextPoint() {
         var stream = ModelStream()
         stream.add(.closed)
