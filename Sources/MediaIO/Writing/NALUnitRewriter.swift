@@ -31,16 +31,7 @@ struct NALUnitRewriter {
         guard track.kind == .video, let codec = VideoCodec(rawValue: track.codecName), format != .null else {
             return nil
         }
-        let (source, header): (NALUnitFraming, ParameterSetList)
-        do throws(BitstreamError) {
-            (source, header) = try Self.parse(track.configuration, codec)
-        } catch {
-            throw MediaError(
-                .malformedData,
-                "the parameter sets of a track cannot be read: \(error)",
-                given: "track \(track.index) (\(track.codecName))"
-            )
-        }
+        let (source, header) = try Self.configuration(of: track, codec)
         self.init(codec: codec, source: source, header: header, format: format, carriage: carriage)
         guard target == .annexB || source != .annexB || !header.units.isEmpty else {
             throw MediaError(
@@ -72,6 +63,24 @@ struct NALUnitRewriter {
         case (.lengthPrefixed, .annexB): target = .lengthPrefixed(.four)
         }
         current = header
+    }
+
+    /// Returns the framing of a track's packets, and the parameter sets of its header.
+    ///
+    /// - Throws: `malformedData` if the header cannot be parsed.
+    static func configuration(
+        of track: MediaTrack,
+        _ codec: VideoCodec
+    ) throws(MediaError) -> (NALUnitFraming, ParameterSetList) {
+        do throws(BitstreamError) {
+            return try parse(track.configuration, codec)
+        } catch {
+            throw MediaError(
+                .malformedData,
+                "the parameter sets of a track cannot be read: \(error)",
+                given: "track \(track.index) (\(track.codecName))"
+            )
+        }
     }
 
     private static func parse(
