@@ -18,7 +18,8 @@ struct VAToolboxCommand: ParsableCommand {
         abstract: "Encode video to H.264 and HEVC on Intel and AMD GPUs, and on the CPU where no GPU can.",
         version: version,
         subcommands: [
-            EncodeCommand.self, RemuxCommand.self, ProbeCommand.self, BenchCommand.self, BenchRunCommand.self,
+            EncodeCommand.self, DecodeCommand.self, RemuxCommand.self, ProbeCommand.self, BenchCommand.self,
+            BenchRunCommand.self,
         ]
     )
 
@@ -45,6 +46,10 @@ struct VAToolboxCommand: ParsableCommand {
         switch prepare(Array(CommandLine.arguments.dropFirst())) {
         case .done(let status): leave(status)
         case .encode(let job):
+            let interruption = Interruption()
+            start(job)
+            interruption.wait(job.base.interrupt)
+        case .decode(let job):
             let interruption = Interruption()
             start(job)
             interruption.wait(job.base.interrupt)
@@ -108,6 +113,10 @@ struct VAToolboxCommand: ParsableCommand {
         Task.detached { () async -> Void in leave(await job.run()) }
     }
 
+    private static func start(_ job: DecodeJob) {
+        Task.detached { () async -> Void in leave(await job.run()) }
+    }
+
     private static func start(_ job: RemuxJob) {
         Task.detached { () async -> Void in leave(await job.run()) }
     }
@@ -142,6 +151,7 @@ struct VAToolboxCommand: ParsableCommand {
 
     private enum Preparation {
         case encode(EncodeJob)
+        case decode(DecodeJob)
         case remux(RemuxJob)
         case tryAll(ExhaustiveProbe)
         case bench(BenchJob)
@@ -162,6 +172,10 @@ struct VAToolboxCommand: ParsableCommand {
                 let job = EncodeJob([command])
                 startLogging(to: job.base.console)
                 return .encode(job)
+            case let command as DecodeCommand:
+                let job = DecodeJob(command)
+                startLogging(to: job.base.console)
+                return .decode(job)
             case let command as RemuxCommand:
                 let job = RemuxJob(command)
                 startLogging(to: job.base.console)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import MediaIO
+import MediaTypes
+import Transcoding
+
+/// One run of `vatoolbox decode`, from the command line to the exit status.
+final class DecodeJob: Sendable {
+    private let command: DecodeCommand
+    /// The console, the document and the signals.
+    let base: FileJob
+
+    init(_ command: DecodeCommand) {
+        self.command = command
+        base = FileJob(
+            [command.report],
+            usesStandardOutput: command.output.output == ContainerFormat.standardOutput,
+            rest: "the output"
+        )
+    }
+
+    /// Decodes and reports the result.
+    func run() async -> ExitStatus {
+        let clock = SuspendingClock()
+        let start = clock.now
+        do throws(MediaError) {
+            let request = try command.request()
+            let decoder = FileDecoder(request)
+            base.begin { decoder.stop() }
+            let report = try await base.console.watching { elapsed, width in
+                String(decoder.progress.line(elapsed: elapsed).prefix(max(width, 0)))
+            } during: { () async throws(MediaError) in
+                try await decoder.run()
+            }
+            let outcome = DecodeOutcome(
+                request: request,
+                report: report,
+                elapsed: (clock.now - start).seconds,
+                wasInterrupted: base.wasInterrupted
+            )
+            for warning in outcome.warnings { base.console.warning(warning) }
+            base.console.summary(outcome.summary(width: base.console.width))
+            return base.deliver(outcome.document, outcome.status)
+        } catch {
+            return base.fail(error)
+        }
+    }
+}
+
+extension DecodeProgress {
+    /// The progress as one line.
+    func line(elapsed: Double) -> String {
+        var parts: [String] = []
+        if let expected = expectedDuration?.seconds, expected > 0 {
+            parts.append("\(Readable.number(min(time.seconds / expected, 1) * 100, places: 0)) %")
+            parts.append("\(Readable.clock(time.seconds)) of \(Readable.clock(expected))")
+        } else {
+            parts.append(Readable.clock(time.seconds))
+        }
+        parts.append(Readable.count(pictures, "picture"))
+        if elapsed > 0 { parts.append("\(Readable.number(Double(pictures) / elapsed, places: 0)) fps") }
+        return parts.joined(separator: "  ")
+    }
+}
