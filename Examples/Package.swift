@@ -23,6 +23,7 @@ let package = Package(
     dependencies: [vatoolbox],
     targets: [
         .executableTarget(name: "EncodeFrames", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
+        .executableTarget(name: "DecodeFrames", dependencies: [sessions, "TestCard"], swiftSettings: strict),
         .executableTarget(name: "EncodeSound", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "FileToFile", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "CopyTracks", dependencies: [sessions, files], swiftSettings: strict),
