@@ -5,14 +5,19 @@ import MediaTypes
 import Testing
 
 @Suite struct RandomAccessTests {
-    private func sample(_ units: [[UInt8]], _ codec: VideoCodec) throws -> SampleBuffer {
+    private func sample(_ units: [[UInt8]], _ codec: VideoCodec, subLayers: UInt8 = 1) throws -> SampleBuffer {
         SampleBuffer(
             data: CodedData(try NALUnitFraming.lengthPrefixed(.four).join(units)),
             presentationTime: .zero,
             decodeTime: .zero,
             duration: .invalid,
             isKeyFrame: false,
-            formatDescription: FormatDescription(codec: codec, width: 16, height: 16, parameterSets: [])
+            formatDescription: FormatDescription(
+                codec: codec,
+                width: 16,
+                height: 16,
+                parameterSets: codec == .hevc ? [[0x42, 1, (subLayers - 1) << 1]] : []
+            )
         )
     }
 
@@ -64,6 +69,13 @@ import Testing
         for (codec, units, isDisposable) in cases {
             #expect(try sample(units, codec).isDisposable == isDisposable, "\(units)")
         }
+    }
+
+    @Test func aPictureOfALowerSubLayerMayBeNeeded() throws {
+        let (lower, higher): ([UInt8], [UInt8]) = ([0x04, 2, 1], [0x04, 3, 1])
+        #expect(try !sample([lower], .hevc, subLayers: 3).isDisposable)
+        #expect(try sample([higher], .hevc, subLayers: 3).isDisposable)
+        #expect(try sample([lower], .hevc, subLayers: 2).isDisposable)
     }
 
     @Test func damagedDataIsNeither() {

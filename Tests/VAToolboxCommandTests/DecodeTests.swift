@@ -127,6 +127,24 @@ extension Scratch {
         #expect(try scratch.pictures("pictures.y4m").suffix(20) == wholeEnd)
     }
 
+    @Test func aDamagedParameterSetEndsNothing() throws {
+        let scratch = try Scratch()
+        let options = [
+            "-c:v", "libx264", "-x264-params", "keyint=10:scenecut=0:repeat-headers=1", "-pix_fmt", "yuv420p",
+        ]
+        try scratch.generate("testsrc2=size=160x96:rate=25:duration=2", options + [scratch.path("film.h264")])
+        var bytes = try scratch.data("film.h264")
+        let set = Data([0, 0, 0, 1, 0x67])
+        let first = try #require(bytes.range(of: set))
+        let second = try #require(bytes.range(of: set, in: first.upperBound..<bytes.endIndex))
+        for index in second.upperBound + 3..<second.upperBound + 9 { bytes[index] = 0xFF }
+        try bytes.write(to: URL(fileURLWithPath: scratch.path("damaged.h264")))
+        let document = try scratch.decode("damaged.h264", "-o", "null", status: 3)
+        let count = try #require(document["pictures"] as? Int)
+        #expect(count >= 40)
+        #expect(document["damagedSamples"] as? Int ?? 0 > 0)
+    }
+
     @Test func aChangeOfSizeEndsTheFileAndNothingIsLeft() throws {
         let scratch = try Scratch()
         for (name, size) in [("a.h264", "160x90"), ("b.h264", "128x72")] {

@@ -39,7 +39,8 @@ extension SampleBuffer {
     }
 
     /// Whether no other picture refers to this one, so that it can be left out, as its NAL units say: `nal_ref_idc` of
-    /// zero (H.264 7.4.1), a sub-layer non-reference picture (HEVC 7.4.2.2). `false` if the data is damaged.
+    /// zero (H.264 7.4.1), a sub-layer non-reference picture (HEVC 7.4.2.2) of the highest temporal sub-layer. `false` if
+    /// the data is damaged.
     public var isDisposable: Bool {
         let codec = formatDescription.codec
         return data.withUnsafeBytes { bytes in
@@ -51,9 +52,11 @@ extension SampleBuffer {
                     if header.isVideoCodingLayer { return header.nalRefIdc == 0 }
                 case .hevc:
                     guard let header = try? HEVCNALUnitHeader(nalUnit: bytes[unit]) else { return false }
-                    // Types below 16 are even if no picture of the same sub-layer refers to the picture.
+                    // Types below 16 are even if no picture of the same sub-layer refers to the picture; those of higher
+                    // sub-layers may.
                     if header.isVideoCodingLayer {
                         return header.nalUnitType.rawValue < 16 && header.nalUnitType.rawValue % 2 == 0
+                            && header.temporalId >= formatDescription.highestTemporalId
                     }
                 }
             }
@@ -75,4 +78,14 @@ extension VideoCodec {
 
     /// The highest value of `recovery_frame_cnt`.
     private static let longestRecovery = 65535
+}
+
+extension FormatDescription {
+    /// `sps_max_sub_layers_minus1` (HEVC 7.4.3.2.1), the first bits of the SPS behind its header and the number of the VPS; 6
+    /// if there is no SPS.
+    fileprivate var highestTemporalId: Int {
+        let set = parameterSets.first { unit in unit.first.map { $0 >> 1 & 0x3F == 33 } == true }
+        guard let byte = set?.dropFirst(2).first else { return 6 }
+        return Int(byte >> 1 & 7)
+    }
 }

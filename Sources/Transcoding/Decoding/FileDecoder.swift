@@ -84,7 +84,8 @@ public final class FileDecoder: Sendable {
         let consumed = await consumer.value
         if let error = consumed.error { throw error }
         if abandonment.isCancelled { throw MediaError(.cancelled, "decoding was cancelled") }
-        guard consumed.pictures > 0 else { throw await noPictureError() }
+        let wasStopped = await reader.wasStopped
+        guard consumed.pictures > 0 || wasStopped else { throw await noPictureError() }
         return DecodeReport(
             inputFormat: contents.formatName,
             format: contents.format,
@@ -98,7 +99,7 @@ public final class FileDecoder: Sendable {
             statistics: await session.statistics,
             failures: await events.value,
             problems: await reader.problems,
-            wasStopped: await reader.wasStopped
+            wasStopped: wasStopped
         )
     }
 
@@ -108,12 +109,9 @@ public final class FileDecoder: Sendable {
             let samples = try await reader.next()
             if samples.isEmpty { return }
             for sample in samples {
-                let isShown = request.duration.map { sample.presentationTime < $0 } ?? true
-                do {
-                    try await session.decode(sample, isShown: isShown)
-                } catch  where error.code == .malformedData {
-                    await reader.note(error)
-                }
+                let time = sample.presentationTime
+                let isShown = request.duration.map { !time.isValid || time < $0 } ?? true
+                try await session.decode(sample, isShown: isShown)
             }
         }
     }
@@ -163,7 +161,6 @@ public final class FileDecoder: Sendable {
 private actor SampleReader {
     private let executor = ThreadExecutor(name: "vt-reader")
     private var source: SampleSource?
-    private var damage = SourceProblems()
     private(set) var wasStopped = false
 
     /// The maximum number of samples that are returned at a time.
@@ -206,13 +203,7 @@ private actor SampleReader {
         return samples
     }
 
-    func note(_ error: MediaError) { damage.noteLostPacket(error) }
-
-    var problems: SourceProblems {
-        var problems = source?.problems ?? SourceProblems()
-        problems.add(damage)
-        return problems
-    }
+    var problems: SourceProblems { source?.problems ?? SourceProblems() }
 
     func close() { source = nil }
 }

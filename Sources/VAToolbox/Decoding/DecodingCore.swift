@@ -46,6 +46,8 @@ actor DecodingCore {
     private var window: DecodingWindow
     private var instance: Instance?
     private var nextInstance = 0
+    /// The format of the last decoder.
+    private var lastFormat: FormatDescription
     /// The last sample that any decoder has accepted.
     private var lastSubmitted: Int64 = -1
     private var phase = Phase.running
@@ -57,11 +59,13 @@ actor DecodingCore {
 
     /// - Parameter report: Receives the session's events; `nil` after the last one.
     init(
+        _ format: FormatDescription,
         candidates: [DecoderCandidate],
         options: DecompressionOptions,
         report: @escaping @Sendable (DecompressionEvent?) -> Void
     ) {
         let owner = WeakReference<DecodingCore>()
+        lastFormat = format
         self.candidates = candidates
         self.options = options
         self.report = report
@@ -81,9 +85,9 @@ actor DecodingCore {
 
 extension DecodingCore {
     /// Creates the first decoder.
-    func start(_ format: FormatDescription) throws(MediaError) {
+    func start() throws(MediaError) {
         do {
-            try create(for: format, repeating: 0)
+            try create(for: lastFormat, repeating: 0)
         } catch {
             fail(error)
             throw error
@@ -194,6 +198,10 @@ extension DecodingCore {
 
 extension DecodingCore {
     private func accept(_ call: Waiting) throws(MediaError) {
+        if call.sample.isDropped {
+            statistics.skippedSamples += 1
+            return
+        }
         do {
             _ = try call.sample.accessUnitLayout()
         } catch {
@@ -241,9 +249,8 @@ extension DecodingCore {
     private func nextSample() throws(MediaError) -> DecoderSample? {
         if instance == nil {
             guard let start = restart() else { return nil }
-            let format = window.entry(start)?.sample?.formatDescription
-            guard let format else { return nil }
-            try create(for: format, repeating: Int(max(lastSubmitted - start + 1, 0)))
+            guard let format = window.entry(start)?.sample?.formatDescription else { return nil }
+            try create(for: format.isUsable ? format : lastFormat, repeating: Int(max(lastSubmitted - start + 1, 0)))
         }
         if instance?.wasDrained == true, let next = window.next, next.access != .closed, restart() == nil { return nil }
         return window.next.flatMap { next in next.sample.map { DecoderSample(number: next.number, sample: $0) } }
@@ -304,6 +311,7 @@ extension DecodingCore {
                     reason: candidate.reason
                 )
                 self.description = description
+                lastFormat = format
                 attempts.created()
                 report(.decoderCreated(description))
                 return
@@ -349,9 +357,9 @@ extension DecodingCore {
 
     /// Handles output that a decoder has delivered outside of any call.
     private func collectLater() {
-        guard case .running = phase, let instance else { return }
+        guard case .running = phase else { return }
         outbox.enter()
-        guard let failure = collect(nil) else { return }
+        guard let failure = collect(nil), let instance else { return }
         try? fatally { () throws(MediaError) in
             try replace(instance, after: failure)
             try submit()
@@ -368,9 +376,11 @@ extension DecodingCore {
                 switch output {
                 case .picture(let picture): take(picture)
                 case .damaged(let number, let error):
-                    let isNew = window.entry(number)?.isSettled == false
                     window.noteDamage(from: number)
-                    if isNew { report(.damaged(presentationTime: time(of: number), error)) }
+                    // After decoding again, it is reported again.
+                    guard let entry = window.entry(number), !entry.isReturned, entry.isShown else { continue }
+                    statistics.damagedSamples += 1
+                    report(.damaged(presentationTime: entry.presentationTime, error))
                 case .failed(let error): failure = failure ?? error
                 }
             }
@@ -378,12 +388,11 @@ extension DecodingCore {
         return failure
     }
 
-    private func time(of number: Int64) -> MediaTime { window.entry(number)?.presentationTime ?? .invalid }
-
     private func take(_ picture: DecodedPicture) {
         let result = window.returned(picture.number, isDamaged: picture.isDamaged)
         noteMissing(result.missing)
         guard let entry = result.entry else { return }
+        if result.wasMissing { statistics.samplesWithoutFrame -= 1 }
         attempts.returnedFrame()
         guard entry.isShown else {
             statistics.hiddenFrames += 1
@@ -408,6 +417,11 @@ extension DecodingCore {
             report(.withoutFrame(presentationTime: entry.presentationTime))
         }
     }
+}
+
+extension FormatDescription {
+    /// Whether a decoder can begin with these parameter sets. Those of a damaged stream may be unreadable.
+    fileprivate var isUsable: Bool { (try? decoderConfigurationRecord()) != nil }
 }
 
 /// The output of decoders that the core has not handled yet.

@@ -6,7 +6,8 @@ import MediaTypes
 ///
 /// It begins at the last random access point from which every picture can be decoded that has not been returned. A
 /// sample is *settled* when its picture was returned or cannot come any more. Pictures come in presentation order, so a
-/// sample is also settled when a picture that is presented later was returned.
+/// sample is also settled when a picture that is presented later was returned; if its times are wrong, its picture may come
+/// nevertheless.
 struct DecodingWindow {
     /// A sample in the window.
     struct Entry: Sendable {
@@ -27,6 +28,8 @@ struct DecodingWindow {
         /// The number of pictures before this one to which others may refer.
         fileprivate let references: Int
         fileprivate(set) var isSettled = false
+        /// Whether its picture was returned.
+        fileprivate(set) var isReturned = false
 
         /// Whether there is nothing to decode any more.
         fileprivate var isUnusable: Bool { sample == nil && isSettled }
@@ -71,6 +74,9 @@ struct DecodingWindow {
     private var oldest: Int64 = 0
     /// What is damaged or missing, as far as pictures may still be affected. Before the first sample, everything is missing.
     private var damages = [Damage(number: -1, presentationTime: .invalid)]
+
+    /// More damage than a group of pictures has samples; what follows is affected by the first.
+    private static let mostDamages = 1000
 
     /// Damaged data.
     private struct Damage {
@@ -142,8 +148,11 @@ extension DecodingWindow {
         guard let index = index(number) else { return }
         byteCount -= sample.data.count
         entries[index].sample = nil
+        entries[index].isReturned = true
         settle(index)
         noteDamage(from: number)
+        if submitted == number - 1 { submitted = number }
+        removeEntries(before: entries.firstIndex { !$0.isUnusable } ?? entries.endIndex)
     }
 
     /// The next sample for the decoder; `nil` if it has all.
@@ -220,8 +229,10 @@ extension DecodingWindow {
         var entry: Entry?
         /// Whether the picture is damaged, or refers to damaged or missing pictures.
         var isDamaged = false
-        /// The samples whose pictures cannot come any more.
+        /// The samples whose pictures cannot come any more, if times are right.
         var missing: [Entry] = []
+        /// Whether the sample was among those of an earlier picture.
+        var wasMissing = false
     }
 
     /// Records a returned picture.
@@ -230,7 +241,10 @@ extension DecodingWindow {
         let entry = entries[index]
         if isDamaged { noteDamage(from: number) }
         defer { trim() }
-        guard !entry.isSettled else { return Return() }
+        guard !entry.isReturned else { return Return() }
+        entries[index].isReturned = true
+        // Wrong times may have settled it before: it comes nevertheless.
+        if entry.isSettled { return Return(entry: entry, isDamaged: isDamaged || isAffected(entry), wasMissing: true) }
         settle(index)
         let others = missing.filter { $0.isOvertaken(by: entry) }
         let result = Return(entry: entry, isDamaged: isDamaged || isAffected(entry), missing: others)
@@ -255,7 +269,12 @@ extension DecodingWindow {
 
     /// Records that the data of a sample is damaged.
     mutating func noteDamage(from number: Int64) {
-        guard !damages.contains(where: { $0.number == number }) else { return }
+        // Earlier damage that no random access point has ended reaches as far.
+        let isCovered = damages.contains { known in
+            known.number <= number && !points.contains { known.number < $0 && $0 <= number }
+                && (!known.presentationTime.isValid || known.number == number || known.number == -1)
+        }
+        guard !isCovered, damages.count < Self.mostDamages else { return }
         damages.append(Damage(number: number, presentationTime: entry(number)?.presentationTime ?? .invalid))
     }
 
@@ -289,7 +308,10 @@ extension DecodingWindow {
     mutating func begin(at start: Int64?) -> [Entry] {
         let end = start.flatMap(index) ?? entries.endIndex
         let lost = entries[..<end].filter { !$0.isSettled }
-        for index in entries[..<end].indices { settle(index) }
+        for index in entries[..<end].indices {
+            entries[index].isReturned = true
+            settle(index)
+        }
         if let first = lost.first { noteDamage(from: first.number) }
         if let start, case .gradual? = entry(start)?.access { noteDamage(from: start - 1) }
         submitted = (start ?? nextNumber) - 1

@@ -54,7 +54,8 @@ public enum DecompressionEvent: Sendable {
     /// The data of a sample is damaged, or that of one of the next samples. Frames state whether they are affected.
     case damaged(presentationTime: MediaTime, MediaError)
     /// A sample has no frame of its own: its data is damaged, it is the second field of a frame, or what it refers to
-    /// precedes the point where decoding began.
+    /// precedes the point where decoding began. If times are wrong, its frame may still come, after one that is presented
+    /// later.
     case withoutFrame(presentationTime: MediaTime)
     /// The frame of a sample is lost, because a decoder failed and the samples to which this one refers had been
     /// released (``DecompressionOptions/replayByteLimit``).
@@ -65,7 +66,8 @@ public enum DecompressionEvent: Sendable {
 public struct DecompressionStatistics: Sendable, Hashable {
     /// Samples that were accepted, without ``skippedSamples``.
     public var acceptedSamples = 0
-    /// Samples that were left out because no other refers to them and their frames were not wanted.
+    /// Samples that were left out because no other refers to them and their frames were not wanted, and those that the encoder
+    /// had dropped.
     public var skippedSamples = 0
     /// Frames that were queued for the consumer.
     public var returnedFrames = 0
@@ -73,6 +75,8 @@ public struct DecompressionStatistics: Sendable, Hashable {
     public var hiddenFrames = 0
     /// Frames with ``DecodedFrame/isDamaged``.
     public var damagedFrames = 0
+    /// Samples with damaged data whose frames are wanted, as ``DecompressionEvent/damaged(presentationTime:_:)`` reports them.
+    public var damagedSamples = 0
     /// Samples without a frame, as ``DecompressionEvent/withoutFrame(presentationTime:)`` reports them.
     public var samplesWithoutFrame = 0
     /// Frames that were lost, as ``DecompressionEvent/lost(presentationTime:)`` reports them.

@@ -77,7 +77,7 @@ public final class DecompressionSession: Sendable {
             of: DecompressionEvent.self,
             bufferingPolicy: .bufferingNewest(1024)
         )
-        let core = DecodingCore(candidates: candidates, options: options) { event in
+        let core = DecodingCore(formatDescription, candidates: candidates, options: options) { event in
             guard let event else { return continuation.finish() }
             continuation.yield(event)
         }
@@ -85,7 +85,7 @@ public final class DecompressionSession: Sendable {
         self.events = events
         frames = FrameSequence(queue: core.queue)
         delivery = outputHandler.map { SampleDelivery(core.queue, handler: $0) }
-        try await core.start(formatDescription)
+        try await core.start()
     }
 
     deinit { core.cancel() }
@@ -120,7 +120,8 @@ public final class DecompressionSession: Sendable {
     /// handler, until it was called for them.
     ///
     /// Decoding continues with the next sample. If that is no IDR picture, the samples since the last random access point
-    /// are decoded again, without showing their frames, because a decoder that has returned everything keeps nothing.
+    /// are decoded again, without showing their frames, because a decoder that has returned everything keeps nothing. If
+    /// these were released (``DecompressionOptions/replayByteLimit``), frames are lost up to the next random access point.
     ///
     /// - Throws: The error of the session if it has failed; `invalidState` after ``finish()``.
     public func flush() async throws(MediaError) {
@@ -139,7 +140,7 @@ public final class DecompressionSession: Sendable {
         await delivery?.catchUp()
     }
 
-    /// Ends the session immediately. Waiting calls and the iteration of ``frames`` throw `cancelled`; frames that were not
-    /// consumed are discarded.
+    /// Ends the session. The iteration of ``frames`` throws `cancelled` immediately, and frames that were not consumed are
+    /// discarded; calls throw `cancelled` when the decoder has returned from the call that it is in.
     public func cancel() { core.cancel() }
 }

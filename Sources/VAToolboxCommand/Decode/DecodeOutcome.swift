@@ -21,7 +21,8 @@ struct DecodeOutcome {
     }
 
     private var isLossy: Bool {
-        report.damagedPictures > 0 || report.statistics.lostFrames > 0 || report.problems.isLossy
+        report.damagedPictures + report.statistics.damagedSamples + report.statistics.lostFrames > 0
+            || report.problems.isLossy
     }
 
     private var speed: Double? { elapsed > 0 ? Double(report.pictures) / elapsed : nil }
@@ -34,9 +35,10 @@ extension DecodeOutcome {
     var warnings: [String] {
         var warnings: [String] = []
         if let loss = report.problems.loss("read") { warnings.append(loss) }
-        if report.damagedPictures > 0 {
+        if report.damagedPictures + report.statistics.damagedSamples > 0 {
             let count = Readable.count(report.damagedPictures, "picture")
-            warnings.append("\(count) may be damaged, because part of the data is")
+            let samples = Readable.count(report.statistics.damagedSamples, "sample")
+            warnings.append("\(count) may be damaged: part of the data is, in \(samples) or before the first")
         }
         if report.statistics.lostFrames > 0 {
             warnings.append(
@@ -92,6 +94,7 @@ extension DecodeOutcome {
             "decoder": decoder,
             "pictures": .integer(report.pictures),
             "damagedPictures": .integer(report.damagedPictures),
+            "damagedSamples": .integer(statistics.damagedSamples),
             "lostPictures": .integer(statistics.lostFrames),
             "samplesWithoutPicture": .integer(statistics.samplesWithoutFrame),
             "skippedSamples": .integer(statistics.skippedSamples),

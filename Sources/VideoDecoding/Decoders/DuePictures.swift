@@ -35,7 +35,7 @@ struct DuePictures {
         var results: [FrameReference?] = []
         for index in 0..<2 * threads - 1 {
             let status = context.send(delimiter)
-            if status < 0 { failures.append(status) }
+            if status < 0, status != ffmpeg_error_again { failures.append(status) }
             let frame = try FrameReference()
             let isFrame = context.receive(frame) >= 0
             if index >= silent { results.append(isFrame ? frame : nil) }

@@ -120,6 +120,13 @@ extension LibraryDecoder {
             if formats.count > Self.recentFormats { formats.removeFirst() }
         }
         guard new != format else { return nil }
+        do {
+            _ = try new.decoderConfigurationRecord()
+        } catch  where error.code == .malformedData {
+            // The sample is decoded as well as the sets before allow.
+            damage.note(DamageRecord.tag(sample.number), "\(error)")
+            return nil
+        }
         let old = format
         format = new
         guard new.codec != old.codec || new.parameterSets != old.parameterSets else { return nil }

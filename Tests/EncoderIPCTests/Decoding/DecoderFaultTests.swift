@@ -71,7 +71,8 @@ extension ProcessTests {
             for _ in 0..<(signal == SIGKILL ? 12 : 4) {
                 let outputs = DecoderOutputs(use: { _ in })
                 let take = try DecoderTake("reordering", pool, outputs: outputs) { options in
-                    options.deadlines.call = .milliseconds(700)
+                    // A helper that is killed is noticed without a deadline.
+                    options.deadlines.call = signal == SIGKILL ? .seconds(60) : .milliseconds(700)
                 }
                 let id = try #require(take.decoder.processID)
                 let delay = UInt32.random(in: 0...20_000, using: &random)

@@ -52,7 +52,32 @@ import Testing
         #expect(window.returned(2).missing.map(\.number) == [0])
         #expect(window.returned(4).missing.map(\.number) == [1, 3])
         #expect(window.isSettled)
+    }
+
+    /// The decode times of a broken file in place of its presentation times: the decoder's order is right.
+    @Test func wrongTimesLoseNothing() {
+        var stream = ModelStream()
+        stream.add(.closed)
+        for _ in 0..<4 { stream.add(.none) }
+        var window = window(stream)
+        let order: [Int64] = [0, 2, 3, 1, 4]
+        let returned = order.map { window.returned($0) }
+        #expect(returned.map { $0.entry?.number } == order)
+        #expect(returned.map(\.wasMissing) == [false, false, false, true, false])
         #expect(window.returned(1).entry == nil)
+    }
+
+    @Test func unusableSamplesTakeNoRoom() {
+        var window = DecodingWindow(mostBytes: .max)
+        var stream = ModelStream()
+        stream.add(.closed)
+        window.accepted(window.add(stream.samples[0]))
+        _ = window.returned(0)
+        for _ in 0..<10_000 { window.addUnusable(stream.samples[0]) }
+        #expect(window.entries.count < 20_000 && window.isSettled)
+        window.accepted(window.add(stream.samples[0]))
+        #expect(!window.returned(10_001).isDamaged)
+        #expect(window.entries.count == 1)
     }
 
     @Test func timesThatBeginAgainAtAnIDRPictureOvertakeNothingAfterIt() {

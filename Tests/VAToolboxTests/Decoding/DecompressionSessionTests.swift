@@ -161,6 +161,24 @@ import Testing
         #expect(damaged == [false, true, false])
     }
 
+    @Test func droppedSamplesAreNoDamage() async throws {
+        var stream = ModelStream()
+        stream.add(.closed)
+        stream.add(.none)
+        stream.add(.none)
+        let session = try await session([DecoderScript()])
+        try await session.decode(stream.samples[0])
+        var dropped = stream.samples[1].with(data: [])
+        dropped.isDropped = true
+        try await session.decode(dropped)
+        try await session.decode(stream.samples[2])
+        try await session.finish()
+        var damaged: [Bool] = []
+        for try await frame in session.frames { damaged.append(frame.isDamaged) }
+        #expect(damaged == [false, false])
+        #expect(await session.statistics.skippedSamples == 1)
+    }
+
     @Test func decodingThatBeginsInTheMiddleSaysSo() async throws {
         var stream = ModelStream()
         stream.add(.open, leading: 3)

@@ -179,7 +179,7 @@ package final class RemoteDecoder: DecoderBackend {
             }
             guard ledger.unanswered.wait(forAtMost: count - 1) else {
                 try link.check()
-                throw MediaError(.invalidState, "the decoder accepts no more samples")
+                throw ledger.failure ?? MediaError(.invalidState, "the decoder accepts no more samples")
             }
         }
     }
