@@ -24,6 +24,7 @@ SHARES = {
     "benchmarks": [Share(8, "--rounds 6", "6 rounds"), Share(10, "")],
     "concurrency": [Share(1, "--sample", "sample"), Share(2, "")],
     "coverage": [Share(14, "")],
+    "decode": [Share(1, "--sample --seed {seed}", "sample"), Share(2, "")],
     "docker": [Share(11, "")],
     "documentation": [Share(1, "")],
     "drivers": [Share(4, "--sample", "sample"), Share(24, "")],
