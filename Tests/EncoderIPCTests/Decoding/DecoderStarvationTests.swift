@@ -44,7 +44,7 @@ extension ProcessTests {
         @Test(arguments: ["echo", "threaded"]) func aReleaseEndsTheWait(name: String) throws {
             let take = try DecoderTake(name, pool) { options in
                 options.pictureLimit = 3
-                options.deadlines.call = .milliseconds(600)
+                options.deadlines.call = .seconds(3)
                 options.starvationNotice = .milliseconds(200)
             }
             let pictures = pictures(40)
@@ -53,7 +53,7 @@ extension ProcessTests {
                 try take.decoder.drain()
             }
             #expect(Patience.block { take.outputs.starvations == [.began(pictures: 3)] })
-            usleep(1_500_000)
+            usleep(4_000_000)
             #expect(!call.isOver && take.outputs.pictureCount == 3)
             var numbers: [Int64] = []
             while numbers.count < pictures.count {
@@ -104,11 +104,11 @@ extension ProcessTests {
         @Test func aPauseIsNoFault() throws {
             let take = try DecoderTake("echo", pool) { options in
                 options.pictureLimit = 2
-                (options.deadlines.release, options.deadlines.call) = (.milliseconds(200), .milliseconds(300))
+                (options.deadlines.release, options.deadlines.call) = (.milliseconds(200), .seconds(2))
             }
             try take.decode(pictures(4))
             _ = Patience.block { take.outputs.pictureCount == 2 }
-            usleep(1_200_000)
+            usleep(3_000_000)
             #expect(take.outputs.errors.isEmpty)
             _ = take.outputs.takeAll()
             try take.decoder.drain()
@@ -139,7 +139,7 @@ extension ProcessTests {
         @Test func aHangIsNoStarvation() throws {
             let take = try DecoderTake("hang-decoding", pool) { options in
                 options.pictureLimit = 3
-                options.deadlines.call = .milliseconds(800)
+                options.deadlines.call = .seconds(3)
             }
             let error = #expect(throws: MediaError.self) {
                 try take.decode(pictures(30))
