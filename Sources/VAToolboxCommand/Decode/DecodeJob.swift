@@ -38,9 +38,7 @@ final class DecodeJob: Sendable {
                 elapsed: (clock.now - start).seconds,
                 wasInterrupted: base.wasInterrupted
             )
-            for warning in outcome.warnings { base.console.warning(warning) }
-            base.console.summary(outcome.summary(width: base.console.width))
-            return base.deliver(outcome.document, outcome.status)
+            return base.report(outcome)
         } catch {
             return base.fail(error)
         }
@@ -50,13 +48,7 @@ final class DecodeJob: Sendable {
 extension DecodeProgress {
     /// The progress as one line.
     func line(elapsed: Double) -> String {
-        var parts: [String] = []
-        if let expected = expectedDuration?.seconds, expected > 0 {
-            parts.append("\(Readable.number(min(time.seconds / expected, 1) * 100, places: 0)) %")
-            parts.append("\(Readable.clock(time.seconds)) of \(Readable.clock(expected))")
-        } else {
-            parts.append(Readable.clock(time.seconds))
-        }
+        var parts = Readable.progress(time, of: expectedDuration)
         parts.append(Readable.count(pictures, "picture"))
         if elapsed > 0 { parts.append("\(Readable.number(Double(pictures) / elapsed, places: 0)) fps") }
         return parts.joined(separator: "  ")

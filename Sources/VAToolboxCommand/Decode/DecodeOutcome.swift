@@ -7,7 +7,7 @@ import Transcoding
 import VAToolbox
 
 /// The result of decoding, for people and for programs.
-struct DecodeOutcome {
+struct DecodeOutcome: FileOutcome {
     let request: DecodeRequest
     let report: DecodeReport
     /// The seconds from the start of the command to the end of the output.

@@ -110,6 +110,13 @@ final class FileJob: Sendable {
         return .failed
     }
 
+    /// Reports the result of the run.
+    func report(_ outcome: some FileOutcome) -> ExitStatus {
+        for warning in outcome.warnings { console.warning(warning) }
+        console.summary(outcome.summary(width: console.width))
+        return deliver(outcome.document, outcome.status)
+    }
+
     /// Reports an error that has ended the run.
     ///
     /// - Parameter switches: The earlier encoder switches; `nil` if there were no encoders.
@@ -122,5 +129,26 @@ final class FileJob: Sendable {
             console.remedies(error.remedies)
         }
         return deliver(.failure(error, status, switches: switches), status)
+    }
+}
+
+/// The result of a run that writes files.
+protocol FileOutcome {
+    /// The exit status of the command.
+    var status: ExitStatus { get }
+    /// Possible defects of the output.
+    var warnings: [String] { get }
+    /// Returns the closing lines for people, wrapped to at most `width` columns where possible.
+    func summary(width: Int) -> String
+    /// The result for programs; docs/command.md describes every key.
+    var document: JSON { get }
+}
+
+extension Readable {
+    /// The parts of a progress line that tell how far a run is.
+    static func progress(_ time: MediaTime, of expected: MediaTime?) -> [String] {
+        guard let expected = expected?.seconds, expected > 0 else { return [clock(time.seconds)] }
+        let share = number(min(time.seconds / expected, 1) * 100, places: 0)
+        return ["\(share) %", "\(clock(time.seconds)) of \(clock(expected))"]
     }
 }

@@ -5,7 +5,7 @@ import MediaTypes
 import Remuxing
 
 /// The result of a copy, for people and for programs.
-struct RemuxOutcome {
+struct RemuxOutcome: FileOutcome {
     let request: RemuxRequest
     let report: RemuxReport
     /// The seconds from the start of the command to the end of the output.
