@@ -288,7 +288,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("clip.mp4", "vatoolbox encode clip.mp4 -o out.mp4"), ("encod", "allowed: encode, remux, probe, bench"),
+        ("clip.mp4", "vatoolbox encode clip.mp4 -o out.mp4"), ("encod", "allowed: encode, decode, remux, probe, bench"),
     ])
     func whatIsNoCommandIsNamed(word: String, told: String) throws {
         let result = try Scratch().vatoolbox(word, "-o", "x.mp4")
