@@ -143,6 +143,8 @@ extension DecodingWindow {
 
     /// Adds a sample whose data cannot be given to a decoder: what refers to it is damaged.
     mutating func addUnusable(_ sample: SampleBuffer) {
+        // What follows the first of several is damaged by it already.
+        if entries.last?.isUnusable == true { return }
         let number = add(sample)
         if points.last == number { points.removeLast() }
         guard let index = index(number) else { return }
@@ -152,7 +154,6 @@ extension DecodingWindow {
         settle(index)
         noteDamage(from: number)
         if submitted == number - 1 { submitted = number }
-        removeEntries(before: entries.firstIndex { !$0.isUnusable } ?? entries.endIndex)
     }
 
     /// The next sample for the decoder; `nil` if it has all.
