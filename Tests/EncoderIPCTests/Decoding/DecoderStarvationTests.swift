@@ -116,7 +116,10 @@ extension ProcessTests {
         }
 
         @Test(arguments: ["decode", "drain"]) func cancellingEndsACall(name: String) throws {
-            let take = try DecoderTake(name == "decode" ? "echo" : "reordering", pool) { $0.pictureLimit = 2 }
+            let take = try DecoderTake(name == "decode" ? "echo" : "reordering", pool) { options in
+                options.pictureLimit = 2
+                options.starvationNotice = .milliseconds(100)
+            }
             let cancel = take.decoder.cancel
             let isDrained = name == "drain"
             let pictures = pictures(isDrained ? 3 : 30)
@@ -124,9 +127,9 @@ extension ProcessTests {
                 try take.decode(pictures)
                 if isDrained { try take.decoder.drain() }
             }
-            _ = Patience.block { take.outputs.pictureCount == 2 }
-            usleep(100_000)
-            #expect(!call.isOver)
+            // The call waits, and the client holds everything.
+            #expect(Patience.block { take.outputs.starvations == [.began(pictures: 2)] })
+            #expect(!call.isOver && take.outputs.pictureCount == 2)
             let start = ContinuousClock.now
             cancel()
             #expect(call.error?.code == .cancelled)
