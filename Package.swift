@@ -32,6 +32,7 @@ let package = Package(
         .library(name: "EncodingBenchmark", targets: ["EncodingBenchmark"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
         .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
+        .executable(name: "vatoolbox-decoding-helper", targets: ["VAToolboxDecodingHelper"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -164,12 +165,23 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .executableTarget(
-            name: "VAToolboxHelper",
+        // The helper programs: what both do, the one that encodes, and the one that decodes as well.
+        .target(
+            name: "HelperMain",
             dependencies: [
                 "CLinux", "EncoderIPC", "HardwareEncoder", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI",
                 logging,
             ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "VAToolboxHelper",
+            dependencies: ["EncoderIPC", "HelperMain"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "VAToolboxDecodingHelper",
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "HardwareDecoder", "HelperMain", "VideoDecoding"],
             swiftSettings: strict
         ),
 

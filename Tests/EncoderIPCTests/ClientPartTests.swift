@@ -10,11 +10,13 @@ import Testing
 @Suite struct HelperLocationTests {
     private func find(
         _ explicit: String? = nil,
+        _ program: HelperProgram = .encoding,
         environment: [String: String] = [:],
         programs: Set<String>
     ) throws(MediaError) -> String {
         try HelperLocation.find(
-            explicit,
+            program,
+            at: explicit,
             environment: { environment[$0] },
             executable: "/opt/app/bin/app",
             isProgram: { programs.contains($0) }
@@ -40,6 +42,22 @@ import Testing
             try find(environment: ["VATOOLBOX_HELPER": "/named"], programs: programs)
         }
         #expect(variable?.description == "the helper program (VATOOLBOX_HELPER) cannot be run: given /named")
+    }
+
+    /// Each program has a name and a variable of its own.
+    @Test func theProgramsAreToldApart() throws {
+        let programs: Set = ["/opt/app/bin/vatoolbox-helper", "/named", "/second/vatoolbox-decoding-helper"]
+        let variables = ["PATH": "/second", "VATOOLBOX_HELPER": "/named"]
+        #expect(try find(nil, .encoding, environment: variables, programs: programs) == "/named")
+        #expect(
+            try find(nil, .decoding, environment: variables, programs: programs) == "/second/vatoolbox-decoding-helper"
+        )
+        let named = ["VATOOLBOX_DECODING_HELPER": "/named"]
+        #expect(try find(nil, .decoding, environment: named, programs: programs) == "/named")
+        let error = #expect(throws: MediaError.self) { try find(nil, .decoding, programs: []) }
+        #expect(
+            error?.remedies.first == "set its path: export VATOOLBOX_DECODING_HELPER=/path/to/vatoolbox-decoding-helper"
+        )
     }
 
     @Test func theErrorNamesThePlaces() {

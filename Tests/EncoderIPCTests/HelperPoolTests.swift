@@ -206,10 +206,10 @@ extension ProcessTests {
         /// What the system lacks for a moment is no reason to give an encoder up for good.
         @Test func shortagesPass() {
             for status in [EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY] {
-                #expect(!HelperProcess.error(status, "helper").isPermanent)
+                #expect(!HelperProcess.error(status, .encoding, "helper").isPermanent)
             }
-            #expect(HelperProcess.error(ENOENT, "helper").isPermanent)
-            #expect(HelperProcess.error(EACCES, "helper").code == .unavailable)
+            #expect(HelperProcess.error(ENOENT, .encoding, "helper").isPermanent)
+            #expect(HelperProcess.error(EACCES, .encoding, "helper").code == .unavailable)
         }
 
         @Test func theNumberOfEncodersIsChecked() {

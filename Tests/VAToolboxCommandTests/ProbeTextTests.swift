@@ -246,7 +246,7 @@ import VAToolbox
 
     /// Without a stage nobody has asked the driver: it is not the driver's fault.
     @Test func helperThatIsNotThere() throws {
-        let error = try #require(throws: MediaError.self) { try HelperLocation.find("/nowhere/helper") }
+        let error = try #require(throws: MediaError.self) { try HelperLocation.find(at: "/nowhere/helper") }
         let failure = DriverFailure(cause: .helper(error), stage: nil, file: nil, log: [])
         let text = report([.init(node: node(.accessible), driver: .failed(DriverTrouble(failure, on: facts)))]).text(
             width: 80

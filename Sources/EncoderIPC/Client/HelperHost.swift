@@ -29,6 +29,7 @@ final class HelperHost: Sendable {
     static let grace = Duration.seconds(2)
     static let peer = "the helper process"
 
+    private let program: HelperProgram
     private let control: Channel
     private let metrics: HelperMetrics
     private let state: Mutex<State>
@@ -40,23 +41,25 @@ final class HelperHost: Sendable {
     /// Starts a helper program and sends the greeting.
     ///
     /// - Parameters:
+    ///   - program: Names the program at the path in errors.
     ///   - metrics: Counts the helper.
     ///   - log: Receives the log lines of the helper, on the host's thread; never blocks.
     /// - Throws: `outOfMemory`. ``awaitGreeting(within:)`` reports a program that cannot be run.
     static func start(
+        _ program: HelperProgram = .encoding,
         path: String,
         metrics: HelperMetrics = HelperMetrics(),
         log: @escaping @Sendable (HelperLogLine) -> Void
     ) throws(MediaError) -> HelperHost {
         let sockets = try DescriptorPair.sockets()
         let pipe = try DescriptorPair.pipe()
-        let host = HelperHost(try Descriptor.duplicate(sockets.near.number), metrics, log)
+        let host = HelperHost(program, try Descriptor.duplicate(sockets.near.number), metrics, log)
         let far = try Descriptor.duplicate(sockets.far.number)
         let logFar = try Descriptor.duplicate(pipe.far.number)
         let logNear = try Descriptor.duplicate(pipe.near.number)
         guard fcntl(logNear.number, F_SETFL, O_NONBLOCK) == 0 else { throw systemError("fcntl", "a pipe fails") }
         let environment = HelperProcess.inheritedEnvironment()
-        let launch = Launch(path: path, environment: environment, socket: far, log: logFar, output: logNear)
+        let launch = Launch(program, path, environment, socket: far, log: logFar, output: logNear)
         try PlainThread.start(name: "vt-helper") { host.run(launch) }
         return host
     }
@@ -66,16 +69,18 @@ final class HelperHost: Sendable {
         _ socket: consuming Descriptor,
         log: @escaping @Sendable (HelperLogLine) -> Void = { _ in }
     ) throws(MediaError) -> HelperHost {
-        let host = HelperHost(socket, HelperMetrics(), log)
+        let host = HelperHost(.encoding, socket, HelperMetrics(), log)
         try PlainThread.start(name: "vt-helper") { host.run(nil) }
         return host
     }
 
     private init(
+        _ program: HelperProgram,
         _ socket: consuming Descriptor,
         _ metrics: HelperMetrics,
         _ log: @escaping @Sendable (HelperLogLine) -> Void
     ) {
+        self.program = program
         control = Channel(socket, peer: Self.peer)
         self.metrics = metrics
         state = Mutex(State(log: log))
@@ -83,6 +88,7 @@ final class HelperHost: Sendable {
 
     /// The resources for starting the process, which are passed to the host's thread.
     private final class Launch: Sendable {
+        let program: HelperProgram
         let path: String
         let environment: [String]
         let ends: Mutex<Ends?>
@@ -95,12 +101,14 @@ final class HelperHost: Sendable {
         }
 
         init(
-            path: String,
-            environment: [String],
+            _ program: HelperProgram,
+            _ path: String,
+            _ environment: [String],
             socket: consuming Descriptor,
             log: consuming Descriptor,
             output: consuming Descriptor
         ) {
+            self.program = program
             self.path = path
             self.environment = environment
             ends = Mutex(Ends(socket: socket, log: log))
@@ -112,7 +120,7 @@ final class HelperHost: Sendable {
             try ends.withLock { (ends) throws(MediaError) in
                 let taken = ends.take()
                 guard let taken else { throw MediaError(.invalidState, "the helper was already started") }
-                return try HelperProcess(path: path, environment, socket: taken.socket, log: taken.log)
+                return try HelperProcess(program, path: path, environment, socket: taken.socket, log: taken.log)
             }
         }
     }
@@ -291,11 +299,11 @@ final class HelperHost: Sendable {
     }
 
     /// Returns the error for a helper without a greeting: it has another version, or is another program.
-    private static func withoutGreeting(_ error: MediaError) -> MediaError {
+    private func withoutGreeting(_ error: MediaError) -> MediaError {
         guard [.malformedData, .frameFailed].contains(error.code) else { return error }
         var error = error
         error.cause = .helperMismatch
-        error.remedies = HelperLocation.remediesForAnother
+        error.remedies = program.remediesForAnother
         return error
     }
 
@@ -316,7 +324,7 @@ final class HelperHost: Sendable {
         }
         let (own, wasAsked) = state.withLock { state in
             if error == nil, state.failure == nil, !wasForced { state.ending = ending }
-            if state.greeting == nil { failure = Self.withoutGreeting(failure) }
+            if state.greeting == nil { failure = withoutGreeting(failure) }
             state.failure = state.failure ?? failure
             state.process = nil
             return (state.ending, state.isClosed)

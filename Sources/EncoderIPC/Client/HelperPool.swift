@@ -10,7 +10,9 @@ internal import Synchronization
 public final class HelperPool: Sendable {
     /// Options of a pool.
     public struct Options: Sendable {
-        /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
+        /// The helper program. Decoders need ``HelperProgram/decoding``.
+        public var program = HelperProgram.encoding
+        /// The path of the program; `nil` for the one that ``HelperLocation/find(_:at:)`` finds.
         public var path: String?
         /// How many encoders and decoders may run in one helper at the same time, 1...1000.
         ///
@@ -27,11 +29,13 @@ public final class HelperPool: Sendable {
         public var log: @Sendable (HelperLogLine) -> Void = { HelperPool.logToSwiftLog($0) }
 
         /// Creates the defaults: one encoder or decoder per helper, no spare.
-        public init() {}
+        public init(_ program: HelperProgram = .encoding) { self.program = program }
     }
 
-    /// The default pool of sessions: one encoder per helper, no spare.
+    /// The default pool of encoders: one per helper, no spare.
     public static let standard = HelperPool(unchecked: .init())
+    /// The default pool of decoders: one per helper, no spare.
+    public static let decoding = HelperPool(unchecked: .init(.decoding))
 
     /// The options of the pool.
     public let options: Options
@@ -119,7 +123,8 @@ public final class HelperPool: Sendable {
     }
 
     private func start(log: @escaping @Sendable (HelperLogLine) -> Void) throws(MediaError) -> HelperHost {
-        try HelperHost.start(path: try HelperLocation.find(options.path), log: log)
+        let path = try HelperLocation.find(options.program, at: options.path)
+        return try HelperHost.start(options.program, path: path, log: log)
     }
 
     /// Starts a spare if one is to be kept and there is none. Errors are ignored here and reported to callers that need

@@ -44,12 +44,13 @@ final class HelperProcess: Sendable {
     ///
     /// - Throws: `unavailable` if the program cannot be run.
     init(
+        _ program: HelperProgram = .encoding,
         path: String,
         _ environment: [String] = inheritedEnvironment(),
         socket: borrowing Descriptor,
         log: borrowing Descriptor
     ) throws(MediaError) {
-        id = try Self.spawn(path, environment, socket, log)
+        id = try Self.spawn(program, path, environment, socket, log)
         let number = linux_process_open(id)
         guard number >= 0 else {
             // Other code that waits for all children of this process may already have reaped it, and its ID may have
@@ -82,6 +83,7 @@ final class HelperProcess: Sendable {
     }
 
     private static func spawn(
+        _ program: HelperProgram,
         _ path: String,
         _ environment: [String],
         _ socket: borrowing Descriptor,
@@ -100,7 +102,7 @@ final class HelperProcess: Sendable {
             posix_spawn_file_actions_adddup2(&actions, socket.number, socketNumber),
             linux_spawn_close_from(&actions, socketNumber + 1),
         ]
-        if let status = statuses.first(where: { $0 != 0 }) { throw error(status, path) }
+        if let status = statuses.first(where: { $0 != 0 }) { throw error(status, program, path) }
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -123,12 +125,12 @@ final class HelperProcess: Sendable {
         let status = posix_spawn(&id, path, &actions, &attributes, arguments, environment)
         socket.keepOpen()
         log.keepOpen()
-        guard status == 0 else { throw error(status, path) }
+        guard status == 0 else { throw error(status, program, path) }
         return id
     }
 
     /// Distinguishes a process that cannot be started now from a program that cannot be run.
-    static func error(_ status: Int32, _ path: String) -> MediaError {
+    static func error(_ status: Int32, _ program: HelperProgram, _ path: String) -> MediaError {
         let isScarce = [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(status)
         return MediaError(
             isScarce ? .outOfMemory : .unavailable,
@@ -139,7 +141,7 @@ final class HelperProcess: Sendable {
             // ETXTBSY: the program is being replaced by another version.
             isPermanent: !isScarce && status != ETXTBSY,
             cause: isScarce ? .helperFailed : .helperMissing,
-            remedies: isScarce ? [] : HelperLocation.remedies
+            remedies: isScarce ? [] : program.remedies
         )
     }
 

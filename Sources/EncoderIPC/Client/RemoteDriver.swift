@@ -7,7 +7,7 @@ package import MediaTypes
 package enum RemoteDriver {
     /// The options of an inspection.
     package struct Options: Sendable {
-        /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:)`` finds.
+        /// The path of the helper program; `nil` for the one that ``HelperLocation/find(_:at:)`` finds.
         package var helperPath: String?
         /// The deadline for the whole inspection, including the start of the helper.
         package var deadline = Duration.seconds(10)
@@ -24,7 +24,7 @@ package enum RemoteDriver {
     /// - Parameter path: The path of the render node.
     package static func inspect(path: String, options: Options = .init()) -> DriverInspection {
         inspect(path: path, options: options) { (log) throws(MediaError) in
-            try HelperHost.start(path: try HelperLocation.find(options.helperPath), log: log)
+            try HelperHost.start(path: try HelperLocation.find(at: options.helperPath), log: log)
         }
     }
 

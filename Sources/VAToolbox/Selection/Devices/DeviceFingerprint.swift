@@ -33,7 +33,7 @@ struct DeviceFingerprint: Sendable, Hashable {
             }
         }
         parts.append("known drivers \(Fingerprint.of(knownDrivers))")
-        parts.append("helper \((try? HelperLocation.find(helperPath)).map(Self.file) ?? "none")")
+        parts.append("helper \((try? HelperLocation.find(at: helperPath)).map(Self.file) ?? "none")")
         text = parts.joined(separator: "\n")
     }
 

@@ -25,7 +25,7 @@ extension Diagnosis {
             }
         case .killed, .exited:
             guard failure.stage != nil else {
-                self.init(.helperMismatch, failure.sentence, remedies: HelperLocation.remediesForAnother)
+                self.init(.helperMismatch, failure.sentence, remedies: HelperProgram.encoding.remediesForAnother)
                 return
             }
             if case .loading(let file) = failure.stage, case .killed(_, "SIGBUS") = failure.cause {
@@ -36,7 +36,7 @@ extension Diagnosis {
             }
         case .deadline:
             guard failure.stage != nil else {
-                self.init(.helperFailed, failure.sentence, remedies: HelperLocation.remediesForAnother)
+                self.init(.helperFailed, failure.sentence, remedies: HelperProgram.encoding.remediesForAnother)
                 return
             }
             self.init(misbehaviour: .driverHung, of: failure.file, failure.sentence, on: device)
@@ -47,7 +47,7 @@ extension Diagnosis {
             if remedies.isEmpty {
                 remedies =
                     failure.stage == nil
-                    ? HelperLocation.remediesForAnother : device.remediesForMisbehaviour(of: failure.file)
+                    ? HelperProgram.encoding.remediesForAnother : device.remediesForMisbehaviour(of: failure.file)
             }
         }
     }

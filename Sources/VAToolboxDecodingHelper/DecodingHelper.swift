@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import EncoderIPC
+import HardwareDecoder
+import HelperMain
+import VideoDecoding
+
+/// The program `vatoolbox-decoding-helper`, which runs decoders and encoders in one process.
+@main enum DecodingHelper {
+    static func main() {
+        HelperMain.run(.decoding) { services in
+            services.decoders = VideoCodec.allCases.map { SoftwareDecoderFactory(codec: $0) }
+            services.otherDecoders = { VAAPIDecoderFactory($0) }
+        }
+    }
+}
