@@ -85,8 +85,8 @@ let package = Package(
         .target(
             name: "VAToolbox",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareEncoder", "MediaTypes", "PixelConversion",
-                "RenderNodes", "SoftwareEncoder", "VAAPI", "VideoDecoding", logging, metrics,
+                "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareDecoder", "HardwareEncoder", "MediaTypes",
+                "PixelConversion", "RenderNodes", "SoftwareEncoder", "VAAPI", "VideoDecoding", logging, metrics,
             ],
             swiftSettings: strict
         ),

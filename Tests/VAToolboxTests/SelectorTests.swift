@@ -131,7 +131,7 @@ import Testing
         #expect(order(required) == ["hevc 128", "hevc 129", "h264 128", "h264 129"])
         let device = try selector.select(for: configuration(), policy: .devices([Self.path(129)], software: true))
         #expect(order(device) == ["hevc 129", "h264 129", "h264 0", "(hevc 0)"])
-        let twice = EncoderPolicy.devices([Self.path(129), Self.path(128), Self.path(129)], software: false)
+        let twice = DevicePolicy.devices([Self.path(129), Self.path(128), Self.path(129)], software: false)
         let once = try selector.select(for: configuration(), policy: twice)
         #expect(order(once) == ["hevc 129", "hevc 128", "h264 129", "h264 128"])
         #expect(order(try self.selector(nodes: []).select(for: configuration(), policy: .preferHardware)) == ["h264 0"])

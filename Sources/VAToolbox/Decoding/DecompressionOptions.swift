@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+public import EncoderIPC
 public import Logging
 public import MediaTypes
 
 /// How a ``DecompressionSession`` behaves, independently of what it decodes. Values are checked when a session is
 /// created.
 public struct DecompressionOptions: Sendable {
+    /// Which decoders may be used.
+    public var policy = DevicePolicy.preferHardware
+    /// The helper processes for decoders on GPUs, because drivers crash, abort and hang. Sessions can share a pool.
+    public var helpers = HelperPool.decoding
     /// Whether each frame is returned as soon as it can be: the decoder does not work on several frames at a time.
     /// Frames still come in presentation order.
     public var isLowLatency = false

@@ -35,14 +35,14 @@ public final class DecompressionSession: Sendable {
     /// It must not wait for a call of the session.
     public typealias OutputHandler = @Sendable (Result<DecodedFrame, MediaError>) -> Void
 
-    /// Creates a session with the best available decoder, which is libavcodec on the CPU.
+    /// Creates a session with the best available decoder that ``DecompressionOptions/policy`` allows.
     ///
     /// - Parameters:
     ///   - formatDescription: The format of the first sample.
     ///   - options: How the session behaves.
     ///   - outputHandler: Receives the frames instead of ``frames``.
     /// - Throws: `invalidArgument` for an invalid option, `malformedData` if the parameter sets cannot be parsed,
-    ///   `unsupported` if no decoder supports the format.
+    ///   `unsupported` if no decoder supports the format, `unavailable` if none can be used, with the reasons.
     public convenience init(
         formatDescription: FormatDescription,
         options: DecompressionOptions = .init(),
@@ -51,7 +51,7 @@ public final class DecompressionSession: Sendable {
         try await self.init(
             formatDescription: formatDescription,
             options: options,
-            candidates: [.software(formatDescription.codec, logger: options.logger)],
+            candidates: try DecoderSelector(options).select(formatDescription.codec).candidates,
             outputHandler: outputHandler
         )
     }

@@ -26,7 +26,7 @@ public struct EncoderSelector: Sendable {
     /// descriptors is not kept, because this process may have some a moment later.
     private static let machineSurvey = Mutex<RenderNodeSurvey?>(nil)
 
-    private static func surveyMachine() -> RenderNodeSurvey {
+    static func surveyMachine() -> RenderNodeSurvey {
         machineSurvey.withLock { kept in
             if let kept { return kept }
             let survey = RenderNodeSurvey()
@@ -73,12 +73,12 @@ public struct EncoderSelector: Sendable {
     /// - Throws: `unsupported` if no encoder of the codec exists; `unavailable` if the policy excludes all of them.
     public func select(
         for configuration: EncoderConfiguration,
-        policy: EncoderPolicy
+        policy: DevicePolicy
     ) throws(MediaError) -> EncoderSelection {
         var selection = EncoderSelection(candidates: [])
         let codecs = try codecs(for: configuration, &selection)
-        if policy != .requireSoftware { selectHardware(codecs, policy, &selection) }
-        if allowsSoftware(policy) { try selectSoftware(configuration, codecs, policy, &selection) }
+        selectHardware(codecs, policy, &selection)
+        if policy.allowsSoftware { try selectSoftware(configuration, codecs, policy, &selection) }
         if selection.candidates.isEmpty { throw selection.emptyError }
         return selection
     }
@@ -106,7 +106,7 @@ public struct EncoderSelector: Sendable {
     private func selectSoftware(
         _ configuration: EncoderConfiguration,
         _ codecs: [VideoCodec],
-        _ policy: EncoderPolicy,
+        _ policy: DevicePolicy,
         _ selection: inout EncoderSelection
     ) throws(MediaError) {
         // If the configuration names no codec: HEVC costs a CPU several times as much as H.264.
@@ -132,15 +132,7 @@ public struct EncoderSelector: Sendable {
         }
     }
 
-    private func allowsSoftware(_ policy: EncoderPolicy) -> Bool {
-        switch policy {
-        case .preferHardware, .requireSoftware: true
-        case .requireHardware: false
-        case .devices(_, let software): software
-        }
-    }
-
-    private func softwareReason(_ policy: EncoderPolicy, _ hardware: EncoderSelection) -> String {
+    private func softwareReason(_ policy: DevicePolicy, _ hardware: EncoderSelection) -> String {
         if policy == .requireSoftware { return "a software encoder was requested" }
         if !hardware.candidates.isEmpty { return "the CPU is the fallback for the GPUs" }
         return hardware.rejected.isEmpty ? "no GPU" : hardware.rejected.map(\.description).joined(separator: "; ")
@@ -150,37 +142,15 @@ public struct EncoderSelector: Sendable {
 
     private func selectHardware(
         _ codecs: [VideoCodec],
-        _ policy: EncoderPolicy,
+        _ policy: DevicePolicy,
         _ selection: inout EncoderSelection
     ) {
-        let survey = survey()
-        var nodes: [RenderNode] = []
-        var reason = policy == .requireHardware ? "a GPU was requested" : "GPUs are preferred to the CPU"
-        switch policy {
-        case .devices(let paths, _):
-            reason = "this render node was requested"
-            for path in paths {
-                guard let node = survey.node(named: path) else {
-                    selection.rejected.append(missing(path, survey))
-                    continue
-                }
-                // A node may have been named in several ways.
-                if !nodes.contains(node) { nodes.append(node) }
-            }
-        case .preferHardware, .requireHardware, .requireSoftware:
-            if let absence = survey.absence {
-                selection.rejected.append(EncoderDescription.Rejection(name: "GPU", Diagnosis(absence)))
-            }
-            nodes = survey.nodes
-        }
-        for node in nodes {
-            guard case .refused(let error) = node.access else { continue }
-            selection.rejected.append(EncoderDescription.Rejection(name: node.path, Diagnosis(error)))
-        }
+        let choice = DeviceChoice(policy, survey: survey)
+        selection.rejected += choice.rejected
         for codec in codecs {
             let isPreferred = codecs.count > 1 && codec == codecs[0]
-            let preference = isPreferred ? "\(reason), and \(codec.name) to \(codecs[1].name)" : reason
-            for node in nodes where node.access == .accessible {
+            let preference = isPreferred ? "\(choice.reason), and \(codec.name) to \(codecs[1].name)" : choice.reason
+            for node in choice.nodes {
                 add(node, codec, preference, isOnlyCodec: codecs.count == 1, to: &selection)
             }
         }
@@ -202,13 +172,6 @@ public struct EncoderSelector: Sendable {
             let refusal = Diagnosis(.codecNotInThisVersion, "this version has no GPU encoder for the codec")
             selection.rejected.append(EncoderDescription.Rejection(name: node.path, refusal))
         }
-    }
-
-    private func missing(_ path: String, _ survey: RenderNodeSurvey) -> EncoderDescription.Rejection {
-        let known = survey.nodes.map(\.path).joined(separator: ", ")
-        let found = "no such render node; " + (known.isEmpty ? "there is none" : "existing: \(known)")
-        let remedies = ["list the render nodes: vatoolbox probe"]
-        return EncoderDescription.Rejection(name: path, Diagnosis(.unknownDevice, found, remedies: remedies))
     }
 }
 

@@ -7,7 +7,7 @@ import MediaTypes
 /// How a session behaves, independently of what it encodes. Values are checked when a session is created.
 public struct SessionOptions: Sendable {
     /// Which encoders may be used.
-    public var policy = EncoderPolicy.preferHardware
+    public var policy = DevicePolicy.preferHardware
     /// How a GPU is selected among several, and which tests it must pass.
     public var devices = DeviceOptions()
     /// The process in which encoders run. This applies to encoders that the session selects; factories that are passed
@@ -66,20 +66,6 @@ public struct SessionOptions: Sendable {
         }
         if let realTime { try MediaError.check(realTime.maximumWaiting, in: 1...1000, "number of waiting frames") }
     }
-}
-
-/// Which encoders a session may use.
-public enum EncoderPolicy: Sendable, Hashable {
-    /// A GPU if one supports the configuration, otherwise the CPU.
-    case preferHardware
-    /// GPUs only: without a suitable GPU, the creation fails with the reason, and the session never falls back to the
-    /// CPU.
-    case requireHardware
-    /// The CPU.
-    case requireSoftware
-    /// These render nodes in this order, by path or by another name that `RenderNodeSurvey.node(named:)` accepts, for
-    /// example `/dev/dri/renderD129` or `0000:03:00.0`; then the CPU if `software` is set.
-    case devices([String], software: Bool)
 }
 
 /// Real-time mode: `encode` never waits, and frames are dropped when the queue is full.

@@ -12,7 +12,7 @@ final class EncodeNarrator: Sendable {
     private let console: Console
     /// The output that the messages are about; `nil` if there is only one.
     private let name: String?
-    private let policy: EncoderPolicy
+    private let policy: DevicePolicy
     private let arguments: EncoderArguments
     private let state = Mutex(State())
 
@@ -29,7 +29,7 @@ final class EncodeNarrator: Sendable {
     ///   - name: The output that the messages are about; `nil` if there is only one.
     ///   - policy: The requested encoders.
     ///   - arguments: The encoder options, some of which apply only to GPU encoders or only to CPU encoders.
-    init(console: Console, name: String? = nil, policy: EncoderPolicy, arguments: EncoderArguments) {
+    init(console: Console, name: String? = nil, policy: DevicePolicy, arguments: EncoderArguments) {
         self.console = console
         self.name = name
         self.policy = policy

@@ -198,7 +198,7 @@ extension EncoderArguments {
     }
 
     /// Returns the encoders that may be used.
-    func policy() throws(MediaError) -> EncoderPolicy {
+    func policy() throws(MediaError) -> DevicePolicy {
         var nodes: [String] = []
         for choice in device {
             switch try choice.value(of: "--device") {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import BitstreamSyntax
+import EncoderIPC
+import HardwareDecoder
+import MediaTypes
+import RenderNodes
+
+/// Decides which decoders a session may use for a stream, in which order, and for which reasons: GPUs in the order of
+/// their render nodes, then the CPU.
+///
+/// A GPU is usable if the kernel lets this process open its render node. Whether its driver decodes the stream is
+/// determined when the decoder is created; if it does not, the session continues with the next candidate.
+struct DecoderSelector {
+    let options: DecompressionOptions
+    var survey: @Sendable () -> RenderNodeSurvey = { EncoderSelector.surveyMachine() }
+
+    init(_ options: DecompressionOptions) { self.options = options }
+
+    /// Selects decoders of a codec.
+    ///
+    /// - Throws: `unavailable` if the policy excludes all of them.
+    func select(_ codec: VideoCodec) throws(MediaError) -> DecoderSelection {
+        let choice = DeviceChoice(options.policy, survey: survey)
+        var selection = DecoderSelection(candidates: [], rejected: choice.rejected)
+        for node in choice.nodes {
+            let identity = VAAPIDecoderFactory(device: node.path, codec: codec).identity
+            let factory = RemoteDecoderFactory(identity, pool: options.helpers, logger: options.logger)
+            selection.candidates.append(DecoderCandidate(factory: factory, reason: choice.reason))
+        }
+        if options.policy.allowsSoftware {
+            var candidate = DecoderCandidate.software(codec, logger: options.logger)
+            candidate.reason = softwareReason(selection)
+            selection.candidates.append(candidate)
+        }
+        if selection.candidates.isEmpty { throw selection.emptyError }
+        return selection
+    }
+
+    private func softwareReason(_ hardware: DecoderSelection) -> String {
+        if options.policy == .requireSoftware { return "decoding on the CPU was requested" }
+        if !hardware.candidates.isEmpty { return "the CPU is the fallback for the GPUs" }
+        return hardware.rejected.isEmpty ? "no GPU" : hardware.rejected.map(\.description).joined(separator: "; ")
+    }
+}
+
+/// The decoders that a session may use, in order, and the rejected ones with the reasons.
+struct DecoderSelection {
+    /// The decoders that may be used, best first.
+    var candidates: [DecoderCandidate]
+    /// The devices that may not be used.
+    var rejected: [EncoderDescription.Rejection]
+
+    /// The error if there is no candidate.
+    var emptyError: MediaError {
+        let reasons = rejected.map(\.description).joined(separator: "; ")
+        return MediaError(
+            .unavailable,
+            "no decoder can be used" + (reasons.isEmpty ? "" : ": \(reasons)"),
+            cause: rejected.first?.cause,
+            remedies: rejected.remedies
+        )
+    }
+}
