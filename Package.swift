@@ -181,7 +181,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "VAToolboxDecodingHelper",
-            dependencies: ["BitstreamSyntax", "EncoderIPC", "HardwareDecoder", "HelperMain", "VideoDecoding"],
+            dependencies: [
+                "BitstreamSyntax", "EncoderIPC", "HardwareDecoder", "HardwareEncoder", "HelperMain", "VAAPI",
+                "VideoDecoding",
+            ],
             swiftSettings: strict
         ),
 

@@ -47,10 +47,10 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
 
     init(
         _ request: EncoderRequest,
-        device: String,
+        on display: borrowing Display,
+        of device: String,
         logger: Logger
     ) throws(MediaError) {
-        let display = try Display(path: device, logger: logger)
         let driver = try calling(.creationFailed) { () throws(VAError) in try display.describe() }
         let capabilities = try Self.capabilities(display, driver, logger)
         let setup = try EncoderSetup<Stream>(
@@ -200,8 +200,14 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     // MARK: - Pictures
 
     private func surface(_ frame: EncoderFrame) throws(MediaError) -> InputSurface {
-        guard let conversion = frame.conversion else { return try input.surface(for: frame.buffer) }
-        return try converter.surface(for: frame.buffer, conversion)
+        if let conversion = frame.conversion { return try converter.surface(for: frame.buffer, conversion) }
+        // The device copies a surface that is too small for whole blocks, or has another format.
+        if properties.conversions != nil, input.isOnDevice(frame.buffer), !input.isInPlace(frame.buffer),
+            let copy = try? converter.surface(for: frame.buffer, .copy(of: frame.buffer.pictureDescription))
+        {
+            return copy
+        }
+        return try input.surface(for: frame.buffer)
     }
 
     private func submit(_ planned: PlannedPicture) throws(MediaError) {

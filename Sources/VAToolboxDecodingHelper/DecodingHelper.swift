@@ -3,7 +3,9 @@
 import BitstreamSyntax
 import EncoderIPC
 import HardwareDecoder
+import HardwareEncoder
 import HelperMain
+import VAAPI
 import VideoDecoding
 
 /// The program `vatoolbox-decoding-helper`, which runs decoders and encoders in one process.
@@ -11,7 +13,9 @@ import VideoDecoding
     static func main() {
         HelperMain.run(.decoding) { services in
             services.decoders = VideoCodec.allCases.map { SoftwareDecoderFactory(codec: $0) }
-            services.otherDecoders = { VAAPIDecoderFactory($0) }
+            let displays = SharedDisplays()
+            services.otherEncoders = { VAAPIEncoderFactory($0, sharing: displays) }
+            services.otherDecoders = { VAAPIDecoderFactory($0, sharing: displays) }
         }
     }
 }

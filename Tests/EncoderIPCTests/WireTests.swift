@@ -17,6 +17,8 @@ import Testing
             for message in random.helperMessages() { try comesBack(message, sequence: UInt64(round)) }
             for message in random.decoderClientMessages() { try comesBack(message, sequence: UInt64(round)) }
             for message in random.decoderHelperMessages() { try comesBack(message, sequence: UInt64(round)) }
+            for message in random.pictureClientMessages() { try comesBack(message, sequence: UInt64(round)) }
+            for message in random.pictureHelperMessages() { try comesBack(message, sequence: UInt64(round)) }
             for message in random.controlOrders() { try comesBack(message, sequence: UInt64(round)) }
             for message in random.controlNotices() { try comesBack(message, sequence: UInt64(round)) }
         }
@@ -87,6 +89,8 @@ import Testing
             for message in random.helperMessages() { try check(message) }
             for message in random.decoderClientMessages() { try check(message) }
             for message in random.decoderHelperMessages() { try check(message) }
+            for message in random.pictureClientMessages() { try check(message) }
+            for message in random.pictureHelperMessages() { try check(message) }
             for message in random.controlOrders() { try check(message) }
             for message in random.controlNotices() { try check(message) }
         }
@@ -134,6 +138,8 @@ import Testing
             for message in random.helperMessages() { try survive(message) }
             for message in random.decoderClientMessages() { try survive(message) }
             for message in random.decoderHelperMessages() { try survive(message) }
+            for message in random.pictureClientMessages() { try survive(message) }
+            for message in random.pictureHelperMessages() { try survive(message) }
             for message in random.controlOrders() { try survive(message) }
             for message in random.controlNotices() { try survive(message) }
         }

@@ -10,6 +10,7 @@ import VAToolbox
 /// `Tests/Hardware` run it under the shim that shows render nodes, which has to be loaded before the program.
 ///
 ///     HardwareScenarios encode OUTPUT [OPTION...]     one session; its samples and events, the stream in Annex B
+///     HardwareScenarios transcode OUTPUT [OPTION...]  a stream that is decoded and encoded again; the streams in Annex B
 ///     HardwareScenarios sessions [OPTION...]          many sessions; says how far it is, and waits for a line
 ///     HardwareScenarios support CODEC [OPTION...]     what the GPUs say to encoding and decoding a codec
 ///     HardwareScenarios rows                          sessions that its input asks for, one in each line of JSON
@@ -20,6 +21,8 @@ import VAToolbox
             switch words.dropFirst().first {
             case "encode" where words.count > 2:
                 try await RecordedSession(ScenarioOptions(Array(words[3...])), output: words[2]).run()
+            case "transcode" where words.count > 2:
+                try await DeviceTranscode(ScenarioOptions(Array(words[3...])), output: words[2]).run()
             case "sessions":
                 try await ManySessions(ScenarioOptions(Array(words[2...]))).run()
             case "support" where words.count > 2:
@@ -27,7 +30,9 @@ import VAToolbox
                 await SupportAnswers(codec, try ScenarioOptions(Array(words[3...]))).report()
             case "rows": try await SessionRows().run()
             default:
-                throw Wrong("usage: HardwareScenarios encode OUTPUT|sessions|support CODEC|rows [OPTION...]")
+                throw Wrong(
+                    "usage: HardwareScenarios encode OUTPUT|transcode OUTPUT|sessions|support CODEC|rows [OPTION...]"
+                )
             }
             checkLeaks()
             // A driver that hangs, or crashes at its end, would keep the process or spoil its status.

@@ -120,7 +120,7 @@ struct RecordedSession {
         return count
     }
 
-    private static func tell(_ event: SessionEvent) {
+    static func tell(_ event: SessionEvent) {
         switch event {
         case .encoderCreated(let description):
             say("event", ["name": "created", "encoder": description.identity.name])

@@ -52,6 +52,10 @@ struct ScenarioOptions: Sendable {
     var gap = 0
     /// Whether the session is cancelled after the last frame, not finished.
     var isCancelled = false
+    /// How many decoded frames may be kept on the GPU; `nil` to decode on the CPU.
+    var deviceFrames: Int?
+    /// The codec of a stream to decode.
+    var sourceCodec = CodecSelection.h264
     var actions: [Int: [Action]] = [:]
 
     init(_ words: [String]) throws {
@@ -97,6 +101,7 @@ struct ScenarioOptions: Sendable {
         case "width": configuration.width = number
         case "height": configuration.height = number
         case "frames": frames = number
+        case "device-frames": deviceFrames = number
         case "sessions": sessions = number
         case "together": together = max(1, number)
         case "pause": pause = number
@@ -129,6 +134,9 @@ struct ScenarioOptions: Sendable {
         case ("codec", _):
             guard let codec = CodecSelection(rawValue: value) else { throw Wrong("no such codec: \(value)") }
             configuration.codec = codec
+        case ("source", _):
+            guard let codec = CodecSelection(rawValue: value) else { throw Wrong("no such codec: \(value)") }
+            sourceCodec = codec
         case ("isolation", "in-process"): session.isolation = .inProcess
         case ("isolation", "process"): session.isolation = .process
         case ("policy", "hardware"): session.policy = .requireHardware

@@ -106,6 +106,27 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     /// The missing parts of the helper's sandbox.
     var limitations: [String] { host.limitations }
 
+    /// Whether another link is to the same helper.
+    func sharesHelper<Others>(with other: HelperLink<Others>) -> Bool { host === other.host }
+
+    /// Opens another connection to the helper. It counts as one of those that the helper may have.
+    ///
+    /// - Throws: The end of the helper.
+    func connect<Others: ConnectionMessages>(
+        _ handlers: HelperLink<Others>.Handlers
+    ) throws(MediaError) -> HelperLink<Others> {
+        try check()
+        guard host.reserve(limit: .max) else {
+            throw MediaError(.unavailable, "\(Self.peer) accepts no more connections", isPermanent: false)
+        }
+        do {
+            return try host.connect(handlers)
+        } catch {
+            host.release()
+            throw error
+        }
+    }
+
     // MARK: - Orders
 
     /// Sends an order and waits for its answer.

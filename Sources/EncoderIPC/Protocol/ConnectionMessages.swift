@@ -8,6 +8,8 @@ enum ConnectionKind: UInt8, Sendable, Hashable, CaseIterable {
     case encoder
     /// A decoder.
     case decoder
+    /// Copies of pictures that decoders have left on the device.
+    case pictures
 }
 
 extension ConnectionKind: WireValue {}

@@ -12,6 +12,8 @@ package final class HelperServer: Sendable {
     private let build: String
     private let limitations: [String]
     private let services: HelperServices
+    /// What its decoders have left on the device.
+    private let pictures = DevicePictures()
 
     /// Creates a server.
     ///
@@ -77,13 +79,18 @@ package final class HelperServer: Sendable {
     private func serve(_ connection: Channel, _ kind: ConnectionKind, _ connections: DispatchGroup) {
         switch kind {
         case .encoder:
-            let server = EncoderServer(connection, services)
+            let server = EncoderServer(connection, services, pictures)
             serve(EncoderMessages.self, connection, connections, thread: "vt-encode") { () throws(MediaError) in
                 try server.run()
             }
         case .decoder:
-            let server = DecoderServer(connection, services)
+            let server = DecoderServer(connection, services, pictures)
             serve(DecoderMessages.self, connection, connections, thread: "vt-decode") { () throws(MediaError) in
+                try server.run()
+            }
+        case .pictures:
+            let server = PictureServer(connection, pictures)
+            serve(PictureMessages.self, connection, connections, thread: "vt-pictures") { () throws(MediaError) in
                 try server.run()
             }
         }

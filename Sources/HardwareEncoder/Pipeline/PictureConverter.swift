@@ -245,6 +245,12 @@ extension PixelBuffer.Description {
 }
 
 extension PictureConversion {
+    /// Changes nothing.
+    static func copy(of picture: PixelBuffer.Description) -> PictureConversion {
+        let area = PictureArea(width: picture.width, height: picture.height)
+        return PictureConversion(source: area, target: area, changesMatrix: false, result: picture)
+    }
+
     fileprivate var withoutAttachments: Self {
         var copy = self
         copy.result.attachments = PixelAttachments()

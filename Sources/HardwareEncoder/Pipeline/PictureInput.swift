@@ -18,13 +18,15 @@ final class InputSurface: Sendable {
     }
 }
 
-/// Loads pictures into surfaces. DMA-BUFs and pages of pools are used in place if the driver accepts them, pictures in
-/// files are read into such pages, and all others are copied. Used on the submitting thread.
+/// Loads pictures into surfaces. Surfaces of the same display are used in place; DMA-BUFs and pages of pools are if the
+/// driver accepts them; pictures in files are read into such pages, and all others are copied. Used on the submitting thread.
 final class PictureInput {
     /// The number of copies of whole pictures: one if the driver provides access to a surface's own memory, two if it
     /// copies an image to the surface. Reading a file into pages does not count.
     private(set) var copies = 0
 
+    private let display: Display
+    private let request: SurfaceRequest
     private let pool: SurfacePool
     private let format: FourCC
     private var imports: ImportedSurfaces
@@ -52,6 +54,8 @@ final class PictureInput {
         trial: PageTrial,
         logger: Logger
     ) {
+        self.display = display.share()
+        self.request = request
         pool = SurfacePool(display.share(), request)
         format = request.format ?? .nv12
         imports = ImportedSurfaces(display.share(), request, quirks: quirks)
@@ -63,6 +67,7 @@ final class PictureInput {
     /// Returns a surface that contains a picture until the caller releases it.
     func surface(for buffer: PixelBuffer) throws(MediaError) -> InputSurface {
         guard case .dmaBuf(let memory) = buffer.storage else {
+            if let surface = deviceSurface(buffer), isLargeEnough(surface) { return InputSurface(surface, buffer) }
             if let surface = pagesSurface(buffer) { return InputSurface(surface, buffer) }
             if case .file = buffer.storage, let surface = try surfaceOfFile(buffer) { return surface }
             return try copy(buffer)
@@ -77,6 +82,22 @@ final class PictureInput {
             hasToldOfRefusal = true
             return try copy(buffer)
         }
+    }
+
+    /// Whether a picture is in a surface of the display.
+    func isOnDevice(_ buffer: PixelBuffer) -> Bool { deviceSurface(buffer) != nil }
+
+    /// Whether such a surface is used in place.
+    func isInPlace(_ buffer: PixelBuffer) -> Bool { deviceSurface(buffer).map(isLargeEnough) ?? false }
+
+    private func deviceSurface(_ buffer: PixelBuffer) -> Surface? {
+        guard case .deviceSurface(let picture) = buffer.storage else { return nil }
+        return (picture as? any DisplaySurface)?.surface(on: display)
+    }
+
+    /// Whether a driver can read whole blocks of a surface.
+    private func isLargeEnough(_ surface: Surface) -> Bool {
+        surface.format == format && surface.width >= request.width && surface.height >= request.height
     }
 
     /// Returns the surface of pages that the driver accepts. After a refusal, it is not tried again, because all pages

@@ -45,6 +45,9 @@ public struct DecoderRequest: Sendable {
     public var isLowLatency: Bool
     /// The number of threads on the CPU; 0 for one per processor.
     public var threadCount: Int
+    /// The number of pictures that their consumer may keep on the decoder's device at a time; 0 if all of them are to be
+    /// in memory. A decoder may return pictures in memory nevertheless.
+    public var devicePictureLimit: Int
     /// Receives the decoder's output. Safe to call on any thread; never blocks.
     public var output: @Sendable (DecoderOutput) -> Void
 
@@ -53,11 +56,13 @@ public struct DecoderRequest: Sendable {
         formatDescription: FormatDescription,
         isLowLatency: Bool = false,
         threadCount: Int = 0,
+        devicePictureLimit: Int = 0,
         output: @escaping @Sendable (DecoderOutput) -> Void
     ) {
         self.formatDescription = formatDescription
         self.isLowLatency = isLowLatency
         self.threadCount = threadCount
+        self.devicePictureLimit = devicePictureLimit
         self.output = output
     }
 }

@@ -4,11 +4,12 @@ internal import CLinux
 internal import CPixelKernels
 internal import Glibc
 
-/// Samples of a picture in a file or a DMA-BUF, made readable for the CPU: a copy of the file's, or a mapping of the
-/// DMA-BUF.
+/// Samples of a picture in a file, a DMA-BUF or a device surface, made readable for the CPU: a copy of the file's or the
+/// surface's, or a mapping of the DMA-BUF.
 final class FetchedSamples: @unchecked Sendable {
     let planes: [PixelPlane]
     private let memory: PixelMemory?
+    private let copy: PixelBuffer?
     private let mappings: [Mapping]
 
     /// The mapping of one DMA-BUF object.
@@ -23,17 +24,25 @@ final class FetchedSamples: @unchecked Sendable {
             let layout = try PackedLayout(format: buffer.format, width: buffer.width, height: buffer.height)
             let memory = try PixelMemory.allocate(.owned, byteCount: layout.byteCount)
             planes = layout.planes.map { PixelPlane(baseAddress: memory.base + $0.offset, bytesPerRow: $0.bytesPerRow) }
-            (self.memory, mappings) = (memory, [])
+            (self.memory, copy, mappings) = (memory, nil, [])
             try file.read(into: planes, format: buffer.format, width: buffer.width, height: buffer.height)
         case .dmaBuf(let picture):
-            memory = nil
+            (memory, copy) = (nil, nil)
             mappings = try Self.map(picture, buffer)
             planes = picture.planes.compactMap { [mappings] plane in
                 mappings[plane.object].bytes.baseAddress.map {
                     PixelPlane(baseAddress: $0 + plane.layout.offset, bytesPerRow: plane.layout.bytesPerRow)
                 }
             }
-        case .owned, .external, .sharedMemory, .deviceSurface:
+        case .deviceSurface(let surface):
+            let copy = try surface.copy(buffer.pictureDescription)
+            guard copy.format == buffer.format, copy.width == buffer.width, copy.height == buffer.height else {
+                throw MediaError(.malformedData, "a device returned another picture", given: copy.format.rawValue)
+            }
+            (memory, mappings) = (nil, [])
+            self.copy = copy
+            planes = try copy.withPlanes { planes in planes }
+        case .owned, .external, .sharedMemory:
             throw MediaError(.unsupported, "the samples of this picture cannot be read", given: buffer.storage.name)
         }
     }

@@ -33,7 +33,7 @@ public final class PixelBuffer: Sendable {
     private let pages: PicturePages?
     /// Whether the padding around the picture in ``pages`` was filled.
     private let arePagesFilled = Mutex(false)
-    /// The samples of a file or a DMA-BUF, after the first access to them.
+    /// The samples of a file, a DMA-BUF or a device surface, after the first access to them.
     private let fetched = Mutex<FetchedSamples?>(nil)
     private let lockedAttachments: Mutex<PixelAttachments>
     private let onRelease: @Sendable () -> Void
@@ -199,10 +199,19 @@ extension PixelBuffer {
 
     /// Makes a picture in a surface of a device.
     ///
+    /// - Parameters:
+    ///   - description: The properties of the picture in the surface.
+    ///   - surface: The surface, which the buffer keeps.
+    ///   - release: Called exactly once, on any thread, when the buffer no longer uses the surface. It is not called if
+    ///     this initialiser throws.
     /// - Throws: `invalidArgument` for a size outside 1...``maximumDimension``.
-    public convenience init(_ description: Description, surface: any DeviceSurface) throws(MediaError) {
+    public convenience init(
+        _ description: Description,
+        surface: any DeviceSurface,
+        release: @escaping @Sendable () -> Void = {}
+    ) throws(MediaError) {
         try Self.check(description, rows: nil)
-        self.init(description, storage: .deviceSurface(surface), planes: [], onRelease: {})
+        self.init(description, storage: .deviceSurface(surface), planes: [], onRelease: release)
     }
 
     /// Makes a picture in shared memory that is mapped already, without a copy.
@@ -309,22 +318,22 @@ extension PixelBuffer {
         (0..<format.planeCount).compactMap { format.planeExtent($0, width: width, height: height) }
     }
 
-    /// Whether the CPU can access the samples, which is not possible for device surfaces and non-linear DMA-BUFs.
+    /// Whether the CPU can access the samples, which is not possible for non-linear DMA-BUFs and some device surfaces.
     public var isMapped: Bool {
         switch storage {
         case .owned, .external, .sharedMemory, .file: true
         case .dmaBuf(let buffer): buffer.isLinear
-        case .deviceSurface: false
+        case .deviceSurface(let surface): surface.isReadable
         }
     }
 
     /// Calls `body` with the planes of the picture; the pointers are valid only inside `body`.
     ///
-    /// A picture in a file is read into the buffer's memory on the first call; a DMA-BUF is mapped. Both can only be
-    /// read.
+    /// A picture in a file or a device surface is copied to the buffer's memory on the first call; a DMA-BUF is mapped.
+    /// All of them can only be read.
     ///
     /// - Throws: `unsupported` unless ``isMapped``; `inputOutput` or `outOfMemory` if the file or DMA-BUF cannot be
-    ///   read; any error of `body`.
+    ///   read; the error of the device; any error of `body`.
     public func withPlanes<Result>(
         _ body: ([PixelPlane]) throws(MediaError) -> Result
     ) throws(MediaError) -> Result {

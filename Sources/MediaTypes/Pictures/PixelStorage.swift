@@ -14,7 +14,7 @@ public enum PixelStorage: Sendable {
     case file(FilePicture)
     /// Memory of a device, exported as DMA-BUF.
     case dmaBuf(DMABuffer)
-    /// A surface of a device that only its driver can read.
+    /// A surface of a device, which stays there until the CPU needs its samples.
     case deviceSurface(any DeviceSurface)
 
     /// The name of the case, for messages.
@@ -122,4 +122,24 @@ public struct DMABuffer: Sendable, Hashable {
 public protocol DeviceSurface: AnyObject, Sendable {
     /// The device of the surface, for example `/dev/dri/renderD128`.
     var device: String { get }
+
+    /// Whether ``copy(_:)`` can return the samples.
+    var isReadable: Bool { get }
+
+    /// Copies the samples into memory. A pixel buffer calls it once, when they are first accessed; it may block.
+    ///
+    /// - Parameter picture: The properties of the picture in the surface.
+    /// - Returns: A buffer in memory, with these properties.
+    /// - Throws: The error of the device; `unsupported` unless ``isReadable``.
+    func copy(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer
+}
+
+extension DeviceSurface {
+    /// Returns `false`: only the device can read the samples.
+    public var isReadable: Bool { false }
+
+    /// Throws `unsupported`: only the device can read the samples.
+    public func copy(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        throw MediaError(.unsupported, "the samples of a device surface cannot be read", given: device)
+    }
 }

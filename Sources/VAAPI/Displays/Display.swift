@@ -12,7 +12,7 @@ public struct Display: ~Copyable, Sendable {
     public let version: APIVersion
 
     private(set) var connection: DisplayConnection
-    private let openingMessages: [DriverMessage]
+    let openingMessages: [DriverMessage]
     let onStage: @Sendable (DisplayStage) -> Void
 
     /// Loads the driver for a node and initializes it (`vaGetDisplayDRM`, `vaInitialize`).
@@ -82,13 +82,22 @@ public struct Display: ~Copyable, Sendable {
     package var address: UnsafeMutableRawPointer { handle }
 
     /// Returns another display for the same connection.
-    public func share() -> Display { Display(sharing: self) }
+    public func share() -> Display { Display(connection, version, openingMessages, onStage) }
 
-    private init(sharing other: borrowing Display) {
-        version = other.version
-        connection = other.connection
-        openingMessages = other.openingMessages
-        onStage = other.onStage
+    /// Whether another display is for the same connection.
+    package func isShared(with other: borrowing Display) -> Bool { connection === other.connection }
+
+    /// Creates another display for a connection.
+    init(
+        _ connection: DisplayConnection,
+        _ version: APIVersion,
+        _ openingMessages: [DriverMessage],
+        _ onStage: @escaping @Sendable (DisplayStage) -> Void
+    ) {
+        self.version = version
+        self.connection = connection
+        self.openingMessages = openingMessages
+        self.onStage = onStage
     }
 
     private var handle: VADisplay { connection.handle }

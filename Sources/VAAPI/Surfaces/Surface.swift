@@ -18,8 +18,10 @@ public final class Surface: Sendable {
     public let format: FourCC?
 
     let connection: DisplayConnection
-    /// The owner of the memory, if it is not the driver's.
+    /// The owner of the memory, if it is not the driver's, or of the surface, if it is not this object.
     private let memoryOwner: (any AnyObject & Sendable)?
+    /// Whether this object destroys the surface.
+    private let isOwned: Bool
 
     fileprivate init(
         id: UInt32,
@@ -33,9 +35,37 @@ public final class Surface: Sendable {
         format = request.format
         self.connection = connection
         self.memoryOwner = memoryOwner
+        isOwned = true
+    }
+
+    /// Wraps a surface that another library has created on a display.
+    ///
+    /// - Parameters:
+    ///   - id: The libva ID.
+    ///   - display: Its display, which stays open as long as this object exists.
+    ///   - width: The width in samples.
+    ///   - height: The height in rows.
+    ///   - format: The pixel format.
+    ///   - owner: Keeps the surface in existence.
+    package init(
+        borrowing id: UInt32,
+        of display: borrowing Display,
+        width: Int,
+        height: Int,
+        format: FourCC,
+        owner: any AnyObject & Sendable
+    ) {
+        self.id = id
+        self.width = width
+        self.height = height
+        self.format = format
+        connection = display.connection
+        memoryOwner = owner
+        isOwned = false
     }
 
     deinit {
+        guard isOwned else { return }
         connection.report { () throws(VAError) in
             var id = id
             try check("vaDestroySurfaces", vaDestroySurfaces(connection.handle, &id, 1))

@@ -15,14 +15,7 @@ public struct SurfaceDownload: ~Copyable, Sendable {
     /// Creates a download for surfaces of a display, which it keeps open.
     public init(_ display: borrowing Display) { connection = display.connection }
 
-    /// Waits until all writes to a surface are complete.
-    ///
-    /// - Parameter surface: The libva ID of the surface.
-    public func wait(for surface: UInt32) throws(VAError) {
-        _ = try connection.wait(forSurface: surface, atMost: nil)
-    }
-
-    /// Calls a closure with a surface's samples for reading. Wait for writes to the surface first.
+    /// Calls a closure with a surface's samples for reading. Wait for writes to the surface first: ``Display/wait(forSurface:)``.
     ///
     /// - Parameters:
     ///   - surface: The libva ID of the surface.
@@ -66,5 +59,14 @@ public struct SurfaceDownload: ~Copyable, Sendable {
         let (columns, rows) = (UInt32(clamping: width), UInt32(clamping: height))
         try check("vaGetImage", vaGetImage(connection.handle, surface, 0, 0, columns, rows, target.image.id))
         return target
+    }
+}
+
+extension Display {
+    /// Waits until all writes to a surface that another library has created are complete.
+    ///
+    /// - Parameter surface: The libva ID of the surface.
+    package func wait(forSurface surface: UInt32) throws(VAError) {
+        _ = try connection.wait(forSurface: surface, atMost: nil)
     }
 }

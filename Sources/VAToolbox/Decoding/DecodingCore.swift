@@ -44,6 +44,7 @@ actor DecodingCore {
     private let candidates: [DecoderCandidate]
     private var attempts: DecoderAttempts
     private var window: DecodingWindow
+    private var repeatable: RepeatableSamples
     private var instance: Instance?
     private var nextInstance = 0
     /// The format of the last decoder.
@@ -71,6 +72,7 @@ actor DecodingCore {
         self.report = report
         attempts = DecoderAttempts(creations: options.creationAttempts, failures: options.consecutiveFailures)
         window = DecodingWindow(mostBytes: options.replayByteLimit)
+        repeatable = RepeatableSamples(mostBytes: options.replayByteLimit, logger: options.logger)
         queue = SampleQueue(
             marks: ((options.waitingFrames + 1) / 2, options.waitingFrames - 1),
             byteCount: { _ in 1 },
@@ -215,7 +217,8 @@ extension DecodingCore {
             return
         }
         statistics.acceptedSamples += 1
-        window.add(call.sample, isShown: isShown, token: call.token)
+        let number = window.add(call.sample, isShown: isShown, token: call.token)
+        if options.devicePictureLimit > 0 { repeatable.add(number, call.sample) }
         try fatally { () throws(MediaError) in try submit() }
         window.releaseExcess()
     }
@@ -296,7 +299,8 @@ extension DecodingCore {
             let request = DecoderRequest(
                 formatDescription: format,
                 isLowLatency: options.isLowLatency,
-                threadCount: options.threadCount
+                threadCount: options.threadCount,
+                devicePictureLimit: options.devicePictureLimit
             ) { [weak self] output in
                 if outbox.add(output, of: id) { Task { [weak self] in await self?.collectLater() } }
             }
@@ -398,6 +402,7 @@ extension DecodingCore {
             statistics.hiddenFrames += 1
             return
         }
+        repeatable.protect(picture)
         statistics.returnedFrames += 1
         if result.isDamaged { statistics.damagedFrames += 1 }
         let frame = DecodedFrame(

@@ -14,6 +14,13 @@ public struct DecompressionOptions: Sendable {
     /// Whether each frame is returned as soon as it can be: the decoder does not work on several frames at a time.
     /// Frames still come in presentation order.
     public var isLowLatency = false
+    /// The number of frames that the consumer may keep on the decoder's GPU at a time, 0...128; 0 if all frames are to be in
+    /// memory. Further frames are copied to memory.
+    ///
+    /// A frame on a GPU costs no copy if it is encoded on the same GPU and both sessions share a ``helpers`` pool whose
+    /// helpers have room for both (``EncoderIPC/HelperPool/Options/encodersPerHelper``). Its samples are copied to memory
+    /// when they are first accessed.
+    public var devicePictureLimit = 0
     /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
     public var threadCount = 0
     /// Whether samples to which no other refers are left out, for an overview in less time.
@@ -38,6 +45,7 @@ public struct DecompressionOptions: Sendable {
 
     /// - Throws: `invalidArgument` with the value given and the values allowed.
     func validate() throws(MediaError) {
+        try MediaError.check(devicePictureLimit, in: 0...128, "number of frames on a GPU")
         try MediaError.check(threadCount, in: 0...64, "number of threads")
         try MediaError.check(waitingFrames, in: 1...1000, "number of waiting frames")
         try MediaError.check(creationAttempts, in: 1...1000, "number of attempts to create a decoder")

@@ -137,6 +137,18 @@ extension ProcessTests {
                 .slotAwaited(FakeDecoder.shape),
                 .slotAwaited(PictureShape(format: .i420, width: 32, height: 16))
             ),
+            Lie(
+                sample: "a picture on a device, which was not asked for",
+                .devicePicture(
+                    DevicePictureNotice(
+                        number: 0,
+                        id: 0,
+                        device: "/dev/dri/renderD128",
+                        picture: PixelBuffer.Description(format: .nv12, width: 32, height: 16),
+                        isDamaged: false
+                    )
+                )
+            ),
             Lie(slot: "an unknown picture") { [FakeDecoder.picture(7, slot: $0)] },
             Lie(slot: "a picture twice") { [FakeDecoder.picture(slot: $0), FakeDecoder.picture(slot: $0 + 1)] },
             Lie(slot: "another size") { [FakeDecoder.picture(slot: $0, width: 34)] },
@@ -237,6 +249,7 @@ extension ProcessTests {
             formatDescription: EchoPicture(seed: 0).formatDescription,
             isLowLatency: false,
             threadCount: 0,
+            devicePictureLimit: 4,
             ringByteCount: 4096
         )
 
@@ -336,6 +349,10 @@ extension ProcessTests {
                 try client.send(DecoderClientMessage.free(slot: 0))
             }
             refuses("no slot") { client in try client.send(DecoderClientMessage.free(slot: 0)) }
+            refuses("no picture to release") { client in
+                try create(client)
+                try client.send(DecoderClientMessage.release(id: 0))
+            }
             refuses("no slot to forget") { client in try client.send(DecoderClientMessage.forget(slot: 0)) }
             let layouts: [[PlaneLayout]] = [
                 [], [PlaneLayout(offset: 0, bytesPerRow: 32)],

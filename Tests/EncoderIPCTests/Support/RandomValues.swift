@@ -234,9 +234,10 @@ extension SeededGenerator {
     mutating func layout() -> PlaneLayout { PlaneLayout(offset: number(), bytesPerRow: number()) }
 
     mutating func place() -> PicturePlace {
-        switch integer(UInt8.self) % 3 {
+        switch integer(UInt8.self) % 4 {
         case 0: .memory(slot: integer(), planes: list { $0.layout() })
         case 1: .file(slot: integer(), planes: list { $0.layout() })
+        case 2: .device(id: integer())
         default:
             .dmaBuf(
                 slots: list { $0.integer() },
@@ -286,6 +287,7 @@ extension SeededGenerator {
             formatDescription: format(),
             isLowLatency: flag(),
             threadCount: number(),
+            devicePictureLimit: number(),
             ringByteCount: number()
         )
     }
@@ -316,11 +318,15 @@ extension SeededGenerator {
         PictureNotice(number: integer(), slot: integer(), picture: picture(), isDamaged: flag())
     }
 
+    mutating func devicePictureNotice() -> DevicePictureNotice {
+        DevicePictureNotice(number: integer(), id: integer(), device: text(), picture: picture(), isDamaged: flag())
+    }
+
     /// One message of each kind.
     mutating func decoderClientMessages() -> [DecoderClientMessage] {
         [
             .create(decoderOrder()), .ring(byteCount: number()), .sample(sampleOrder()), .drain, .offer(slotOffer()),
-            .free(slot: integer()), .forget(slot: integer()), .close,
+            .free(slot: integer()), .forget(slot: integer()), .release(id: integer()), .close,
         ]
     }
 
@@ -329,8 +335,19 @@ extension SeededGenerator {
         [
             .created(DecoderProperties(name: text(), threadCount: number())), .refused(error()),
             .accepted(number: integer()), .drained, .callFailed(error()), .failed(error()), .picture(pictureNotice()),
-            .damaged(number: integer(), error()), .slotAwaited(shape()),
+            .damaged(number: integer(), error()), .slotAwaited(shape()), .devicePicture(devicePictureNotice()),
         ]
+    }
+
+    /// One message of each kind.
+    mutating func pictureClientMessages() -> [PictureClientMessage] {
+        let order = FetchOrder(id: integer(), shape: shape(), byteCount: number(), planes: list { $0.layout() })
+        return [.fetch(order), .close]
+    }
+
+    /// One message of each kind.
+    mutating func pictureHelperMessages() -> [PictureHelperMessage] {
+        [.fetched, .callFailed(error()), .failed(error())]
     }
 
     mutating func stage() -> DriverStage {

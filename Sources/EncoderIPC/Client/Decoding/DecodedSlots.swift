@@ -103,6 +103,12 @@ final class DecodedSlots: Sendable {
         flush()
     }
 
+    /// Tells the helper that a picture on its device is no longer used.
+    func releaseDevicePicture(_ id: UInt64) {
+        state.withLock { $0.unsent.append(.init(message: .release(id: id))) }
+        flush()
+    }
+
     /// Sends the messages that were not sent yet, as far as possible without waiting.
     func flush() {
         while sending.withLockIfAvailable({ _ in sendAll() }) == true, state.withLock({ !$0.unsent.isEmpty }) {}

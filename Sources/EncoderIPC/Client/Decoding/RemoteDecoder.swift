@@ -13,7 +13,7 @@ package final class RemoteDecoder: DecoderBackend {
     package let cancel: @Sendable () -> Void
 
     private let codec: VideoCodec
-    private let link: DecoderLink
+    private let connection: DecoderConnection
     private let ledger: SampleLedger
     private let slots: DecodedSlots
     private let ring: SampleRing
@@ -41,6 +41,13 @@ package final class RemoteDecoder: DecoderBackend {
             )
         )
         slots.connect(link)
+        let connection = DecoderConnection(
+            link,
+            slots,
+            options.deadlines,
+            allowsPictures: request.devicePictureLimit > 0
+        )
+        ledger.connection.object = connection
         do throws(MediaError) {
             properties = try Self.create(identity, request, options.deadlines, link, ring)
         } catch {
@@ -49,7 +56,7 @@ package final class RemoteDecoder: DecoderBackend {
             throw error
         }
         codec = identity.codec
-        self.link = link
+        self.connection = connection
         self.ledger = ledger
         self.slots = slots
         self.ring = ring
@@ -74,6 +81,7 @@ package final class RemoteDecoder: DecoderBackend {
             formatDescription: request.formatDescription,
             isLowLatency: request.isLowLatency,
             threadCount: request.threadCount,
+            devicePictureLimit: request.devicePictureLimit,
             ringByteCount: ring.byteCount
         )
         let memory = ring.descriptor
@@ -98,8 +106,11 @@ package final class RemoteDecoder: DecoderBackend {
 
     deinit {
         ledger.settle()
-        link.close(within: HelperHost.grace)
+        // Pictures on the device need the connection.
+        if !connection.hasPictures { link.close(within: HelperHost.grace) }
     }
+
+    private var link: DecoderLink { connection.link }
 
     package func decode(_ sample: DecoderSample) throws(MediaError) {
         try Self.check(sample.sample.formatDescription, codec)

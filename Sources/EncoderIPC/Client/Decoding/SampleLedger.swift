@@ -28,6 +28,8 @@ final class SampleLedger: Sendable {
     let unanswered = UnansweredOrders<Int64>()
     private let ring: SampleRing
     let slots: DecodedSlots
+    /// What pictures on the device belong to; it exists as long as the decoder or one of them.
+    let connection = WeakReference<DecoderConnection>()
     /// Called under the lock; it never blocks and does not call the ledger.
     private let output: @Sendable (DecoderOutput) -> Void
     private let state = Mutex(State())
@@ -106,6 +108,7 @@ final class SampleLedger: Sendable {
     func handle(_ message: DecoderHelperMessage) throws(MediaError) -> Bool {
         switch message {
         case .picture(let notice): return try take(notice)
+        case .devicePicture(let notice): return try take(notice)
         case .damaged(let number, let error):
             try state.withLock { (state) throws(MediaError) in
                 if state.isClosed { return }
@@ -124,16 +127,35 @@ final class SampleLedger: Sendable {
 
     /// - Returns: Whether the picture was passed on; after the end, none is.
     private func take(_ notice: PictureNotice) throws(MediaError) -> Bool {
+        guard try expects(notice.number) else { return false }
+        let buffer = try slots.picture(notice.picture, in: notice.slot)
+        return pass(DecodedPicture(number: notice.number, buffer: buffer, isDamaged: notice.isDamaged))
+    }
+
+    /// - Returns: Whether the picture was passed on; after the end, none is.
+    private func take(_ notice: DevicePictureNotice) throws(MediaError) -> Bool {
+        guard let connection = connection.object, connection.allowsPictures else {
+            throw lie("left a picture on the device without being asked to", "sample \(notice.number)")
+        }
+        // Released in any case.
+        let surface = RemoteSurface(notice.id, device: notice.device, connection)
+        guard try expects(notice.number) else { return false }
+        let buffer = try PixelBuffer(notice.picture, surface: surface)
+        return pass(DecodedPicture(number: notice.number, buffer: buffer, isDamaged: notice.isDamaged))
+    }
+
+    /// - Returns: Whether the picture of a sample is wanted; after the end, none is.
+    private func expects(_ number: Int64) throws(MediaError) -> Bool {
         let (isPending, isClosed) = state.withLock { state in
-            (state.pending.remove(notice.number) != nil, state.isClosed)
+            (state.pending.remove(number) != nil, state.isClosed)
         }
         if isClosed { return false }
-        guard isPending else {
-            throw lie("returned a picture of a sample that it did not have", "sample \(notice.number)")
-        }
-        let buffer = try slots.picture(notice.picture, in: notice.slot)
-        let picture = DecodedPicture(number: notice.number, buffer: buffer, isDamaged: notice.isDamaged)
-        return state.withLock { state in
+        if !isPending { throw lie("returned a picture of a sample that it did not have", "sample \(number)") }
+        return true
+    }
+
+    private func pass(_ picture: DecodedPicture) -> Bool {
+        state.withLock { state in
             if !state.isClosed { output(.picture(picture)) }
             return !state.isClosed
         }

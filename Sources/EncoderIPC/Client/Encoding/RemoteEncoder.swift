@@ -182,8 +182,14 @@ final class RemoteEncoder: EncoderBackend {
         switch buffer.storage {
         case .sharedMemory, .dmaBuf: return buffer
         case .file(let file): return try slots.canTake(file: file.fileDescriptor) ? buffer : copy(buffer)
-        case .owned, .external, .deviceSurface: return try copy(buffer)
+        case .deviceSurface(let surface): return isInHelper(surface) ? buffer : try copy(buffer)
+        case .owned, .external: return try copy(buffer)
         }
+    }
+
+    /// Whether a surface is in the helper of the encoder.
+    private func isInHelper(_ surface: any DeviceSurface) -> Bool {
+        (surface as? RemoteSurface)?.isAt(link) == true
     }
 
     private func copy(_ buffer: PixelBuffer) throws(MediaError) -> PixelBuffer {
@@ -221,6 +227,7 @@ final class RemoteEncoder: EncoderBackend {
                 slots.append(try offer(try self.slots.place(descriptor, byteCount: byteCount), byteCount: nil))
             }
             place = .dmaBuf(slots: slots, planes: buffer.planes, modifier: buffer.modifier)
+        case .deviceSurface(let surface as RemoteSurface): place = .device(id: surface.id)
         case .owned, .external, .deviceSurface:
             throw MediaError(.unsupported, "the helper cannot access this picture", given: shared.storage.name)
         }

@@ -11,6 +11,7 @@ struct DecoderOrder: WireStructure, Hashable, Sendable {
             formatDescription: .blank,
             isLowLatency: false,
             threadCount: 0,
+            devicePictureLimit: 0,
             ringByteCount: 0
         )
     }
@@ -20,6 +21,8 @@ struct DecoderOrder: WireStructure, Hashable, Sendable {
     var formatDescription: FormatDescription
     var isLowLatency: Bool
     var threadCount: Int
+    /// The number of pictures that the client may keep on the device.
+    var devicePictureLimit: Int
     /// The size of the memory for coded samples, whose descriptor is sent with the message.
     var ringByteCount: Int
 
@@ -28,6 +31,7 @@ struct DecoderOrder: WireStructure, Hashable, Sendable {
         try visitor.field(&formatDescription)
         try visitor.field(&isLowLatency)
         try visitor.field(&threadCount)
+        try visitor.field(&devicePictureLimit)
         try visitor.field(&ringByteCount)
     }
 }
@@ -118,6 +122,8 @@ enum DecoderClientMessage: Sendable {
     case free(slot: UInt32)
     /// The memory of that slot is no longer used. No answer.
     case forget(slot: UInt32)
+    /// The client no longer uses a picture on the device. No answer.
+    case release(id: UInt64)
     /// The last message: the decoder is to be released. No answer.
     case close
 }
@@ -131,6 +137,7 @@ extension DecoderClientMessage: WireMessage {
         case offer
         case free
         case forget
+        case release
         case close
     }
 
@@ -144,6 +151,7 @@ extension DecoderClientMessage: WireMessage {
             case .offer: .offer
             case .free: .free
             case .forget: .forget
+            case .release: .release
             case .close: .close
             }
         return kind.rawValue
@@ -152,7 +160,7 @@ extension DecoderClientMessage: WireMessage {
     var descriptorCount: Int {
         switch self {
         case .create, .ring, .offer: 1
-        case .sample, .drain, .free, .forget, .close: 0
+        case .sample, .drain, .free, .forget, .release, .close: 0
         }
     }
 
@@ -165,6 +173,7 @@ extension DecoderClientMessage: WireMessage {
         case .offer: self = .offer(try SlotOffer(from: &reader))
         case .free: self = .free(slot: try reader.integer())
         case .forget: self = .forget(slot: try reader.integer())
+        case .release: self = .release(id: try reader.integer())
         case .close: self = .close
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
@@ -177,6 +186,7 @@ extension DecoderClientMessage: WireMessage {
         case .sample(let order): try order.write(to: &writer)
         case .offer(let offer): try offer.write(to: &writer)
         case .free(let slot), .forget(let slot): writer.integer(slot)
+        case .release(let id): writer.integer(id)
         case .drain, .close: break
         }
     }

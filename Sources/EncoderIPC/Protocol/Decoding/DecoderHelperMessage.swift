@@ -20,6 +20,30 @@ struct PictureNotice: WireStructure, Hashable, Sendable {
     }
 }
 
+/// A decoded picture that stays on the device.
+struct DevicePictureNotice: WireStructure, Hashable, Sendable {
+    static var blank: DevicePictureNotice {
+        DevicePictureNotice(number: 0, id: 0, device: "", picture: .blank, isDamaged: false)
+    }
+
+    /// The number of its sample.
+    var number: Int64
+    /// The number of the picture in this helper.
+    var id: UInt64
+    /// The device, for example `/dev/dri/renderD128`.
+    var device: String
+    var picture: PixelBuffer.Description
+    var isDamaged: Bool
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&number)
+        try visitor.field(&id)
+        try visitor.field(&device)
+        try visitor.field(&picture)
+        try visitor.field(&isDamaged)
+    }
+}
+
 /// Messages from a decoder in a helper to its client.
 enum DecoderHelperMessage: Sendable {
     /// The decoder was created.
@@ -41,6 +65,8 @@ enum DecoderHelperMessage: Sendable {
     /// The decoder waits for memory for a picture of that shape. Its next message about a picture follows when it has
     /// some.
     case slotAwaited(PictureShape)
+    /// A picture is complete, and stays on the device until the client releases it.
+    case devicePicture(DevicePictureNotice)
 }
 
 extension DecoderHelperMessage: HelperMessage {
@@ -54,6 +80,7 @@ extension DecoderHelperMessage: HelperMessage {
         case picture
         case damaged
         case slotAwaited
+        case devicePicture
     }
 
     var role: HelperMessageRole {
@@ -61,7 +88,7 @@ extension DecoderHelperMessage: HelperMessage {
         case .created, .accepted, .drained: .answer
         case .refused(let error), .callFailed(let error): .refusal(error)
         case .failed: .failure
-        case .picture, .damaged, .slotAwaited: .notice
+        case .picture, .damaged, .slotAwaited, .devicePicture: .notice
         }
     }
 
@@ -77,6 +104,7 @@ extension DecoderHelperMessage: HelperMessage {
             case .picture: .picture
             case .damaged: .damaged
             case .slotAwaited: .slotAwaited
+            case .devicePicture: .devicePicture
             }
         return kind.rawValue
     }
@@ -94,6 +122,7 @@ extension DecoderHelperMessage: HelperMessage {
         case .picture: self = .picture(try PictureNotice(from: &reader))
         case .damaged: self = .damaged(number: try reader.integer(), try MediaError(from: &reader))
         case .slotAwaited: self = .slotAwaited(try PictureShape(from: &reader))
+        case .devicePicture: self = .devicePicture(try DevicePictureNotice(from: &reader))
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
     }
@@ -110,6 +139,7 @@ extension DecoderHelperMessage: HelperMessage {
             writer.integer(number)
             try error.fittingWire.write(to: &writer)
         case .slotAwaited(let shape): try shape.write(to: &writer)
+        case .devicePicture(let notice): try notice.write(to: &writer)
         case .drained: break
         }
     }

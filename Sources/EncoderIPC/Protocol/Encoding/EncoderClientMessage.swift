@@ -38,7 +38,7 @@ struct MemoryOffer: WireStructure, Hashable, Sendable {
     }
 }
 
-/// The position of a picture's samples in memory that was offered before.
+/// The position of a picture's samples in memory that was offered before, or in the helper.
 enum PicturePlace: Hashable, Sendable {
     /// In a memfd.
     case memory(slot: UInt32, planes: [PlaneLayout])
@@ -46,6 +46,8 @@ enum PicturePlace: Hashable, Sendable {
     case dmaBuf(slots: [UInt32], planes: [DMABuffer.Plane], modifier: UInt64)
     /// In a file, at any position.
     case file(slot: UInt32, planes: [PlaneLayout])
+    /// On the device, where a decoder in the same helper has left it.
+    case device(id: UInt64)
 }
 
 extension PicturePlace: WireValue {
@@ -60,6 +62,7 @@ extension PicturePlace: WireValue {
                 modifier: try reader.integer()
             )
         case 2: self = .file(slot: try reader.integer(), planes: try reader.list(atMost: WireLimits.planes))
+        case 3: self = .device(id: try reader.integer())
         case let other: throw reader.error("PicturePlace", at: start, .noSuchValue(given: "case \(other)"))
         }
     }
@@ -79,6 +82,9 @@ extension PicturePlace: WireValue {
             writer.integer(UInt8(2))
             writer.integer(slot)
             try writer.list(planes, atMost: WireLimits.planes)
+        case .device(let id):
+            writer.integer(UInt8(3))
+            writer.integer(id)
         }
     }
 }

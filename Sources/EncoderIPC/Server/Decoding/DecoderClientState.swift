@@ -21,6 +21,9 @@ struct DecoderClientState: ClientState {
     private var ring: CodedRing?
     private var format: FormatDescription?
     private var slots = SlotTable()
+    private let kept: KeptPictures
+
+    init(_ pictures: DevicePictures) { kept = KeptPictures(pictures) }
 
     mutating func note(
         _ message: DecoderClientMessage,
@@ -31,6 +34,7 @@ struct DecoderClientState: ClientState {
             guard ring == nil else { throw MediaError(.malformedData, "the client asked for a second decoder") }
             ring = try Self.ring(descriptor, order.ringByteCount)
             format = order.formatDescription
+            try kept.allow(order.devicePictureLimit)
             return .order(.create(order))
         case .ring(let byteCount): ring = try Self.ring(descriptor, byteCount)
         case .sample(let order): return .order(.sample(try sample(order)))
@@ -40,10 +44,16 @@ struct DecoderClientState: ClientState {
             try slots.add(offer, memory)
         case .free(let slot): try slots.free(slot)
         case .forget(let slot): try slots.remove(slot)
+        case .release(let id): try kept.release(id)
         case .close: return .end
         }
         return .change
     }
+
+    /// Keeps a picture on the device for the client.
+    ///
+    /// - Returns: Its number; `nil` if the client keeps as many as it may.
+    func keep(_ picture: PixelBuffer) -> UInt64? { kept.add(picture) }
 
     /// Takes memory for a picture of a shape.
     ///

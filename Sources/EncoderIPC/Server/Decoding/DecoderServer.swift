@@ -15,10 +15,10 @@ final class DecoderServer: Sendable {
     /// Keeps pictures in order while one of them waits for memory.
     private let outputs = Mutex(())
 
-    init(_ channel: Channel, _ services: HelperServices) {
+    init(_ channel: Channel, _ services: HelperServices, _ pictures: DevicePictures = .init()) {
         self.channel = channel
         self.services = services
-        inbox = OrderInbox(channel, DecoderClientState())
+        inbox = OrderInbox(channel, DecoderClientState(pictures))
     }
 
     /// Serves until the client closes the decoder.
@@ -98,6 +98,7 @@ final class DecoderServer: Sendable {
             formatDescription: order.formatDescription,
             isLowLatency: order.isLowLatency,
             threadCount: order.threadCount,
+            devicePictureLimit: order.devicePictureLimit,
             output: { self.deliver($0) }
         )
         return try factory.makeDecoder(request)
@@ -124,14 +125,26 @@ final class DecoderServer: Sendable {
         }
     }
 
-    /// Copies a picture into memory of the client, after waiting for some. A client that closes the decoder gets no
-    /// more pictures.
+    /// Leaves a picture on the device if it is there and the client may keep one more. Otherwise, copies it into memory of
+    /// the client, after waiting for some. A client that closes the decoder gets no more pictures.
     private func deliver(_ picture: DecodedPicture) throws(MediaError) {
         let description = picture.buffer.pictureDescription
         _ = try description.shape.layout()
+        if case .deviceSurface(let surface) = picture.buffer.storage,
+            let id = inbox.look(for: { $0.keep(picture.buffer) })
+        {
+            let notice = DevicePictureNotice(
+                number: picture.number,
+                id: id,
+                device: surface.device,
+                picture: description,
+                isDamaged: picture.isDamaged
+            )
+            return try channel.send(DecoderHelperMessage.devicePicture(notice))
+        }
         guard let slot = try slot(description.shape) else { return }
         defer { withExtendedLifetime(slot.memory) {} }
-        try picture.buffer.copySamples(to: slot.planes)
+        try picture.buffer.copyOnce(to: slot.planes)
         let notice = PictureNotice(
             number: picture.number,
             slot: slot.number,

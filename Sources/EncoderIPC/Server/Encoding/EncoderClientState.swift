@@ -13,10 +13,13 @@ struct EncoderClientState: ClientState {
     }
 
     private let releases: ReleaseNotes
-    private var memory = PictureMemory()
+    private var memory: PictureMemory
     private var ring: RingWriter?
 
-    init(_ releases: ReleaseNotes) { self.releases = releases }
+    init(_ releases: ReleaseNotes, _ pictures: DevicePictures) {
+        self.releases = releases
+        memory = PictureMemory(pictures)
+    }
 
     mutating func note(
         _ message: EncoderClientMessage,

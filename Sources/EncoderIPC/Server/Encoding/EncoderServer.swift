@@ -18,12 +18,12 @@ final class EncoderServer: Sendable {
     /// Keeps coded frames in the order of their data in the ring.
     private let outputs = Mutex(())
 
-    init(_ channel: Channel, _ services: HelperServices) {
+    init(_ channel: Channel, _ services: HelperServices, _ pictures: DevicePictures = .init()) {
         self.channel = channel
         outbox = Outbox(channel)
         self.services = services
         releases = ReleaseNotes(outbox)
-        inbox = OrderInbox(channel, EncoderClientState(releases))
+        inbox = OrderInbox(channel, EncoderClientState(releases, pictures))
     }
 
     /// Serves until the client closes the encoder.

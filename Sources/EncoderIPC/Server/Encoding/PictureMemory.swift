@@ -3,7 +3,7 @@
 internal import MediaTypes
 
 /// The memory that the client has offered for pictures: memfds, which the helper maps read-only, files, which it reads,
-/// and DMA-BUFs.
+/// and DMA-BUFs; and the pictures that decoders of the helper have left on the device.
 struct PictureMemory {
     /// One memory object.
     enum Slot {
@@ -14,7 +14,10 @@ struct PictureMemory {
     /// The maximum number of slots; the client uses fewer.
     static let maximumSlots = 1024
 
+    private let pictures: DevicePictures
     private var slots: [UInt32: Slot] = [:]
+
+    init(_ pictures: DevicePictures = .init()) { self.pictures = pictures }
 
     /// - Throws: `malformedData` if the slot is in use.
     mutating func add(_ memory: Slot, slot: UInt32) throws(MediaError) {
@@ -56,6 +59,14 @@ struct PictureMemory {
             let object = try descriptor(slot)
             let file = FilePicture(fileDescriptor: object.number, planes: planes)
             return try PixelBuffer(order.picture, file: file) { withExtendedLifetime(object) { release() } }
+        case .device(let id):
+            let picture = try pictures.picture(id)
+            guard case .deviceSurface(let surface) = picture.storage,
+                picture.pictureDescription.shape == order.picture.shape
+            else {
+                throw MediaError(.malformedData, "the picture on the device is another one", given: "picture \(id)")
+            }
+            return try PixelBuffer(order.picture, surface: surface, release: release)
         }
     }
 

@@ -102,6 +102,7 @@ enum Seeds {
             formatDescription: description,
             isLowLatency: false,
             threadCount: 1,
+            devicePictureLimit: 4,
             ringByteCount: 4096
         )
         decoderRecord(.create(order), Attachments.smallMemory, &output)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+package import MediaTypes
+internal import Synchronization
+
+/// A decoded picture on the device of a helper. An encoder in the same helper reads it there; for all others, it is copied
+/// into memory when its samples are needed.
+package final class RemoteSurface: DeviceSurface {
+    /// Returns the picture from elsewhere after its helper was lost.
+    package typealias Recovery = @Sendable (PixelBuffer.Description) throws(MediaError) -> PixelBuffer
+
+    package let device: String
+    /// The number of the picture in its helper.
+    let id: UInt64
+    /// The connection of its decoder, which exists as long as one of its pictures.
+    private let connection: DecoderConnection
+    private let recovery = Mutex<Recovery?>(nil)
+
+    init(_ id: UInt64, device: String, _ connection: DecoderConnection) {
+        connection.count(1)
+        self.id = id
+        self.device = device
+        self.connection = connection
+    }
+
+    deinit { connection.release(id) }
+
+    /// Sets what returns the picture after its helper was lost.
+    package func recover(by recovery: @escaping Recovery) { self.recovery.withLock { $0 = recovery } }
+
+    package var isReadable: Bool { true }
+
+    package func copy(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        do throws(MediaError) {
+            return try connection.fetch(id, picture)
+        } catch {
+            guard let recovery = recovery.withLock({ $0 }) else { throw error }
+            return try recovery(picture)
+        }
+    }
+
+    /// Whether an encoder at the far end of a link can read the picture.
+    func isAt(_ link: EncoderLink) -> Bool { link.sharesHelper(with: connection.link) }
+}
+
+/// What a decoder in a helper and its pictures on the device have in common: the connection, which ends with the last of
+/// them.
+final class DecoderConnection: Sendable {
+    let link: DecoderLink
+    /// Whether the helper may leave pictures on the device.
+    let allowsPictures: Bool
+    private let slots: DecodedSlots
+    private let deadlines: RemoteDecoderFactory.Deadlines
+    /// The connection that copies pictures into memory, once one was needed.
+    private let copies = Mutex<PictureLink?>(nil)
+    /// The number of its pictures on the device.
+    private let pictures = Atomic(0)
+
+    init(
+        _ link: DecoderLink,
+        _ slots: DecodedSlots,
+        _ deadlines: RemoteDecoderFactory.Deadlines,
+        allowsPictures: Bool
+    ) {
+        self.link = link
+        self.allowsPictures = allowsPictures
+        self.slots = slots
+        self.deadlines = deadlines
+    }
+
+    deinit {
+        copies.withLock { $0.take() }?.close()
+        // Does nothing if the decoder has closed it. This thread may be one that must not wait.
+        link.close()
+    }
+
+    /// Whether there are pictures on the device.
+    var hasPictures: Bool { pictures.load(ordering: .acquiring) > 0 }
+
+    func count(_ change: Int) { pictures.add(change, ordering: .acquiringAndReleasing) }
+
+    func release(_ id: UInt64) {
+        slots.releaseDevicePicture(id)
+        count(-1)
+    }
+
+    /// Copies a picture into memory.
+    func fetch(_ id: UInt64, _ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        let memory = try SlotMemory(picture.shape)
+        let order = FetchOrder(
+            id: id,
+            shape: picture.shape,
+            byteCount: memory.layout.byteCount,
+            planes: memory.layout.planes
+        )
+        try copies.withLock { (copies) throws(MediaError) in
+            let link = if let copies { copies } else { try makeLink() }
+            copies = link
+            let answer = try link.call(
+                .fetch(order),
+                descriptor: memory.descriptor.number,
+                within: deadlines.call,
+                to: "copy a picture"
+            )
+            guard case .fetched = answer else { throw link.refuse("replied to another request") }
+        }
+        return try memory.picture(picture) {}
+    }
+
+    private func makeLink() throws(MediaError) -> PictureLink {
+        try link.connect(PictureLink.Handlers(message: { _ throws(MediaError) in false }, failed: { _ in }))
+    }
+}
