@@ -117,7 +117,8 @@ let package = Package(
         .target(
             name: "AudioCoding",
             dependencies: ["BitstreamSyntax", "CFFmpeg", "FFmpegSupport", "MediaTimeline", "MediaTypes", logging],
-            swiftSettings: strict
+            swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("swresample")]
         ),
         .target(
             name: "MediaIO",
@@ -125,7 +126,8 @@ let package = Package(
                 "AudioCoding", "BitstreamSyntax", "CFFmpeg", "CLinux", "FFmpegSupport", "MediaTimeline", "MediaTypes",
                 "VideoDecoding", logging,
             ],
-            swiftSettings: strict
+            swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("avformat")]
         ),
         // Recording: encoders of pictures and sound, and one file.
         .target(
@@ -189,7 +191,7 @@ let package = Package(
         ),
 
         // C modules and the small shims that macros and ancillary messages need.
-        .systemLibrary(name: "CFFmpeg", pkgConfig: "libavformat"),
+        .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec"),
         .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CLibVA", pkgConfig: "libva-drm", providers: [.apt(["libva-dev"])]),
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
