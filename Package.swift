@@ -265,7 +265,8 @@ let package = Package(
             name: "EncoderIPCTests",
             dependencies: [
                 "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
-                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxHelper", logging, metrics, metricsForTests,
+                "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxDecodingHelper", "VAToolboxHelper",
+                "VideoDecoding", logging, metrics, metricsForTests,
             ],
             swiftSettings: strict
         ),
@@ -362,7 +363,7 @@ let package = Package(
             dependencies: [
                 "BitstreamSyntax", "ConcurrentJobs", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes",
                 "Remuxing", "RenderNodes", "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI",
-                "VAToolbox", "VAToolboxCommand", "VAToolboxHelper", arguments,
+                "VAToolbox", "VAToolboxCommand", "VAToolboxDecodingHelper", "VAToolboxHelper", arguments,
             ],
             swiftSettings: strict
         ),

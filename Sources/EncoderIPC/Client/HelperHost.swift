@@ -30,6 +30,8 @@ final class HelperHost: Sendable {
     static let peer = "the helper process"
 
     private let program: HelperProgram
+    /// The path of the program; `nil` if it was started elsewhere.
+    private let path: String?
     private let control: Channel
     private let metrics: HelperMetrics
     private let state: Mutex<State>
@@ -53,7 +55,7 @@ final class HelperHost: Sendable {
     ) throws(MediaError) -> HelperHost {
         let sockets = try DescriptorPair.sockets()
         let pipe = try DescriptorPair.pipe()
-        let host = HelperHost(program, try Descriptor.duplicate(sockets.near.number), metrics, log)
+        let host = HelperHost(program, path, try Descriptor.duplicate(sockets.near.number), metrics, log)
         let far = try Descriptor.duplicate(sockets.far.number)
         let logFar = try Descriptor.duplicate(pipe.far.number)
         let logNear = try Descriptor.duplicate(pipe.near.number)
@@ -69,18 +71,20 @@ final class HelperHost: Sendable {
         _ socket: consuming Descriptor,
         log: @escaping @Sendable (HelperLogLine) -> Void = { _ in }
     ) throws(MediaError) -> HelperHost {
-        let host = HelperHost(.encoding, socket, HelperMetrics(), log)
+        let host = HelperHost(.encoding, nil, socket, HelperMetrics(), log)
         try PlainThread.start(name: "vt-helper") { host.run(nil) }
         return host
     }
 
     private init(
         _ program: HelperProgram,
+        _ path: String?,
         _ socket: consuming Descriptor,
         _ metrics: HelperMetrics,
         _ log: @escaping @Sendable (HelperLogLine) -> Void
     ) {
         self.program = program
+        self.path = path
         control = Channel(socket, peer: Self.peer)
         self.metrics = metrics
         state = Mutex(State(log: log))
@@ -126,6 +130,16 @@ final class HelperHost: Sendable {
     }
 
     // MARK: - Connections
+
+    /// Adds the program and the remedies to the error of a helper that cannot do what it was asked, because another
+    /// program is needed. Remedies are commands that people run, so they never come from the helper.
+    func explain(_ error: MediaError) -> MediaError {
+        guard error.cause == .helperMismatch else { return error }
+        var error = error
+        error.call = path
+        error.remedies = program.remediesForAnother
+        return error
+    }
 
     /// The ID of the process, while it runs.
     var processID: pid_t? { state.withLock { $0.process?.id } }

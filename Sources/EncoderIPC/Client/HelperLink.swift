@@ -145,7 +145,7 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         let answer = try ask(order, descriptor: descriptor, within: patience, to: purpose)
         if case .refusal(let error) = answer.role {
             if !error.isPermanent { host.retire() }
-            throw error
+            throw host.explain(error)
         }
         return answer
     }

@@ -9,7 +9,8 @@ public import MediaTypes
 public struct DecompressionOptions: Sendable {
     /// Which decoders may be used.
     public var policy = DevicePolicy.preferHardware
-    /// The helper processes for decoders on GPUs, because drivers crash, abort and hang. Sessions can share a pool.
+    /// The helper processes for decoders on GPUs, because drivers crash, abort and hang. Sessions can share a pool. Its
+    /// program is ``EncoderIPC/HelperProgram/decoding``.
     public var helpers = HelperPool.decoding
     /// Whether each frame is returned as soon as it can be: the decoder does not work on several frames at a time.
     /// Frames still come in presentation order.
@@ -53,6 +54,15 @@ public struct DecompressionOptions: Sendable {
         try MediaError.check(replayByteLimit, in: 0...Int.max, "size of the samples that are kept")
         if let start, !start.isValid {
             throw MediaError(.invalidArgument, "the start is not a valid time", given: "\(start)")
+        }
+        let program = helpers.options.program
+        if program != .decoding {
+            throw MediaError(
+                .invalidArgument,
+                "the helpers of a decompression session must be able to decode",
+                given: program.name,
+                allowed: HelperProgram.decoding.name
+            )
         }
     }
 }

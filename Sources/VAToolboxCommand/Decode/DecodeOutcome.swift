@@ -60,6 +60,7 @@ extension DecodeOutcome {
             page.entry("decoder", "\(decoder.properties.name): \(decoder.reason)")
         }
         for failure in report.failures { page.entry("failed", failure.readable) }
+        for remedy in remedies { page.entry("try", remedy) }
         var pictures = Readable.count(report.pictures, "picture")
         if let format = report.pixelFormat { pictures += ", \(format.rawValue)" }
         page.entry("pictures", "\(pictures), \(Readable.number(report.duration.seconds, places: 2)) s")
@@ -71,6 +72,13 @@ extension DecodeOutcome {
             page.entry("stopped", "by a signal; the output contains everything that was decoded until then")
         }
         return page.text
+    }
+
+    /// The most likely remedies for the decoders that failed, without duplicates.
+    private var remedies: [String] {
+        var known: Set<String> = []
+        return report.failures.flatMap { $0.remedies.prefix(2) }.map(Readable.oneLine)
+            .filter { known.insert($0).inserted }
     }
 }
 

@@ -183,6 +183,18 @@ extension ProcessTests {
             #expect(throws: MediaError.self) { try take.decoder.decode(wrong) }
             let missing = #expect(throws: MediaError.self) { _ = try DecoderTake("none", pool) }
             #expect(missing?.code == .unavailable && missing?.message == "the helper has no such decoder")
+            #expect(missing?.cause == nil && missing?.remedies == [])
+        }
+
+        /// The program that encodes is named, with the remedies of the one that was wanted.
+        @Test func aProgramWithoutDecodersIsAnother() throws {
+            let program = try BuiltProgram.path("vatoolbox-helper")
+            let encoding = try HelperPrograms.pool("vatoolbox-helper") { $0.program = .decoding }
+            let error = #expect(throws: MediaError.self) { _ = try DecoderTake("libavcodec", encoding) }
+            #expect(error?.description == "the helper program has no decoders: given libavcodec (\(program))")
+            #expect(error?.isPermanent == true && error?.cause == .helperMismatch)
+            #expect(error?.remedies == HelperProgram.decoding.remediesForAnother)
+            Traces.expectNone()
         }
 
         /// A picture is passed on to an encoder in another helper as it is, and nobody else can write to it.

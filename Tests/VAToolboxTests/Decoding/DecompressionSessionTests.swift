@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import EncoderIPC
 import MediaTypes
 import TestSupport
 import Testing
@@ -284,6 +285,7 @@ import Testing
             ("number of failures", { $0.consecutiveFailures = 1001 }),
             ("size of the samples", { $0.replayByteLimit = -1 }),
             ("start", { $0.start = .invalid }),
+            ("must be able to decode", { $0.helpers = .standard }),
         ]
         for (name, change) in changes {
             var changed = DecompressionOptions()

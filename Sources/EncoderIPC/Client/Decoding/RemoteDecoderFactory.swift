@@ -62,7 +62,7 @@ public struct RemoteDecoderFactory: DecoderFactory {
     ///     them to ``HelperPool/Options/log``.
     public init(
         _ identity: DecoderIdentity,
-        pool: HelperPool = .standard,
+        pool: HelperPool = .decoding,
         options: Options = .init(),
         logger: Logger? = nil
     ) {

@@ -79,6 +79,14 @@ final class DecoderServer: Sendable {
             services.decoders.first { $0.identity.name == wanted.name && $0.identity.codec == wanted.codec }
             ?? services.otherDecoders(wanted)
         guard let factory else {
+            if services.decoders.isEmpty {
+                throw MediaError(
+                    .unavailable,
+                    "the helper program has no decoders",
+                    given: "\(wanted)",
+                    cause: .helperMismatch
+                )
+            }
             throw MediaError(
                 .unavailable,
                 "the helper has no such decoder",
