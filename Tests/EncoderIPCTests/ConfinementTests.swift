@@ -8,11 +8,12 @@ import SoftwareEncoder
 import Synchronization
 import TestSupport
 import Testing
+import VideoDecoding
 
 @testable import EncoderIPC
 
 extension ProcessTests {
-    /// The helper program confines itself, says so when it cannot, and encodes in either case.
+    /// The helper programs confine themselves, say so when they cannot, and work in either case.
     @Suite struct ConfinementTests {
         private let path: String
         private let folder: URL
@@ -58,16 +59,20 @@ extension ProcessTests {
             return take.outputs.bytes
         }
 
-        /// A line of /proc/PID/status or of /proc/PID/limits.
         private func value(_ take: Take, _ file: String, _ name: String) throws -> [String] {
-            let text = try String(contentsOfFile: "/proc/\(#require(take.remote?.processID))/\(file)", encoding: .utf8)
+            try value(#require(take.remote?.processID), file, name)
+        }
+
+        /// A line of /proc/PID/status or of /proc/PID/limits.
+        private func value(_ process: Int32, _ file: String, _ name: String) throws -> [String] {
+            let text = try String(contentsOfFile: "/proc/\(process)/\(file)", encoding: .utf8)
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
             return line.dropFirst(name.count).split { $0 == " " || $0 == "\t" }.map { String($0) }
         }
 
-        @Test func theHelperIsConfinedInAllThreads() throws {
+        @Test(arguments: HelperProgram.allCases) func theHelperIsConfinedInAllThreads(program: HelperProgram) throws {
             let lines = Lines()
-            let bytes = try play(try factory(path, lines)) { take in
+            let bytes = try play(try factory(BuiltProgram.path(program.name), lines)) { take in
                 #expect(try value(take, "status", "NoNewPrivs:") == ["1"])
                 #expect(try value(take, "status", "CapEff:") == ["0000000000000000"])
                 #expect(try value(take, "status", "CapPrm:") == ["0000000000000000"])
@@ -81,6 +86,60 @@ extension ProcessTests {
             }
             #expect(bytes == (try play(X264EncoderFactory())))
             Traces.expectNone()
+        }
+
+        /// The rights of the helper suffice for libavcodec, with threads that it starts late, and nothing is missing
+        /// silently: its pictures are those that it decodes in this process.
+        @Test(arguments: [(VideoCodec.h264, "-x264-params slices=4"), (.hevc, "-x265-params log-level=none:wpp=1")])
+        func aDecoderIsConfinedInAllThreads(codec: VideoCodec, options: String) throws {
+            let stream = try CodedStream(codec, source: "testsrc2=size=640x480:rate=25", options)
+            let lines = Lines()
+            var settings = HelperPool.Options(.decoding)
+            settings.path = try BuiltProgram.path("vatoolbox-decoding-helper")
+            settings.log = { lines.add($0) }
+            let here = SoftwareDecoderFactory(codec: codec)
+            let there = RemoteDecoderFactory(here.identity, pool: try HelperPool(settings))
+            let expected = try play(here, stream)
+            let pictures = try play(there, stream) { decoder in
+                let process = try #require((decoder as? RemoteDecoder)?.processID)
+                #expect(try value(process, "status", "NoNewPrivs:") == ["1"])
+                #expect(try value(process, "status", "CapEff:") == ["0000000000000000"])
+                let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+                #expect(threads.count > 4)
+                for thread in threads { #expect(try value(process, "task/\(thread)/status", "Seccomp:") == ["2"]) }
+            }
+            #expect(expected.count == stream.samples.count && pictures == expected)
+            #expect(lines.warnings == [])
+            Traces.expectNone()
+        }
+
+        /// Decodes a stream on several threads.
+        ///
+        /// - Returns: The samples of each picture.
+        private func play(
+            _ factory: any DecoderFactory,
+            _ stream: CodedStream,
+            _ look: (any DecoderBackend) throws -> Void = { _ in }
+        ) throws -> [[UInt8]] {
+            let pictures = Mutex<[[UInt8]]>([])
+            let request = DecoderRequest(
+                formatDescription: try #require(stream.samples.first).formatDescription,
+                threadCount: 4
+            ) { output in
+                guard case .picture(let picture) = output else {
+                    Issue.record("\(output)")
+                    return
+                }
+                let bytes = (try? picture.buffer.packed()) ?? []
+                pictures.withLock { $0.append(bytes) }
+            }
+            let decoder = try factory.makeDecoder(request)
+            for (number, sample) in stream.samples.enumerated() {
+                try decoder.decode(DecoderSample(number: Int64(number), sample: sample))
+            }
+            try look(decoder)
+            try decoder.drain()
+            return pictures.withLock { $0 }
         }
 
         @Test func itCanBeSwitchedOff() throws {

@@ -97,9 +97,12 @@ package final class HelperKiller: Sendable {
         return UInt32(pow(Double(plan.longestDelay), share))
     }
 
-    /// The processes that run, or have ended and were not waited for, under the name of the helper program.
+    /// The processes that run, or have ended and were not waited for, under the name of a helper program, as long as the
+    /// kernel keeps names.
     package static func helpers(of process: Int32) -> [Int32] {
-        ProcessFiles.children(of: process).filter { ProcessFiles.text("/proc/\($0)/comm") == "vatoolbox-helpe\n" }
+        ProcessFiles.children(of: process).filter { child in
+            ["vatoolbox-helpe\n", "vatoolbox-decod\n"].contains(ProcessFiles.text("/proc/\(child)/comm"))
+        }
     }
 }
 

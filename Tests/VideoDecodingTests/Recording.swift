@@ -56,19 +56,3 @@ extension DecoderBackend {
         }
     }
 }
-
-extension PixelBuffer {
-    /// The samples of all planes without padding, as in FFmpeg's raw files.
-    func packed() throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        try withPlanes { planes in
-            for (plane, extent) in zip(planes, planeExtents) {
-                for row in 0..<extent.rows {
-                    let start = UnsafeRawPointer(plane.baseAddress) + row * plane.bytesPerRow
-                    bytes += UnsafeRawBufferPointer(start: start, count: extent.bytesPerRow)
-                }
-            }
-        }
-        return bytes
-    }
-}

@@ -124,7 +124,7 @@ struct Traces: Equatable, CustomStringConvertible {
     var threads: Int
 
     /// The names of helpers, as long as the kernel keeps names.
-    private static let programs = ["vatoolbox-helpe", "FaultyHelper", "ScriptedHelper"]
+    private static let programs = ["vatoolbox-helpe", "vatoolbox-decod", "FaultyHelper", "ScriptedHelper"]
 
     static var now: Traces {
         let tasks = names("/proc/self/task")
