@@ -6,7 +6,7 @@ import re
 import subprocess
 import threading
 
-from containers import FRAMES, GROUP, NODE, PROFILE, decoded_frames
+from containers import FRAMES, GROUP, NODE, PROFILE, decoded_frames, frame_hashes
 from runner.waiting import wait_until
 
 ENCODE = ["encode", "in.mp4", "-o", "out.mp4", "--overwrite"]
@@ -193,6 +193,25 @@ def fake_gpu(containers):
     containers.remove("out.mp4")
 
 
+def decoding_gpu(containers):
+    """a GPU decodes, in a confined process of the program for that, and its pictures are the CPU's"""
+    def decode(decoder, *words, options=()):
+        return containers.run("decode", containers.clip, "--decoder", decoder, *words, options=options)
+
+    gpu = containers.fake_gpu(REFERENCE_DRIVER_LIMITS="decode=h264")
+    ended = decode("hardware", "-o", "-", "--verbose", options=gpu)
+    hold(ended.status == 0 and "the sandbox lacks" not in ended.errors, ended.errors)
+    expected = decode("software", "-o", "-", "--quiet")
+    hold(expected.status == 0 and expected.errors == "", expected.errors)
+    pictures = [frame_hashes(["-i", "-"], each.output) for each in (ended, expected)]
+    hold(len(pictures[0]) == FRAMES and pictures[0] == pictures[1], *pictures)
+    ended = decode("hardware", "-o", "null", "--json", options=gpu)
+    hold(json.loads(ended.output)["decoder"]["device"] == NODE, ended.output)
+    missing = "/nowhere/vatoolbox-decoding-helper"
+    ended = decode("hardware", "-o", "null", options=[*gpu, f"--env=VATOOLBOX_DECODING_HELPER={missing}"])
+    hold(ended.status == 1 and f"given {missing}" in ended.errors, ended.errors)
+
+
 def failing_gpu(containers):
     """a GPU whose driver crashes is named, and x264 takes over: from the start, or where a test encode came out well"""
     ended = containers.run(*ENCODE, options=containers.fake_gpu(REFERENCE_DRIVER_FAULTS="vaEndPicture:5+=segv"))
@@ -259,4 +278,4 @@ def sandbox(containers):
 
 
 CASES = [no_gpu, converted, another_user, quiet, help_and_programs, statuses, read_only, pipes, terminated, terminated_early,
-         fake_gpu, failing_gpu, vendor_drivers, wrong_group, mounted_node, group_and_gpu, sandbox]
+         fake_gpu, decoding_gpu, failing_gpu, vendor_drivers, wrong_group, mounted_node, group_and_gpu, sandbox]

@@ -67,7 +67,7 @@ class Containers:
         return [f"--volume={self.drivers}:/gpu:ro"] + [f"--env={name}={value}" for name, value in values.items()]
 
     def fake_gpu(self, driver="libref", **settings):
-        """Options for a GPU that encodes, by the reference driver; or one with the faulty driver."""
+        """Options for a GPU that works, by the reference driver; or one with the faulty driver."""
         return self.shim("128=generic", LIBVA_DRIVERS_PATH="/gpu", LIBVA_DRIVER_NAME=driver, **settings)
 
     # Running
@@ -122,9 +122,16 @@ class Containers:
         return {path.name for path in self.work.iterdir()} - {self.clip, *expected}
 
 
-def decoded_frames(source, data=None):
+def frame_hashes(source, data=None):
+    """The hash of each picture that ffmpeg decodes, strictly; a text if one does not."""
     made = subprocess.run(["ffmpeg", "-v", "error", "-xerror", *source, "-map", "0:v", "-f", "framemd5", "-"],
                           input=data, capture_output=True)
     if made.returncode != 0 or made.stderr:
         return made.stderr.decode(errors="replace")
-    return sum(1 for line in made.stdout.decode().splitlines() if line and not line.startswith("#"))
+    return [line.split(",")[-1].strip() for line in made.stdout.decode().splitlines() if line and not line.startswith("#")]
+
+
+def decoded_frames(source, data=None):
+    """How many pictures ffmpeg decodes, strictly; a text if one does not."""
+    hashes = frame_hashes(source, data)
+    return hashes if isinstance(hashes, str) else len(hashes)

@@ -9,7 +9,7 @@ from cases import hold
 BUILD_TOOLS = "ar as c++ cc clang cmake cpp g++ gcc git ld make pkg-config python3 swift swiftc".split()
 DRIVERS = {"no": {"intel-media-va-driver", "mesa-va-drivers"},
            "yes": {"intel-media-va-driver-non-free", "i965-va-driver-shaders", "mesa-va-drivers"}}
-PROGRAMS = ["vatoolbox", "vatoolbox-helper"]
+PROGRAMS = ["vatoolbox", "vatoolbox-helper", "vatoolbox-decoding-helper"]
 
 
 def inside(containers, script, image=None):
@@ -67,13 +67,21 @@ def packages(containers):
 
 
 def places(containers):
-    """the helper is beside the command, drivers are where libva looks, license and sources are there"""
-    paths = ["/usr/local/bin/vatoolbox-helper", "/usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so",
-             "/usr/lib/x86_64-linux-gnu/dri/radeonsi_drv_video.so"]
+    """the helpers are beside the command, drivers are where libva looks, license and sources are there"""
+    paths = [f"/usr/local/bin/{name}" for name in PROGRAMS]
+    paths += [f"/usr/lib/x86_64-linux-gnu/dri/{name}_drv_video.so" for name in ("iHD", "radeonsi")]
     inside(containers, f"ls {' '.join(paths)}")
     text = "\n".join(inside(containers, "cd /usr/share/doc/vatoolbox && cat LICENSE SOURCES debian-sources"))
     hold("GNU GENERAL PUBLIC LICENSE" in text and "snapshot.debian.org" in text, text[:200])
     hold(re.search(r"^x264 2:\S+$", text, re.M) and re.search(r"^ffmpeg \S+$", text, re.M), text[-500:])
+
+
+def lean_helper(containers):
+    """the helper that encodes starts without FFmpeg's libraries, and that which decodes without libavformat's"""
+    encoding, decoding = (needs(containers, name) for name in PROGRAMS[1:])
+    hold(not [name for name in encoding if name.startswith(("libav", "libsw"))], encoding)
+    hold({name.split(".")[0] for name in decoding if name.startswith(("libav", "libsw"))} == {"libavcodec", "libavutil"},
+         decoding)
 
 
 def configuration(containers):
@@ -88,4 +96,4 @@ def configuration(containers):
     hold(labels["org.opencontainers.image.revision"] == containers.revision, labels)
 
 
-CASES = [size, no_build_tools, packages, places, configuration]
+CASES = [size, no_build_tools, packages, places, lean_helper, configuration]
