@@ -17,13 +17,24 @@ let vatoolbox: Package.Dependency =
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let sessions = Target.Dependency.product(name: "VAToolbox", package: "vatoolbox")
 let files = Target.Dependency.product(name: "Transcoding", package: "vatoolbox")
+/// Programs that are built next to those that depend on them, in which GPUs encode and decode.
+let encodingHelper = Target.Dependency.product(name: "vatoolbox-helper", package: "vatoolbox")
+let decodingHelper = Target.Dependency.product(name: "vatoolbox-decoding-helper", package: "vatoolbox")
 
 let package = Package(
     name: "examples",
     dependencies: [vatoolbox],
     targets: [
-        .executableTarget(name: "EncodeFrames", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
-        .executableTarget(name: "DecodeFrames", dependencies: [sessions, "TestCard"], swiftSettings: strict),
+        .executableTarget(
+            name: "EncodeFrames",
+            dependencies: [sessions, files, encodingHelper, "TestCard"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "DecodeFrames",
+            dependencies: [sessions, encodingHelper, decodingHelper, "TestCard"],
+            swiftSettings: strict
+        ),
         .executableTarget(name: "EncodeSound", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "FileToFile", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "CopyTracks", dependencies: [sessions, files], swiftSettings: strict),
