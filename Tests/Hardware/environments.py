@@ -42,7 +42,7 @@ class Environment:
     launcher: tuple = ()  # what runs the program: another user, other limits
     prepare: object = None  # makes files: (folder) -> settings
     options: tuple = ()  # of `vatoolbox encode`
-    commands: tuple = ("probe", "encode")
+    commands: tuple = ("probe", "encode")  # or "decode"
 
 
 def reference(limits="", faults="", vendor="", persona="intel", **settings):
@@ -128,14 +128,18 @@ def taken_away(folder):
     return {"RENDER_NODES_VANISH_FILE": str(folder / "gone")}
 
 
-def helper_of_another_version(folder):
+def helper_of_another_version(folder, variable="VATOOLBOX_HELPER"):
     """A program that greets as a helper does whose protocol is another."""
     helper = folder / "vatoolbox-helper"
     greeting = b"VTIP" + struct.pack("<HHHHIQ", 999, 2, 0, 0, 0, 0)
     octal = "".join(f"\\{byte:03o}" for byte in greeting)
     helper.write_text(f"#!/bin/sh\nprintf '{octal}' >&3\nexec cat <&3 >&2\n")
     helper.chmod(0o755)
-    return {"VATOOLBOX_HELPER": str(helper)}
+    return {variable: str(helper)}
+
+
+def decoding_helper_of_another_version(folder):
+    return helper_of_another_version(folder, "VATOOLBOX_DECODING_HELPER")
 
 
 # MARK: - Control groups
@@ -336,6 +340,19 @@ ENVIRONMENTS = [
                 node="generic", settings=reference(VATOOLBOX_HELPER="/bin/false")),
     Environment("a helper of another version", "helper-mismatch", (), ("from the same version",), node="generic",
                 settings=reference(), prepare=helper_of_another_version),
+    Environment("no decoding helper", "helper-missing", ("cannot be run",),
+                ("export VATOOLBOX_DECODING_HELPER=", "--product vatoolbox-decoding-helper"), node="generic",
+                settings=reference("decode=h264", VATOOLBOX_DECODING_HELPER="/nowhere/helper"), commands=("decode",)),
+    Environment("another program in the decoding helper's place", "helper-mismatch", ("/bin/false",),
+                ("unset VATOOLBOX_DECODING_HELPER",), node="generic",
+                settings=reference("decode=h264", VATOOLBOX_DECODING_HELPER="/bin/false"), commands=("decode",)),
+    Environment("the helper that encodes in the place of the one that decodes", "helper-mismatch",
+                ("has no decoders", "{programs}/vatoolbox-helper"), ("unset VATOOLBOX_DECODING_HELPER",), node="generic",
+                settings=reference("decode=h264", VATOOLBOX_DECODING_HELPER="{programs}/vatoolbox-helper"),
+                commands=("decode",)),
+    Environment("a decoding helper of another version", "helper-mismatch", (), ("from the same version",),
+                node="generic", settings=reference("decode=h264"), prepare=decoding_helper_of_another_version,
+                commands=("decode",)),
 ]
 
 
@@ -362,7 +379,7 @@ class Runs:
     def __init__(self, program, environment, folder, rules):
         self.program, self.environment, self.folder = str(program), environment, folder
         self.texts = {"drivers": str(build()), "folder": str(folder), "rules": rules.join if rules else "",
-                      "hidden_drivers": hidden_drivers()}
+                      "hidden_drivers": hidden_drivers(), "programs": str(Path(program).parent)}
         prepared = environment.prepare(folder) if environment.prepare else {}
         dropped = ("REFERENCE_DRIVER_", "RENDER_NODES", "LIBVA_", "FAULTY_DRIVER", "VATOOLBOX_")
         self.variables = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
@@ -454,6 +471,32 @@ def judge_encode(environment, runs, source):
     return complaints + lacking(environment, runs, first["cause"], first["reason"], first["remedies"], "encode")
 
 
+def judge_decode(environment, runs, source):
+    stream = runs.folder / "coded.mp4"
+    made = subprocess.run(["ffmpeg", "-v", "error", "-i", source, "-c:v", "libx264", stream], capture_output=True, text=True)
+    if made.returncode != 0:
+        raise Impossible(f"ffmpeg encodes no H.264: {made.stderr[-200:]}")
+    options = ["decode", str(stream), "-o", "null"]
+    ended = runs(*options, "--decoder", "hardware", "--json")
+    error = document_in(ended).get("error")
+    if ended.status != 1 or not error:
+        return [f"decode --decoder hardware: {ended.description}: {ended.output[-400:]}"]
+    explanation = " ".join(str(error[name]) for name in ("message", "given", "call"))
+    complaints = lacking(environment, runs, error.get("cause"), explanation, error["remedies"],
+                         "decode --decoder hardware")
+    if not any(line.startswith("vatoolbox: try: ") for line in ended.output.splitlines()):
+        complaints.append(f"decode --decoder hardware: shows no remedy: {ended.output[-400:]}")
+
+    # On the CPU otherwise, with the reason and what to do.
+    ended = runs(*options)
+    text = "".join(ended.output.split())
+    wanted = ["failed", "try", "5pictures", *environment.says, *environment.remedy]
+    missing = [word for word in wanted if "".join(runs.fill(word).split()) not in text]
+    if ended.status != 0 or missing:
+        complaints.append(f"decode: {ended.description}, does not show {missing}: {ended.output[-1500:]}")
+    return complaints
+
+
 def judge(program, environment, work):
     """What is wrong with what is said in an environment.
 
@@ -475,4 +518,6 @@ def judge_all(program, environment, folder, rules, source):
     complaints = judge_probe(environment, runs) if "probe" in environment.commands else []
     if "encode" in environment.commands:
         complaints += judge_encode(environment, runs, source)
+    if "decode" in environment.commands:
+        complaints += judge_decode(environment, runs, source)
     return complaints

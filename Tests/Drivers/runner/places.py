@@ -76,7 +76,7 @@ def client_environment(folder, *, node="generic", persona="intel", limits="", fa
         "REFERENCE_DRIVER_FAULTS": faults,
         "REFERENCE_DRIVER_JOURNAL": str(journal or ""),
         "REFERENCE_DRIVER_EFFORT": effort,
-        # vatoolbox-helper confines itself: it writes where it is told that it may.
+        # The helper programs confine themselves: they write where they are told that they may.
         "VATOOLBOX_SANDBOX_WRITABLE": str(Path(journal).parent) if journal else "",
         # vatoolbox: what it knows of devices is that of this run. A driver that fails on purpose shall fail in the session
         # and not in a test encode before it, and each time anew.
