@@ -51,9 +51,9 @@ import TestSupport
 }
 
 extension MeterOptions {
-    /// Starts helpers as the options say: `vatoolbox-helper`, or this program for the null encoder.
+    /// Starts helpers as the options say: one of the helper programs, or this program for the null encoder.
     func makePool() throws -> HelperPool {
-        var options = HelperPool.Options()
+        var options = HelperPool.Options(program)
         if encoder == "null" {
             options.path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         }
@@ -74,6 +74,8 @@ func say(_ line: String, to descriptor: Int32 = STDOUT_FILENO) {
 struct MeterOptions: Sendable {
     /// `x264` or `null`.
     var encoder = "x264"
+    /// `encoding` or `decoding`: the helper in which x264 works.
+    var program = HelperProgram.encoding
     /// Of encoders of GPUs: `h264` or `hevc`.
     var codec = CodecSelection.h264
     var pairs = 31
@@ -108,6 +110,11 @@ struct MeterOptions: Sendable {
             if name == "--codec" {
                 guard let known = CodecSelection(rawValue: text) else { return nil }
                 codec = known
+                continue
+            }
+            if name == "--program" {
+                guard let known = ["encoding": HelperProgram.encoding, "decoding": .decoding][text] else { return nil }
+                program = known
                 continue
             }
             guard let number = Int(text), number >= 0 else { return nil }
