@@ -56,12 +56,40 @@ static inline int ffmpeg_is_interlaced(const AVFrame *frame) {
 #endif
 }
 
+/// Whether the field with the first row of an interlaced frame comes first.
+static inline int ffmpeg_is_top_field_first(const AVFrame *frame) {
+#ifdef AV_FRAME_FLAG_TOP_FIELD_FIRST
+    return (frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST) != 0;
+#else
+    return frame->top_field_first;
+#endif
+}
+
+/// Marks a frame as interlaced.
+static inline void ffmpeg_set_interlaced(AVFrame *frame, int top_field_first) {
+#ifdef AV_FRAME_FLAG_INTERLACED
+    frame->flags |= AV_FRAME_FLAG_INTERLACED | (top_field_first ? AV_FRAME_FLAG_TOP_FIELD_FIRST : 0);
+#else
+    frame->interlaced_frame = 1;
+    frame->top_field_first = top_field_first;
+#endif
+}
+
 /// How long a frame lasts, in units of its time base; 0 if that is not known.
 static inline int64_t ffmpeg_duration(const AVFrame *frame) {
 #if LIBAVUTIL_VERSION_MAJOR >= 58
     return frame->duration;
 #else
     return frame->pkt_duration;
+#endif
+}
+
+/// Sets how long a frame lasts, in units of its time base.
+static inline void ffmpeg_set_duration(AVFrame *frame, int64_t duration) {
+#if LIBAVUTIL_VERSION_MAJOR >= 58
+    frame->duration = duration;
+#else
+    frame->pkt_duration = duration;
 #endif
 }
 

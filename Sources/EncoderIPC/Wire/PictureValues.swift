@@ -24,6 +24,7 @@ enum WireLimits {
 extension VideoCodec: WireValue {}
 extension ChromaFormat: WireValue {}
 extension PixelFormat: WireValue {}
+extension FieldOrder: WireValue {}
 extension ColorDescription.Primaries: WireValue {}
 extension ColorDescription.Transfer: WireValue {}
 extension ColorDescription.Matrix: WireValue {}
@@ -131,6 +132,7 @@ extension PixelAttachments: WireStructure {
         try visitor.field(&contentLight)
         try visitor.blob(&captions, atMost: WireLimits.captionBytes)
         try visitor.list(&regionsOfInterest, atMost: WireLimits.regionsOfInterest)
+        try visitor.field(&fieldOrder)
     }
 }
 

@@ -11,6 +11,9 @@ public struct PixelAttachments: Sendable, Hashable {
     /// Areas that are coded with more or fewer bits than the rest. Where they overlap, the first one applies; parts
     /// outside the picture are ignored.
     public var regionsOfInterest: [RegionOfInterest]
+    /// The field that comes first if the picture is interlaced, as a decoder states it; `nil` for a progressive picture. The
+    /// counterpart of `kCVImageBufferFieldDetailKey`. Encoders ignore it.
+    public var fieldOrder: FieldOrder?
 
     /// The maximum number of bytes in ``captions``; ATSC A/53 allows 31 triplets per picture.
     public static let maximumCaptionBytes = 4096
@@ -22,13 +25,23 @@ public struct PixelAttachments: Sendable, Hashable {
         masteringDisplay: MasteringDisplay? = nil,
         contentLight: ContentLightLevel? = nil,
         captions: [UInt8] = [],
-        regionsOfInterest: [RegionOfInterest] = []
+        regionsOfInterest: [RegionOfInterest] = [],
+        fieldOrder: FieldOrder? = nil
     ) {
         self.masteringDisplay = masteringDisplay
         self.contentLight = contentLight
         self.captions = captions
         self.regionsOfInterest = regionsOfInterest
+        self.fieldOrder = fieldOrder
     }
+}
+
+/// Which of the two fields of an interlaced picture comes first.
+public enum FieldOrder: UInt8, Sendable, Hashable, CaseIterable {
+    /// The field with the first row of the picture.
+    case topFirst
+    /// The field with the second row.
+    case bottomFirst
 }
 
 extension PixelAttachments {

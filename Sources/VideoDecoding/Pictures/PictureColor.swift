@@ -81,7 +81,7 @@ extension PictureColor {
             .converted(to: 1).value
     }
 
-    /// Returns the HDR metadata and captions of one frame, completed by those of the stream.
+    /// Returns the HDR metadata, captions and field order of one frame, completed by those of the stream.
     package static func attachments(of frame: FrameReference, stream: PixelAttachments) -> PixelAttachments {
         var attachments = stream
         if let data = frame.sideData(AV_FRAME_DATA_MASTERING_DISPLAY_METADATA.rawValue),
@@ -93,6 +93,9 @@ extension PictureColor {
             attachments.contentLight = light
         }
         if let data = frame.sideData(AV_FRAME_DATA_A53_CC.rawValue) { attachments.captions = Array(data) }
+        if ffmpeg_is_interlaced(frame.frame) != 0 {
+            attachments.fieldOrder = ffmpeg_is_top_field_first(frame.frame) != 0 ? .topFirst : .bottomFirst
+        }
         return attachments
     }
 

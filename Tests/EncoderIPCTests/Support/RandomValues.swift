@@ -79,7 +79,8 @@ extension SeededGenerator {
             masteringDisplay: maybe { $0.display() },
             contentLight: maybe { $0.light() },
             captions: bytes(),
-            regionsOfInterest: list { $0.region() }
+            regionsOfInterest: list { $0.region() },
+            fieldOrder: maybe { $0.one() }
         )
     }
 
