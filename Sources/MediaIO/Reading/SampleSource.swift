@@ -27,11 +27,7 @@ package final class SampleSource {
 
     private let packets: PacketSource
     private let index: Int
-    private let codec: VideoCodec
-    private let framing: NALUnitFraming
-    private var sets: ParameterSetList
-    private var format: FormatDescription
-    private var isFirst = true
+    private var sampler: PacketSampler
     private var damage = SourceProblems()
 
     /// Opens an input.
@@ -56,11 +52,9 @@ package final class SampleSource {
                 allowed: VideoCodec.allCases.map(\.rawValue).joined(separator: ", ")
             )
         }
-        (index, self.codec) = (track.index, codec)
-        frameRate = track.frameRate
-        (framing, sets) = try NALUnitRewriter.configuration(of: track, codec)
-        format = try FormatDescription(codec: codec, parameterSets: sets.units)
-        formatDescription = format
+        (index, frameRate) = (track.index, track.frameRate)
+        sampler = try PacketSampler(track, codec)
+        formatDescription = sampler.format
     }
 
     /// Returns the next sample; `nil` at the end.
@@ -70,72 +64,13 @@ package final class SampleSource {
         while let packet = try packets.next() {
             guard packet.track.index == index else { continue }
             do throws(BitstreamError) {
-                if let sample = try sample(packet) { return sample }
+                if let sample = try sampler.sample(of: packet) { return sample }
             } catch {
                 let error = MediaError(.malformedData, "the NAL units of a packet cannot be parsed: \(error)")
                 damage.noteLostPacket(error)
             }
         }
         return nil
-    }
-
-    /// Returns the sample of a packet; `nil` if it has no picture.
-    private func sample(_ packet: MediaPacket) throws(BitstreamError) -> SampleBuffer? {
-        let bytes = UnsafeRawBufferPointer(start: packet.packet.pointee.data, count: packet.byteCount)
-        var (units, haveSets, isKeyFrame, hasPicture): ([Range<Int>], Bool, Bool, Bool) = ([], false, false, false)
-        for unit in try framing.nalUnits(in: bytes) {
-            let header = try codec.nalUnitHeader(of: bytes[unit])
-            if header.isParameterSet {
-                sets.add(Array(bytes[unit]))
-                haveSets = true
-                continue
-            }
-            units.append(unit)
-            if header.isVideoCodingLayer { (hasPicture, isKeyFrame) = (true, isKeyFrame || header.isIDR) }
-        }
-        if haveSets, sets.units != format.parameterSets { changeFormat() }
-        guard hasPicture else { return nil }
-        defer { isFirst = false }
-        let hasChanged = isFirst || hasFormatChanged
-        hasFormatChanged = false
-        return SampleBuffer(
-            data: data(packet, bytes, units),
-            presentationTime: packet.presentationTime,
-            decodeTime: packet.decodeTime,
-            duration: packet.duration,
-            isKeyFrame: isKeyFrame,
-            formatDescription: format,
-            formatDescriptionChanged: hasChanged
-        )
-    }
-
-    private var hasFormatChanged = false
-
-    /// Sets that cannot be parsed are left to the decoder.
-    private func changeFormat() {
-        format =
-            (try? FormatDescription(codec: codec, parameterSets: sets.units)) ?? format.with(parameterSets: sets.units)
-        hasFormatChanged = true
-    }
-
-    /// The units with prefixes of four bytes; a packet that has these is passed on without a copy.
-    private func data(_ packet: MediaPacket, _ bytes: UnsafeRawBufferPointer, _ units: [Range<Int>]) -> CodedData {
-        let size = units.reduce(0) { $0 + 4 + $1.count }
-        if framing == .lengthPrefixed(.four), size == bytes.count, let base = bytes.baseAddress {
-            return CodedData(noCopy: UnsafeMutableRawPointer(mutating: base), count: size) { _ in
-                withExtendedLifetime(packet) {}
-            }
-        }
-        return CodedData(capacity: size) { memory in
-            var position = 0
-            for unit in units {
-                memory.storeBytes(of: UInt32(clamping: unit.count).bigEndian, toByteOffset: position, as: UInt32.self)
-                let target = UnsafeMutableRawBufferPointer(rebasing: memory[(position + 4)...])
-                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[unit]))
-                position += 4 + unit.count
-            }
-            return position
-        }
     }
 }
 
@@ -152,14 +87,5 @@ extension MediaTrack {
     fileprivate var frameRate: Rational? {
         guard let rate = details?.averageFrameRate, rate.num > 0, rate.den > 0 else { return nil }
         return Rational(rate.num, rate.den)
-    }
-}
-
-extension MediaPacket {
-    /// The decode time; invalid if the input does not specify it.
-    fileprivate var decodeTime: MediaTime {
-        let time = packet.pointee.dts
-        guard time != ffmpeg_no_pts else { return .invalid }
-        return .rational(time, numerator: Int64(track.timeBase.num), denominator: Int64(track.timeBase.den))
     }
 }
