@@ -88,7 +88,10 @@ final class VideoDecoder {
     deinit { avcodec_free_context(&context) }
 
     /// Whether frames are returned in an order that differs from the input order.
-    var reorders: Bool { (context?.pointee.has_b_frames ?? 0) > 0 }
+    var reorders: Bool { reorderDepth > 0 }
+
+    /// The number of packets by which pictures are delayed, so that they leave in presentation order.
+    var reorderDepth: Int { Int(context?.pointee.has_b_frames ?? 0) }
 
     /// Submits a packet, after ``receive()`` has reported that it needs input; `nil` ends the input.
     ///

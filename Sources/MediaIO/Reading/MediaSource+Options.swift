@@ -32,6 +32,10 @@ extension MediaSource {
         /// to this bit depth.
         public var maximumBitDepth = 10
 
+        /// Whether ``MediaSource/decode(with:)`` may be called: samples are kept until the first call of
+        /// ``MediaSource/next()``.
+        package var allowsOtherDecoder = false
+
         /// Makes options; the defaults read everything and deinterlace interlaced video.
         public init(
             format: String? = nil,

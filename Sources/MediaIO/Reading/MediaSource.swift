@@ -117,6 +117,28 @@ public final class MediaSource: @unchecked Sendable {
     /// index, read.
     package func readOnly(tracks: Set<Int>) { reader.readOnly(tracks: tracks) }
 
+    /// The name and version of the decoder that is used unless ``decode(with:)`` is called.
+    package static var decoderName: String { libraryName }
+
+    /// The format of the first sample, for a decoder that ``decode(with:)`` can use.
+    ///
+    /// - Throws: The reason why there is none: `unsupported` if the video is neither H.264 nor HEVC, or only libavcodec can
+    ///   tell the times of its pictures; `malformedData` if it has no parameter sets; `invalidState` without
+    ///   ``Options/allowsOtherDecoder``, and after ``next()``.
+    package func formatForOtherDecoder() throws(MediaError) -> FormatDescription { try reader.formatForOtherDecoder() }
+
+    /// Decodes the video with another decoder than libavcodec in this process. It gets every sample, in decoding order;
+    /// its pictures are returned as they are, unless they have to be filtered. All else stays the same: times, the part to
+    /// read, and what ``problems`` counts.
+    ///
+    /// - Parameter factory: Makes the decoder, whose calls may block.
+    /// - Throws: As ``formatForOtherDecoder()``; the errors of the factory.
+    package func decode(with factory: any DecoderFactory) throws(MediaError) {
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
+        try reader.decode(with: factory)
+    }
+
     /// Ends the input at the present position: ``next()`` returns the frames that the decoder still holds and then
     /// `nil`, even after ``cancel()``.
     public func endInput() { reader.endInput() }

@@ -205,6 +205,7 @@ extension SourceReader {
 extension SourceReader {
     /// Returns the next event.
     func next() throws(MediaError) -> MediaSource.Event? {
+        pipeline.keepDecoder()
         while true {
             guard let item = queue.isEmpty ? try read() : queue.removeLast() else { return nil }
             switch item {
@@ -225,6 +226,17 @@ extension SourceReader {
         queue.removeAll { item in
             if case .packet(_, let track) = item { !tracks.contains(track.index) } else { true }
         }
+    }
+
+    /// Returns the format of the first sample for another decoder.
+    ///
+    /// - Throws: The reason why only libavcodec can decode the stream here.
+    func formatForOtherDecoder() throws(MediaError) -> FormatDescription { try pipeline.formatForOtherDecoder() }
+
+    /// Decodes with another decoder, from the first picture on.
+    func decode(with factory: any DecoderFactory) throws(MediaError) {
+        try pipeline.decode(with: factory)
+        queue.removeAll { item in if case .picture = item { true } else { false } }
     }
 
     /// Ends the input here: only the frames that the decoder still holds follow. Nothing more is read, so this works
@@ -261,7 +273,7 @@ extension SourceReader {
             let picture = try pipeline.picture(in: file, time: time) { withExtendedLifetime(owner) {} }
             return picture.map { .picture($0) }
         }
-        switch try packets.read(&pipeline.problems) {
+        switch try packets.read(&pipeline.readingProblems) {
         case .nothing: break
         case .abandoned: isAtEnd = true
         case .finished:
@@ -319,14 +331,14 @@ extension SourceReader {
     /// Registers a file that ends before the end stated in its header, which demuxers treat as a regular end.
     private func noteEarlyEnd() {
         if demuxer.endsInsidePicture {
-            pipeline.problems.readErrors += 1
-            pipeline.problems.describe("the input ends in the middle of a picture (truncated)")
+            pipeline.readingProblems.readErrors += 1
+            pipeline.readingProblems.describe("the input ends in the middle of a picture (truncated)")
         }
         let hasOwnDuration = pipeline.stream.pointee.duration > 0
         let end = hasOwnDuration ? videoEnd : latestEnd
         // The writer of the file may have derived the stated end from a wrong time.
         guard !packets.hasChangedTimes else { return }
-        pipeline.problems.noteEnd(announced: demuxer.announcedEnd(pipeline.stream), end: end)
+        pipeline.readingProblems.noteEnd(announced: demuxer.announcedEnd(pipeline.stream), end: end)
     }
 
     /// Registers the progress of reading, and tracks that have reached the end of the part to read.

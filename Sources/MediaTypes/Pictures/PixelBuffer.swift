@@ -234,6 +234,15 @@ extension PixelBuffer {
         self.init(description, storage: .sharedMemory(memory), planes: planes, onRelease: release)
     }
 
+    /// Makes a picture with the samples of another one and with another pixel aspect ratio.
+    package convenience init(sharing other: PixelBuffer, pixelAspectRatio: Rational) {
+        var description = other.pictureDescription
+        description.pixelAspectRatio = pixelAspectRatio
+        self.init(description, storage: other.storage, planes: other.planes, pages: other.pages) {
+            withExtendedLifetime(other) {}
+        }
+    }
+
     convenience init(
         _ description: Description,
         memory: PixelMemory,

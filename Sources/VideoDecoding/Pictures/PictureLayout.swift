@@ -80,6 +80,9 @@ package struct PictureLayout: Equatable {
             }
     }
 
+    /// Makes the layout of a pixel format of this package.
+    package init?(_ format: PixelFormat) { self.init(rawFormat: av_get_pix_fmt(format.ffmpegName).rawValue) }
+
     /// Returns whether pictures can be returned unchanged. YUY2 can, and red, green and blue can unless 4:2:2 is
     /// demanded: they are converted later.
     package func isWanted(_ demand: PictureDemand) -> Bool {
