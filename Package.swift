@@ -144,8 +144,8 @@ let package = Package(
         .target(
             name: "Transcoding",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTimeline", "MediaTypes", "PixelConversion",
-                "StreamingPlaylists", "VAToolbox", logging,
+                "AudioCoding", "BitstreamSyntax", "EncoderIPC", "MediaIO", "MediaTimeline", "MediaTypes",
+                "PixelConversion", "StreamingPlaylists", "VAToolbox", logging,
             ],
             swiftSettings: strict
         ),

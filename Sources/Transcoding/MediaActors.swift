@@ -25,6 +25,8 @@ actor MediaReader {
         var chapters: [Chapter]
         var metadata: [String: String]
         var ignoredStreams: [IgnoredStream]
+        /// The format for another decoder than libavcodec in this process, or why there is none; `nil` if none is wanted.
+        var format: Result<FormatDescription, MediaError>?
         /// The loudness of the audio tracks, as far as outputs need it.
         var levels: SoundLevels?
     }
@@ -37,14 +39,24 @@ actor MediaReader {
     ) throws(MediaError) -> Contents {
         let source = try MediaSource(path: path, options: options, logger: logger, cancellation: cancellation)
         self.source = source
-        return Contents(
+        var contents = Contents(
             video: source.video,
             tracks: source.tracks,
             chapters: source.chapters,
             metadata: source.metadata,
             ignoredStreams: source.ignoredStreams
         )
+        guard options.allowsOtherDecoder else { return contents }
+        do throws(MediaError) {
+            contents.format = .success(try source.formatForOtherDecoder())
+        } catch {
+            contents.format = .failure(error)
+        }
+        return contents
     }
+
+    /// Decodes with another decoder from the first picture on; before ``next()``.
+    func decode(with factory: any DecoderFactory) throws(MediaError) { try source?.decode(with: factory) }
 
     /// Returns the next events; none at the end. Several are returned if pictures stay in their file: nothing is read
     /// then, and a thread switch for each of them would take longer than everything else.

@@ -103,8 +103,14 @@ actor OutputPipeline {
 
     /// Opens the output and creates the session.
     ///
-    /// - Parameter folder: The presentation, if the outputs are its variants.
-    func prepare(_ contents: MediaReader.Contents, folder: StreamFolder?) async throws(MediaError) {
+    /// - Parameters:
+    ///   - plan: The helper processes that the encoder may share with the decoder.
+    ///   - folder: The presentation, if the outputs are its variants.
+    func prepare(
+        _ contents: MediaReader.Contents,
+        _ plan: DecoderPlan,
+        folder: StreamFolder?
+    ) async throws(MediaError) {
         var contents = contents
         var lostContents = contents.video.lostMetadata
         if context.startsLater, contents.metadata.removeValue(forKey: "timecode") != nil {
@@ -117,7 +123,7 @@ actor OutputPipeline {
         let tracks = try await openOutput(contents, configuration, folder)
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let omissions = tracks.refusals + ignored + lostContents
-        let session = try await makeSession(configuration)
+        let session = try await makeSession(configuration, plan)
         // x264 is only ever replaced by itself, and on purpose.
         if session.encoder.identity.isHardware { await writer.prepareForSwitches() }
         notify(.started(contents.video, session.encoder))
@@ -139,8 +145,12 @@ actor OutputPipeline {
         )
     }
 
-    private func makeSession(_ configuration: EncoderConfiguration) async throws(MediaError) -> CompressionSession {
+    private func makeSession(
+        _ configuration: EncoderConfiguration,
+        _ plan: DecoderPlan
+    ) async throws(MediaError) -> CompressionSession {
         var options = request.session
+        plan.apply(to: &options)
         options.logger = options.logger ?? context.logger
         options.devices.verifier = options.devices.verifier ?? DecodingVerifier(logger: context.logger)
         return try await CompressionSession(configuration: configuration, options: options)
@@ -224,6 +234,9 @@ actor OutputPipeline {
         }
         return try await writer.open(destination, plan, context.cancellation, abandonment)
     }
+
+    /// The encoder, once there is one.
+    var encoder: EncoderDescription? { setup?.session.encoder }
 
     /// Whether the encoder copies pictures into memory of its device without any other processing before.
     var copiesPictures: Bool {
@@ -347,8 +360,13 @@ actor OutputPipeline {
 
     /// Completes the output.
     ///
-    /// - Parameter problems: The problems of the source.
-    func commit(_ problems: SourceProblems) async throws(MediaError) -> TranscodeReport {
+    /// - Parameters:
+    ///   - problems: The problems of the source.
+    ///   - decoding: How the video was decoded.
+    func commit(
+        _ problems: SourceProblems,
+        _ decoding: DecodingReport
+    ) async throws(MediaError) -> TranscodeReport {
         guard let setup else { throw MediaError(.invalidState, "the output was not opened", given: request.path) }
         let byRate = rateConverter?.adjustment
         if let byRate { notify(.session(.adjusted(byRate))) }
@@ -376,6 +394,7 @@ actor OutputPipeline {
             video: setup.video,
             configuration: setup.configuration,
             encoder: session.encoder,
+            decoding: decoding,
             output: summary,
             videoByteCount: progress.bytesOut,
             statistics: await session.statistics,

@@ -36,6 +36,8 @@ public struct TranscodeReport: Sendable {
     public var configuration: EncoderConfiguration
     /// The last encoder, and the reason for its selection.
     public var encoder: EncoderDescription
+    /// How the video was decoded, the same for all outputs of a transcode.
+    public var decoding: DecodingReport
     /// The summary of the written output.
     public var output: MediaSink.Summary
     /// The number of bytes of coded video, without container and other tracks.

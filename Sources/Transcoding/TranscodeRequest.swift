@@ -67,6 +67,8 @@ public struct TranscodeRequest: Sendable {
     /// Further outputs of the same input, such as the rungs of a ladder. Each has its own session, audio encoders and
     /// file; if one fails, the others go on.
     public var others: [OutputRequest] = []
+    /// Where the video is decoded; see ``DecodingReport/reason`` for the reason of a choice.
+    public var decoder = DecoderChoice.auto
     /// The presentation for HTTP Live Streaming whose variants the outputs are; `nil` if they are files.
     public var stream: StreamOptions?
     /// Whether frames are read in real time, no faster than they are shown, as from a live source.
@@ -198,6 +200,8 @@ public struct TranscodeRequest: Sendable {
         }
         let encodesAudio = outputs.contains { if case .encode = $0.audio.rule { true } else { false } }
         if encodesAudio { result.audioPreroll = AudioConverter.preroll }
+        let allowsGPU = outputs.contains { $0.session.policy != .requireSoftware }
+        result.allowsOtherDecoder = decoder == .hardware || decoder == .auto && allowsGPU
         return result
     }
 }

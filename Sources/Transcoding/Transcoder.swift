@@ -14,6 +14,8 @@ public final class Transcoder: Sendable {
         case started(VideoTrack, EncoderDescription)
         /// An event of the session.
         case session(SessionEvent)
+        /// An event of the session that decodes for all outputs; it is reported for the first one.
+        case decoding(DecompressionEvent)
         /// An item that the output will lack.
         case omission(String)
     }
@@ -30,6 +32,8 @@ public final class Transcoder: Sendable {
     private let notifyOutput: @Sendable (Int, Notice) -> Void
     /// The loudness of the input, when it is known, and until which time it is measured.
     private let measurement = Mutex<(levels: SoundLevels?, time: MediaTime?)>((nil, nil))
+    /// What decodes the video.
+    private let decoder = Mutex<JobDecoder?>(nil)
     /// The transcoder of the outputs that are encoded again.
     private let second = Mutex<Transcoder?>(nil)
 
@@ -142,8 +146,10 @@ public final class Transcoder: Sendable {
             await Self.result { () async throws(MediaError) in try await transcode() }
         } onCancel: {
             cancellation.cancel()
+            decoder.withLock { $0 }?.cancel()
             for pipeline in pipelines { pipeline.abandon() }
         }
+        decoder.withLock { $0 }?.cancel()
         if case .failure = result { for pipeline in pipelines { await pipeline.discard() } }
         for discard in discards.withLock({ $0 }) { await discard.value }
         await reader.close()
@@ -205,14 +211,16 @@ public final class Transcoder: Sendable {
         contents.levels = try await levels(of: contents)
         let (regions, _) = try request.video.regions(in: contents.video)
         let folder = try await makeFolder()
+        let plan = try DecoderPlan(request, contents)
         var failures: [Int: MediaError] = [:]
         for (index, pipeline) in pipelines.enumerated() {
             do throws(MediaError) {
-                try await pipeline.prepare(contents, folder: folder)
+                try await pipeline.prepare(contents, plan, folder: folder)
             } catch {
                 try await note(error, of: index, in: &failures)
             }
         }
+        try await chooseDecoder(plan)
         if pipelines.count == 1, await pipelines[0].copiesPictures { await reader.leavePicturesInFile() }
 
         while failures.count < pipelines.count {
@@ -227,9 +235,12 @@ public final class Transcoder: Sendable {
         // All outputs are complete now, so a cancellation leaves either all of them or none.
         if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
         let problems = await reader.problems
+        guard let decoding = await decoder.withLock({ $0 })?.report else {
+            throw MediaError(.invalidState, "the transcode has no decoder")
+        }
         let reports = Mutex<[Int: TranscodeReport]>([:])
         try await forEach(&failures) { (pipeline, index) async throws(MediaError) in
-            let report = try await pipeline.commit(problems)
+            let report = try await pipeline.commit(problems, decoding)
             reports.withLock { $0[index] = report }
         }
         if let folder { try await publish(folder, reports) }
@@ -237,6 +248,16 @@ public final class Transcoder: Sendable {
             let missing = MediaError(.invalidState, "the output has no report", given: pipelines[index].request.path)
             return reports.withLock { $0[index] }.map { .success($0) } ?? .failure(failures[index] ?? missing)
         }
+    }
+
+    /// Chooses what decodes the video, now that the encoders are known.
+    private func chooseDecoder(_ plan: DecoderPlan) async throws(MediaError) {
+        var encoders: [EncoderDescription] = []
+        for pipeline in pipelines { if let encoder = await pipeline.encoder { encoders.append(encoder) } }
+        let chosen = try await plan.makeDecoder(for: encoders) { [notifyOutput] in notifyOutput(0, .decoding($0)) }
+        decoder.withLock { $0 = chosen }
+        if Task.isCancelled { chosen.cancel() }
+        try await chosen.attach(to: reader)
     }
 
     /// Returns the loudness of the tracks that an output normalizes, after a pass over the input if it is not known yet.

@@ -25,7 +25,14 @@ struct DecoderSelector {
         var selection = DecoderSelection(candidates: [], rejected: choice.rejected)
         for node in choice.nodes {
             let identity = VAAPIDecoderFactory(device: node.path, codec: codec).identity
-            let factory = RemoteDecoderFactory(identity, pool: options.helpers, logger: options.logger)
+            var remote = RemoteDecoderFactory.Options()
+            remote.pictureLimit = options.pictureLimit
+            let factory = RemoteDecoderFactory(
+                identity,
+                pool: options.helpers,
+                options: remote,
+                logger: options.logger
+            )
             selection.candidates.append(DecoderCandidate(factory: factory, reason: choice.reason))
         }
         if options.policy.allowsSoftware {

@@ -31,6 +31,9 @@ public struct DecompressionOptions: Sendable {
     public var start: MediaTime?
     /// The frames that may wait for the consumer before ``DecompressionSession/decode(_:isShown:token:)`` waits, 1...1000.
     public var waitingFrames = 8
+    /// The pictures of a decoder in a helper that may be in memory, 1...128: those that the caller holds, and those on the
+    /// way. If the caller holds all of them, decoding waits for a release.
+    public var pictureLimit = 12
     /// Failures of a decoder before the session gives it up: attempts to create it, 1...1000, ...
     public var creationAttempts = 5
     /// ... and failures in a row without a frame in between, 1...1000.
@@ -49,6 +52,7 @@ public struct DecompressionOptions: Sendable {
         try MediaError.check(devicePictureLimit, in: 0...128, "number of frames on a GPU")
         try MediaError.check(threadCount, in: 0...64, "number of threads")
         try MediaError.check(waitingFrames, in: 1...1000, "number of waiting frames")
+        try MediaError.check(pictureLimit, in: 1...128, "number of pictures in memory")
         try MediaError.check(creationAttempts, in: 1...1000, "number of attempts to create a decoder")
         try MediaError.check(consecutiveFailures, in: 1...1000, "number of failures")
         try MediaError.check(replayByteLimit, in: 0...Int.max, "size of the samples that are kept")

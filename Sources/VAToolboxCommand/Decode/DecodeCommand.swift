@@ -50,12 +50,13 @@ struct DecodeOutputArguments: ParsableArguments, Sendable {
 /// How it is decoded.
 struct DecoderArguments: ParsableArguments, Sendable {
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "auto: a GPU if one decodes the input, otherwise the CPU; hardware: a GPU; software: the CPU (default: auto).",
             valueName: "decoder"
         )
     )
-    var decoder = DecoderChoice.auto
+    var decoder: ArgumentText<DecoderChoice>?
 
     @Option(
         parsing: .unconditional,
@@ -68,19 +69,6 @@ struct DecoderArguments: ParsableArguments, Sendable {
 
     @Flag(help: "Leave out the pictures to which no other refers, for an overview in less time.")
     var skipDisposable = false
-}
-
-/// Which decoders may be used.
-enum DecoderChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
-    case auto, hardware, software
-
-    var policy: DevicePolicy {
-        switch self {
-        case .auto: .preferHardware
-        case .hardware: .requireHardware
-        case .software: .requireSoftware
-        }
-    }
 }
 
 /// The input and the part of it that is decoded.
@@ -124,7 +112,7 @@ extension DecodeCommand {
         request.inputFrameRate = try source.inputFps?.value(of: "--input-fps")
         request.start = try source.start?.value(of: "--start").time
         request.duration = try source.duration?.value(of: "--duration").time
-        request.options.policy = decoder.decoder.policy
+        request.options.policy = try (decoder.decoder?.value(of: "--decoder") ?? .auto).policy
         request.options.threadCount = try decoder.decoderThreads?.value(of: "--decoder-threads").value ?? 0
         request.options.skipsDisposableSamples = decoder.skipDisposable
         return request

@@ -26,6 +26,16 @@ struct InputArguments: ParsableArguments, Sendable {
     )
     var deinterlace: ArgumentText<MediaSource.Deinterlacing>?
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "auto: the GPU that encodes, if it decodes the input, otherwise the CPU; hardware: a GPU; software: the CPU "
+                + "(default: auto).",
+            valueName: "decoder"
+        )
+    )
+    var decoder: ArgumentText<DecoderChoice>?
+
     @Option(help: ArgumentHelp("FFmpeg's name of the input format (default: detected).", valueName: "name"))
     var inputFormat: String?
 

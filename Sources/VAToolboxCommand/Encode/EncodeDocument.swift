@@ -15,6 +15,7 @@ extension EncodeOutcome {
             "exitStatus": .integer(Int(status.rawValue)),
             "input": inputDocument,
             "output": output,
+            "decoder": report.decoding.document,
             "encoder": encoder,
             "bitRate": bitRate,
             "audio": .array(report.audio.map(\.document)),
@@ -223,6 +224,21 @@ extension MediaError {
             "cause": JSON(cause?.rawValue),
             "remedies": JSON(remedies),
         ]
+    }
+}
+
+extension DecodingReport {
+    fileprivate var document: JSON {
+        .object([
+            "name": .string(description?.identity.name ?? "libavcodec"),
+            "version": .string(name),
+            "device": JSON(device),
+            "reason": .string(reason),
+            "repeatedSamples": .integer(statistics?.repeatedSamples ?? 0),
+            "lostPictures": .integer(statistics?.lostFrames ?? 0),
+            "copiedPictures": .integer(copiedPictures),
+            "failures": .array(failures.map { .string("\($0.decoder): \($0.error.readable)") }),
+        ])
     }
 }
 

@@ -44,6 +44,18 @@ final class EncodeNarrator: Sendable {
             tellUnusedOptions(encoder.identity)
         case .omission(let text): warn("omitted: \(text)")
         case .session(let event): tell(event)
+        case .decoding(let event): tell(event)
+        }
+    }
+
+    private func tell(_ event: DecompressionEvent) {
+        switch event {
+        case .decoderFailed(let decoder, let error, let count):
+            let again = count > 0 ? ", \(Readable.count(count, "sample")) decoded again" : ""
+            warn("decoding on \(decoder) failed\(again): \(error.readable)")
+        case .lost(let time):
+            warn("the picture at \(Readable.number(time.seconds, places: 3)) s is lost with a decoder that failed")
+        case .decoderCreated, .damaged, .withoutFrame: break
         }
     }
 

@@ -41,6 +41,7 @@ extension EncodeOutcome {
         let size = report.encoder.properties.formatDescription
         var page = TextPage(width: width)
         page.entry("output", "\(request.path), " + outputText(output, "\(size.width)x\(size.height)"))
+        page.entry("decoder", "\(report.decoding.place): \(report.decoding.reason)")
         page.entry("encoder", encoder)
         for reason in reasons { page.entry("why", reason) }
         for remedy in remedies { page.entry("try", remedy) }
@@ -128,6 +129,11 @@ extension EncodeOutcome {
         let delivered = report.deliveredBitRate.map { "\(Readable.bitRate($0)) delivered" }
         return [asked, peak, delivered].compactMap(\.self).joined(separator: ", ")
     }
+}
+
+extension DecodingReport {
+    /// The decoder and where it runs.
+    fileprivate var place: String { device.map { "\(name) on \($0)" } ?? name }
 }
 
 extension AudioOutcome {

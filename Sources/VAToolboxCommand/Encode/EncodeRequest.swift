@@ -15,6 +15,7 @@ extension EncodeCommand {
         try report.validateFlags()
         var request = TranscodeRequest(input: input, output: output.output)
         request.source = try source.options()
+        if let decoder = source.decoder { request.decoder = try decoder.value(of: "--decoder") }
         if !output.isPlaylist { request.sink = try output.options() }
         request.first.leastPSNR = try output.verifyPsnr?.value(of: "--verify-psnr").value
         request.first.isVerified = output.verify || output.verifyPsnr != nil

@@ -151,7 +151,7 @@ extension [EncodeCommand] {
                 result = request
                 continue
             }
-            guard request.source == merged.source else {
+            guard request.source == merged.source, request.decoder == merged.decoder else {
                 throw MediaError(
                     .invalidArgument,
                     "the outputs have different options of the input",

@@ -4,6 +4,7 @@ import ArgumentParser
 import BitstreamSyntax
 import MediaIO
 import MediaTypes
+import Transcoding
 import VAToolbox
 
 /// A value that is parsed from the text of an option.
@@ -58,6 +59,7 @@ extension ArgumentValue where Self: CaseIterable & RawRepresentable<String> {
 }
 
 extension CodecSelection: ArgumentValue {}
+extension DecoderChoice: ArgumentValue {}
 extension EncoderIsolation: ArgumentValue {}
 extension EntropyMode: ArgumentValue {}
 extension HardwareEncoderOptions.LowPower: ArgumentValue {}

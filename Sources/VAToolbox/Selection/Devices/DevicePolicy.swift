@@ -18,6 +18,9 @@ public enum DevicePolicy: Sendable, Hashable {
 }
 
 extension DevicePolicy {
+    /// The render nodes that the policy allows and this process can open.
+    package var usableNodes: [String] { DeviceChoice(self) { EncoderSelector.surveyMachine() }.nodes.map(\.path) }
+
     /// Whether the CPU may be used.
     var allowsSoftware: Bool {
         switch self {
